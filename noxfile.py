@@ -1,0 +1,102 @@
+#!/usr/bin/env -S uv run --script
+# /// script
+# dependencies = ["nox>=2026.8.10"]
+# ///
+"""Every check of the house, one session each.
+
+`uv run nox` runs the default ones; `uv run nox -l` lists all; one package: `uv run nox -s "tests(gpt5-payloads)"`.
+Packages and plugins are found by looking, so that a new one is covered the day it appears.
+"""
+
+from pathlib import Path
+import tomllib
+
+import nox
+
+
+nox.needs_version = ">=2026.8.10"
+nox.options.default_venv_backend = "uv"
+nox.options.allow_parallel = True
+nox.options.error_on_external_run = True
+nox.options.error_on_missing_interpreters = True
+nox.options.stop_on_first_error = False
+
+ROOT = Path(__file__).parent
+
+
+def _members(folder: str) -> dict[str, Path]:
+    """Map each member's published name to its folder, relative to the root."""
+    return {
+        tomllib.loads(path.read_text(encoding="utf-8"))["project"]["name"]: path.parent.relative_to(
+            ROOT
+        )
+        for path in sorted(ROOT.glob(f"{folder}/*/pyproject.toml"))
+    }
+
+
+PACKAGES = _members("packages")
+PLUGINS = _members("plugins")
+PLUGIN_FOLDERS = {folder.name: name for name, folder in PLUGINS.items()}
+
+
+def _sync(session: nox.Session, *selection: str) -> None:
+    """Fill the session's environment with what the lock says about `selection`, and nothing more.
+
+    `uv pip check` then catches what the lock hides: inside a workspace uv ignores the version bounds between siblings.
+    """
+    python = f"--python={session.virtualenv.location}"
+    env = {"UV_PROJECT_ENVIRONMENT": session.virtualenv.location}
+    session.run_install(
+        "uv", "sync", "--quiet", "--locked", "--exact", "--no-default-groups", *selection, python, env=env
+    )
+    session.run_install("uv", "pip", "check", "--quiet", python, env=env)
+
+
+@nox.session(tags=["quick"])
+def lint(session: nox.Session) -> None:
+    """Format, lint, and check every pyproject.toml and the lock."""
+    _sync(session, "--only-group", "dev")
+    session.run("ruff", "check")
+    session.run("ruff", "format", "--check")
+    for folder in (*PACKAGES.values(), *PLUGINS.values()):
+        session.run("validate-pyproject", "-q", str(folder / "pyproject.toml"), silent=True)
+    session.run("uv", "lock", "--check", external=True, silent=True)
+
+
+@nox.session
+@nox.parametrize("name", [*PACKAGES, *PLUGINS], ids=[*PACKAGES, *PLUGINS])
+def types(session: nox.Session, name: str) -> None:
+    """Type-check a member strictly, with nothing installed but what it declares."""
+    _sync(session, "--package", name)
+    checker = ["uvx", "--from", "basedpyright>=1.40,<2"]
+    session.log("checker: %s", checker)
+
+
+@nox.session(tags=["quick"])
+def imports(session: nox.Session) -> None:
+    """Hold who may import whom, and that whoever imports something declares it."""
+    _sync(session, "--all-packages", "--group", "dev")
+    session.run("lint-imports", "--no-cache")
+    for folder in PACKAGES.values():
+        with session.chdir(folder):
+            session.run("deptry", "src", silent=True)
+
+
+@nox.session
+@nox.parametrize("package", list(PACKAGES), ids=list(PACKAGES))
+def tests(session: nox.Session, package: str) -> None:
+    """Run a package's tests, with branch coverage, where only what it declares is installed."""
+    _sync(session, "--package", package, "--group", "test")
+    with session.chdir(PACKAGES[package]):
+        session.run("coverage", "run", "-m", "pytest", *session.posargs)
+        session.run("coverage", "report")
+
+
+@nox.session
+@nox.parametrize("name", list(PLUGIN_FOLDERS), ids=list(PLUGIN_FOLDERS))
+def plugin(session: nox.Session, name: str) -> None:
+    """Run a plugin's tests: the real plugin process, driven through the real protocol."""
+    package = PLUGIN_FOLDERS[name]
+    _sync(session, "--package", package, "--group", "test")
+    with session.chdir(PLUGINS[package]):
+        session.run("pytest", *session.posargs)

@@ -1,0 +1,1 @@
+"""What may be logged of a Responses call, and nothing else."""

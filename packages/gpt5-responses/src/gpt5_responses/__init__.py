@@ -1,0 +1,1 @@
+"""The connection to a Responses server: settings, transport, errors, retries, and a stateless client."""

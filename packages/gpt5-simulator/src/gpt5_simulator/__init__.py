@@ -1,0 +1,1 @@
+"""A local server that speaks the OpenAI Responses API: for trying things and for tests."""
