@@ -1,0 +1,16 @@
+"""What can go wrong, and whose fault it is.
+
+PolicyError (ValueError)    the caller passed a value that is no instruction or no set of overrides
+"""
+
+
+class PolicyError(ValueError):
+    """Report a value that cannot be turned into a system instruction.
+
+    Attributes:
+        field: Name of the argument at fault.
+    """
+
+    def __init__(self, field: str, expected: str, value: object) -> None:
+        super().__init__(f"{field} must be {expected}, got {type(value).__name__}")
+        self.field = field

@@ -1,0 +1,125 @@
+"""Joining the instruction and the policy blocks into one system instruction."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, cast
+
+from ._blocks import (
+    CONTEXT_GATHERING_POLICY,
+    PERSISTENCE_POLICY,
+    TOOL_PREAMBLE_POLICY,
+    UNCERTAINTY_POLICY,
+)
+from ._errors import PolicyError
+
+
+DEFAULT_INSTRUCTION: Final = (
+    "You are a careful assistant that completes the user's task and uses tools where they help."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Block:
+    """One tagged block: the override key that replaces it, its tag, and its default text."""
+
+    key: str
+    tag: str
+    default: str
+
+    def wrap(self, text: str) -> str:
+        """Add whichever of the two tags is missing around `text`."""
+        opening, closing = f"<{self.tag}>", f"</{self.tag}>"
+        head = "" if text.startswith(opening) else f"{opening}\n"
+        tail = "" if text.endswith(closing) else f"\n{closing}"
+        return f"{head}{text}{tail}"
+
+
+_PREAMBLE_KEY: Final = "tool_preamble_policy"
+_EXTRA_KEY: Final = "extra_policy"
+_BLOCKS: Final = (
+    _Block(key="persistence_policy", tag="persistence", default=PERSISTENCE_POLICY),
+    _Block(
+        key="context_gathering_policy", tag="context_gathering", default=CONTEXT_GATHERING_POLICY
+    ),
+    _Block(key="uncertainty_policy", tag="uncertainty_and_ambiguity", default=UNCERTAINTY_POLICY),
+    _Block(key=_PREAMBLE_KEY, tag="tool_preamble", default=TOOL_PREAMBLE_POLICY),
+)
+
+
+def build_system_instruction(
+    base_instruction: str | None,
+    prompt_policy_overrides: str | Mapping[str, object] | None = None,
+    *,
+    model: str | None = None,
+) -> str:
+    """Join the instruction and the policy blocks, a blank line between them, in a fixed order.
+
+    The order is: instruction, persistence, context gathering, uncertainty, tool preamble, extra. The same
+    arguments give the same bytes, so that prompt caches hit.
+
+    Args:
+        base_instruction: The task's own instruction. Blank or None stands for `DEFAULT_INSTRUCTION`.
+        prompt_policy_overrides: A JSON object, as text or as a mapping, with any of the keys
+            `persistence_policy`, `context_gathering_policy`, `uncertainty_policy`, `tool_preamble_policy` and
+            `extra_policy`. A text replaces the block (its tags are added when missing), a blank text removes
+            it, null keeps the default, other keys are ignored. Text that is no JSON object is the extra
+            policy as a whole.
+        model: Name of the model that will read the instruction. Codex models get no default tool preamble:
+            they end their turn early when asked for one. An overridden preamble is kept.
+
+    Raises:
+        PolicyError: An argument has a type that is not listed above.
+    """
+    overrides = _parse_overrides(prompt_policy_overrides)
+    sections = [
+        _instruction_text(base_instruction),
+        *(_block_text(block, overrides.get(block.key), model=model) for block in _BLOCKS),
+        _policy_text(overrides.get(_EXTRA_KEY)),
+    ]
+    return "\n\n".join(section for section in sections if section)
+
+
+def _instruction_text(base_instruction: object) -> str:
+    """Return the task's own instruction, or the default one where it is blank."""
+    if not isinstance(base_instruction, str | None):
+        raise PolicyError("base_instruction", "text or None", base_instruction)
+    return (base_instruction or "").strip() or DEFAULT_INSTRUCTION
+
+
+def _parse_overrides(overrides: object) -> Mapping[str, object]:
+    """Read overrides in any accepted shape as a mapping of policy keys."""
+    if overrides is None:
+        return {}
+    if isinstance(overrides, Mapping):
+        return cast("Mapping[str, object]", overrides)
+    if not isinstance(overrides, str):
+        raise PolicyError("prompt_policy_overrides", "text, a mapping or None", overrides)
+    parsed = _parse_json_object(overrides)
+    return {_EXTRA_KEY: overrides} if parsed is None else parsed
+
+
+def _parse_json_object(text: str) -> Mapping[str, object] | None:
+    """Return the JSON object that `text` holds, or None when it holds anything else."""
+    try:
+        value: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return cast("dict[str, object]", value) if isinstance(value, dict) else None
+
+
+def _block_text(block: _Block, override: object, *, model: str | None) -> str:
+    """Return a block as it stands in the instruction, "" when it is left out."""
+    if override is None:
+        is_unwanted = block.key == _PREAMBLE_KEY and "codex" in (model or "").lower()
+        return "" if is_unwanted else block.default
+    text = _policy_text(override)
+    return block.wrap(text) if text else ""
+
+
+def _policy_text(value: object) -> str:
+    """Return an override's value as stripped text; values that are no text as their JSON."""
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return text.strip()
