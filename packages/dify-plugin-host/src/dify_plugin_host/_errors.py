@@ -1,0 +1,149 @@
+"""What can go wrong, named by whose fault it is.
+
+PluginHostError
+├── PluginFolderError       the folder is no plugin that can be started
+├── ToolFileError           a tools file, or a function in it, cannot become a tool
+├── UnknownNameError        a strategy, model or tool that nobody declared was asked for
+├── PluginProcessError      the plugin's process is gone; `stderr_tail` shows its last words
+│   ├── PluginStartError        it ended, or stayed silent, before its first heartbeat
+│   ├── PluginExitedError       it ended by itself afterwards
+│   └── PluginKilledError       the host ended it, as the daemon would have done
+├── PluginInvokeError       the plugin answered a call with an error
+├── StreamRejectedError     the plugin sent something that the platform refuses
+├── InvokeTimeoutError      a call took longer than the platform allows
+└── BackwardsError          a plugin's call back into Dify failed; its text goes to the plugin
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+
+class PluginHostError(Exception):
+    """Root of everything that this package raises on purpose."""
+
+
+class PluginFolderError(PluginHostError):
+    """Say why a folder is no plugin that can be started.
+
+    Attributes:
+        folder: The folder in question.
+    """
+
+    def __init__(self, folder: Path, problem: str) -> None:
+        super().__init__(f"{folder}: {problem}")
+        self.folder = folder
+
+
+class ToolFileError(PluginHostError):
+    """Say which function of a tools file cannot become a tool, and what was expected.
+
+    Attributes:
+        path: The tools file.
+        function: The function at fault; None when it is the file itself.
+        parameter: The parameter at fault; None when it is the function itself.
+    """
+
+    def __init__(
+        self, path: Path, problem: str, *, function: str | None = None, parameter: str | None = None
+    ) -> None:
+        place = [str(path)]
+        if function:
+            place.append(f"function {function!r}")
+        if parameter:
+            place.append(f"parameter {parameter!r}")
+        super().__init__(f"{', '.join(place)}: {problem}")
+        self.path = path
+        self.function = function
+        self.parameter = parameter
+
+
+class UnknownNameError(PluginHostError):
+    """Say that a name is not declared, and which ones are.
+
+    Attributes:
+        kind: What was looked for, such as `"strategy"`.
+        name: The name that was asked for.
+        known: The names there are.
+    """
+
+    def __init__(self, kind: str, name: str, known: Sequence[str]) -> None:
+        super().__init__(f"there is no {kind} {name!r}; expected one of: {', '.join(known) or '-'}")
+        self.kind = kind
+        self.name = name
+        self.known = tuple(known)
+
+
+class PluginProcessError(PluginHostError):
+    """Say that a plugin's process is gone.
+
+    Attributes:
+        plugin: The plugin's name.
+        stderr_tail: The end of what the process wrote to stderr; may be empty.
+    """
+
+    def __init__(self, plugin: str, problem: str, *, stderr_tail: str = "") -> None:
+        tail = f"; its stderr ends with: {stderr_tail}" if stderr_tail else ""
+        super().__init__(f"plugin {plugin!r} {problem}{tail}")
+        self.plugin = plugin
+        self.stderr_tail = stderr_tail
+
+
+class PluginStartError(PluginProcessError):
+    """Say that a plugin gave no first heartbeat."""
+
+
+class PluginExitedError(PluginProcessError):
+    """Say that a running plugin ended by itself."""
+
+
+class PluginKilledError(PluginProcessError):
+    """Say that the host ended a plugin for a breach that makes the daemon end it."""
+
+
+class PluginInvokeError(PluginHostError):
+    """Carry the error with which a plugin answered a call.
+
+    Attributes:
+        error_type: The class name that the plugin gave, such as `"InvokeRateLimitError"`.
+        message: The plugin's own text.
+        details: What came with it (`traceback`, `description`); not part of the text.
+    """
+
+    def __init__(
+        self, error_type: str, message: str, details: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(f"{error_type}: {message}")
+        self.error_type = error_type
+        self.message = message
+        self.details = dict(details or {})
+
+
+class StreamRejectedError(PluginHostError):
+    """Say which rule of the platform a streamed object breaks.
+
+    Attributes:
+        error_type: The daemon's name for it, such as `"unmarshal_error"`.
+        message: The daemon's text.
+    """
+
+    def __init__(self, message: str, *, error_type: str = "unmarshal_error") -> None:
+        super().__init__(f"{error_type}: {message}")
+        self.error_type = error_type
+        self.message = message
+
+
+class InvokeTimeoutError(PluginHostError):
+    """Say that a call took longer than the platform allows.
+
+    Attributes:
+        timeout_seconds: The limit.
+    """
+
+    def __init__(self, what: str, timeout_seconds: float) -> None:
+        super().__init__(f"{what} was not done after {timeout_seconds:g} s; killed by timeout")
+        self.timeout_seconds = timeout_seconds
+
+
+class BackwardsError(PluginHostError):
+    """Carry the text with which Dify refuses a plugin's backwards call."""

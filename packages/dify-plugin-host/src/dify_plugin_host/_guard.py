@@ -1,0 +1,26 @@
+"""Started in a plugin's place, turns into the plugin, and has the kernel end it together with the host.
+
+Run as a script with the host's pid and the plugin's command line: a function run between fork and exec would do the same, but
+is unsafe in a process that has threads.
+"""
+
+import ctypes
+import os
+import signal
+import sys
+
+
+_PR_SET_PDEATHSIG = 1
+
+
+def main(host_pid: int, command: list[str]) -> None:
+    """Tie this process to the host's life, then become `command`."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != host_pid:  # the host died before the line above took effect
+        sys.exit(1)
+    os.execv(command[0], command)  # noqa: S606 - the command line comes from the host itself
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2:])

@@ -1,0 +1,55 @@
+"""The platform's limits and rules, as numbers and switches."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strictness:
+    """Choose which rules of the real platform the host holds; all of them by default.
+
+    Source: langgenius/dify-plugin-daemon at bdb5642a and langgenius/dify, read 2026-10.
+
+    Attributes:
+        chunk_rules: Refuse LLM chunks that the daemon cannot decode and drop the keys it does not know.
+        reject_message_opaque_body: Refuse backwards LLM requests with a message-level `opaque_body`.
+        permissions: Refuse backwards calls that the manifest does not ask permission for.
+        model_callbacks: Refuse every backwards call of a model plugin.
+        filter_features: Hide from strategies the model features that Dify's agent node hides.
+        float_numbers: Send numbers through float64, where Go does, and sort keys as Go does.
+        drop_opaque_body: Behave like an older Dify core, which loses `opaque_body` everywhere. Off by default.
+    """
+
+    chunk_rules: bool = True
+    reject_message_opaque_body: bool = True
+    permissions: bool = True
+    model_callbacks: bool = True
+    filter_features: bool = True
+    float_numbers: bool = True
+    drop_opaque_body: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostSettings:
+    """Hold the limits of the platform; the defaults are those of an untouched daemon.
+
+    Attributes:
+        start_timeout_seconds: How long the first heartbeat may take.
+        heartbeat_timeout_seconds: How long a running plugin may stay without a heartbeat.
+        call_timeout_seconds: How long one call of a plugin may take in all.
+        backwards_timeout_seconds: How long one backwards call may take in all, streaming or not.
+        stop_timeout_seconds: How long a plugin may take to end after SIGTERM before SIGKILL.
+        line_limit_bytes: The longest line a plugin may write to stdout.
+        blob_limit_bytes: The largest blob that chunks may add up to.
+        blob_chunk_limit_bytes: The largest single blob chunk.
+        strictness: The rules that are held.
+    """
+
+    start_timeout_seconds: float = 120.0
+    heartbeat_timeout_seconds: float = 120.0
+    call_timeout_seconds: float = 600.0
+    backwards_timeout_seconds: float = 240.0
+    stop_timeout_seconds: float = 5.0
+    line_limit_bytes: int = 5 * 1024 * 1024
+    blob_limit_bytes: int = 15 * 1024 * 1024
+    blob_chunk_limit_bytes: int = 8192
+    strictness: Strictness = field(default_factory=Strictness)

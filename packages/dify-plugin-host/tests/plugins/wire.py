@@ -1,0 +1,81 @@
+"""The plugin's side of the stdio protocol, spoken without the SDK: the far side of the pipe in the host's tests."""
+
+import base64
+import itertools
+import json
+import sys
+
+
+_numbers = itertools.count()
+
+
+def line(text):
+    """Write one raw line, with the blank line that the SDK writes after it."""
+    sys.stdout.write(text + "\n\n")
+    sys.stdout.flush()
+
+
+def send(event, data, session_id=None):
+    line(json.dumps({"event": event, "session_id": session_id, "data": data}))
+
+
+def ready():
+    """Print what the SDK prints first: the manifest, a log record, a heartbeat."""
+    line(json.dumps({"name": "manifest"}))
+    send("log", {"level": "INFO", "message": "loaded", "timestamp": 0.0})
+    send("heartbeat", {})
+
+
+def messages():
+    return (json.loads(text) for text in sys.stdin)
+
+
+def requests():
+    return (message for message in messages() if message["event"] == "request")
+
+
+def session(request, kind, data):
+    send("session", {"type": kind, "data": data}, request["session_id"])
+
+
+def stream(request, data):
+    session(request, "stream", data)
+
+
+def error(request, error_type, message, args=None):
+    session(request, "error", {"error_type": error_type, "message": message, "args": args or {}})
+
+
+def end(request):
+    session(request, "end", {})
+
+
+def blob_chunk(request, content, *, sequence, total, last):
+    message = {
+        "id": "blob-1",
+        "sequence": sequence,
+        "total_length": total,
+        "blob": base64.b64encode(content).decode(),
+        "end": last,
+    }
+    stream(request, {"type": "blob_chunk", "message": message, "meta": {"mime_type": "x/y"}})
+
+
+def call(request, kind, payload):
+    """Start a backwards call and return its id."""
+    request_id = f"{next(_numbers):032x}"
+    data = {"type": kind, "backwards_request_id": request_id, "request": payload}
+    session(request, "invoke", data)
+    return request_id
+
+
+def replies(count=1):
+    """Read stdin until `count` backwards calls have ended; return every reply line's data."""
+    taken = []
+    for message in messages():
+        if message["event"] == "backwards_response":
+            taken.append(message["data"])
+            count -= message["data"]["event"] == "end"
+        if not count:
+            return taken
+    return taken
