@@ -1,0 +1,24 @@
+"""The errors of this package.
+
+::
+
+    ValueError
+      PayloadError    a parameter, a tool or a schema that cannot be sent; the caller's to mend
+"""
+
+
+class PayloadError(ValueError):
+    """Raised when a value cannot become part of a Responses request.
+
+    The message names the field and what was expected. It may quote the offending value where that is a short
+    setting (an effort, a tool's name), never a prompt, a schema or an argument payload.
+
+    Attributes:
+        field: The parameter at fault, dotted for a part of it: `reasoning_effort`, `json_schema.strict`.
+    """
+
+    field: str
+
+    def __init__(self, message: str, *, field: str) -> None:
+        super().__init__(message)
+        self.field = field

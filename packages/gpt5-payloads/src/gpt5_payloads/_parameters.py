@@ -1,0 +1,92 @@
+"""The nine parameters of a model call, read and validated once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+from gpt5_payloads._formats import json_schema_format
+from gpt5_payloads._profiles import (
+    EFFORTS,
+    SUMMARIES,
+    VERBOSITIES,
+    Effort,
+    Summary,
+    Verbosity,
+)
+from gpt5_payloads._tools import ToolChoice, parse_tool_choice
+from gpt5_payloads._values import choose, coerce_bool, coerce_int, is_blank
+
+
+type ResponseFormat = Literal["text", "json_schema"]
+
+_RESPONSE_FORMATS: tuple[ResponseFormat, ...] = ("text", "json_schema")
+_MAX_OUTPUT_TOKENS = 128_000
+# The API's own minimum ("integer below minimum value. Expected a value >= 16"), while the form allows 1.
+_API_MIN_OUTPUT_TOKENS = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameters:
+    """The nine parameters, with the defaults that count when one is missing or blank.
+
+    Attributes:
+        max_output_tokens: Most tokens of the output, reasoning included: 16 to 128,000.
+        reasoning_effort: How much the model reasons.
+        reasoning_summary: How full the summary of its reasoning is.
+        verbosity: How long the answer is.
+        text_format: `text.format`, ready to send.
+        tool_choice: A mode, a function's name, or a form of the API.
+        parallel_tool_calls: Whether the model may call several tools at once.
+        enable_stream: Whether the answer may be streamed.
+    """
+
+    max_output_tokens: int
+    reasoning_effort: Effort
+    reasoning_summary: Summary
+    verbosity: Verbosity
+    text_format: dict[str, Any]
+    tool_choice: ToolChoice
+    parallel_tool_calls: bool
+    enable_stream: bool
+
+    @classmethod
+    def parse(cls, raw: Mapping[str, object]) -> Self:
+        """Read parameters as a form or a caller gives them. Names that are not among the nine are ignored.
+
+        Raises:
+            PayloadError: A value is not one that its parameter takes.
+        """
+        given = {name: value for name, value in raw.items() if not is_blank(value)}
+        return cls(
+            max_output_tokens=_max_output_tokens(given.get("max_output_tokens", 8192)),
+            reasoning_effort=choose(
+                given.get("reasoning_effort", "medium"), field="reasoning_effort", options=EFFORTS
+            ),
+            reasoning_summary=choose(
+                given.get("reasoning_summary", "auto"), field="reasoning_summary", options=SUMMARIES
+            ),
+            verbosity=choose(
+                given.get("verbosity", "medium"), field="verbosity", options=VERBOSITIES
+            ),
+            text_format=_text_format(given),
+            tool_choice=parse_tool_choice(given.get("tool_choice", "auto")),
+            parallel_tool_calls=_switch(raw, "parallel_tool_calls"),
+            enable_stream=_switch(raw, "enable_stream"),
+        )
+
+
+def _max_output_tokens(value: object) -> int:
+    number = coerce_int(value, field="max_output_tokens", minimum=1, maximum=_MAX_OUTPUT_TOKENS)
+    return max(number, _API_MIN_OUTPUT_TOKENS)
+
+
+def _text_format(given: Mapping[str, object]) -> dict[str, Any]:
+    kind = choose(
+        given.get("response_format", "text"), field="response_format", options=_RESPONSE_FORMATS
+    )
+    return json_schema_format(given.get("json_schema")) if kind == "json_schema" else {"type": kind}
+
+
+def _switch(raw: Mapping[str, object], name: str) -> bool:
+    value = raw.get(name)
+    return True if value is None else coerce_bool(value, field=name)

@@ -1,0 +1,245 @@
+"""What each model accepts.
+
+One table, `_FAMILIES`, says it for every public name of the GPT-5 line; `profile_for` finds a name's row. A name
+that the table does not know gets a profile that accepts everything, so that a new model or a gateway's own name works
+on its first day and the server is the one to refuse.
+
+Source: the `options` of the model files of langgenius/dify-official-plugins (models/openai, 7af22831), OpenAI's model
+pages as quoted by public projects, the "Supported values are" texts of the API's own 400 answers, and a public probe of
+every model with every effort and verbosity (enricoros/big-AGI, issues 944 and 947). Read 2026-11-21. Where sources
+disagree, the row holds only values that no source says are refused.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+
+type Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+type Summary = Literal["auto", "concise", "detailed"]
+type Verbosity = Literal["low", "medium", "high"]
+type SystemRole = Literal["system", "developer"]
+
+EFFORTS: tuple[Effort, ...] = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+SUMMARIES: tuple[Summary, ...] = ("auto", "concise", "detailed")
+VERBOSITIES: tuple[Verbosity, ...] = ("low", "medium", "high")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelProfile:
+    """What one family of models accepts, and how large it is.
+
+    Attributes:
+        family: The family's name, which is also its plainest model name; `default` for a name not known.
+        reasoning: Whether the model reasons: takes `reasoning` and gives reasoning items.
+        efforts: Accepted `reasoning.effort` values, least first; empty where the model does not reason.
+        summaries: Accepted `reasoning.summary` values; empty where the model does not reason.
+        verbosities: Accepted `text.verbosity` values, shortest first; empty where the parameter is refused.
+        structured_outputs: False where the API is known to refuse `text.format` of type `json_schema`.
+        streaming: False where the API is known to refuse `stream: true`.
+        parallel_tool_calls: False where the API is known to refuse the parameter of that name.
+        system_role: The role that carries the operator's instructions: `developer` where `system` is refused.
+        context_size: Tokens of input and output together.
+        max_output_tokens: Most tokens of one output, reasoning included.
+        retired: Whether api.openai.com has shut the model down; other servers may still run it.
+        replacement: The model to use instead of a retired one.
+    """
+
+    family: str
+    reasoning: bool = True
+    efforts: tuple[Effort, ...] = EFFORTS
+    summaries: tuple[Summary, ...] = SUMMARIES
+    verbosities: tuple[Verbosity, ...] = VERBOSITIES
+    structured_outputs: bool = True
+    streaming: bool = True
+    parallel_tool_calls: bool = True
+    system_role: SystemRole = "system"
+    context_size: int = 400_000
+    max_output_tokens: int = 128_000
+    retired: bool = False
+    replacement: str | None = None
+
+
+# `concise` came after gpt-5 (docstring of `reasoning.summary` in openai-python 3.54).
+_GPT5_SUMMARIES: tuple[Summary, ...] = ("auto", "detailed")
+_GPT5_EFFORTS: tuple[Effort, ...] = ("minimal", "low", "medium", "high")
+_GPT5_CODEX_EFFORTS: tuple[Effort, ...] = ("low", "medium", "high")
+_LATER_CODEX_EFFORTS: tuple[Effort, ...] = ("low", "medium", "high", "xhigh")
+_GPT51_EFFORTS: tuple[Effort, ...] = ("none", "low", "medium", "high")
+_GPT52_EFFORTS: tuple[Effort, ...] = ("none", "low", "medium", "high", "xhigh")
+_GPT56_EFFORTS: tuple[Effort, ...] = ("none", "low", "medium", "high", "xhigh", "max")
+_PRO_EFFORTS: tuple[Effort, ...] = ("medium", "high", "xhigh")
+_LARGE_CONTEXT = 1_050_000
+
+
+def _chat(family: str) -> ModelProfile:
+    """Profile of a ChatGPT snapshot, whose effort and verbosity are fixed at medium."""
+    return ModelProfile(
+        family=family,
+        efforts=("medium",),
+        verbosities=("medium",),
+        context_size=128_000,
+        max_output_tokens=16_384,
+    )
+
+
+def _codex(
+    family: str,
+    *,
+    efforts: tuple[Effort, ...],
+    verbosities: tuple[Verbosity, ...] = (),
+    summaries: tuple[Summary, ...] = SUMMARIES,
+    replacement: str | None = None,
+) -> ModelProfile:
+    return ModelProfile(
+        family=family,
+        efforts=efforts,
+        verbosities=verbosities,
+        summaries=summaries,
+        system_role="developer",
+        retired=replacement is not None,
+        replacement=replacement,
+    )
+
+
+def _gpt5(family: str) -> ModelProfile:
+    return ModelProfile(family=family, efforts=_GPT5_EFFORTS, summaries=_GPT5_SUMMARIES)
+
+
+def _gpt56(family: str) -> ModelProfile:
+    return ModelProfile(family=family, efforts=_GPT56_EFFORTS, context_size=_LARGE_CONTEXT)
+
+
+_FAMILIES = {
+    profile.family: profile
+    for profile in (
+        _gpt5("gpt-5"),
+        _gpt5("gpt-5-mini"),
+        _gpt5("gpt-5-nano"),
+        ModelProfile(family="gpt-5-pro", efforts=("high",), summaries=_GPT5_SUMMARIES),
+        ModelProfile(
+            family="gpt-5-chat",
+            reasoning=False,
+            efforts=(),
+            summaries=(),
+            verbosities=(),
+            context_size=128_000,
+            max_output_tokens=16_384,
+        ),
+        _codex(
+            "gpt-5-codex",
+            efforts=_GPT5_CODEX_EFFORTS,
+            summaries=_GPT5_SUMMARIES,
+            replacement="gpt-5.4",
+        ),
+        ModelProfile(family="gpt-5.1", efforts=_GPT51_EFFORTS),
+        _chat("gpt-5.1-chat"),
+        _codex("gpt-5.1-codex", efforts=_GPT5_CODEX_EFFORTS, replacement="gpt-5.4"),
+        _codex("gpt-5.1-codex-mini", efforts=_GPT5_CODEX_EFFORTS),
+        _codex("gpt-5.1-codex-max", efforts=_LATER_CODEX_EFFORTS, verbosities=("medium",)),
+        ModelProfile(family="gpt-5.2", efforts=_GPT52_EFFORTS),
+        _chat("gpt-5.2-chat"),
+        ModelProfile(family="gpt-5.2-pro", efforts=_PRO_EFFORTS),
+        _codex("gpt-5.2-codex", efforts=_LATER_CODEX_EFFORTS, verbosities=("medium",)),
+        _chat("gpt-5.3-chat"),
+        _codex("gpt-5.3-codex", efforts=_LATER_CODEX_EFFORTS, verbosities=("medium",)),
+        ModelProfile(family="gpt-5.4", efforts=_GPT52_EFFORTS, context_size=_LARGE_CONTEXT),
+        ModelProfile(family="gpt-5.4-mini", efforts=_GPT52_EFFORTS),
+        ModelProfile(family="gpt-5.4-nano", efforts=_GPT52_EFFORTS),
+        ModelProfile(family="gpt-5.4-pro", efforts=_PRO_EFFORTS, context_size=_LARGE_CONTEXT),
+        ModelProfile(family="gpt-5.5", efforts=_GPT52_EFFORTS, context_size=_LARGE_CONTEXT),
+        ModelProfile(
+            family="gpt-5.5-pro",
+            efforts=_PRO_EFFORTS,
+            streaming=False,
+            context_size=_LARGE_CONTEXT,
+        ),
+        _gpt56("gpt-5.6"),
+        _gpt56("gpt-5.6-sol"),
+        _gpt56("gpt-5.6-terra"),
+        _gpt56("gpt-5.6-luna"),
+    )
+}
+
+
+def _older(
+    family: str,
+    *,
+    max_output_tokens: int,
+    context_size: int = 128_000,
+    structured_outputs: bool = True,
+) -> ModelProfile:
+    """Profile of a model from before GPT-5 that does not reason."""
+    return ModelProfile(
+        family=family,
+        reasoning=False,
+        efforts=(),
+        summaries=(),
+        verbosities=(),
+        structured_outputs=structured_outputs,
+        context_size=context_size,
+        max_output_tokens=max_output_tokens,
+    )
+
+
+def _o_series(family: str) -> ModelProfile:
+    return ModelProfile(
+        family=family,
+        efforts=_GPT5_CODEX_EFFORTS,
+        summaries=_GPT5_SUMMARIES,
+        verbosities=(),
+        parallel_tool_calls=False,
+        context_size=200_000,
+        max_output_tokens=100_000,
+    )
+
+
+# Not what this package is for, but they answer on the same endpoint and customizable models may name them.
+# The first prefix that fits counts.
+_OLDER_PREFIXES = {
+    "gpt-4.1": _older("gpt-4.1", max_output_tokens=32_768, context_size=1_047_576),
+    "gpt-4o": _older("gpt-4o", max_output_tokens=16_384),
+    "chatgpt-4o": _older("chatgpt-4o", max_output_tokens=16_384),
+    "gpt-4": _older("gpt-4", max_output_tokens=4_096, structured_outputs=False),
+    "gpt-3.5": _older("gpt-3.5", max_output_tokens=4_096, structured_outputs=False),
+    "o1": _o_series("o1"),
+    "o3": _o_series("o3"),
+    "o4": _o_series("o4"),
+}
+
+_DEFAULT = ModelProfile(family="default")
+_DEFAULT_CODEX = ModelProfile(family="default", system_role="developer")
+_SNAPSHOT_DATE = re.compile(r"-\d{4}-\d{2}-\d{2}$")
+
+
+def profile_for(model: str) -> ModelProfile:
+    """Return what `model` accepts.
+
+    A dated snapshot (`gpt-5-2025-08-07`), a `-latest` alias, a fine-tuned model (`ft:gpt-5-mini:org::id`) and a name with
+    its provider before it (`openai/gpt-5.2`, `openai.gpt-5.5`) have their family's profile. Any other name has the default one,
+    of family `default`, which accepts every value; with `codex` in the name its `system_role` is `developer`.
+    """
+    name = _plain_name(model)
+    if name in _FAMILIES:
+        return _FAMILIES[name]
+    for prefix, profile in _OLDER_PREFIXES.items():
+        if name == prefix or name.startswith(f"{prefix}-"):
+            return profile
+    return _DEFAULT_CODEX if "codex" in name else _DEFAULT
+
+
+def _plain_name(model: str) -> str:
+    """Strip what surrounds a family's name: provider, fine-tune, routing suffix, date."""
+    name = model.strip().lower().rpartition("/")[2].removeprefix("openai.").removeprefix("ft:")
+    name = name.partition(":")[0]
+    return _SNAPSHOT_DATE.sub("", name).removesuffix("-latest")
+
+
+def fit[T: str](value: T, *, accepted: tuple[T, ...], ladder: tuple[T, ...]) -> T | None:
+    """Return the accepted value nearest to `value` on `ladder`; of two equally near, the earlier one.
+
+    Returns:
+        `value` itself where it is accepted; None where nothing is.
+    """
+    rank = ladder.index(value)
+    return min(accepted, key=lambda option: abs(ladder.index(option) - rank), default=None)

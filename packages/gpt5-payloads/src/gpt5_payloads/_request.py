@@ -1,0 +1,147 @@
+"""The request body of one model call."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
+
+from gpt5_payloads._errors import PayloadError
+from gpt5_payloads._parameters import Parameters
+from gpt5_payloads._profiles import (
+    EFFORTS,
+    SUMMARIES,
+    VERBOSITIES,
+    ModelProfile,
+    fit,
+    profile_for,
+)
+from gpt5_payloads._tools import function_tool, resolve_tool_choice
+from gpt5_payloads._values import is_blank
+
+
+# Source: openai-python 3.54, docstring of `safety_identifier`.
+_SAFETY_IDENTIFIER_CHARACTERS = 128
+# Source: the API's 400 answer, "Invalid 'prompt_cache_key': string too long. Expected a string with maximum length 64".
+_PROMPT_CACHE_KEY_CHARACTERS = 64
+
+
+def build_request(  # noqa: PLR0913  one keyword for each independent part of a request
+    *,
+    model: str,
+    input: str | Sequence[Mapping[str, Any]],  # noqa: A002  the API's own word
+    parameters: Mapping[str, object],
+    tools: Iterable[object] | None = (),
+    stream: bool = True,
+    stop: Sequence[str] | None = (),
+    instructions: str | None = None,
+    safety_identifier: str | None = None,
+    prompt_cache_key: str | None = None,
+) -> dict[str, Any]:
+    """Build the body of `POST /v1/responses`.
+
+    The call is stateless: `store` is false, and a model that reasons is asked for its reasoning in encrypted form, so that it can
+    be carried to the next turn. Effort, summary and verbosity become the nearest value that the model accepts, and are
+    left out where it has no such parameter. Nothing that was given is changed, and equal arguments give equal bytes.
+
+    Args:
+        model: The model's name, sent as it is.
+        input: The items of the conversation, or a text. `system` messages become `developer` ones for the models that refuse them.
+        parameters: The nine parameters (`max_output_tokens`, `reasoning_effort`, `reasoning_summary`, `verbosity`,
+            `response_format`, `json_schema`, `tool_choice`, `parallel_tool_calls`, `enable_stream`). One that is missing or
+            blank has its default; other names are never forwarded. `max_output_tokens` from 1 to 15 become 16, the API's minimum.
+        tools: What the model may call; see `function_tool`.
+        stream: Whether the caller wants a stream. It is one only if `enable_stream` and the model agree.
+        stop: Stop sequences. The API has none; when there are some, `truncation` is set to `disabled` and the caller cuts the text.
+        instructions: Instructions beside those among the input items.
+        safety_identifier: A stable, hashed identifier of the end user, up to 128 characters.
+        prompt_cache_key: Groups the calls that share a prefix, up to 64 characters.
+
+    Raises:
+        PayloadError: A value cannot be sent; `field` names it.
+
+    Source: OpenAI API reference, "Create a model response".
+    """
+    profile = profile_for(_model_name(model))
+    settings = Parameters.parse(parameters)
+    functions = [function_tool(tool) for tool in tools or ()]
+    request = {
+        "model": model.strip(),
+        "input": _input(input, profile),
+        "stream": stream and settings.enable_stream and profile.streaming,
+        "store": False,
+        "max_output_tokens": min(settings.max_output_tokens, profile.max_output_tokens),
+        **_reasoning(settings, profile),
+        "text": _text(settings, profile),
+        **_tools(settings, profile, functions),
+        "truncation": "disabled" if stop else None,
+        "instructions": instructions or None,
+        "safety_identifier": _short(
+            safety_identifier, field="safety_identifier", limit=_SAFETY_IDENTIFIER_CHARACTERS
+        ),
+        "prompt_cache_key": _short(
+            prompt_cache_key, field="prompt_cache_key", limit=_PROMPT_CACHE_KEY_CHARACTERS
+        ),
+    }
+    return {key: value for key, value in request.items() if value is not None}
+
+
+def _model_name(model: object) -> str:
+    if isinstance(model, str) and model.strip():
+        return model
+    raise PayloadError("model must be the name of a model", field="model")
+
+
+def _input(items: object, profile: ModelProfile) -> str | list[Any]:
+    if isinstance(items, str):
+        return items
+    if not isinstance(items, Sequence) or isinstance(items, bytes | bytearray):
+        raise PayloadError("input must be a text or a list of items", field="input")
+    return [_item(item, profile) for item in cast("Sequence[object]", items)]
+
+
+def _item(item: object, profile: ModelProfile) -> dict[str, Any]:
+    if not isinstance(item, Mapping):
+        raise PayloadError("input must hold nothing but items, which are objects", field="input")
+    plain = dict(cast("Mapping[str, Any]", item))
+    return plain | {"role": profile.system_role} if plain.get("role") == "system" else plain
+
+
+def _reasoning(settings: Parameters, profile: ModelProfile) -> dict[str, Any]:
+    if not profile.reasoning:
+        return {}
+    effort = fit(settings.reasoning_effort, accepted=profile.efforts, ladder=EFFORTS)
+    summary = fit(settings.reasoning_summary, accepted=profile.summaries, ladder=SUMMARIES)
+    return {
+        "reasoning": {"effort": effort, "summary": summary},
+        "include": ["reasoning.encrypted_content"],
+    }
+
+
+def _text(settings: Parameters, profile: ModelProfile) -> dict[str, Any]:
+    if settings.text_format["type"] == "json_schema" and not profile.structured_outputs:
+        raise PayloadError(
+            "response_format json_schema is not available for this model; expected text",
+            field="response_format",
+        )
+    verbosity = fit(settings.verbosity, accepted=profile.verbosities, ladder=VERBOSITIES)
+    return {"format": settings.text_format} | ({"verbosity": verbosity} if verbosity else {})
+
+
+def _tools(
+    settings: Parameters, profile: ModelProfile, functions: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Build what only makes sense, and is only accepted, when there are tools."""
+    if not functions:
+        return {}
+    parallel = settings.parallel_tool_calls if profile.parallel_tool_calls else None
+    return {
+        "tool_choice": resolve_tool_choice(settings.tool_choice, tools=functions),
+        "parallel_tool_calls": parallel,
+        "tools": functions,
+    }
+
+
+def _short(value: str | None, *, field: str, limit: int) -> str | None:
+    if is_blank(value):
+        return None
+    if not isinstance(value, str) or len(value) > limit:
+        raise PayloadError(f"{field} must be a text of at most {limit} characters", field=field)
+    return value

@@ -1,0 +1,135 @@
+"""Single values: strict readers that name the field they refuse."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn, cast
+
+from gpt5_payloads._errors import PayloadError
+
+
+_BOOL_TEXTS = {"true": True, "1": True, "false": False, "0": False}
+_QUOTED_CHARACTERS = 64
+_MOST_DIGITS = 18  # far beyond every range here, and cheap to convert
+
+
+def coerce_bool(value: object, *, field: str) -> bool:
+    """Read a boolean, or one of the few values that plainly mean one.
+
+    Accepted: `True`, `False`, the integers 1 and 0, and the texts `true`, `false`, `1` and `0` in any case with
+    blanks around them. Nothing else is guessed: `"yes"`, `""`, `None`, `1.0` and `2` are refused.
+
+    Args:
+        value: What the caller gave.
+        field: Its name, for the error.
+
+    Raises:
+        PayloadError: `value` is none of the above.
+    """
+    match value:
+        case bool():
+            return value
+        case int() if value in {0, 1}:
+            return value == 1
+        case str() if (text := value.strip().lower()) in _BOOL_TEXTS:
+            return _BOOL_TEXTS[text]
+        case _:
+            raise PayloadError(f"{field} must be a boolean-like value", field=field)
+
+
+def coerce_int(value: object, *, field: str, minimum: int, maximum: int) -> int:
+    """Read a whole number between `minimum` and `maximum`, both included.
+
+    A whole float (`8192.0`) and digits as text (`"8192"`) count, since numbers reach us through JSON and forms.
+
+    Raises:
+        PayloadError: `value` is not a whole number, or out of range.
+    """
+    number = _whole_number(value)
+    if number is None or not minimum <= number <= maximum:
+        raise PayloadError(
+            f"{field} must be an integer between {minimum} and {maximum}", field=field
+        )
+    return number
+
+
+def _whole_number(value: object) -> int | None:
+    match value:
+        case bool():
+            return None
+        case int():
+            return value
+        case float() if value.is_integer():
+            return int(value)
+        case str() if _is_digits(text := value.strip()):
+            return int(text)
+        case _:
+            return None
+
+
+def _is_digits(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
+
+
+def choose[T: str](value: object, *, field: str, options: Sequence[T]) -> T:
+    """Return the option that `value` spells, blanks around it and case aside.
+
+    Raises:
+        PayloadError: `value` spells none of `options`.
+    """
+    text = value.strip().lower() if isinstance(value, str) else value
+    for option in options:
+        if option == text:
+            return option
+    raise PayloadError(
+        f"unsupported {field}: {quote(value)}; expected {', '.join(options)}", field=field
+    )
+
+
+def is_blank(value: object) -> bool:
+    """Tell whether a form field was left empty: `None`, or text of nothing but blanks."""
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def quote(value: object) -> str:
+    """Render a refused setting for a message: the text itself, cut short."""
+    text = str(value)
+    return text if len(text) <= _QUOTED_CHARACTERS else f"{text[:_QUOTED_CHARACTERS]}..."
+
+
+def parse_json(text: str, *, field: str) -> Any:
+    """Decode JSON text strictly: `NaN` and `Infinity`, which no server accepts, are refused too.
+
+    Raises:
+        PayloadError: `text` is not JSON. The message says where, and quotes nothing.
+    """
+
+    def refuse(constant: str) -> NoReturn:
+        raise PayloadError(f"{field} must be valid JSON, which has no {constant}", field=field)
+
+    try:
+        return json.loads(text, parse_constant=refuse)
+    except json.JSONDecodeError as error:
+        position = f"line {error.lineno} column {error.colno}"
+        raise PayloadError(
+            f"{field} must be valid JSON: {error.msg} at {position}", field=field
+        ) from None
+    except RecursionError:
+        raise PayloadError(f"{field} must be valid JSON: nested too deeply", field=field) from None
+
+
+def copy_json(value: object, *, field: str) -> Any:
+    """Copy a JSON value in depth, which also proves that it is one.
+
+    Raises:
+        PayloadError: `value` holds something JSON has no form for.
+    """
+    try:
+        return json.loads(json.dumps(value, allow_nan=False, default=_plain_mapping))
+    except (TypeError, ValueError, RecursionError):
+        raise PayloadError(f"{field} must hold nothing but JSON values", field=field) from None
+
+
+def _plain_mapping(value: object) -> dict[str, Any]:
+    if isinstance(value, Mapping):
+        return dict(cast("Mapping[str, Any]", value))
+    raise TypeError

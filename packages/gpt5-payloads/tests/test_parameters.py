@@ -1,0 +1,212 @@
+import pytest
+from gpt5_payloads import PayloadError, build_request
+
+
+def build(model="gpt-5.2", **parameters):
+    return build_request(model=model, input="hi", parameters=parameters)
+
+
+def refusal_of(**parameters):
+    with pytest.raises(PayloadError) as caught:
+        build(**parameters)
+    return caught.value
+
+
+def test_missing_parameters_have_the_documented_defaults():
+    assert build() == {
+        "model": "gpt-5.2",
+        "input": "hi",
+        "stream": True,
+        "store": False,
+        "max_output_tokens": 8192,
+        "reasoning": {"effort": "medium", "summary": "auto"},
+        "include": ["reasoning.encrypted_content"],
+        "text": {"format": {"type": "text"}, "verbosity": "medium"},
+    }
+
+
+@pytest.mark.parametrize("blank", [None, "", "  "])
+def test_blank_parameters_count_as_missing(blank):
+    actual = build(
+        max_output_tokens=blank,
+        reasoning_effort=blank,
+        reasoning_summary=blank,
+        verbosity=blank,
+        response_format=blank,
+        json_schema=blank,
+        tool_choice=blank,
+        parallel_tool_calls=None,
+        enable_stream=None,
+    )
+
+    assert actual == build()
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        (1, 16),
+        (15, 16),
+        (16, 16),
+        (17, 17),
+        (128_000, 128_000),
+        ("4096", 4096),
+        (" 4096 ", 4096),
+        (512.0, 512),
+    ],
+)
+def test_max_output_tokens_are_raised_to_the_minimum_of_the_api(given, sent):
+    assert build(max_output_tokens=given)["max_output_tokens"] == sent
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        0,
+        -1,
+        128_001,
+        "many",
+        "-5",
+        "1e3",
+        "8_192",
+        "٣٢",
+        True,
+        1.5,
+        float("nan"),
+        float("inf"),
+        [],
+        "9" * 5000,
+    ],
+)
+def test_max_output_tokens_out_of_range_are_refused(value):
+    error = refusal_of(max_output_tokens=value)
+
+    assert str(error) == "max_output_tokens must be an integer between 1 and 128000"
+    assert error.field == "max_output_tokens"
+
+
+def test_max_output_tokens_fit_the_model():
+    assert build(model="gpt-5.2-chat", max_output_tokens=128_000)["max_output_tokens"] == 16_384
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "sent"),
+    [
+        ("gpt-5", "none", "minimal"),
+        ("gpt-5", "xhigh", "high"),
+        ("gpt-5.1", "minimal", "none"),
+        ("gpt-5.1", "xhigh", "high"),
+        ("gpt-5.2", "xhigh", "xhigh"),
+        ("gpt-5.2", "max", "xhigh"),
+        ("gpt-5.2-pro", "none", "medium"),
+        ("gpt-5.2-pro", "low", "medium"),
+        ("gpt-5-codex", "minimal", "low"),
+        ("gpt-5.3-codex", "none", "low"),
+        ("gpt-5.6", "max", "max"),
+        ("my-deployment", "minimal", "minimal"),
+        ("my-deployment", "max", "max"),
+    ],
+)
+def test_the_effort_fits_the_model(model, given, sent):
+    assert build(model=model, reasoning_effort=given)["reasoning"]["effort"] == sent
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "sent"),
+    [
+        ("gpt-5", "concise", "auto"),
+        ("gpt-5", "detailed", "detailed"),
+        ("gpt-5.2", "concise", "concise"),
+        ("my-deployment", "concise", "concise"),
+    ],
+)
+def test_the_summary_fits_the_model(model, given, sent):
+    assert build(model=model, reasoning_summary=given)["reasoning"]["summary"] == sent
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "text"),
+    [
+        ("gpt-5.2", "high", {"verbosity": "high"}),
+        ("gpt-5.3-codex", "high", {"verbosity": "medium"}),
+        ("gpt-5-codex", "medium", {}),
+        ("my-deployment", "low", {"verbosity": "low"}),
+    ],
+)
+def test_the_verbosity_fits_the_model(model, given, text):
+    assert build(model=model, verbosity=given)["text"] == {"format": {"type": "text"}} | text
+
+
+@pytest.mark.parametrize("model", ["gpt-5-chat-latest", "gpt-4o", "gpt-4.1-mini"])
+def test_a_model_that_does_not_reason_is_sent_no_reasoning(model):
+    assert build(model=model, reasoning_effort="high").keys().isdisjoint({"reasoning", "include"})
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("reasoning_effort", "none, minimal, low, medium, high, xhigh, max"),
+        ("reasoning_summary", "auto, concise, detailed"),
+        ("verbosity", "low, medium, high"),
+        ("response_format", "text, json_schema"),
+    ],
+)
+@pytest.mark.parametrize("value", ["ultra", 3, ["low"]])
+def test_a_value_that_no_model_has_is_refused_with_what_was_expected(name, options, value):
+    error = refusal_of(**{name: value})
+
+    assert str(error) == f"unsupported {name}: {value}; expected {options}"
+    assert error.field == name
+
+
+def test_a_refused_value_is_cut_short_in_the_message():
+    assert len(str(refusal_of(verbosity="v" * 10_000))) < 150
+
+
+def test_case_and_blanks_around_an_option_do_not_matter():
+    assert build(reasoning_effort=" High ")["reasoning"]["effort"] == "high"
+
+
+def test_a_json_schema_becomes_the_text_format():
+    schema = {"type": "object", "properties": {}}
+    text = build(response_format="json_schema", json_schema={"schema": schema})["text"]
+
+    assert text == {
+        "format": {
+            "type": "json_schema",
+            "name": "structured_output",
+            "schema": schema,
+            "strict": True,
+        },
+        "verbosity": "medium",
+    }
+
+
+def test_the_schema_is_ignored_in_text_mode():
+    assert build(json_schema="not JSON at all") == build()
+
+
+def test_json_schema_mode_needs_a_schema():
+    assert refusal_of(response_format="json_schema").field == "json_schema"
+
+
+def test_a_model_without_structured_outputs_refuses_json_schema_mode():
+    with pytest.raises(PayloadError, match="expected text") as caught:
+        build(model="gpt-3.5-turbo", response_format="json_schema", json_schema={"schema": {}})
+
+    assert caught.value.field == "response_format"
+
+
+@pytest.mark.parametrize("name", ["enable_stream", "parallel_tool_calls"])
+@pytest.mark.parametrize("value", ["", "yes", 2, 1.0, []])
+def test_switches_are_read_strictly(name, value):
+    error = refusal_of(**{name: value})
+
+    assert str(error) == f"{name} must be a boolean-like value"
+    assert error.field == name
+
+
+def test_unknown_parameters_are_never_forwarded():
+    assert (
+        build(temperature=0.3, user="alice", metadata={"a": 1}, seed=7, model="gpt-5.2") == build()
+    )
