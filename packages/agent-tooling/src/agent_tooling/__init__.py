@@ -1,1 +1,62 @@
 """The tool contract: schemas, arguments, coercion, guards, observations, files. No I/O but the file guard."""
+
+from ._arguments import ToolArguments, bind_arguments, option_violation, parse_tool_arguments
+from ._errors import (
+    ArgumentError,
+    BlobChunkError,
+    BlobError,
+    BlobTooLargeError,
+    DeclarationError,
+    LocalFileError,
+    LocalFileNotFoundError,
+    LocalFileOutsideRootError,
+    LocalFileTooLargeError,
+    ToolingError,
+    UnfinishedBlobError,
+)
+from ._parameters import ToolParameter, merge_parameters
+from ._schema import llm_json_schema
+from ._sentences import (
+    CHECK_CREDENTIALS,
+    LOCAL_FILE_FAILED,
+    REPEATED_FAILURE,
+    REPEATED_SUCCESS_NOTICE,
+    TOOL_FAILED,
+    invoke_error_text,
+    parameters_error_text,
+    parse_error_text,
+    unknown_tool_text,
+    validation_error_text,
+)
+
+
+__all__ = [
+    "CHECK_CREDENTIALS",
+    "LOCAL_FILE_FAILED",
+    "REPEATED_FAILURE",
+    "REPEATED_SUCCESS_NOTICE",
+    "TOOL_FAILED",
+    "ArgumentError",
+    "BlobChunkError",
+    "BlobError",
+    "BlobTooLargeError",
+    "DeclarationError",
+    "LocalFileError",
+    "LocalFileNotFoundError",
+    "LocalFileOutsideRootError",
+    "LocalFileTooLargeError",
+    "ToolArguments",
+    "ToolParameter",
+    "ToolingError",
+    "UnfinishedBlobError",
+    "bind_arguments",
+    "invoke_error_text",
+    "llm_json_schema",
+    "merge_parameters",
+    "option_violation",
+    "parameters_error_text",
+    "parse_error_text",
+    "parse_tool_arguments",
+    "unknown_tool_text",
+    "validation_error_text",
+]

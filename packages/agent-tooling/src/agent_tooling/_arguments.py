@@ -1,0 +1,275 @@
+"""A model's arguments for a tool call: parsed and bound to the declaration, or refused.
+
+Fail closed: what does not fit is never mended into a call. The lenient rules of the tool layer stand in `_coercion`.
+"""
+
+import copy
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NoReturn, cast
+
+from ._errors import ArgumentError
+from ._parameters import ToolParameter, option_text, to_parameters
+from ._sentences import validation_error_text
+
+
+_MAX_DEPTH: Final = 100  # Far above any honest call, far below what exhausts a stack further on.
+_NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_INTEGER: Final = re.compile(r"[+-]?\d+", re.ASCII)
+_NUMBER_TYPES: Final = frozenset({"number", "integer"})
+_BOOLEANS: Final = {"true": True, "false": False}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolArguments:
+    """Arguments that may be used, or the reason why not.
+
+    Attributes:
+        ok: Whether `args` may be used.
+        args: The arguments; empty when they were refused.
+        error: The reason, None when there is nothing to complain about.
+    """
+
+    ok: bool
+    args: dict[str, Any]
+    error: str | None = None
+
+
+def parse_tool_arguments(arguments: object) -> ToolArguments:
+    """Parse the arguments of a tool call, and never raise.
+
+    Only text that holds a JSON object passes; empty text stands for no arguments. NaN, infinite numbers and nesting
+    over 100 levels are no valid JSON here.
+    """
+    if not isinstance(arguments, str):
+        return _refused("tool arguments must be a JSON object string")
+    if not arguments:
+        return ToolArguments(ok=True, args={})
+    try:
+        value = _load_strict_json(arguments)
+    except (ValueError, RecursionError):
+        return _refused("tool arguments must be valid JSON object")
+    if not isinstance(value, dict):
+        return _refused("tool arguments must be a JSON object")
+    return ToolArguments(ok=True, args=cast("dict[str, Any]", value))
+
+
+def bind_arguments(
+    tool_name: str,
+    parameters: Iterable[object] | None,
+    arguments: Mapping[str, Any],
+    runtime_parameters: Mapping[str, Any] | None = None,
+) -> ToolArguments:
+    """Bind a model's parsed arguments to a tool's parameters, and refuse what does not fit.
+
+    The model may supply what `llm_json_schema` shows it and nothing else, so a hidden parameter keeps its configured
+    value or its default. Null counts as not given. Numbers and booleans written as text are converted; scalars for text
+    parameters become text.
+
+    Args:
+        tool_name: Name of the tool, for the message.
+        parameters: The tool's parameters.
+        arguments: What the model gave, parsed.
+        runtime_parameters: What the person who configured the tool gave; passed on as it is.
+
+    Returns:
+        All arguments of the call, or in `error` the full sentence for the model.
+
+    Raises:
+        DeclarationError: A parameter cannot be read.
+    """
+    declared = to_parameters(parameters)
+    try:
+        given = _known_only(tool_name, declared, arguments)
+        args = _complete(declared, {**(runtime_parameters or {}), **given})
+        args |= _accept_all(declared, given)
+    except ArgumentError as error:
+        return _refused(validation_error_text(str(error)))
+    return ToolArguments(ok=True, args=args)
+
+
+def option_violation(parameters: Iterable[object] | None, args: Mapping[str, Any]) -> str | None:
+    """Return the sentence that names the first argument outside its parameter's options, None when all fit.
+
+    Raises:
+        DeclarationError: A parameter cannot be read.
+    """
+    for parameter in to_parameters(parameters):
+        try:
+            _check_options(parameter, args.get(parameter.name))
+        except ArgumentError as error:
+            return validation_error_text(str(error))
+    return None
+
+
+def _refused(error: str) -> ToolArguments:
+    return ToolArguments(ok=False, args={}, error=error)
+
+
+def _load_strict_json(text: str) -> object:
+    """Decode JSON, refusing what Python's decoder lets through although JSON has no such thing."""
+    value: object = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite_float)
+    if _is_deeper_than(value, _MAX_DEPTH):
+        raise ValueError(f"JSON is nested over {_MAX_DEPTH} levels")
+    return value
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _finite_float(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError("number out of range")
+    return value
+
+
+def _is_deeper_than(value: object, limit: int) -> bool:
+    """Whether lists and objects nest over `limit` levels, found level by level without recursion."""
+    level = [value]
+    for _ in range(limit + 1):
+        level = [child for parent in level for child in _children(parent)]
+        if not level:
+            return False
+    return True
+
+
+def _children(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return cast("dict[str, object]", value).values()
+    return cast("list[object]", value) if isinstance(value, list) else ()
+
+
+def _known_only(
+    tool_name: str, declared: tuple[ToolParameter, ...], arguments: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what the model gave, without nulls; refuse names that it was never shown."""
+    if arguments and not declared:
+        raise ArgumentError(min(arguments), f"schema is required for tool '{tool_name}'")
+    visible = {parameter.name for parameter in declared if parameter.is_visible}
+    unknown = sorted(arguments.keys() - visible)
+    if unknown:
+        raise ArgumentError(unknown[0], f"unknown parameters {unknown}")
+    return {name: value for name, value in arguments.items() if value is not None}
+
+
+def _complete(declared: tuple[ToolParameter, ...], given: dict[str, Any]) -> dict[str, Any]:
+    """Apply defaults, and refuse a call in which a required value is still missing."""
+    declared_names = {parameter.name for parameter in declared}
+    complete = {name: value for name, value in given.items() if name not in declared_names}
+    for parameter in declared:
+        value = given.get(parameter.name)
+        value = copy.deepcopy(parameter.default) if value is None else value
+        if value is not None:
+            complete[parameter.name] = value
+        elif parameter.required:
+            raise ArgumentError(parameter.name, f"missing required parameter '{parameter.name}'")
+    return complete
+
+
+def _accept_all(declared: tuple[ToolParameter, ...], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return every value that the model gave in the shape that its parameter wants."""
+    return {
+        parameter.name: _accept(parameter, given[parameter.name])
+        for parameter in declared
+        if parameter.name in given
+    }
+
+
+def _accept(parameter: ToolParameter, value: object) -> object:
+    """Return a model's value in the shape that the parameter wants."""
+    if parameter.multiple:
+        accepted = _accept_list(parameter, value)
+    else:
+        accepted = _accept_type(parameter, value)
+    # A number is compared as what it means, anything else as the model wrote it, which is what the message quotes.
+    _check_options(parameter, accepted if parameter.type in _NUMBER_TYPES else value)
+    return accepted
+
+
+def _accept_list(parameter: ToolParameter, value: object) -> list[object]:
+    if not isinstance(value, list):
+        raise _requires(parameter, "array")
+    return [_accept_text(parameter, item) for item in cast("list[object]", value)]
+
+
+def _accept_type(parameter: ToolParameter, value: object) -> object:
+    match parameter.type:
+        case "number" | "integer":
+            return _accept_number(parameter, value)
+        case "boolean":
+            return _accept_boolean(parameter, value)
+        case "array":
+            return _accept_container(parameter, value, list, "array")
+        case "object" | "model-selector" | "app-selector" | "date-range":
+            return _accept_container(parameter, value, dict, "object")
+        case "any":
+            return value
+        case _:
+            return _accept_text(parameter, value)
+
+
+def _accept_number(parameter: ToolParameter, value: object) -> float:
+    number = _parse_number(value) if isinstance(value, str) else value
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        raise _requires(parameter, parameter.type)
+    if parameter.type == "number" or isinstance(number, int):
+        return number
+    if not number.is_integer():
+        raise _requires(parameter, "integer")
+    return int(number)
+
+
+def _parse_number(text: str) -> float | None:
+    """Return the finite number that `text` spells in full, None for anything else."""
+    text = text.strip()
+    try:
+        if _INTEGER.fullmatch(text):
+            return int(text)
+        return _finite_float(text) if _NUMBER.fullmatch(text) else None
+    except ValueError:  # More digits than Python converts, or beyond the largest float.
+        return None
+
+
+def _accept_boolean(parameter: ToolParameter, value: object) -> bool:
+    accepted = _BOOLEANS.get(value.strip().lower()) if isinstance(value, str) else value
+    if not isinstance(accepted, bool):
+        raise _requires(parameter, "boolean")
+    return accepted
+
+
+def _accept_container(
+    parameter: ToolParameter, value: object, container: type, name: str
+) -> object:
+    if not isinstance(value, container):
+        raise _requires(parameter, name)
+    return value
+
+
+def _accept_text(parameter: ToolParameter, value: object) -> str:
+    if not isinstance(value, str | bool | int | float):
+        raise _requires(parameter, "string")
+    return option_text(value)
+
+
+def _requires(parameter: ToolParameter, kind: str) -> ArgumentError:
+    return ArgumentError(parameter.name, f"parameter '{parameter.name}' requires {kind}")
+
+
+def _check_options(parameter: ToolParameter, value: object) -> None:
+    """Refuse a value, or an item of a multiple choice, that is none of the parameter's options."""
+    if value is None or not parameter.options:
+        return
+    is_choice_of_many = parameter.multiple and isinstance(value, list)
+    chosen: list[object] = cast("list[object]", value) if is_choice_of_many else [value]
+    options = list(parameter.options)
+    for item in chosen:
+        if option_text(item) not in options:
+            raise ArgumentError(
+                parameter.name,
+                f"parameter '{parameter.name}' value {item!r} not in options {options}",
+            )

@@ -1,0 +1,111 @@
+"""What can go wrong, and whose fault it is.
+
+ToolingError
+├── DeclarationError (ValueError)        a tool or a parameter is declared in a way that cannot be read
+├── ArgumentError (ValueError)           a value does not fit the parameter that it is meant for
+├── BlobError                            the sender of a tool result broke the rules for blob chunks
+│   ├── BlobChunkError (TypeError)       a chunk lacks a field, or is not in its place
+│   ├── BlobTooLargeError (ValueError)   a chunk or a whole file is over its limit
+│   └── UnfinishedBlobError (ValueError) the stream ended before a file did
+└── LocalFileError (ValueError)          a path that a tool named cannot be handed out
+    ├── LocalFileOutsideRootError        it leads out of the one folder that may be read
+    ├── LocalFileNotFoundError           nothing readable is there
+    └── LocalFileTooLargeError           the file is over the limit
+
+What a model gets wrong is no error here: `parse_tool_arguments` and `bind_arguments` return it as a value, since
+an agent run goes on after it.
+"""
+
+
+class ToolingError(Exception):
+    """The root of every error that this package raises."""
+
+
+class DeclarationError(ToolingError, ValueError):
+    """Report a declaration that cannot be read.
+
+    Attributes:
+        field: Name of the field at fault.
+    """
+
+    def __init__(self, field: str, expected: str, value: object) -> None:
+        super().__init__(f"{field} must be {expected}, got {type(value).__name__}")
+        self.field = field
+
+
+class ArgumentError(ToolingError, ValueError):
+    """Report a value that does not fit its parameter.
+
+    Attributes:
+        parameter: Name of the parameter.
+    """
+
+    def __init__(self, parameter: str, message: str) -> None:
+        super().__init__(message)
+        self.parameter = parameter
+
+
+class BlobError(ToolingError):
+    """Report a stream of blob chunks that breaks the rules."""
+
+
+class BlobChunkError(BlobError, TypeError):
+    """Report a chunk that lacks a field or is not in its place."""
+
+
+class BlobTooLargeError(BlobError, ValueError):
+    """Report a chunk or a file over its limit.
+
+    Attributes:
+        blob_id: The sender's id of the file.
+        limit_bytes: The limit that was passed.
+    """
+
+    def __init__(self, blob_id: str, limit_bytes: int, message: str) -> None:
+        super().__init__(message)
+        self.blob_id = blob_id
+        self.limit_bytes = limit_bytes
+
+
+class UnfinishedBlobError(BlobError, ValueError):
+    """Report files whose last chunk never came.
+
+    Attributes:
+        blob_ids: The senders' ids, in order of arrival.
+    """
+
+    def __init__(self, blob_ids: tuple[str, ...]) -> None:
+        super().__init__(f"the stream ended before these blobs did: {', '.join(blob_ids)}")
+        self.blob_ids = blob_ids
+
+
+class LocalFileError(ToolingError, ValueError):
+    """Report a local file that cannot be handed out.
+
+    Attributes:
+        path: The path as it was asked for.
+    """
+
+    def __init__(self, path: str, message: str) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+class LocalFileOutsideRootError(LocalFileError):
+    """Report a path that leads out of the readable folder."""
+
+
+class LocalFileNotFoundError(LocalFileError):
+    """Report a path at which there is no readable regular file."""
+
+
+class LocalFileTooLargeError(LocalFileError):
+    """Report a file over the limit.
+
+    Attributes:
+        limit_bytes: The limit that was passed.
+    """
+
+    def __init__(self, path: str, limit_bytes: int) -> None:
+        super().__init__(path, "local file is too large")
+        self.limit_bytes = limit_bytes

@@ -1,0 +1,171 @@
+"""Tool parameters as one frozen value, whatever shape they arrive in."""
+
+import copy
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Self, cast
+
+from ._errors import DeclarationError
+from ._shapes import plain, read
+
+
+type ParameterForm = Literal["schema", "form", "llm"]
+
+FILE_TYPES: Final = frozenset({"file", "files", "system-files"})
+_INTEGRAL_FLOAT_LIMIT: Final = 1e15  # Above it a float no longer says which integer was meant.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolParameter:
+    """One declared parameter of a Dify tool.
+
+    Attributes:
+        name: Key of the argument.
+        type: Dify's parameter type, such as `string`, `number`, `select` or `array`.
+        form: Who supplies the value: `llm` the model, `form` and `schema` the person who configures the tool.
+        required: Whether a call without the value is refused.
+        default: Value that stands in when none was given; None for no default.
+        llm_description: What the model is told about the parameter.
+        input_schema: JSON schema that describes the value in place of `type`.
+        options: Allowed values as text; empty for no restriction.
+        minimum: Smallest allowed number, inclusive.
+        maximum: Largest allowed number, inclusive.
+        multiple: Whether a `select` takes a list of its options.
+
+    Source: Dify's plugin SDK, `entities/tool.py`, version 0.10.2.
+    """
+
+    name: str
+    type: str = "string"
+    form: ParameterForm = "llm"
+    required: bool = False
+    default: Any = None
+    llm_description: str = ""
+    input_schema: Mapping[str, Any] | None = None
+    options: tuple[str, ...] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+    multiple: bool = False
+
+    @classmethod
+    def from_raw(cls, raw: object) -> Self:
+        """Read a parameter from a mapping or an object with Dify's field names.
+
+        Raises:
+            DeclarationError: The name, type, form or input schema cannot be read.
+        """
+        if isinstance(raw, cls):
+            return raw
+        kind = _read_text(raw, "type", default="string")
+        return cls(
+            name=parameter_name(raw),
+            type=kind,
+            form=_read_form(raw),
+            required=bool(read(raw, "required")),
+            default=_default(kind, read(raw, "default")),
+            llm_description=_read_text(raw, "llm_description", default=""),
+            input_schema=_read_schema(raw),
+            options=_read_options(raw),
+            minimum=_number(read(raw, "min")),
+            maximum=_number(read(raw, "max")),
+            multiple=bool(read(raw, "multiple")),
+        )
+
+    @property
+    def is_visible(self) -> bool:
+        """Whether the model sees the parameter and may supply it."""
+        return self.form == "llm" and self.type not in FILE_TYPES
+
+
+def to_parameters(raws: Iterable[object] | None) -> tuple[ToolParameter, ...]:
+    """Read every parameter of a tool; None stands for a tool without any."""
+    return tuple(ToolParameter.from_raw(raw) for raw in raws or ())
+
+
+def parameter_name(raw: object) -> str:
+    """Return a raw parameter's name.
+
+    Raises:
+        DeclarationError: It has none.
+    """
+    name = read(raw, "name")
+    if not isinstance(name, str) or not name:
+        raise DeclarationError("parameter name", "text that is not empty", name)
+    return name
+
+
+def merge_parameters[Parameter](
+    declared: Iterable[Parameter] | None, runtime: Iterable[Parameter] | None
+) -> list[Parameter]:
+    """Lay a tool's runtime parameters over its declared ones.
+
+    A runtime parameter replaces the declared one of the same name as a whole, in its place; one with a new name is
+    appended. Everything returned is a deep copy in the shape it came in.
+
+    Raises:
+        DeclarationError: A parameter has no name.
+
+    Source: Dify, `Tool.get_merged_runtime_parameters`.
+    """
+    merged = {parameter_name(raw): raw for raw in declared or ()}
+    merged |= {parameter_name(raw): raw for raw in runtime or ()}
+    return copy.deepcopy(list(merged.values()))
+
+
+def option_text(value: object) -> str:
+    """Return a value as the text that options are compared by: `true`, `3`, `1.5`, `text`."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer() and abs(value) < _INTEGRAL_FLOAT_LIMIT:
+        return str(int(value))
+    return str(value)
+
+
+def _read_text(raw: object, field: str, *, default: str) -> str:
+    value = plain(read(raw, field))
+    if value is None:
+        return default
+    if not isinstance(value, str):
+        raise DeclarationError(f"parameter {field}", "text", value)
+    return value
+
+
+def _read_form(raw: object) -> ParameterForm:
+    form = _read_text(raw, "form", default="llm")
+    if form not in {"schema", "form", "llm"}:
+        raise DeclarationError("parameter form", "'schema', 'form' or 'llm'", form)
+    return cast("ParameterForm", form)
+
+
+def _read_schema(raw: object) -> Mapping[str, Any] | None:
+    schema = read(raw, "input_schema")
+    if schema is not None and not isinstance(schema, Mapping):
+        raise DeclarationError("parameter input_schema", "a JSON schema object", schema)
+    return cast("Mapping[str, Any] | None", schema)
+
+
+def _read_options(raw: object) -> tuple[str, ...]:
+    """Return the option values as text. What is no list of options counts as none, as in Dify."""
+    options = read(raw, "options")
+    if not isinstance(options, list | tuple):
+        return ()
+    values = (_option_value(option) for option in cast("Iterable[object]", options))
+    return tuple(option_text(value) for value in values if value is not None)
+
+
+def _option_value(option: object) -> object:
+    return option if isinstance(option, str) else plain(read(option, "value"))
+
+
+def _default(kind: str, value: object) -> object:
+    """Return a default as declared; the plugin SDK turns a YAML boolean into 0 or 1, so turn it back."""
+    is_bit = kind == "boolean" and value in {0, 1} if isinstance(value, int) else False
+    return bool(value) if is_bit else value
+
+
+def _number(value: object) -> float | None:
+    """Return a bound, None for anything that bounds nothing."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if math.isfinite(value) else None

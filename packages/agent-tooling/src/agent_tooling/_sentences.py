@@ -1,0 +1,39 @@
+"""The fixed sentences that a model reads in place of, or around, a tool's own words.
+
+Source: seed behaviour of the agent strategies, and Dify's agent runner for those of the tool layer. They are part of
+the contract: applications and prompts rely on the wording.
+"""
+
+from typing import Final
+
+
+TOOL_FAILED: Final = "tool invoke error: failed to execute tool"
+REPEATED_FAILURE: Final = "tool invoke error: repeated failure detected; skipped duplicate call"
+REPEATED_SUCCESS_NOTICE: Final = "this call was already made with the same arguments and was not run again; its earlier result was:\n"
+CHECK_CREDENTIALS: Final = "Please check your tool provider credentials"
+LOCAL_FILE_FAILED: Final = "Failed to process generated image file."
+
+
+def unknown_tool_text(name: str) -> str:
+    """Say that no tool has that name."""
+    return f"there is not a tool named {name}"
+
+
+def parse_error_text(error: str) -> str:
+    """Say why a call's arguments could not be parsed."""
+    return f"tool arguments parse error: {error}"
+
+
+def validation_error_text(error: str) -> str:
+    """Say why a call's arguments do not fit the tool's declaration."""
+    return f"tool arguments validation error: {error}"
+
+
+def parameters_error_text(error: str) -> str:
+    """Say, as Dify's tool layer does, that values were refused while the call was prepared or run."""
+    return f"tool parameters validation error: {error}, please check your tool parameters"
+
+
+def invoke_error_text(error: str) -> str:
+    """Say, as Dify's tool layer does, that the plugin daemon reported an error."""
+    return f"tool invoke error: {error}"
