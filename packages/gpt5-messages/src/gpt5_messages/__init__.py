@@ -1,1 +1,60 @@
 """Conversations to Responses items, stream events to blocks, and completed output back again. No I/O."""
+
+from ._errors import MessageError
+from ._events import (
+    BlockDelta,
+    BlockKind,
+    BlockStart,
+    BlockStop,
+    ItemDone,
+    ResponseEnded,
+    ResponseError,
+    ResponseStarted,
+    StreamEvent,
+    UnknownEvent,
+    UsageReported,
+)
+from ._input import build_input, carried_items
+from ._read import read_response
+from ._replay import drop_orphan_outputs, replayable_items, without_reasoning
+from ._sse import SSEDecoder
+from ._stop import StopFilter
+from ._store import ItemStore
+from ._stream import StreamDecoder
+from ._think import strip_think
+from ._values import Completion, FinishReason, Item, Status, ToolCall, Usage
+from ._visible import VisibleText
+
+
+__all__ = [
+    "BlockDelta",
+    "BlockKind",
+    "BlockStart",
+    "BlockStop",
+    "Completion",
+    "FinishReason",
+    "Item",
+    "ItemDone",
+    "ItemStore",
+    "MessageError",
+    "ResponseEnded",
+    "ResponseError",
+    "ResponseStarted",
+    "SSEDecoder",
+    "Status",
+    "StopFilter",
+    "StreamDecoder",
+    "StreamEvent",
+    "ToolCall",
+    "UnknownEvent",
+    "Usage",
+    "UsageReported",
+    "VisibleText",
+    "build_input",
+    "carried_items",
+    "drop_orphan_outputs",
+    "read_response",
+    "replayable_items",
+    "strip_think",
+    "without_reasoning",
+]

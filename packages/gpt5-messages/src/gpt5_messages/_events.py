@@ -1,0 +1,111 @@
+"""What a response stream means, as values: blocks that start, grow and stop; items; how it ended.
+
+A *block* is one run of text, thinking or tool arguments. Its `index` is given out in order of first appearance and never
+reused; blocks of several items may be open at once. An *item* is one entry of the response's `output`, whole and verbatim.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ._values import Item, Status, Usage
+
+
+type BlockKind = Literal["text", "refusal", "reasoning_text", "summary_text", "tool_use"]
+"""What a block holds: answer text, a refusal, raw reasoning, a reasoning summary part, or the arguments of a tool call."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResponseStarted:
+    """The server has taken the request on."""
+
+    response_id: str | None
+    model: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockStart:
+    """A block begins. `call_id` and `name` are set on `tool_use` blocks, and only there."""
+
+    index: int
+    kind: BlockKind
+    call_id: str | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockDelta:
+    """A block grows by `text`, which is never empty; for `tool_use` it is a piece of JSON or raw tool input."""
+
+    index: int
+    kind: BlockKind
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockStop:
+    """A block is whole, or the stream ended under it."""
+
+    index: int
+    kind: BlockKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemDone:
+    """An output item is whole: what has to be kept, verbatim, for the next request."""
+
+    output_index: int
+    item: Item
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageReported:
+    """The server has counted the tokens."""
+
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResponseEnded:
+    """The response has reached its end, all blocks being closed. `reason` says why it is incomplete."""
+
+    status: Status
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResponseError:
+    """The server reported an error, or broke the protocol (`parse_error`, `stream_ended_early`, `inconsistent_stream`)."""
+
+    code: str | None
+    message: str
+    param: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownEvent:
+    """An event that this decoder has no use for; never an error.
+
+    Attributes:
+        type: The event's type.
+        preview: The start of its JSON text, at most 512 characters.
+        event: The event itself.
+    """
+
+    type: str
+    preview: str
+    event: Mapping[str, Any]
+
+
+type StreamEvent = (
+    ResponseStarted
+    | BlockStart
+    | BlockDelta
+    | BlockStop
+    | ItemDone
+    | UsageReported
+    | ResponseEnded
+    | ResponseError
+    | UnknownEvent
+)
+"""One of the values that `StreamDecoder.feed` answers with."""

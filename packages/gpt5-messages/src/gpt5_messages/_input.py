@@ -1,0 +1,192 @@
+"""A conversation, turned into the input items of a Responses request."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
+from typing import Any, Literal, cast
+
+from ._errors import MessageError
+from ._json import iter_mappings
+from ._read import read_tool_call
+from ._replay import replayable_items
+from ._think import strip_think
+from ._values import Item
+
+
+OPAQUE_KEY = "responses_output"
+"""The key inside `opaque_body` under which a response's output items travel."""
+
+type SystemRole = Literal["system", "developer"]
+type Recall = Callable[[str], Sequence[Item] | None]
+
+_OUTPUT_TYPES = {"function": "function_call_output", "custom": "custom_tool_call_output"}
+
+
+def build_input(
+    messages: Iterable[object], *, system_role: SystemRole = "system", recall: Recall | None = None
+) -> list[dict[str, Any]]:
+    """Turn messages into input items.
+
+    An assistant message goes back as the output items of the response that it came from, if they can be had: from `opaque_body`
+    on the message or on one of its content parts (`{"responses_output": [items]}`), or else from `recall`. Otherwise it is rebuilt
+    from its text, without `<think>` blocks, and its tool calls. A call that no tool message answers is left out.
+
+    Args:
+        messages: Objects or mappings with `role`, `content`, `tool_calls`, `tool_call_id`, `opaque_body`. Content is a text or a
+            list of parts; of a part that is not text only its kind is told.
+        system_role: The role under which this model takes system messages.
+        recall: Returns the items of the response that made the call with this id, or None.
+
+    Raises:
+        MessageError: A message is of no such shape, or a tool message has no `tool_call_id`.
+    """
+    history = list(messages)
+    answered = {
+        call_id
+        for message in history
+        if _role(message) == "tool" and isinstance(call_id := _get(message, "tool_call_id"), str)
+    }
+    items: list[dict[str, Any]] = []
+    custom_calls: set[str] = set()
+    for place, message in enumerate(history):
+        match _role(message):
+            case "assistant":
+                added = _assistant_items(message, answered, recall)
+                custom_calls |= _custom_call_ids(added)
+            case "tool":
+                added = [_tool_output(message, place, custom_calls)]
+            case role:
+                added = _text_item(message, system_role if role == "system" else role)
+        items += added
+    return items
+
+
+def carried_items(message: object) -> list[Item] | None:
+    """Return the output items that travel with a message, on itself or on a content part; None if there are none."""
+    content = _get(message, "content")
+    parts = cast("Sequence[object]", content) if isinstance(content, (list, tuple)) else ()
+    for carrier in (message, *parts):
+        opaque = _get(carrier, "opaque_body")
+        if isinstance(opaque, Mapping):
+            items = list(iter_mappings(cast("Mapping[str, Any]", opaque).get(OPAQUE_KEY)))
+            if items:
+                return items
+    return None
+
+
+def _assistant_items(
+    message: object, answered: set[str], recall: Recall | None
+) -> list[dict[str, Any]]:
+    calls = [_function_call(call) for call in _tool_calls(message)]
+    known = carried_items(message)
+    if known is None and recall is not None and calls:
+        known = recall(calls[0]["call_id"])
+    if known is not None and _made_calls(known, calls):
+        return replayable_items(known, answered=answered)
+    text = strip_think(_text(_get(message, "content")))
+    said: list[dict[str, Any]] = [{"role": "assistant", "content": text}] if text else []
+    return [*said, *(call for call in calls if call["call_id"] in answered)]
+
+
+def _made_calls(items: Iterable[Item], calls: Iterable[Mapping[str, Any]]) -> bool:
+    """Say whether these items made these calls: a platform may have edited a message, and some servers reuse call ids."""
+    made = {
+        (call.call_id, call.name, _canonical(call.arguments))
+        for item in items
+        if (call := read_tool_call(item))
+    }
+    return all(
+        (call["call_id"], call["name"], _canonical(call["arguments"])) in made for call in calls
+    )
+
+
+def _canonical(arguments: str) -> str:
+    try:
+        return json.dumps(json.loads(arguments), sort_keys=True)
+    except (ValueError, RecursionError):
+        return arguments
+
+
+def _tool_calls(message: object) -> Iterable[object]:
+    """Yield the tool calls that can be paired: a call without id or name can't be sent."""
+    calls = _get(message, "tool_calls")
+    if isinstance(calls, (list, tuple)):
+        for call in cast("Sequence[object]", calls):
+            if _get(call, "id") and _get(_get(call, "function"), "name"):
+                yield call
+
+
+def _function_call(call: object) -> dict[str, Any]:
+    function = _get(call, "function")
+    arguments = _get(function, "arguments")
+    if not isinstance(arguments, str):
+        arguments = json.dumps(arguments, ensure_ascii=False) if arguments else ""
+    return {
+        "type": "function_call",
+        "call_id": str(_get(call, "id")),
+        "name": str(_get(function, "name")),
+        "arguments": arguments or "{}",
+    }
+
+
+def _custom_call_ids(items: Iterable[Item]) -> set[str]:
+    calls = (read_tool_call(item) for item in items)
+    return {call.call_id for call in calls if call and call.type == "custom"}
+
+
+def _tool_output(message: object, place: int, custom_calls: set[str]) -> dict[str, Any]:
+    call_id = _get(message, "tool_call_id")
+    if not isinstance(call_id, str) or not call_id:
+        field = f"messages[{place}].tool_call_id"
+        raise MessageError(
+            f"{field}: expected the id of the call that this answers, got {call_id!r}", field=field
+        )
+    kind = "custom" if call_id in custom_calls else "function"
+    return {
+        "type": _OUTPUT_TYPES[kind],
+        "call_id": call_id,
+        "output": _text(_get(message, "content")),
+    }
+
+
+def _text_item(message: object, role: str) -> list[dict[str, Any]]:
+    text = _text(_get(message, "content"))
+    return [{"role": role, "content": [{"type": "input_text", "text": text}]}] if text else []
+
+
+def _text(content: object) -> str:
+    """Flatten content into text, its parts a line break apart."""
+    if content is None:
+        return ""
+    if isinstance(content, (list, tuple)):
+        texts = (_part_text(part) for part in cast("Sequence[object]", content))
+        return "\n".join(text for text in texts if text)
+    return content if isinstance(content, str) else str(content)
+
+
+def _part_text(part: object) -> str:
+    kind = _plain(_get(part, "type"))
+    if isinstance(part, str):
+        return part
+    text = _get(part, "text") if _get(part, "text") is not None else _get(part, "data")
+    if kind in (None, "text", "input_text", "output_text"):
+        return text if isinstance(text, str) else ""
+    return f"[{kind} omitted: this model is given text only]"
+
+
+def _role(message: object) -> str:
+    """Read the role; what is missing or unknown counts as the user's."""
+    role = _plain(_get(message, "role"))
+    known = ("system", "developer", "assistant", "tool")
+    return role if role in known else "user"
+
+
+def _plain(value: object) -> str | None:
+    value = value.value if isinstance(value, Enum) else value
+    return value.lower() if isinstance(value, str) else None
+
+
+def _get(value: object, name: str) -> Any:
+    if isinstance(value, Mapping):
+        return cast("Mapping[str, Any]", value).get(name)
+    return getattr(value, name, None)

@@ -1,0 +1,33 @@
+"""Reading decoded JSON whose shape nobody has promised."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, cast
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """Return a mapping as it is, and an empty one for anything else."""
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+
+
+def iter_mappings(value: object) -> Iterator[Mapping[str, Any]]:
+    """Yield the mappings of a list; nothing for anything else."""
+    if isinstance(value, (list, tuple)):
+        for entry in cast("Iterable[object]", value):
+            if isinstance(entry, Mapping):
+                yield cast("Mapping[str, Any]", entry)
+
+
+def text_or_none(value: object) -> str | None:
+    """Return a text as it is, and None for anything else."""
+    return value if isinstance(value, str) else None
+
+
+def type_of(value: Mapping[str, Any]) -> str:
+    """Return the `type` of an item, a part or an event; an empty text where it has none."""
+    return text_or_none(value.get("type")) or ""
+
+
+def count(counts: object, key: str) -> int:
+    """Read a number that may be missing, null, negative or nonsense as 0."""
+    value = mapping(counts).get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

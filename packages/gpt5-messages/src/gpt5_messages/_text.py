@@ -1,0 +1,29 @@
+"""Joining what JSON escapes tear apart: the two halves of a character beyond the basic plane."""
+
+
+class SurrogateJoiner:
+    r"""Put surrogate halves that arrive in different pieces together, and replace lonely ones by U+FFFD.
+
+    `"\ud83d"` and `"\ude00"` may come as two deltas; alone, neither can be written as UTF-8.
+    """
+
+    def __init__(self) -> None:
+        self._half = ""
+
+    def feed(self, text: str) -> str:
+        """Take the next piece and return all of it that is whole by now."""
+        if text.isascii() and not self._half:
+            return text
+        text, self._half = self._half + text, ""
+        if text and "\ud800" <= text[-1] <= "\udbff":
+            text, self._half = text[:-1], text[-1]
+        return _repaired(text)
+
+    def flush(self) -> str:
+        """Return the replacement for a half that was never completed."""
+        half, self._half = self._half, ""
+        return _repaired(half)
+
+
+def _repaired(text: str) -> str:
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

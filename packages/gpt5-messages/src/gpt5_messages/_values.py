@@ -1,0 +1,86 @@
+"""The values of one model response: tool calls, usage, and the completion that holds them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+
+type Item = Mapping[str, Any]
+"""One input or output item of the Responses API, exactly as it was on the wire."""
+
+type Status = Literal["completed", "incomplete", "failed", "cancelled", "queued", "in_progress"]
+"""The API's own response states; `in_progress` also stands for a stream that ended without saying how."""
+
+type FinishReason = Literal["stop", "tool_calls", "length", "content_filter", "error"]
+"""Why the model stopped, in the words that agent platforms use."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """Hold one complete tool call.
+
+    Attributes:
+        call_id: Pairs the call with its output; never the item's own id.
+        name: The tool's name.
+        arguments: JSON text for a function, raw text for a custom tool.
+        type: Which kind of tool was called.
+    """
+
+    call_id: str
+    name: str
+    arguments: str
+    type: Literal["function", "custom"] = "function"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Count the tokens of one response, each a number from 0 up.
+
+    Attributes:
+        input_tokens: All input, cached or not.
+        cached_tokens: The part of `input_tokens` that came from the prompt cache.
+        output_tokens: All output, visible or not.
+        reasoning_tokens: The part of `output_tokens` spent on reasoning.
+        total_tokens: As reported, or input plus output where the server does not say.
+        cache_write_tokens: The part of `input_tokens` newly written to the cache, where it is billed apart.
+    """
+
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    reasoning_tokens: int = 0
+    total_tokens: int = 0
+    cache_write_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """Hold what one response said, read once and for all.
+
+    Attributes:
+        text: The answer text of all messages, in order, without refusals.
+        refusal: What the model said instead of an answer; empty if it did not refuse.
+        reasoning_summaries: One text for each summary part, in order; raw reasoning is never among them.
+        tool_calls: Calls that may be run: complete ones of a completed response. A cut call is never here.
+        usage: Token counts, or None where the server sent none.
+        status: The response's state.
+        finish_reason: Why the model stopped.
+        items: Every output item, verbatim and in order, for the next request.
+        incomplete_reason: `max_output_tokens`, `content_filter`, or what else the server calls it.
+        error: The server's error object of a failed response.
+        response_id: The server's id of this response.
+        model: The model that really answered.
+    """
+
+    text: str
+    refusal: str
+    reasoning_summaries: tuple[str, ...]
+    tool_calls: tuple[ToolCall, ...]
+    usage: Usage | None
+    status: Status
+    finish_reason: FinishReason
+    items: tuple[Item, ...]
+    incomplete_reason: str | None = None
+    error: Mapping[str, Any] | None = None
+    response_id: str | None = None
+    model: str | None = None

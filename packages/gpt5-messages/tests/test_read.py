@@ -1,0 +1,143 @@
+import pytest
+from gpt5_messages import MessageError, ToolCall, Usage, read_response
+
+
+def message(*parts: dict[str, object]) -> dict[str, object]:
+    return {"type": "message", "role": "assistant", "content": list(parts)}
+
+
+def text(value: str) -> dict[str, object]:
+    return {"type": "output_text", "text": value, "annotations": []}
+
+
+CALL = {
+    "type": "function_call",
+    "call_id": "c1",
+    "name": "f",
+    "arguments": '{"a": 1}',
+    "id": "fc_1",
+}
+
+
+def test_text_of_all_messages_is_joined_in_order() -> None:
+    response = {"output": [message(text("one "), text("two ")), message(text("three"))]}
+
+    assert read_response(response).text == "one two three"
+
+
+def test_a_refusal_is_kept_apart_from_the_text() -> None:
+    completion = read_response({"output": [message({"type": "refusal", "refusal": "No."})]})
+
+    assert (completion.text, completion.refusal, completion.finish_reason) == ("", "No.", "stop")
+
+
+def test_a_completed_response_with_calls_hands_them_out() -> None:
+    custom = {"type": "custom_tool_call", "call_id": "c2", "name": "g", "input": "raw"}
+    completion = read_response({"status": "completed", "output": [CALL, custom]})
+
+    assert completion.finish_reason == "tool_calls"
+    assert completion.tool_calls == (
+        ToolCall(call_id="c1", name="f", arguments='{"a": 1}'),
+        ToolCall(call_id="c2", name="g", arguments="raw", type="custom"),
+    )
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {**CALL, "status": "incomplete"},
+        {**CALL, "call_id": ""},
+        {**CALL, "name": None},
+        {**CALL, "type": "web_search_call"},
+    ],
+)
+def test_a_call_that_cannot_be_answered_is_not_handed_out(broken: dict[str, object]) -> None:
+    assert read_response({"status": "completed", "output": [broken]}).tool_calls == ()
+
+
+def test_a_call_without_arguments_has_empty_ones() -> None:
+    (call,) = read_response({"output": [{**CALL, "arguments": None}]}).tool_calls
+
+    assert call.arguments == ""
+
+
+@pytest.mark.parametrize(
+    ("reason", "expected"),
+    [("max_output_tokens", "length"), ("content_filter", "content_filter"), (None, "length")],
+)
+def test_an_incomplete_response_says_why_and_hands_out_no_call(
+    reason: str | None, expected: str
+) -> None:
+    completion = read_response(
+        {"status": "incomplete", "incomplete_details": {"reason": reason}, "output": [CALL]}
+    )
+
+    assert (completion.finish_reason, completion.incomplete_reason) == (expected, reason)
+    assert completion.tool_calls == ()
+
+
+def test_a_failed_response_keeps_the_servers_error() -> None:
+    completion = read_response({"error": {"code": "server_error", "message": "m"}, "output": None})
+
+    assert (completion.status, completion.finish_reason) == ("failed", "error")
+    assert completion.error == {"code": "server_error", "message": "m"}
+
+
+def test_usage_is_counted_with_its_details() -> None:
+    usage = {
+        "input_tokens": 100,
+        "input_tokens_details": {"cached_tokens": 60, "cache_write_tokens": 5},
+        "output_tokens": 20,
+        "output_tokens_details": {"reasoning_tokens": 12},
+        "total_tokens": 120,
+    }
+
+    assert read_response({"usage": usage}).usage == Usage(
+        input_tokens=100,
+        cached_tokens=60,
+        output_tokens=20,
+        reasoning_tokens=12,
+        total_tokens=120,
+        cache_write_tokens=5,
+    )
+
+
+def test_a_missing_total_is_the_sum_and_nonsense_counts_nothing() -> None:
+    usage = {"input_tokens": 3, "output_tokens": 4, "input_tokens_details": {"cached_tokens": None}}
+
+    assert read_response({"usage": usage}).usage == Usage(
+        input_tokens=3, output_tokens=4, total_tokens=7
+    )
+    assert read_response({"usage": {"input_tokens": "3", "output_tokens": True}}).usage == Usage()
+    assert read_response({"usage": None}).usage is None
+
+
+def test_summaries_are_listed_part_by_part_without_raw_reasoning() -> None:
+    reasoning = {
+        "type": "reasoning",
+        "summary": [{"type": "summary_text", "text": "a"}, {"type": "summary_text", "text": ""}],
+        "content": [{"type": "reasoning_text", "text": "secret"}],
+    }
+
+    assert read_response({"output": [reasoning, reasoning]}).reasoning_summaries == ("a", "a")
+
+
+def test_items_are_kept_verbatim() -> None:
+    odd = {"type": "something_new", "x": [1, {"y": None}]}
+
+    assert read_response({"output": [odd, "not an item"]}).items == (odd,)
+
+
+def test_an_sdk_model_is_read_like_its_json() -> None:
+    class Model:
+        def model_dump(self, *, exclude_unset: bool) -> dict[str, object]:
+            return {"id": "resp_1", "model": "gpt-5", "output": [], "unset": exclude_unset}
+
+    completion = read_response(Model())
+
+    assert (completion.response_id, completion.model) == ("resp_1", "gpt-5")
+
+
+def test_anything_else_is_refused_by_name() -> None:
+    with pytest.raises(MessageError, match="response: expected a mapping"):
+        read_response("text")

@@ -1,0 +1,102 @@
+from gpt5_messages import BlockDelta, BlockStart, StreamDecoder, StreamEvent, VisibleText
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+def summary(text: str, index: int = 0) -> BlockDelta:
+    return BlockDelta(index=index, kind="summary_text", text=text)
+
+
+def answer(text: str, index: int = 9) -> BlockDelta:
+    return BlockDelta(index=index, kind="text", text=text)
+
+
+def shown(*events: StreamEvent, stop: tuple[str, ...] = ()) -> str:
+    visible = VisibleText(stop)
+    return "".join(visible.feed(event) for event in events) + visible.close()
+
+
+def test_a_summary_is_shown_as_a_closed_think_block() -> None:
+    assert shown(summary("Pl"), summary("an"), answer("42")) == "<think>\nPlan\n</think>42"
+
+
+def test_a_summary_without_an_answer_is_closed_too() -> None:
+    assert shown(summary("Plan")) == "<think>\nPlan\n</think>"
+
+
+def test_summary_parts_are_a_blank_line_apart() -> None:
+    """D3 of the official plugin: parts were glued together."""
+    assert shown(summary("A", 0), summary("B", 1)) == "<think>\nA\n\nB\n</think>"
+
+
+def test_a_tool_call_closes_the_think_block_at_once() -> None:
+    visible = VisibleText()
+    visible.feed(summary("Plan"))
+
+    assert visible.feed(BlockStart(index=1, kind="tool_use", call_id="c", name="f")) == "\n</think>"
+
+
+def test_thinking_after_text_starts_on_a_line_of_its_own() -> None:
+    """D21 of the official plugin: `Hello<think>`."""
+    assert shown(answer("Hello"), summary("Hm"), answer(" there")) == (
+        "Hello\n<think>\nHm\n</think> there"
+    )
+    assert shown(answer("Hello\n"), summary("Hm")) == "Hello\n<think>\nHm\n</think>"
+
+
+def test_raw_reasoning_is_never_shown() -> None:
+    assert shown(BlockDelta(index=0, kind="reasoning_text", text="secret"), answer("42")) == "42"
+
+
+def test_a_refusal_is_shown() -> None:
+    assert shown(BlockDelta(index=0, kind="refusal", text="No.")) == "No."
+
+
+def test_stop_sequences_end_the_answer_only() -> None:
+    """D1 and D2 of the official plugin: a stop word in a summary swallowed the answer."""
+    assert shown(summary("END is near"), answer("one END two"), stop=("END",)) == (
+        "<think>\nEND is near\n</think>one "
+    )
+
+
+def test_what_was_held_back_is_shown_before_new_thoughts() -> None:
+    assert shown(answer("one E"), summary("Hm"), stop=("END",)) == "one E\n<think>\nHm\n</think>"
+
+
+def test_after_a_stop_nothing_more_is_shown() -> None:
+    visible = VisibleText(["END"])
+    visible.feed(answer("END"))
+
+    assert (visible.is_stopped, visible.feed(summary("more")), visible.close()) == (True, "", "")
+
+
+EVENTS = st.lists(
+    st.builds(summary, st.text("ab<\n", min_size=1), st.integers(0, 3))
+    | st.builds(answer, st.text("ab<\n", min_size=1))
+    | st.just(BlockStart(index=5, kind="tool_use", call_id="c", name="f"))
+)
+
+
+@given(EVENTS)
+def test_think_blocks_are_always_balanced_and_never_nested(events: list[StreamEvent]) -> None:
+    text = shown(*events)
+
+    depth = 0
+    for piece in text.replace("</think>", "\0-").replace("<think>", "\0+").split("\0")[1:]:
+        depth += 1 if piece[0] == "+" else -1
+        assert depth in (0, 1)
+    assert depth == 0
+
+
+def test_a_whole_response_is_shown_like_its_stream() -> None:
+    response = {
+        "status": "completed",
+        "output": [
+            {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Plan"}]},
+            {"type": "message", "content": [{"type": "output_text", "text": "42"}]},
+        ],
+    }
+
+    events = StreamDecoder().feed({"type": "response.completed", "response": response})
+
+    assert shown(*events) == "<think>\nPlan\n</think>42"
