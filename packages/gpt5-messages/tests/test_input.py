@@ -41,12 +41,6 @@ def test_text_becomes_an_input_text_part_under_its_role(role: str) -> None:
     ]
 
 
-def test_system_messages_go_out_under_the_role_that_the_model_takes() -> None:
-    (item,) = build_input([{"role": "system", "content": "Be brief."}], system_role="developer")
-
-    assert item["role"] == "developer"
-
-
 @pytest.mark.parametrize("role", [None, "", "narrator", 7])
 def test_a_missing_or_unknown_role_counts_as_the_users(role: object) -> None:
     (item,) = build_input([{"role": role, "content": "Hi"}])

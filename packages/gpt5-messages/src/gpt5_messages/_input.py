@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from ._errors import MessageError
 from ._json import iter_mappings
@@ -16,14 +16,13 @@ from ._values import Item
 OPAQUE_KEY = "responses_output"
 """The key inside `opaque_body` under which a response's output items travel."""
 
-type SystemRole = Literal["system", "developer"]
 type Recall = Callable[[str], Sequence[Item] | None]
 
 _OUTPUT_TYPES = {"function": "function_call_output", "custom": "custom_tool_call_output"}
 
 
 def build_input(
-    messages: Iterable[object], *, system_role: SystemRole = "system", recall: Recall | None = None
+    messages: Iterable[object], *, recall: Recall | None = None
 ) -> list[dict[str, Any]]:
     """Turn messages into input items.
 
@@ -34,7 +33,6 @@ def build_input(
     Args:
         messages: Objects or mappings with `role`, `content`, `tool_calls`, `tool_call_id`, `opaque_body`. Content is a text or a
             list of parts; of a part that is not text only its kind is told.
-        system_role: The role under which this model takes system messages.
         recall: Returns the items of the response that made the call with this id, or None.
 
     Raises:
@@ -56,7 +54,7 @@ def build_input(
             case "tool":
                 added = [_tool_output(message, place, custom_calls)]
             case role:
-                added = _text_item(message, system_role if role == "system" else role)
+                added = _text_item(message, role)
         items += added
     return items
 
