@@ -1,0 +1,38 @@
+"""What can go wrong in this package, and whose fault it is.
+
+AgentLoopError
+├── InvalidSettingError     the caller asked for a run that cannot exist (also a `ValueError`)
+└── LocalProtocolError      the driver fed something the run cannot take in its state; nothing has changed
+
+What the model or a tool does wrong is no error here: it comes back as an event or goes to the model as a result.
+"""
+
+
+class AgentLoopError(Exception):
+    """The root of this package's errors."""
+
+
+class InvalidSettingError(AgentLoopError, ValueError):
+    """A setting of the run is outside what it may be.
+
+    Attributes:
+        setting: The name of the setting.
+    """
+
+    def __init__(self, setting: str, expected: str, received: object) -> None:
+        super().__init__(f"{setting} must be {expected}, not {received!r}")
+        self.setting = setting
+
+
+class LocalProtocolError(AgentLoopError):
+    """The driver broke the rules of the run, which is as it was before.
+
+    Attributes:
+        state: The state that the run was in and still is.
+        received: What the driver did, in one word.
+    """
+
+    def __init__(self, message: str, *, state: str, received: str) -> None:
+        super().__init__(message)
+        self.state = state
+        self.received = received

@@ -1,0 +1,228 @@
+"""What a run is fed with and what it answers: values, nothing else.
+
+A driver feeds `ModelDelta`, `ModelDone`, `ToolResult`, `TimeShort` and `Failure`. It must act on `CallModel` and `RunTools`, should show every
+`ShowText`, and may log the rest. `Finished` is always the last event of a run.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ._messages import Message, ToolCall
+from ._usage import Usage
+
+
+type StopReason = Literal[
+    "answered",
+    "maximum_iterations",
+    "time_limit",
+    "output_limit",
+    "empty_answer",
+    "error",
+]
+"""Why a run stopped.
+
+`answered`: the model answered of its own accord. `maximum_iterations`, `time_limit`: its last call was the closing one, or no call was left.
+`output_limit`: the answer was cut at the model's output limit. `empty_answer`: the model said nothing. `error`: a failure was fed.
+"""
+
+
+type ClosingReason = Literal["maximum_iterations", "time_limit"]
+"""Why a model call is the closing one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallFragment:
+    """A tool call, or a piece of one, as a stream delivers it.
+
+    A piece without id belongs to the call of its `index`, or else to the latest call.
+    """
+
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+    index: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelDelta:
+    """A piece of the model's answer. In one delta the text comes before the tool calls.
+
+    Attributes:
+        text: The next piece of text, thoughts included.
+        tool_calls: The next pieces of tool calls.
+        opaque: A snapshot of what to hand back with this answer; the last one that is not None counts.
+        usage: The usage of this model call; the last one that is not None counts.
+        finish_reason: Why the model stopped; `length` means at its output limit.
+    """
+
+    text: str = ""
+    tool_calls: tuple[ToolCallFragment, ...] = ()
+    opaque: Any = None
+    usage: Usage | None = None
+    finish_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelDone:
+    """The model's answer is complete."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """What a tool call gave, as the model shall read it.
+
+    Attributes:
+        call_id: The call that it answers.
+        content: The text for the model.
+        is_error: The call was refused or failed.
+    """
+
+    call_id: str
+    content: str
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeShort:
+    """There is time for one more model call only: the next one is the closing one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """The run cannot go on.
+
+    Attributes:
+        message: One sentence for the reader.
+        reason: `error`, or `time_limit` when the clock ended the run.
+    """
+
+    message: str
+    reason: Literal["error", "time_limit"] = "error"
+
+
+type Input = ModelDelta | ModelDone | ToolResult | TimeShort | Failure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundStarted:
+    """Round `iteration` begins, counted from 1."""
+
+    iteration: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallModel:
+    """Call the model, feed its deltas, then `ModelDone`.
+
+    Attributes:
+        iteration: The round, from 1 to the maximum.
+        messages: The whole request; it begins with the whole request of the round before.
+        tools: The tools to offer: those the run was given, or none in a closing call to a model without tool choice.
+        tool_choice: `auto`, `none`, `required` or a tool's name; None leaves it unset.
+        is_closing: The model is to answer now.
+    """
+
+    iteration: int
+    messages: tuple[Message, ...]
+    tools: tuple[Any, ...] = ()
+    tool_choice: str | None = None
+    is_closing: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowText:
+    """Show `text`, never empty, right after what was shown before."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThoughtEnded:
+    """The model call of round `iteration` is over.
+
+    Attributes:
+        iteration: The round.
+        text: The answer as it came, thoughts included.
+        tool_calls: The valid tool calls of the answer.
+        usage: The usage of this call alone.
+        error: Why it failed, or None.
+    """
+
+    iteration: int
+    text: str
+    tool_calls: tuple[ToolCall, ...]
+    usage: Usage
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunTools:
+    """Run these calls, at the same time if you can, and feed one `ToolResult` for each, in any order."""
+
+    calls: tuple[ToolCall, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallStarted:
+    """A tool call begins."""
+
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallEnded:
+    """A tool call has its one and only result."""
+
+    call: ToolCall
+    result: ToolResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundEnded:
+    """Round `iteration` is over.
+
+    Attributes:
+        iteration: The round.
+        answer: What the model said in it, without thoughts.
+        results: The results of its calls, in the order of the calls.
+        usage: The usage of this round alone.
+        error: Why the round failed, or None.
+    """
+
+    iteration: int
+    answer: str
+    results: tuple[ToolResult, ...]
+    usage: Usage
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """The run is over.
+
+    Attributes:
+        reason: Why.
+        iterations: How many model calls were made.
+        usage: The sum over all rounds.
+        answer: What the model said last, without thoughts.
+        error: The sentence of the failure, or None.
+    """
+
+    reason: StopReason
+    iterations: int
+    usage: Usage
+    answer: str = ""
+    error: str | None = None
+
+
+type Event = (
+    RoundStarted
+    | CallModel
+    | ShowText
+    | ThoughtEnded
+    | RunTools
+    | CallStarted
+    | CallEnded
+    | RoundEnded
+    | Finished
+)

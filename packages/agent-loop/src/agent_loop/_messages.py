@@ -1,0 +1,44 @@
+"""The messages of a run: plain values that any model client can translate."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+
+type Role = Literal["system", "user", "assistant", "tool"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """One call that the model asks for.
+
+    Attributes:
+        id: The model's id of the call; its result carries the same.
+        name: The tool's name as the model was told it.
+        arguments: The arguments as the model wrote them, which may be no valid JSON.
+    """
+
+    id: str
+    name: str
+    arguments: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One message of a request.
+
+    Attributes:
+        role: Who speaks.
+        content: The text, or content parts that the run passes through without looking at them.
+        tool_calls: What an assistant message asks for; arguments here are always a JSON object.
+        tool_call_id: Which call a tool message answers.
+        name: The name of the tool that a tool message answers for.
+        opaque: What the model's client wants back with this assistant message, for instance
+            `{"responses_output": [...]}`; None when there is nothing to carry.
+    """
+
+    role: Role
+    content: str | tuple[Any, ...] = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+    name: str | None = None
+    opaque: Any = None

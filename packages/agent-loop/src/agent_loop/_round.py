@@ -1,0 +1,111 @@
+"""What one round has gathered so far."""
+
+from typing import Any
+
+from ._calls import ToolCallMerger, to_replayed
+from ._events import ClosingReason, ModelDelta, ToolResult
+from ._messages import Message, ToolCall
+from ._think import ThinkFilter
+from ._usage import Usage
+
+
+class Round:
+    """One model call and the tool calls that follow from it.
+
+    Attributes:
+        iteration: The number of the round, from 1.
+        closing: Why the model was told to answer without tools; None if it was not.
+        calls: The valid tool calls, once the answer is complete.
+        usage: The usage of the model call.
+        finish_reason: Why the model stopped, as its client says.
+    """
+
+    def __init__(
+        self, *, iteration: int, closing: ClosingReason | None, show_thoughts: bool
+    ) -> None:
+        self.iteration = iteration
+        self.closing: ClosingReason | None = closing
+        self.calls: tuple[ToolCall, ...] = ()
+        self.usage = Usage()
+        self.finish_reason: str | None = None
+        self._opaque: Any = None
+        self._fragments = ToolCallMerger()
+        self._text: list[str] = []
+        self._answer: list[str] = []
+        self._results: dict[str, ToolResult] = {}
+        self._shown = ThinkFilter(show=show_thoughts)
+        self._spoken = ThinkFilter(show=False)
+
+    @property
+    def text(self) -> str:
+        """The answer as it came."""
+        return "".join(self._text)
+
+    @property
+    def answer(self) -> str:
+        """The answer without thoughts."""
+        return "".join(self._answer)
+
+    @property
+    def has_tool_calls(self) -> bool:
+        """Whether the answer holds a valid tool call by now."""
+        return self._fragments.has_calls
+
+    @property
+    def results(self) -> tuple[ToolResult, ...]:
+        """The results by now, in the order of the calls."""
+        return tuple(self._results[call.id] for call in self.calls if call.id in self._results)
+
+    @property
+    def open_calls(self) -> tuple[ToolCall, ...]:
+        """The calls that have no result yet."""
+        return tuple(call for call in self.calls if call.id not in self._results)
+
+    def take_text(self, text: str) -> str:
+        """Take a piece of the answer and return what of it can be shown."""
+        self._text.append(text)
+        self._answer.append(self._spoken.feed(text))
+        return self._shown.feed(text)
+
+    def take_rest(self, delta: ModelDelta) -> None:
+        """Take what a delta holds besides its text."""
+        for fragment in delta.tool_calls:
+            self._fragments.add(fragment)
+        self._opaque = self._opaque if delta.opaque is None else delta.opaque
+        self.usage = delta.usage or self.usage
+        self.finish_reason = delta.finish_reason or self.finish_reason
+
+    def end_answer(self) -> str:
+        """Settle the tool calls and return what is still to be shown."""
+        self.calls = self._fragments.calls
+        return self.break_answer()
+
+    def break_answer(self) -> str:
+        """End an answer that will never be complete and return what is still to be shown."""
+        self._answer.append(self._spoken.close())
+        return self._shown.close()
+
+    def take_result(self, result: ToolResult) -> ToolCall:
+        """Take the result of one of the open calls and return the call."""
+        self._results[result.call_id] = result
+        return next(call for call in self.calls if call.id == result.call_id)
+
+    def to_messages(self) -> tuple[Message, ...]:
+        """Return what the next request adds for this round: the answer, and the results in the order of the calls."""
+        assistant = Message(
+            role="assistant",
+            content=self.answer,
+            tool_calls=tuple(map(to_replayed, self.calls)),
+            opaque=self._opaque,
+        )
+        names = {call.id: call.name for call in self.calls}
+        tools = (
+            Message(
+                role="tool",
+                content=result.content,
+                tool_call_id=result.call_id,
+                name=names[result.call_id],
+            )
+            for result in self.results
+        )
+        return (assistant, *tools)

@@ -1,0 +1,284 @@
+"""The run itself: values in, values out."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, assert_never
+
+from ._display import Display
+from ._errors import InvalidSettingError, LocalProtocolError
+from ._events import (
+    CallEnded,
+    CallModel,
+    CallStarted,
+    ClosingReason,
+    Event,
+    Failure,
+    Finished,
+    Input,
+    ModelDelta,
+    ModelDone,
+    RoundEnded,
+    RoundStarted,
+    RunTools,
+    StopReason,
+    ThoughtEnded,
+    TimeShort,
+    ToolResult,
+)
+from ._messages import Message
+from ._round import Round
+from ._state import State, Trigger, next_state
+from ._texts import CUT_BEFORE_ANSWER, NO_ANSWER, build_refusal, build_status, should_emit_text
+from ._usage import Usage
+
+
+class AgentRun:
+    """One agent run, from the question to the answer, as a state machine with no I/O.
+
+    Call `start()`, act on the events that it returns, `feed()` what came of them, and so on until `Finished`.
+
+    The rounds: at most `maximum_iterations` model calls are made. With more than one allowed, the last is the closing call: same messages, same
+    tools, tool choice `none`, so that the model answers with what it has. If it asks for tools all the same, they are refused and a sentence
+    says so. With exactly one allowed, its tools run and their results are shown. `TimeShort` makes the next call the closing one.
+
+    Each request begins with the whole request before it. A forced tool choice falls back to `auto` once a round's tools have run, since the
+    model could never answer otherwise.
+
+    Args:
+        messages: The request so far: system, history, question.
+        tools: The tools to offer, in whatever form the driver wants them back in `CallModel`.
+        maximum_iterations: The hard cap of model calls, at least 1.
+        emit_intermediate_thoughts: Show `<think>` blocks, and what the model says around tool calls.
+        tool_choice: The choice of the first call: `auto`, `none`, `required`, a tool's name, or None to leave it unset.
+        has_tool_choice: Whether the model knows a tool choice at all; if not, the closing call offers no tools.
+
+    Raises:
+        InvalidSettingError: `maximum_iterations` is under 1.
+    """
+
+    def __init__(  # noqa: PLR0913 - the keyword-only settings of one run
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[Any] = (),
+        maximum_iterations: int,
+        emit_intermediate_thoughts: bool = True,
+        tool_choice: str | None = None,
+        has_tool_choice: bool = True,
+    ) -> None:
+        if maximum_iterations < 1:
+            raise InvalidSettingError("maximum_iterations", "at least 1", maximum_iterations)
+        self._messages = tuple(messages)
+        self._tools = tuple(tools)
+        self._maximum = maximum_iterations
+        self._emit_thoughts = emit_intermediate_thoughts
+        self._tool_choice = tool_choice
+        self._has_tool_choice = has_tool_choice
+        self._state: State = "ready"
+        self._usage = Usage()
+        self._is_time_short = False
+        self._display = Display()
+        self._round = self._build_round(0)
+
+    @property
+    def state(self) -> State:
+        """Where the run is: `ready`, `model`, `tools` or `finished`."""
+        return self._state
+
+    def start(self) -> tuple[Event, ...]:
+        """Begin the first round.
+
+        Raises:
+            LocalProtocolError: The run has started already.
+        """
+        self._move("start")
+        return tuple(self._call_model())
+
+    def feed(self, received: Input) -> tuple[Event, ...]:
+        """Take one input and return what follows from it, in order.
+
+        Raises:
+            LocalProtocolError: The run cannot take this now, or the result belongs to no open call. Nothing has changed.
+        """
+        match received:
+            case ModelDelta():
+                events = self._take_delta(received)
+            case ModelDone():
+                events = self._end_answer()
+            case ToolResult():
+                events = self._take_result(received)
+            case TimeShort():
+                events = self._take_time_short()
+            case Failure():
+                events = self._fail(received)
+            case _:
+                assert_never(received)
+        return tuple(events)
+
+    def _move(self, trigger: Trigger) -> None:
+        self._state = next_state(self._state, trigger)
+
+    def _build_round(self, iteration: int) -> Round:
+        closing: ClosingReason | None = "time_limit" if self._is_time_short else None
+        if iteration == self._maximum > 1:
+            closing = "maximum_iterations"
+        return Round(iteration=iteration, closing=closing, show_thoughts=self._emit_thoughts)
+
+    def _call_model(self) -> Iterator[Event]:
+        self._round = self._build_round(self._round.iteration + 1)
+        self._display.open_round()
+        is_closing = self._round.closing is not None
+        tools = self._tools if self._has_tool_choice or not is_closing else ()
+        choice = "none" if is_closing else self._tool_choice
+        yield RoundStarted(iteration=self._round.iteration)
+        yield CallModel(
+            iteration=self._round.iteration,
+            messages=self._messages,
+            tools=tools,
+            tool_choice=choice if tools and self._has_tool_choice else None,
+            is_closing=is_closing,
+        )
+
+    def _take_delta(self, delta: ModelDelta) -> Iterator[Event]:
+        self._move("delta")
+        text = self._round.take_text(delta.text) if delta.text else ""
+        yield from self._show_answer(text)
+        self._round.take_rest(delta)
+
+    def _show_answer(self, text: str) -> Iterator[Event]:
+        if should_emit_text(
+            has_tool_calls=self._round.has_tool_calls,
+            iteration=self._round.iteration,
+            maximum_iterations=self._maximum,
+            emit_intermediate_thoughts=self._emit_thoughts,
+        ):
+            yield from self._display.show(text)
+
+    def _end_answer(self) -> Iterator[Event]:
+        if not self._round.has_tool_calls:
+            self._move("answer")
+            return self._answer()
+        if self._round.closing is None:
+            self._move("tool_calls")
+            return self._request_tools()
+        self._move("refusal")
+        return self._refuse_tools(self._round.closing)
+
+    def _end_thought(self) -> Iterator[Event]:
+        yield from self._show_answer(self._round.end_answer())
+        yield ThoughtEnded(
+            iteration=self._round.iteration,
+            text=self._round.text,
+            tool_calls=self._round.calls,
+            usage=self._round.usage,
+        )
+
+    def _answer(self) -> Iterator[Event]:
+        yield from self._end_thought()
+        is_cut = self._round.finish_reason == "length"
+        if self._round.answer.strip():
+            reason: StopReason = "output_limit" if is_cut else self._round.closing or "answered"
+        else:
+            reason = "output_limit" if is_cut else "empty_answer"
+            yield from self._display.show(CUT_BEFORE_ANSWER if is_cut else NO_ANSWER)
+        yield from self._finish(reason)
+
+    def _request_tools(self) -> Iterator[Event]:
+        yield from self._end_thought()
+        calls = self._round.calls
+        if self._emit_thoughts and not self._display.has_words:
+            yield from self._display.show(build_status([call.name for call in calls]))
+        for call in calls:
+            yield CallStarted(call=call)
+        yield RunTools(calls=calls)
+
+    def _refuse_tools(self, reason: ClosingReason) -> Iterator[Event]:
+        yield from self._end_thought()
+        self._display.open_round()
+        for call in self._round.calls:
+            text = build_refusal(call.name, reason=reason, maximum_iterations=self._maximum)
+            yield CallStarted(call=call)
+            yield from self._close_call(ToolResult(call_id=call.id, content=text, is_error=True))
+            yield from self._display.show(text)
+            self._display.open_round()
+        yield from self._finish(reason)
+
+    def _take_result(self, result: ToolResult) -> Iterator[Event]:
+        state = next_state(self._state, "tool_result")
+        if all(call.id != result.call_id for call in self._round.open_calls):
+            raise LocalProtocolError(
+                f"no open call has the id {result.call_id!r}",
+                state=self._state,
+                received="tool_result",
+            )
+        self._state = state
+        yield from self._close_call(result)
+        if not self._round.open_calls:
+            yield from self._end_tools()
+
+    def _close_call(self, result: ToolResult) -> Iterator[Event]:
+        yield CallEnded(call=self._round.take_result(result), result=result)
+
+    def _end_tools(self) -> Iterator[Event]:
+        if self._maximum == 1:
+            self._move("results_shown")
+            yield from self._show_results()
+            yield from self._finish("maximum_iterations")
+            return
+        self._move("results")
+        self._messages += self._round.to_messages()
+        yield self._end_round()
+        if self._tool_choice not in {None, "auto", "none"}:
+            self._tool_choice = "auto"
+        yield from self._call_model()
+
+    def _show_results(self) -> Iterator[Event]:
+        for result in self._round.results:
+            self._display.open_round()
+            yield from self._display.show(result.content)
+        if not self._display.has_words:
+            yield from self._display.show(NO_ANSWER)
+
+    def _take_time_short(self) -> Iterator[Event]:
+        self._move("time_short")
+        self._is_time_short = True
+        yield from ()
+
+    def _fail(self, failure: Failure) -> Iterator[Event]:
+        state, self._state = self._state, next_state(self._state, "failure")
+        if state == "model":
+            yield from self._break_thought(failure.message)
+        for call in self._round.open_calls:
+            result = ToolResult(call_id=call.id, content=failure.message, is_error=True)
+            yield from self._close_call(result)
+        yield from self._finish(failure.reason, error=failure.message)
+
+    def _break_thought(self, error: str) -> Iterator[Event]:
+        yield from self._show_answer(self._round.break_answer())
+        yield ThoughtEnded(
+            iteration=self._round.iteration,
+            text=self._round.text,
+            tool_calls=(),
+            usage=self._round.usage,
+            error=error,
+        )
+
+    def _finish(self, reason: StopReason, *, error: str | None = None) -> Iterator[Event]:
+        if self._round.iteration:
+            yield self._end_round(error)
+        yield Finished(
+            reason=reason,
+            iterations=self._round.iteration,
+            usage=self._usage,
+            answer=self._round.answer,
+            error=error,
+        )
+
+    def _end_round(self, error: str | None = None) -> RoundEnded:
+        self._usage += self._round.usage
+        return RoundEnded(
+            iteration=self._round.iteration,
+            answer=self._round.answer,
+            results=self._round.results,
+            usage=self._round.usage,
+            error=error,
+        )

@@ -1,0 +1,76 @@
+"""The states of a run and what leads from one to the next.
+
+Everything that decides about states stands in this table; `AgentRun` names the trigger and takes what it finds.
+
+    ready ──start──▶ model ──tool_calls──▶ tools ──results──▶ model ...
+                       │                     │
+                       │ answer, refusal     │ results_shown
+                       ▼                     ▼
+                    finished  ◀──failure── (any)
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final, Literal
+
+from ._errors import LocalProtocolError
+
+
+type State = Literal["ready", "model", "tools", "finished"]
+"""`ready`: not started; `model`: a model call is open; `tools`: tool results are awaited; `finished`: nothing follows."""
+
+type Trigger = Literal[
+    "start",
+    "delta",
+    "time_short",
+    "tool_calls",
+    "answer",
+    "refusal",
+    "tool_result",
+    "results",
+    "results_shown",
+    "failure",
+]
+
+TRANSITIONS: Final[Mapping[State, Mapping[Trigger, State]]] = MappingProxyType(
+    {
+        "ready": {
+            "start": "model",
+            "time_short": "ready",
+            "failure": "finished",
+        },
+        "model": {
+            "delta": "model",
+            "time_short": "model",
+            "tool_calls": "tools",
+            "answer": "finished",
+            "refusal": "finished",
+            "failure": "finished",
+        },
+        "tools": {
+            "tool_result": "tools",
+            "time_short": "tools",
+            "results": "model",
+            "results_shown": "finished",
+            "failure": "finished",
+        },
+        "finished": {},
+    }
+)
+
+
+def next_state(state: State, trigger: Trigger) -> State:
+    """Return the state that `trigger` leads to from `state`.
+
+    Raises:
+        LocalProtocolError: The table has no such transition.
+    """
+    allowed = TRANSITIONS[state]
+    if trigger not in allowed:
+        expected = ", ".join(allowed) or "nothing"
+        raise LocalProtocolError(
+            f"a run in state {state!r} cannot take {trigger!r}; it can take: {expected}",
+            state=state,
+            received=trigger,
+        )
+    return allowed[trigger]

@@ -1,0 +1,48 @@
+"""The fixed sentences of a run, and who may see what the model says before a tool call."""
+
+from collections.abc import Sequence
+
+from ._events import ClosingReason
+
+
+_NAMES_SHOWN = 3
+
+NO_ANSWER = "The model returned no answer."
+CUT_BEFORE_ANSWER = (
+    "The model reached its output limit before it could answer. "
+    "Please raise the maximum output tokens or lower the reasoning effort."
+)
+
+
+def should_emit_text(
+    *,
+    has_tool_calls: bool,
+    iteration: int,
+    maximum_iterations: int,
+    emit_intermediate_thoughts: bool,
+) -> bool:
+    """Tell whether text of a round is shown, given whether the round has asked for tools by now.
+
+    Text without tool calls always is. Text that comes with tool calls is shown with `emit_intermediate_thoughts`, otherwise only in the last
+    round (`iteration` counts from 1).
+    """
+    if not has_tool_calls or emit_intermediate_thoughts:
+        return True
+    return iteration >= maximum_iterations
+
+
+def build_refusal(name: str, *, reason: ClosingReason, maximum_iterations: int) -> str:
+    """Return what a call to tool `name` gets that came after the closing call."""
+    if reason == "time_limit":
+        return f"Time limit reached. Cannot call tool '{name}'."
+    return (
+        f"Maximum iteration limit ({maximum_iterations}) reached. Cannot call tool '{name}'. "
+        "Please consider increasing the iteration limit."
+    )
+
+
+def build_status(names: Sequence[str]) -> str:
+    """Return a thought that says which tools are about to be called, and no more than that."""
+    shown = ", ".join(names[:_NAMES_SHOWN])
+    rest = "..." if len(names) > _NAMES_SHOWN else ""
+    return f"<think>\nCalling {shown}{rest}\n</think>"

@@ -1,0 +1,221 @@
+"""The laws of a run, for any model and any tools."""
+
+import re
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+from agent_loop import (
+    AgentRun,
+    CallEnded,
+    CallModel,
+    Failure,
+    Finished,
+    LocalProtocolError,
+    Message,
+    ModelDelta,
+    ModelDone,
+    RunTools,
+    ShowText,
+    TimeShort,
+    ToolCallFragment,
+    ToolResult,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+QUESTION = (Message(role="user", content="?"),)
+
+texts = st.lists(
+    st.sampled_from(["<think>", "</think>", "<thi", "nk>", "word", " ", "\n", "<"]), max_size=6
+).map("".join)
+calls = st.builds(
+    ToolCallFragment,
+    id=st.sampled_from(["c1", "c2", "c3", ""]),
+    name=st.sampled_from(["add", "sub", ""]),
+    arguments=st.sampled_from(["", "{}", '{"a": [1, 2]}', '{"a"', "[1]"]),
+)
+deltas = st.builds(
+    ModelDelta,
+    text=texts,
+    tool_calls=st.lists(calls, max_size=2).map(tuple),
+    opaque=st.sampled_from([None, {"responses_output": [1]}, {"responses_output": [2]}]),
+    finish_reason=st.sampled_from([None, "stop", "length"]),
+)
+answers = st.lists(deltas, max_size=4)
+settings = st.fixed_dictionaries(
+    {
+        "maximum_iterations": st.integers(1, 4),
+        "emit_intermediate_thoughts": st.booleans(),
+        "tool_choice": st.sampled_from([None, "auto", "none", "required", "add"]),
+        "has_tool_choice": st.booleans(),
+    }
+)
+scripts = st.lists(answers, min_size=4, max_size=4)
+
+
+def split_call(fragment, cut):
+    if not fragment.id:
+        return [fragment]
+    head = ToolCallFragment(
+        id=fragment.id, name=fragment.name, arguments=fragment.arguments[:cut], index=fragment.index
+    )
+    return [head, ToolCallFragment(id=fragment.id, arguments=fragment.arguments[cut:])]
+
+
+def split_delta(delta, cut):
+    """Cut a delta into as many pieces as a stream may deliver it in."""
+    pieces = [ModelDelta(text=text) for text in (delta.text[:cut], delta.text[cut:])]
+    pieces += [
+        ModelDelta(tool_calls=(piece,))
+        for fragment in delta.tool_calls
+        for piece in split_call(fragment, cut)
+    ]
+    return [*pieces, ModelDelta(opaque=delta.opaque, finish_reason=delta.finish_reason)]
+
+
+class Driver:
+    """Drive a run by a script of answers and note all that it asks for."""
+
+    def __init__(self, run, script):
+        self.run = run
+        self.script = script
+        self.events = []
+
+    def drive(self):
+        pending = list(self.run.start())
+        while pending:
+            event = pending.pop(0)
+            self.events.append(event)
+            pending += self.act(event)
+        return self
+
+    def act(self, event):
+        match event:
+            case CallModel():
+                inputs = [*self.script[event.iteration - 1], ModelDone()]
+            case RunTools():
+                inputs = [
+                    ToolResult(call_id=call.id, content=f"{call.name} of {call.id}")
+                    for call in reversed(event.calls)
+                ]
+            case _:
+                inputs = []
+        for received in inputs:
+            yield from self.feed(received)
+
+    def feed(self, received):
+        return self.run.feed(received)
+
+    def only(self, kind):
+        return [event for event in self.events if isinstance(event, kind)]
+
+    @property
+    def shown(self):
+        return "".join(event.text for event in self.only(ShowText))
+
+
+class RudeDriver(Driver):
+    """Before everything that is right, try everything that is wrong."""
+
+    def feed(self, received):
+        wrong = {
+            "model": [ToolResult(call_id="c1", content="")],
+            "tools": [ModelDelta(text="x"), ModelDone(), ToolResult(call_id="?", content="")],
+        }
+        for bad in wrong[self.run.state]:
+            with pytest.raises(LocalProtocolError):
+                self.run.feed(bad)
+        with pytest.raises(LocalProtocolError):
+            self.run.start()
+        return super().feed(received)
+
+
+def drive(setting, script, driver=Driver):
+    return driver(AgentRun(QUESTION, tools=("add", "sub"), **setting), script).drive()
+
+
+@given(settings, scripts, st.integers(0, 8))
+def test_any_split_of_the_deltas_gives_the_same_text_and_the_same_requests(setting, script, cut):
+    whole = drive(setting, script)
+    pieces = drive(
+        setting,
+        [[piece for delta in answer for piece in split_delta(delta, cut)] for answer in script],
+    )
+    assert pieces.shown == whole.shown
+    assert pieces.only(CallModel) == whole.only(CallModel)
+    assert pieces.only(Finished) == whole.only(Finished)
+
+
+@given(settings, scripts)
+def test_there_are_never_more_model_calls_than_allowed(setting, script):
+    driven = drive(setting, script)
+    assert 1 <= len(driven.only(CallModel)) <= setting["maximum_iterations"]
+    assert [event.iterations for event in driven.only(Finished)] == [len(driven.only(CallModel))]
+
+
+@given(settings, scripts)
+def test_every_run_ends_with_something_shown(setting, script):
+    driven = drive(setting, script)
+    assert isinstance(driven.events[-1], Finished)
+    assert driven.run.state == "finished"
+    assert driven.shown.strip()
+
+
+@given(settings, scripts)
+def test_every_call_gets_exactly_one_result(setting, script):
+    driven = drive(setting, script)
+    asked = Counter(call.id for event in driven.only(RunTools) for call in event.calls)
+    answered = Counter(
+        event.call.id for event in driven.only(CallEnded) if not event.result.is_error
+    )
+    assert answered == asked
+    for request in driven.only(CallModel):
+        wanted = [call.id for message in request.messages for call in message.tool_calls]
+        given_ = [m.tool_call_id for m in request.messages if m.role == "tool"]
+        assert given_ == wanted
+
+
+@given(settings, scripts)
+def test_shown_thoughts_are_always_balanced(setting, script):
+    tags = re.findall("</?think>", drive(setting, script).shown)
+    assert tags == ["<think>", "</think>"] * (len(tags) // 2)
+    if not setting["emit_intermediate_thoughts"]:
+        assert tags == []
+
+
+@given(settings, scripts)
+def test_each_request_begins_with_the_one_before(setting, script):
+    requests = drive(setting, script).only(CallModel)
+    assert requests[0].messages == QUESTION
+    for before, after in pairwise(requests):
+        assert after.messages[: len(before.messages)] == before.messages
+        assert after.tools in (before.tools, ())
+
+
+@given(settings, scripts)
+def test_no_thought_ever_goes_back_to_the_model(setting, script):
+    for request in drive(setting, script).only(CallModel):
+        for message in request.messages:
+            assert re.search("</?think>", message.content) is None
+
+
+@given(settings, scripts)
+def test_what_is_not_allowed_changes_nothing(setting, script):
+    assert drive(setting, script, RudeDriver).events == drive(setting, script).events
+
+
+@given(settings, answers, st.booleans())
+def test_a_failure_at_any_point_leaves_balanced_text_and_an_end(setting, answer, is_short):
+    run = AgentRun(QUESTION, **setting)
+    events = [*run.start()]
+    if is_short:
+        run.feed(TimeShort())
+    for delta in answer:
+        events += run.feed(delta)
+    events += run.feed(Failure(message="It broke."))
+    shown = "".join(event.text for event in events if isinstance(event, ShowText))
+    tags = re.findall("</?think>", shown)
+    assert tags == ["<think>", "</think>"] * (len(tags) // 2)
+    assert events[-1].error == "It broke."

@@ -1,0 +1,414 @@
+import pytest
+from agent_loop import (
+    AgentRun,
+    CallEnded,
+    CallModel,
+    CallStarted,
+    Failure,
+    Finished,
+    InvalidSettingError,
+    LocalProtocolError,
+    Message,
+    ModelDelta,
+    ModelDone,
+    RoundEnded,
+    RoundStarted,
+    RunTools,
+    ShowText,
+    ThoughtEnded,
+    TimeShort,
+    ToolCall,
+    ToolCallFragment,
+    ToolResult,
+    Usage,
+)
+
+
+QUESTION = (
+    Message(role="system", content="Be brief."),
+    Message(role="user", content="What is 2 + 2?"),
+)
+
+
+def build_run(**settings):
+    return AgentRun(QUESTION, **{"maximum_iterations": 6, "tools": ("add",)} | settings)
+
+
+def call(id_="c1", name="add", arguments='{"a": 2}'):
+    return ToolCallFragment(id=id_, name=name, arguments=arguments)
+
+
+def ask_tools(run, *calls, text=""):
+    return (*run.feed(ModelDelta(text=text, tool_calls=calls or (call(),))), *run.feed(ModelDone()))
+
+
+def answer(run, text="4", **rest):
+    return (*run.feed(ModelDelta(text=text, **rest)), *run.feed(ModelDone()))
+
+
+def text_of(events):
+    return "".join(event.text for event in events if isinstance(event, ShowText))
+
+
+def only(events, kind):
+    return [event for event in events if isinstance(event, kind)]
+
+
+def test_a_run_without_tools_calls_the_model_once_and_shows_its_answer():
+    run = build_run()
+    assert run.start() == (
+        RoundStarted(iteration=1),
+        CallModel(iteration=1, messages=QUESTION, tools=("add",)),
+    )
+    assert run.feed(ModelDelta(text="4")) == (ShowText(text="4"),)
+    assert run.feed(ModelDone()) == (
+        ThoughtEnded(iteration=1, text="4", tool_calls=(), usage=Usage()),
+        RoundEnded(iteration=1, answer="4", results=(), usage=Usage()),
+        Finished(reason="answered", iterations=1, usage=Usage(), answer="4"),
+    )
+    assert run.state == "finished"
+
+
+def test_a_tool_call_is_run_and_its_result_leads_to_the_next_request():
+    run = build_run()
+    run.start()
+    wanted = ToolCall(id="c1", name="add", arguments='{"a": 2}')
+    assert ask_tools(run, text="Adding.") == (
+        ShowText(text="Adding."),
+        ThoughtEnded(iteration=1, text="Adding.", tool_calls=(wanted,), usage=Usage()),
+        CallStarted(call=wanted),
+        RunTools(calls=(wanted,)),
+    )
+    result = ToolResult(call_id="c1", content="4")
+    assert run.feed(result) == (
+        CallEnded(call=wanted, result=result),
+        RoundEnded(iteration=1, answer="Adding.", results=(result,), usage=Usage()),
+        RoundStarted(iteration=2),
+        CallModel(
+            iteration=2,
+            messages=(
+                *QUESTION,
+                Message(role="assistant", content="Adding.", tool_calls=(wanted,)),
+                Message(role="tool", content="4", tool_call_id="c1", name="add"),
+            ),
+            tools=("add",),
+        ),
+    )
+
+
+def test_results_may_come_in_any_order_and_go_back_in_the_order_of_the_calls():
+    run = build_run()
+    run.start()
+    ask_tools(run, call("c1"), call("c2"))
+    assert only(run.feed(ToolResult(call_id="c2", content="second")), CallModel) == []
+    [request] = only(run.feed(ToolResult(call_id="c1", content="first")), CallModel)
+    assert [message.content for message in request.messages[-2:]] == ["first", "second"]
+
+
+def test_thoughts_never_go_back_to_the_model():
+    run = build_run()
+    run.start()
+    ask_tools(run, text="<think>secret plan</think>I will add.")
+    [request] = only(run.feed(ToolResult(call_id="c1", content="4")), CallModel)
+    assert request.messages[2].content == "I will add."
+
+
+def test_what_the_client_wants_back_travels_with_the_answer_and_the_last_snapshot_counts():
+    run = build_run()
+    run.start()
+    run.feed(ModelDelta(opaque={"responses_output": [1]}))
+    run.feed(ModelDelta(opaque={"responses_output": [1, 2]}))
+    ask_tools(run)
+    [request] = only(run.feed(ToolResult(call_id="c1", content="4")), CallModel)
+    assert request.messages[2].opaque == {"responses_output": [1, 2]}
+
+
+def test_arguments_that_are_no_object_go_back_wrapped_in_one():
+    run = build_run()
+    run.start()
+    ask_tools(run, call("c1", arguments='{"a": '), call("c2", arguments=""), call("c3"))
+    run.feed(ToolResult(call_id="c1", content="", is_error=True))
+    run.feed(ToolResult(call_id="c2", content=""))
+    [request] = only(run.feed(ToolResult(call_id="c3", content="")), CallModel)
+    assert [wanted.arguments for wanted in request.messages[2].tool_calls] == [
+        '{"invalid_arguments": "{\\"a\\": "}',
+        "{}",
+        '{"a": 2}',
+    ]
+
+
+def test_the_last_call_is_made_with_the_same_tools_and_tool_choice_none():
+    run = build_run(maximum_iterations=2, tool_choice="auto")
+    run.start()
+    ask_tools(run)
+    [request] = only(run.feed(ToolResult(call_id="c1", content="4")), CallModel)
+    assert (request.tools, request.tool_choice, request.is_closing) == (("add",), "none", True)
+    assert answer(run)[-1].reason == "maximum_iterations"
+
+
+def test_a_model_without_tool_choice_gets_no_tools_in_its_closing_call():
+    run = build_run(maximum_iterations=2, tool_choice="auto", has_tool_choice=False)
+    [_, first] = run.start()
+    assert (first.tools, first.tool_choice) == (("add",), None)
+    ask_tools(run)
+    [request] = only(run.feed(ToolResult(call_id="c1", content="4")), CallModel)
+    assert (request.tools, request.tool_choice) == ((), None)
+
+
+def test_tools_asked_for_after_the_closing_call_are_refused_and_a_sentence_says_so():
+    run = build_run(maximum_iterations=2)
+    run.start()
+    ask_tools(run)
+    run.feed(ToolResult(call_id="c1", content="4"))
+    events = ask_tools(run, call("c2"), text="Once more.")
+    sentence = (
+        "Maximum iteration limit (2) reached. Cannot call tool 'add'. "
+        "Please consider increasing the iteration limit."
+    )
+    assert only(events, RunTools) == []
+    assert text_of(events) == f"\nOnce more.\n{sentence}"
+    assert [event.result for event in only(events, CallEnded)] == [
+        ToolResult(call_id="c2", content=sentence, is_error=True)
+    ]
+    assert events[-1].reason == "maximum_iterations"
+
+
+def test_with_one_iteration_tools_run_and_their_results_are_shown():
+    run = build_run(maximum_iterations=1, tool_choice="required")
+    [_, request] = run.start()
+    assert (request.tool_choice, request.is_closing) == ("required", False)
+    assert only(ask_tools(run, call("c1"), call("c2"), text="Adding."), RunTools)
+    run.feed(ToolResult(call_id="c2", content="five"))
+    events = run.feed(ToolResult(call_id="c1", content="four"))
+    assert text_of(events) == "\nfour\nfive"
+    assert events[-1].reason == "maximum_iterations"
+
+
+def test_with_one_iteration_and_empty_results_the_reader_is_told():
+    run = build_run(maximum_iterations=1, emit_intermediate_thoughts=False)
+    run.start()
+    ask_tools(run)
+    assert (
+        text_of(run.feed(ToolResult(call_id="c1", content=""))) == "The model returned no answer."
+    )
+
+
+@pytest.mark.parametrize("choice", ["required", "add"])
+def test_a_forced_tool_choice_falls_back_to_auto_once_tools_have_run(choice):
+    run = build_run(tool_choice=choice)
+    [_, request] = run.start()
+    assert request.tool_choice == choice
+    ask_tools(run)
+    [request] = only(run.feed(ToolResult(call_id="c1", content="4")), CallModel)
+    assert request.tool_choice == "auto"
+
+
+@pytest.mark.parametrize("choice", [None, "auto", "none"])
+def test_a_free_tool_choice_stays_as_it_is(choice):
+    run = build_run(tool_choice=choice)
+    run.start()
+    ask_tools(run)
+    [request] = only(run.feed(ToolResult(call_id="c1", content="4")), CallModel)
+    assert request.tool_choice == choice
+
+
+def test_without_tools_there_is_no_tool_choice():
+    [_, request] = build_run(tools=(), tool_choice="required").start()
+    assert request.tool_choice is None
+
+
+def test_calls_without_id_or_name_lead_to_no_round():
+    run = build_run()
+    run.start()
+    events = ask_tools(run, call(id_=""), call(name=""), text="Hm.")
+    assert events[-1].reason == "answered"
+    assert events[-1].iterations == 1
+
+
+def test_text_after_a_tool_call_is_shown_with_intermediate_thoughts_only():
+    delta = ModelDelta(text=" behind", tool_calls=())
+    shown, hidden = build_run(), build_run(emit_intermediate_thoughts=False)
+    for run in (shown, hidden):
+        run.start()
+        assert text_of(run.feed(ModelDelta(text="before", tool_calls=(call(),)))) == "before"
+    assert text_of(shown.feed(delta)) == " behind"
+    assert text_of(hidden.feed(delta)) == ""
+
+
+def test_hidden_thoughts_leave_the_rest_streaming():
+    run = build_run(emit_intermediate_thoughts=False)
+    run.start()
+    events = [run.feed(ModelDelta(text=text)) for text in ("<think>a", "b</think>", "\nyes", " no")]
+    assert [text_of(event) for event in events] == ["", "", "yes", " no"]
+
+
+@pytest.mark.parametrize(
+    ("names", "status"),
+    [
+        (["a"], "<think>\nCalling a\n</think>"),
+        (["a", "b", "c", "d"], "<think>\nCalling a, b, c...\n</think>"),
+    ],
+)
+def test_a_silent_round_names_the_tools_that_it_calls(names, status):
+    run = build_run()
+    run.start()
+    events = ask_tools(run, *(call(name, name) for name in names), text=" ")
+    assert text_of(events) == f" {status}"
+
+
+def test_a_silent_round_stays_silent_where_thoughts_are_hidden():
+    run = build_run(emit_intermediate_thoughts=False)
+    run.start()
+    assert text_of(ask_tools(run)) == ""
+
+
+def test_an_open_thought_is_closed_before_the_tools_run():
+    run = build_run()
+    run.start()
+    events = ask_tools(run, text="<think>open")
+    assert text_of(events) == "<think>open\n</think>"
+
+
+def test_what_rounds_show_stands_on_lines_of_its_own():
+    run = build_run()
+    run.start()
+    ask_tools(run, text="Adding.")
+    run.feed(ToolResult(call_id="c1", content="4"))
+    assert text_of(answer(run)) == "\n4"
+
+
+@pytest.mark.parametrize(
+    ("finish_reason", "reason", "beginning"),
+    [
+        ("stop", "empty_answer", "The model returned"),
+        ("length", "output_limit", "The model reached"),
+    ],
+)
+def test_an_empty_answer_is_never_shown_as_nothing(finish_reason, reason, beginning):
+    run = build_run(emit_intermediate_thoughts=False)
+    run.start()
+    events = answer(run, "<think>hm</think>", finish_reason=finish_reason)
+    assert text_of(events).startswith(beginning)
+    assert events[-1].reason == reason
+
+
+def test_an_answer_cut_at_the_output_limit_says_so_in_the_reason():
+    run = build_run()
+    run.start()
+    assert answer(run, "4 is", finish_reason="length")[-1].reason == "output_limit"
+
+
+def test_short_time_makes_the_next_call_the_closing_one():
+    run = build_run(maximum_iterations=1)
+    assert run.feed(TimeShort()) == ()
+    [_, request] = run.start()
+    assert (request.tool_choice, request.is_closing) == ("none", True)
+    events = ask_tools(run)
+    assert text_of(events).endswith("Time limit reached. Cannot call tool 'add'.")
+    assert events[-1].reason == "time_limit"
+
+
+def test_short_time_lets_the_open_round_run_its_tools():
+    run = build_run()
+    run.start()
+    run.feed(TimeShort())
+    assert only(ask_tools(run), RunTools)
+    run.feed(TimeShort())
+    [request] = only(run.feed(ToolResult(call_id="c1", content="4")), CallModel)
+    assert request.is_closing
+    assert answer(run)[-1].reason == "time_limit"
+
+
+def test_a_failing_model_call_closes_what_is_open_and_keeps_what_was_shown():
+    run = build_run()
+    run.start()
+    run.feed(ModelDelta(text="<think>pl", tool_calls=(call(),), usage=Usage(total_tokens=3)))
+    usage = Usage(total_tokens=3)
+    assert run.feed(Failure(message="It broke.")) == (
+        ShowText(text="\n</think>"),
+        ThoughtEnded(iteration=1, text="<think>pl", tool_calls=(), usage=usage, error="It broke."),
+        RoundEnded(iteration=1, answer="", results=(), usage=usage, error="It broke."),
+        Finished(reason="error", iterations=1, usage=usage, error="It broke."),
+    )
+
+
+def test_a_failure_while_tools_run_gives_each_open_call_its_result():
+    run = build_run()
+    run.start()
+    ask_tools(run, call("c1"), call("c2"))
+    run.feed(ToolResult(call_id="c2", content="done"))
+    events = run.feed(Failure(message="Time is up.", reason="time_limit"))
+    assert [event.result.call_id for event in only(events, CallEnded)] == ["c1"]
+    assert [result.call_id for result in only(events, RoundEnded)[0].results] == ["c1", "c2"]
+    assert events[-1].reason == "time_limit"
+
+
+def test_a_failure_before_the_start_ends_the_run_without_a_round():
+    events = build_run().feed(Failure(message="No model."))
+    assert events == (Finished(reason="error", iterations=0, usage=Usage(), error="No model."),)
+
+
+def test_usage_is_summed_over_rounds_and_the_last_of_a_round_counts():
+    run = build_run()
+    run.start()
+    run.feed(ModelDelta(usage=Usage(total_tokens=1)))
+    run.feed(ModelDelta(usage=Usage(total_tokens=10)))
+    ask_tools(run)
+    run.feed(ToolResult(call_id="c1", content="4"))
+    assert answer(run, usage=Usage(total_tokens=5))[-1].usage == Usage(total_tokens=15)
+
+
+def test_a_maximum_under_one_is_refused():
+    with pytest.raises(
+        InvalidSettingError, match="maximum_iterations must be at least 1"
+    ) as caught:
+        build_run(maximum_iterations=0)
+    assert caught.value.setting == "maximum_iterations"
+
+
+@pytest.mark.parametrize(
+    ("received", "trigger"),
+    [
+        (ModelDelta(text="x"), "delta"),
+        (ModelDone(), "answer"),
+        (ToolResult(call_id="c1", content=""), "tool_result"),
+    ],
+)
+def test_a_run_that_has_not_started_takes_no_answers(received, trigger):
+    run = build_run()
+    with pytest.raises(LocalProtocolError) as caught:
+        run.feed(received)
+    assert (caught.value.state, caught.value.received) == ("ready", trigger)
+    assert run.start() == build_run().start()
+
+
+def test_a_result_of_no_open_call_is_refused_and_changes_nothing():
+    run = build_run()
+    run.start()
+    ask_tools(run, call("c1"), call("c2"))
+    run.feed(ToolResult(call_id="c1", content="first"))
+    for call_id in ("c1", "other"):
+        with pytest.raises(LocalProtocolError, match=repr(call_id)):
+            run.feed(ToolResult(call_id=call_id, content="again"))
+    [request] = only(run.feed(ToolResult(call_id="c2", content="second")), CallModel)
+    assert [message.content for message in request.messages[-2:]] == ["first", "second"]
+
+
+def test_a_finished_run_takes_nothing():
+    run = build_run()
+    run.start()
+    answer(run)
+    for received in (ModelDelta(), ModelDone(), TimeShort(), Failure(message="late")):
+        with pytest.raises(LocalProtocolError):
+            run.feed(received)
+    with pytest.raises(LocalProtocolError):
+        run.start()
+
+
+def test_the_callers_messages_and_tools_are_never_changed():
+    messages, tools = list(QUESTION), ["add"]
+    run = AgentRun(messages, tools=tools, maximum_iterations=3)
+    run.start()
+    ask_tools(run)
+    run.feed(ToolResult(call_id="c1", content="4"))
+    assert (messages, tools) == (list(QUESTION), ["add"])
