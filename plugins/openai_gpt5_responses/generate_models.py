@@ -1,0 +1,126 @@
+"""Write models/llm/*.yaml from catalog.yaml and parameter_rules.yaml.
+
+    python generate_models.py            write what differs, remove what the catalog no longer has
+    python generate_models.py --check    write nothing; exit code 1 when a file is out of step
+
+A second run changes nothing. `--root FOLDER` works on another copy of the plugin's folder.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+
+FEATURES = (
+    "tool-call",
+    "multi-tool-call",
+    "agent-thought",
+    "stream-tool-call",
+    "structured-output",
+)
+HEADER = "# Generated from catalog.yaml by generate_models.py. Change the catalog, not this file.\n"
+
+
+def model_declaration(model: Mapping[str, Any], rules: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return a model's file as Dify wants it.
+
+    Source: `ModelDeclaration` of langgenius/dify-plugin-daemon and `AIModelEntity` of dify-plugin 0.10.
+    """
+    prices = model["prices"]
+    return {
+        "model": model["name"],
+        "label": _label(model),
+        "model_type": "llm",
+        "features": [name for name in FEATURES if name != "stream-tool-call" or _streams(model)],
+        "model_properties": {"mode": "chat", "context_size": model["context_size"]},
+        "parameter_rules": [_rule(rule, model) for rule in rules],
+        "pricing": {
+            "input": prices["input"],
+            "output": prices["output"],
+            "unit": "0.000001",
+            "currency": "USD",
+        },
+    }
+
+
+def _streams(model: Mapping[str, Any]) -> bool:
+    return model.get("streaming", True)
+
+
+def _label(model: Mapping[str, Any]) -> dict[str, str]:
+    label, successor = model["label"], model.get("replaced_by")
+    if successor is None:
+        return {"en_US": label}
+    return {
+        "en_US": f"{label} (retired, use {successor})",
+        "ja_JP": f"{label}（提供終了、{successor} を使用）",  # noqa: RUF001  Japanese punctuation
+    }
+
+
+def _rule(rule: dict[str, Any], model: Mapping[str, Any]) -> dict[str, Any]:
+    match rule["name"]:
+        case "reasoning_effort" if efforts := model.get("reasoning_efforts"):
+            return rule | {"options": efforts}
+        case "max_output_tokens":
+            return rule | {"max": model["max_output_tokens"]}
+        case _:
+            return rule
+
+
+def declarations(root: Path) -> dict[str, str]:
+    """Return the content of every file of models/llm that is generated, by file name."""
+    models = _load(root / "catalog.yaml")["models"]
+    rules = _load(root / "parameter_rules.yaml")
+    files = {f"{model['name']}.yaml": _dump(model_declaration(model, rules)) for model in models}
+    return files | {"_position.yaml": _dump([model["name"] for model in models])}
+
+
+def _load(path: Path) -> Any:
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def _dump(value: Any) -> str:
+    return HEADER + yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=120)
+
+
+def differences(root: Path) -> Iterator[tuple[Path, str | None]]:
+    """Yield each file that is out of step, with the content it should have; None where there should be no file."""
+    folder, wanted = root / "models" / "llm", declarations(root)
+    for name, content in wanted.items():
+        path = folder / name
+        if not path.is_file() or path.read_text(encoding="utf-8") != content:
+            yield path, content
+    for path in sorted(folder.glob("*.yaml")):
+        if path.name not in wanted:
+            yield path, None
+
+
+def _write(path: Path, content: str | None) -> None:
+    if content is None:
+        path.unlink()
+    else:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8", newline="\n")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; return its exit code."""
+    parser = argparse.ArgumentParser(description="Write models/llm/*.yaml from catalog.yaml.")
+    parser.add_argument("--check", action="store_true", help="write nothing, exit 1 if out of step")
+    parser.add_argument("--root", type=Path, default=Path(__file__).parent, help="plugin folder")
+    options = parser.parse_args(arguments)
+    found = list(differences(options.root))
+    for path, content in found:
+        if not options.check:
+            _write(path, content)
+        state = "out of step" if options.check else "removed" if content is None else "written"
+        sys.stdout.write(f"{path.relative_to(options.root)}: {state}\n")
+    return 1 if options.check and found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,363 @@
+"""The declarations that Dify reads: YAML, checked by reading it as plain YAML and once by the plugin SDK's own models.
+
+The SDK patches the process that imports it, so its part runs in a process of its own.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+import yaml
+from gpt5_payloads import build_request, profile_for
+
+
+ROOT = Path(__file__).parent.parent
+SEED_MODELS = [
+    "gpt-5.2",
+    "gpt-5.2-pro",
+    "gpt-5",
+    "gpt-5-mini",
+    "gpt-5-nano",
+    "gpt-5-codex",
+    "gpt-5.1-codex",
+    "gpt-5.3-codex",
+]
+SEED_EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh"]
+# name: type, default, options
+PARAMETERS = {
+    "max_output_tokens": ("int", 8192, None),
+    "reasoning_effort": ("string", "medium", SEED_EFFORTS),
+    "reasoning_summary": ("string", "auto", ["auto", "concise", "detailed"]),
+    "verbosity": ("string", "medium", ["low", "medium", "high"]),
+    "response_format": ("string", "text", ["text", "json_schema"]),
+    "json_schema": ("text", None, None),
+    "tool_choice": ("string", "auto", None),
+    "parallel_tool_calls": ("boolean", True, None),
+    "enable_stream": ("boolean", True, None),
+}
+CREDENTIALS = {
+    "openai_api_key": ("secret-input", True, None),
+    "openai_organization": ("text-input", False, None),
+    "openai_api_base": ("text-input", False, ""),
+    "request_timeout_seconds": ("text-input", False, "300"),
+    "max_retries": ("text-input", False, "1"),
+}
+# What the SDK's enumeration of features knows; any other word stops the plugin from loading.
+KNOWN_FEATURES = {
+    *("tool-call", "multi-tool-call", "agent-thought", "vision", "stream-tool-call"),
+    *("document", "video", "audio", "structured-output", "polling"),
+}
+
+
+def load(path):
+    return yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))
+
+
+MANIFEST = load("manifest.yaml")
+PROVIDER = load("provider/openai_gpt5.yaml")
+POSITION = load("models/llm/_position.yaml")
+CATALOG = load("catalog.yaml")["models"]
+MODELS = {name: load(f"models/llm/{name}.yaml") for name in POSITION}
+
+each_model = pytest.mark.parametrize("name", POSITION)
+each_row = pytest.mark.parametrize("row", CATALOG, ids=lambda row: row["name"])
+
+
+def rules_of(name):
+    return {rule["name"]: rule for rule in MODELS[name]["parameter_rules"]}
+
+
+def texts_of(value):
+    """Yield every mapping of texts by language that `value` holds."""
+    if isinstance(value, dict):
+        if "en_US" in value:
+            yield value
+        for child in value.values():
+            yield from texts_of(child)
+    elif isinstance(value, list):
+        for child in value:
+            yield from texts_of(child)
+
+
+def test_the_manifest_says_who_we_are():
+    assert (MANIFEST["author"], MANIFEST["name"]) == ("gpt5-dify", "openai_gpt5_responses")
+    assert re.fullmatch(r"[a-z0-9_-]{1,64}", MANIFEST["author"])
+    assert re.fullmatch(r"[a-z0-9_-]{1,128}", MANIFEST["name"])
+
+
+def test_the_manifest_has_the_version_of_the_project():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+    assert MANIFEST["version"] == project["version"]
+    assert re.fullmatch(r"\d{1,4}(\.\d{1,4}){2}", MANIFEST["version"])
+
+
+def test_the_manifest_says_how_to_run():
+    assert MANIFEST["type"] == "plugin"
+    assert MANIFEST["resource"]["memory"] == 268435456
+    assert MANIFEST["meta"] == {
+        "version": "0.0.2",
+        "arch": ["amd64", "arm64"],
+        "runner": {"language": "python", "version": "3.12", "entrypoint": "main"},
+        "minimum_dify_version": "1.10.0",
+    }
+
+
+def test_the_manifest_has_a_date_that_go_can_read():
+    assert datetime.fromisoformat(MANIFEST["created_at"]).tzinfo is not None
+
+
+def test_every_file_that_is_named_exists():
+    named = [
+        MANIFEST["privacy"],
+        *MANIFEST["plugins"]["models"],
+        f"_assets/{MANIFEST['icon']}",
+        *(f"_assets/{icon}" for icon in PROVIDER["icon_small"].values()),
+        *(f"_assets/{icon}" for icon in PROVIDER["icon_large"].values()),
+        PROVIDER["models"]["llm"]["position"],
+    ]
+
+    assert [path for path in named if not (ROOT / path).is_file()] == []
+
+
+def test_the_provider_offers_predefined_and_customizable_models():
+    assert PROVIDER["provider"] == "openai_gpt5_responses"
+    assert PROVIDER["supported_model_types"] == ["llm"]
+    assert PROVIDER["configurate_methods"] == ["predefined-model", "customizable-model"]
+    assert PROVIDER["models"]["llm"]["predefined"] == ["models/llm/*.yaml"]
+    assert PROVIDER["extra"]["python"] == {
+        "provider_source": "provider/openai_gpt5.py",
+        "model_sources": ["models/llm/llm.py"],
+    }
+
+
+@pytest.mark.parametrize("schema", ["provider_credential_schema", "model_credential_schema"])
+def test_both_forms_ask_for_the_five_credentials(schema):
+    fields = PROVIDER[schema]["credential_form_schemas"]
+
+    assert {
+        field["variable"]: (field["type"], field["required"], field.get("default"))
+        for field in fields
+    } == CREDENTIALS
+
+
+def test_both_forms_are_the_same():
+    forms = [
+        PROVIDER[schema]["credential_form_schemas"]
+        for schema in ("provider_credential_schema", "model_credential_schema")
+    ]
+
+    assert forms[0] == forms[1]
+
+
+@pytest.mark.parametrize(
+    "declaration", [MANIFEST, PROVIDER, *MODELS.values()], ids=["manifest", "provider", *MODELS]
+)
+def test_texts_are_texts_in_languages_that_dify_knows(declaration):
+    texts = list(texts_of(declaration))
+
+    assert texts
+    assert all(text.keys() <= {"en_US", "ja_JP", "zh_Hans", "pt_BR"} for text in texts)
+    assert all(isinstance(word, str) and word.strip() for text in texts for word in text.values())
+
+
+def test_the_list_begins_with_the_models_of_the_contract_and_ends_with_the_retired_ones():
+    retired = ["gpt-5-codex", "gpt-5.1-codex"]
+    current = [name for name in SEED_MODELS if name not in retired]
+
+    assert POSITION[: len(current)] == current
+    assert POSITION[-2:] == retired
+    assert len(set(POSITION)) == len(POSITION)
+
+
+def test_every_model_file_is_in_the_list():
+    files = {path.stem for path in (ROOT / "models" / "llm").glob("*.yaml")}
+
+    assert files - {"_position"} == set(POSITION)
+
+
+@each_model
+def test_a_model_is_a_chat_model_of_its_own_name(name):
+    model = MODELS[name]
+
+    assert (model["model"], model["model_type"]) == (name, "llm")
+    assert model["model_properties"].keys() == {"mode", "context_size"}
+    assert model["model_properties"]["mode"] == "chat"
+
+
+@each_model
+def test_a_model_declares_what_it_can_do(name):
+    features = [
+        "tool-call",
+        "multi-tool-call",
+        "agent-thought",
+        "stream-tool-call",
+        "structured-output",
+    ]
+    if name == "gpt-5.5-pro":
+        features.remove("stream-tool-call")
+
+    assert MODELS[name]["features"] == features
+    assert set(features) <= KNOWN_FEATURES
+
+
+@each_model
+def test_a_model_has_the_nine_parameters(name):
+    actual = {
+        rule["name"]: (rule["type"], rule.get("default"), rule.get("options"))
+        for rule in MODELS[name]["parameter_rules"]
+    }
+    expected = dict(PARAMETERS)
+    if name not in SEED_MODELS:
+        expected["reasoning_effort"] = ("string", "medium", list(profile_for(name).efforts))
+
+    assert list(actual) == list(PARAMETERS)
+    assert actual == expected
+
+
+@each_model
+def test_every_rule_can_be_read_by_both_of_dify_s_readers(name):
+    for rule in MODELS[name]["parameter_rules"]:
+        assert "use_template" not in rule
+        assert rule["required"] is False
+        assert rule["label"].keys() == rule["help"].keys() == {"en_US", "ja_JP"}
+        assert all(isinstance(option, str) for option in rule.get("options", []))
+        assert "options" not in rule or rule["default"] in rule["options"]
+
+
+@each_model
+def test_max_output_tokens_range_from_one_to_what_the_model_can_do(name):
+    rule = rules_of(name)["max_output_tokens"]
+
+    assert (rule["min"], rule["max"]) == (1, 128000)
+
+
+@each_model
+def test_no_response_format_makes_the_sdk_rewrite_prompts(name):
+    assert {"JSON", "XML"}.isdisjoint(rules_of(name)["response_format"]["options"])
+
+
+@each_model
+def test_the_defaults_of_the_form_are_the_defaults_of_the_request(name):
+    defaults = {rule["name"]: rule.get("default") for rule in MODELS[name]["parameter_rules"]}
+
+    assert build_request(model=name, input="hi", parameters=defaults) == build_request(
+        model=name, input="hi", parameters={}
+    )
+
+
+@each_row
+def test_the_price_is_the_catalog_s_and_quoted(row):
+    pricing = MODELS[row["name"]]["pricing"]
+
+    assert pricing == {
+        "input": row["prices"]["input"],
+        "output": row["prices"]["output"],
+        "unit": "0.000001",
+        "currency": "USD",
+    }
+    assert all(isinstance(value, str) for value in pricing.values())
+
+
+@each_row
+def test_prices_make_sense(row):
+    for tier in filter(None, [row["prices"], row.get("long_context")]):
+        rate = {key: Decimal(value) for key, value in tier.items() if key != "above_tokens"}
+        assert Decimal(0) < rate["cached_input"] <= rate["input"] < rate["output"]
+    if tier := row.get("long_context"):
+        assert Decimal(tier["input"]) > Decimal(row["prices"]["input"])
+        assert 0 < tier["above_tokens"] < row["context_size"]
+
+
+@each_row
+def test_the_catalog_agrees_with_what_the_request_builder_knows(row):
+    profile = profile_for(row["name"])
+
+    assert profile.family == row["name"]
+    assert row["context_size"] == profile.context_size
+    assert row["max_output_tokens"] == profile.max_output_tokens
+    assert row.get("streaming", True) == profile.streaming
+    assert row.get("replaced_by") == profile.replacement
+
+
+@each_row
+def test_a_retired_model_says_so_in_its_label(row):
+    label = MODELS[row["name"]]["label"]["en_US"]
+
+    assert label.startswith(row["label"])
+    assert ("retired" in label) == ("replaced_by" in row)
+    assert row.get("replaced_by", "") in label
+
+
+@each_row
+def test_the_readme_has_the_catalog_s_figures(row):
+    prices = " / ".join(row["prices"][key] for key in ("input", "cached_input", "output"))
+    line = f"| {row['name']} | {row['context_size']:,} | {prices} |"
+
+    assert line in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+LOAD_WITH_THE_SDK = """
+import json
+from dify_plugin.core.entities.plugin.setup import PluginConfiguration
+from dify_plugin.core.utils.yaml_loader import load_yaml_file
+from dify_plugin.entities.model.provider import ModelProviderConfiguration
+
+manifest = PluginConfiguration(**load_yaml_file("manifest.yaml"))
+provider = ModelProviderConfiguration(**load_yaml_file(manifest.plugins.models[0]))
+print(json.dumps({
+    "plugin": f"{manifest.author}/{manifest.name}:{manifest.version}",
+    "position": provider.position.llm,
+    "models": {
+        model.model: {
+            "rules": [rule.name for rule in model.parameter_rules],
+            "free_choice": [r.name for r in model.parameter_rules if r.type.value == "string" and not r.options],
+            "input": str(model.pricing.input),
+            "features": [feature.value for feature in model.features],
+        }
+        for model in provider.models
+    },
+    "labels": {model.model: model.label.ja_jp for model in provider.models},
+}))
+"""
+
+
+@pytest.fixture(scope="module")
+def seen_by_the_sdk():
+    done = subprocess.run(
+        [sys.executable, "-c", LOAD_WITH_THE_SDK],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_the_sdk_reads_the_manifest_and_the_list(seen_by_the_sdk):
+    assert seen_by_the_sdk["plugin"] == f"gpt5-dify/openai_gpt5_responses:{MANIFEST['version']}"
+    assert seen_by_the_sdk["position"] == POSITION
+
+
+def test_the_sdk_reads_every_model_as_declared(seen_by_the_sdk):
+    assert seen_by_the_sdk["models"] == {
+        name: {
+            "rules": list(PARAMETERS),
+            "free_choice": ["tool_choice"],
+            "input": model["pricing"]["input"],
+            "features": model["features"],
+        }
+        for name, model in MODELS.items()
+    }
+
+
+def test_the_sdk_has_a_japanese_label_for_every_model(seen_by_the_sdk):
+    assert all(seen_by_the_sdk["labels"][name] for name in POSITION)

@@ -1,0 +1,82 @@
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import generate_models
+import pytest
+import yaml
+
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def copy(tmp_path):
+    for name in ("catalog.yaml", "parameter_rules.yaml"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in (folder / "models" / "llm").glob("*.yaml")}
+
+
+def test_the_checked_in_files_are_in_step_with_the_catalog():
+    done = subprocess.run(
+        [sys.executable, "generate_models.py", "--check"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_it_writes_what_is_checked_in(copy):
+    assert generate_models.main(["--root", str(copy)]) == 0
+    assert contents(copy) == contents(ROOT)
+
+
+def test_a_second_run_changes_nothing(copy, capsys):
+    generate_models.main(["--root", str(copy)])
+    capsys.readouterr()
+
+    assert generate_models.main(["--root", str(copy)]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_check_names_what_is_out_of_step_and_writes_nothing(copy, capsys):
+    generate_models.main(["--root", str(copy)])
+    capsys.readouterr()
+    stray, missing = copy / "models/llm/gpt-0.yaml", copy / "models/llm/gpt-5.yaml"
+    stray.write_text("model: gpt-0\n", encoding="utf-8")
+    missing.unlink()
+
+    assert generate_models.main(["--check", "--root", str(copy)]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "models/llm/gpt-5.yaml: out of step",
+        "models/llm/gpt-0.yaml: out of step",
+    ]
+    assert stray.exists()
+    assert not missing.exists()
+
+
+def test_a_run_removes_what_the_catalog_no_longer_has(copy):
+    generate_models.main(["--root", str(copy)])
+    (copy / "models/llm/gpt-0.yaml").write_text("model: gpt-0\n", encoding="utf-8")
+
+    assert generate_models.main(["--root", str(copy)]) == 0
+    assert contents(copy) == contents(ROOT)
+
+
+def test_a_price_that_changes_reaches_the_model_s_file(copy):
+    catalog = yaml.safe_load((copy / "catalog.yaml").read_text(encoding="utf-8"))
+    catalog["models"][0]["prices"]["input"] = "9.99"
+    (copy / "catalog.yaml").write_text(yaml.safe_dump(catalog), encoding="utf-8")
+    generate_models.main(["--root", str(copy)])
+
+    model = yaml.safe_load((copy / "models/llm/gpt-5.2.yaml").read_text(encoding="utf-8"))
+    assert model["pricing"]["input"] == "9.99"
