@@ -1,1 +1,80 @@
 """A local server that speaks the OpenAI Responses API: for trying things and for tests."""
+
+from gpt5_simulator._errors import (
+    ApiError,
+    FaultError,
+    RecordingError,
+    SimulatorError,
+    StartError,
+)
+from gpt5_simulator._fault_text import parse_fault
+from gpt5_simulator._faults import (
+    BrokenFrame,
+    CutStream,
+    DuplicateEvents,
+    EncryptedContentRefused,
+    Fault,
+    HtmlPage,
+    HttpError,
+    LateError,
+    LateFailure,
+    Silence,
+    UnknownEvent,
+    UnverifiedOrganization,
+)
+from gpt5_simulator._profiles import ModelProfile
+from gpt5_simulator._recorded import RecordedRequest
+from gpt5_simulator._replay import Recording, load_recordings
+from gpt5_simulator._request import ModelRequest, Tool
+from gpt5_simulator._rules import RuleModel
+from gpt5_simulator._server import ResponsesSimulator
+from gpt5_simulator._turn import (
+    CustomToolCall,
+    FunctionCall,
+    Model,
+    Reasoning,
+    Refusal,
+    ScriptedModel,
+    Text,
+    Turn,
+    TurnItem,
+)
+
+
+__all__ = [
+    "ApiError",
+    "BrokenFrame",
+    "CustomToolCall",
+    "CutStream",
+    "DuplicateEvents",
+    "EncryptedContentRefused",
+    "Fault",
+    "FaultError",
+    "FunctionCall",
+    "HtmlPage",
+    "HttpError",
+    "LateError",
+    "LateFailure",
+    "Model",
+    "ModelProfile",
+    "ModelRequest",
+    "Reasoning",
+    "RecordedRequest",
+    "Recording",
+    "RecordingError",
+    "Refusal",
+    "ResponsesSimulator",
+    "RuleModel",
+    "ScriptedModel",
+    "Silence",
+    "SimulatorError",
+    "StartError",
+    "Text",
+    "Tool",
+    "Turn",
+    "TurnItem",
+    "UnknownEvent",
+    "UnverifiedOrganization",
+    "load_recordings",
+    "parse_fault",
+]

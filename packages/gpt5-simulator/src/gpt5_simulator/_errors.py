@@ -1,0 +1,86 @@
+"""Everything that this package raises, by whose fault it is.
+
+SimulatorError
+├── StartError        the machine: the port is taken, or the server did not come up
+├── RecordingError    the caller: a path to replay is missing or holds no recording (a ValueError too)
+├── FaultError        the caller: the text of a fault cannot be read (a ValueError too)
+└── ApiError          the client: what the server answers instead of a response
+"""
+
+from gpt5_simulator._json import Json
+
+
+class SimulatorError(Exception):
+    """Be the root of everything that this package raises."""
+
+
+class StartError(SimulatorError):
+    """Say that the server could not start to listen.
+
+    Attributes:
+        port: The port that was asked for; 0 means any free one.
+    """
+
+    def __init__(self, message: str, *, port: int) -> None:
+        super().__init__(message)
+        self.port = port
+
+
+class RecordingError(SimulatorError, ValueError):
+    """Say that a path to replay holds no recording.
+
+    Attributes:
+        path: The path as it was given.
+    """
+
+    def __init__(self, message: str, *, path: str) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+class FaultError(SimulatorError, ValueError):
+    """Say that the text of a fault names no fault or a setting that the fault does not have.
+
+    Attributes:
+        text: The text as it was given.
+    """
+
+    def __init__(self, message: str, *, text: str) -> None:
+        super().__init__(message)
+        self.text = text
+
+
+class ApiError(SimulatorError):
+    """Carry an HTTP status and OpenAI's error envelope to the client.
+
+    A model object may raise it, too, to answer with an error.
+
+    Attributes:
+        status: The HTTP status, 400 to 599.
+        code: OpenAI's error code, or None.
+        param: The request field that is at fault, as a path such as `input[2].summary`, or None.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int = 400,
+        error_type: str = "invalid_request_error",
+        param: str | None = None,
+        code: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.status = status
+        self.error_type = error_type
+        self.param = param
+        self.code = code
+
+    def envelope(self) -> Json:
+        """Return the body that goes with the status.
+
+        Source: recorded 400 and 404 bodies of the Responses API.
+        """
+        error = {"message": self.message, "type": self.error_type}
+        return {"error": error | {"param": self.param, "code": self.code}}

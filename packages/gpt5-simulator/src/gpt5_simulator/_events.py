@@ -1,0 +1,119 @@
+"""A response object as the events that would have led to it.
+
+Source: the order and the fields of recorded GPT-5 streams.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+
+from gpt5_simulator._json import Json, dump, objects_in
+from gpt5_simulator._seal import unfinished
+
+
+_PIECE = re.compile(r"\s*\S{1,8}|\s+")
+_PAD_TO = 16
+_TERMINAL = {
+    "completed": "response.completed",
+    "incomplete": "response.incomplete",
+    "failed": "response.failed",
+}
+
+
+def iter_events(response: Json, *, obfuscate: bool = True) -> Iterator[Json]:
+    """Yield the events of a response, numbered.
+
+    Args:
+        response: The final response object.
+        obfuscate: Whether deltas carry padding that hides their length.
+    """
+    for number, event in enumerate(_events(response)):
+        numbered = event | {"sequence_number": number}
+        if obfuscate and "delta" in event:
+            numbered["obfuscation"] = _padding(number, event["delta"])
+        yield numbered
+
+
+def encode_event(event: Json) -> bytes:
+    """Write an event as one server-sent event."""
+    return f"event: {event['type']}\ndata: {dump(event)}\n\n".encode()
+
+
+def begun(response: Json) -> Json:
+    """Return the response as it was before anything was said."""
+    early = {"status": "in_progress", "output": [], "usage": None, "completed_at": None}
+    return response | early | {"error": None, "incomplete_details": None, "service_tier": "auto"}
+
+
+def _events(response: Json) -> Iterator[Json]:
+    start = begun(response)
+    yield {"type": "response.created", "response": start}
+    yield {"type": "response.in_progress", "response": start}
+    for index, item in enumerate(objects_in(response["output"])):
+        yield from _item_events(item, index)
+    yield {"type": _TERMINAL[response["status"]], "response": response}
+
+
+def _item_events(item: Json, index: int) -> Iterator[Json]:
+    yield {"type": "response.output_item.added", "output_index": index, "item": _opened(item)}
+    where = {"item_id": item["id"], "output_index": index}
+    match item["type"]:
+        case "reasoning":
+            yield from _summary_events(item, where)
+        case "message":
+            yield from _message_events(item, where)
+        case "function_call":
+            yield from _text_events("function_call_arguments", item, where, "arguments")
+        case _:
+            yield from _text_events("custom_tool_call_input", item, where, "input")
+    yield {"type": "response.output_item.done", "output_index": index, "item": item}
+
+
+def _opened(item: Json) -> Json:
+    """Return an item as `output_item.added` shows it."""
+    match item["type"]:
+        case "reasoning":
+            token = item.get("encrypted_content")
+            early = {} if token is None else {"encrypted_content": unfinished(token)}
+            return item | {"summary": []} | early
+        case "message":
+            return item | {"status": "in_progress", "content": []}
+        case "function_call":
+            return item | {"status": "in_progress", "arguments": ""}
+        case _:
+            return item | {"status": "in_progress", "input": ""}
+
+
+def _summary_events(item: Json, where: Json) -> Iterator[Json]:
+    for index, part in enumerate(objects_in(item["summary"])):
+        place = where | {"summary_index": index}
+        empty = part | {"text": ""}
+        yield {"type": "response.reasoning_summary_part.added", **place, "part": empty}
+        yield from _text_events("reasoning_summary_text", part, place, "text")
+        yield {"type": "response.reasoning_summary_part.done", **place, "part": part}
+
+
+def _message_events(item: Json, where: Json) -> Iterator[Json]:
+    for index, part in enumerate(objects_in(item["content"])):
+        place = where | {"content_index": index}
+        key = "refusal" if part["type"] == "refusal" else "text"
+        yield {"type": "response.content_part.added", **place, "part": part | {key: ""}}
+        name = "refusal" if key == "refusal" else "output_text"
+        extra = {} if key == "refusal" else {"logprobs": []}
+        yield from _text_events(name, part, place | extra, key)
+        yield {"type": "response.content_part.done", **place, "part": part}
+
+
+def _text_events(name: str, source: Json, where: Json, key: str) -> Iterator[Json]:
+    for piece in _pieces(source[key]):
+        yield {"type": f"response.{name}.delta", **where, "delta": piece}
+    yield {"type": f"response.{name}.done", **where, key: source[key]}
+
+
+def _pieces(text: str) -> Iterable[str]:
+    return _PIECE.findall(text)
+
+
+def _padding(number: int, delta: str) -> str:
+    wanted = _PAD_TO - len(delta) % _PAD_TO
+    return hashlib.sha256(str(number).encode()).hexdigest()[:wanted]

@@ -1,0 +1,197 @@
+"""What can go wrong between a client and a model server, as values.
+
+A fault says what happens; `_misbehaviour.py` makes it happen, `_fault_text.py` reads one from a header or a command line.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpError:
+    """Answer with an error status and OpenAI's envelope.
+
+    Attributes:
+        status: The HTTP status, 400 to 599.
+        code: The error code; None takes the usual one of the status.
+        message: The message; None takes a sentence that fits the status.
+        error_type: The error type; None takes the usual one of the status.
+        param: The request field to blame, or None.
+        retry_after: Value of the `retry-after` header: seconds, or a date as text; None leaves it out.
+        retry_after_ms: Value of the `retry-after-ms` header in milliseconds; None leaves it out.
+        times: How many requests are hit; None means all.
+    """
+
+    status: int
+    code: str | None = None
+    message: str | None = None
+    error_type: str | None = None
+    param: str | None = None
+    retry_after: float | str | None = None
+    retry_after_ms: int | None = None
+    times: int | None = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CutStream:
+    """Drop the connection before the terminal event.
+
+    Attributes:
+        after_bytes: Bytes of the body to send first; it goes before `after_events`.
+        after_events: Events to send first.
+        times: How many requests are hit; None means all.
+    """
+
+    after_bytes: int | None = None
+    after_events: int = 3
+    times: int | None = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LateError:
+    """Send an `error` event in the middle of a stream, then `response.failed`.
+
+    Attributes:
+        after_events: Events to send first.
+        code: The error code.
+        message: The message.
+        flat: Whether the details stand in the event itself, as OpenAI's documents say, and not under `error`, as it sends them.
+        times: How many requests are hit; None means all.
+    """
+
+    after_events: int = 4
+    code: str = "server_error"
+    message: str = "The server had an error while processing your request. Sorry about that!"
+    flat: bool = False
+    times: int | None = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LateFailure:
+    """Send `response.failed` in the middle of a stream, without an `error` event.
+
+    Attributes:
+        after_events: Events to send first.
+        code: The error code.
+        message: The message.
+        times: How many requests are hit; None means all.
+    """
+
+    after_events: int = 4
+    code: str = "server_error"
+    message: str = "The model failed to generate a response."
+    times: int | None = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Silence:
+    """Stop talking.
+
+    Attributes:
+        after_events: Events to send first; with 0 only the headers come.
+        seconds: How long; then the rest follows. None means for ever.
+        times: How many requests are hit; None means all.
+    """
+
+    after_events: int = 0
+    seconds: float | None = None
+    times: int | None = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HtmlPage:
+    """Answer with a web page, as a proxy does that knows better.
+
+    Attributes:
+        status: The HTTP status.
+        times: How many requests are hit; None means all.
+    """
+
+    status: int = 200
+    times: int | None = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokenFrame:
+    """Put an event with broken JSON into the stream.
+
+    Attributes:
+        after_events: Events to send first.
+        replaces: Whether the broken event stands in for the one that is due.
+        times: How many requests are hit; None means all.
+    """
+
+    after_events: int = 2
+    replaces: bool = False
+    times: int | None = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownEvent:
+    """Put an event of an unknown type into the stream.
+
+    Attributes:
+        after_events: Events to send first.
+        event_type: The type.
+        times: How many requests are hit; None means all.
+    """
+
+    after_events: int = 2
+    event_type: str = "response.rate_limits.updated"
+    times: int | None = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DuplicateEvents:
+    """Send events twice.
+
+    Attributes:
+        every: Every how many events; 1 means each.
+        times: How many requests are hit; None means all.
+    """
+
+    every: int = 1
+    times: int | None = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnverifiedOrganization:
+    """Refuse what OpenAI keeps for verified organisations, where a request asks for it.
+
+    Attributes:
+        summary: Whether `reasoning.summary` is refused.
+        stream: Whether `stream` is refused.
+        times: How many requests are hit; None means all.
+    """
+
+    summary: bool = True
+    stream: bool = False
+    times: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncryptedContentRefused:
+    """Refuse encrypted reasoning, where a request has it.
+
+    Attributes:
+        part: `input`: replayed reasoning cannot be read; `include`: the model does not offer it at all.
+        times: How many requests are hit; None means all.
+    """
+
+    part: Literal["input", "include"] = "input"
+    times: int | None = None
+
+
+type Fault = (
+    HttpError
+    | CutStream
+    | LateError
+    | LateFailure
+    | Silence
+    | HtmlPage
+    | BrokenFrame
+    | UnknownEvent
+    | DuplicateEvents
+    | UnverifiedOrganization
+    | EncryptedContentRefused
+)

@@ -1,0 +1,191 @@
+"""What a real server would refuse about the items of a conversation.
+
+Source: recorded 400 bodies and error texts in public issue threads, November 2026.
+"""
+
+from collections.abc import Callable, Sequence
+
+from gpt5_simulator._checks import bad_value, missing, wrong_type
+from gpt5_simulator._errors import ApiError
+from gpt5_simulator._json import Json, is_array, is_object
+from gpt5_simulator._profiles import ModelProfile
+
+
+_ROLES = ("assistant", "system", "developer", "user")
+_CALLS = {"function_call": "function", "custom_tool_call": "custom tool"}
+_OUTPUTS = {"function_call_output": "function_call", "custom_tool_call_output": "custom_tool_call"}
+_REQUIRED = {
+    "function_call": ("call_id", "name", "arguments"),
+    "function_call_output": ("call_id", "output"),
+    "custom_tool_call": ("call_id", "name", "input"),
+    "custom_tool_call_output": ("call_id", "output"),
+    "reasoning": ("summary",),
+    "item_reference": ("id",),
+}
+_ITEM_TYPES = (
+    "message",
+    *_REQUIRED,
+    "file_search_call",
+    "computer_call",
+    "computer_call_output",
+    "web_search_call",
+    "image_generation_call",
+    "code_interpreter_call",
+    "local_shell_call",
+    "local_shell_call_output",
+    "shell_call",
+    "shell_call_output",
+    "apply_patch_call",
+    "apply_patch_call_output",
+    "mcp_list_tools",
+    "mcp_approval_request",
+    "mcp_approval_response",
+    "mcp_call",
+    "compaction",
+    "tool_search_call",
+    "tool_search_output",
+)
+_PARTS_IN = ("input_text", "input_image", "input_file", "input_audio")
+_PARTS_OUT = ("output_text", "refusal")
+_FOLLOWERS_EXCLUDED = frozenset({"reasoning", "function_call_output", "custom_tool_call_output"})
+
+
+def validate_items(value: object, *, profile: ModelProfile) -> None:
+    """Refuse input items of the wrong shape, one by one.
+
+    Args:
+        value: The request's `input`; a string is fine.
+        profile: The model's profile, which knows which roles it takes.
+
+    Raises:
+        ApiError: The first thing that is wrong.
+    """
+    for index, item in enumerate(value if is_array(value) else ()):
+        where = f"input[{index}]"
+        if not is_object(item):
+            raise wrong_type(where, wanted="an object", got=item)
+        _validate_item(item, where, profile)
+
+
+def validate_conversation(
+    items: Sequence[Json],
+    *,
+    is_genuine: Callable[[Json], bool],
+    is_stored: Callable[[str], bool],
+) -> None:
+    """Refuse a conversation whose items do not fit together.
+
+    Args:
+        items: The whole conversation, oldest first.
+        is_genuine: Says whether a reasoning item's `encrypted_content` can be read.
+        is_stored: Says whether the server still has the item with this id.
+
+    Raises:
+        ApiError: The first thing that is wrong.
+    """
+    for item in items:
+        if item.get("type") == "reasoning":
+            _validate_readable(item, is_genuine=is_genuine, is_stored=is_stored)
+    _validate_followers(items)
+    _validate_pairs(items)
+
+
+def _validate_item(item: Json, where: str, profile: ModelProfile) -> None:
+    kind: object = item.get("type", "message")
+    if kind not in _ITEM_TYPES:
+        raise bad_value(where, kind, accepted=_ITEM_TYPES)
+    if kind == "message":
+        _validate_message(item, where, profile)
+    for name in _REQUIRED.get(str(kind), ()):
+        if item.get(name) is None:
+            raise missing(f"{where}.{name}")
+    for name in ("call_id", "name", "arguments"):
+        value: object = item.get(name)
+        if value is not None and not isinstance(value, str):
+            raise wrong_type(f"{where}.{name}", wanted="a string", got=value)
+
+
+def _validate_message(item: Json, where: str, profile: ModelProfile) -> None:
+    role: object = item.get("role")
+    if role is None:
+        raise missing(f"{where}.role")
+    if role not in _ROLES:
+        raise bad_value(f"{where}.role", role, accepted=_ROLES)
+    if role == "system" and not profile.takes_system:
+        raise ApiError("System messages are not allowed.", param=f"{where}.role")
+    content: object = item.get("content")
+    if content is None:
+        raise missing(f"{where}.content")
+    if not isinstance(content, str):
+        _validate_parts(content, where, _PARTS_OUT if role == "assistant" else _PARTS_IN)
+
+
+def _validate_parts(content: object, where: str, accepted: Sequence[str]) -> None:
+    if not is_array(content):
+        raise wrong_type(f"{where}.content", wanted="a string or an array", got=content)
+    for index, part in enumerate(content):
+        place = f"{where}.content[{index}]"
+        if not is_object(part):
+            raise wrong_type(place, wanted="an object", got=part)
+        kind: object = part.get("type")
+        if kind not in accepted:
+            raise bad_value(f"{place}.type", kind, accepted=accepted)
+        if kind in {"input_text", "output_text"} and not isinstance(part.get("text"), str):
+            raise missing(f"{place}.text")
+
+
+def _validate_readable(
+    item: Json, *, is_genuine: Callable[[Json], bool], is_stored: Callable[[str], bool]
+) -> None:
+    token: object = item.get("encrypted_content")
+    item_id = str(item.get("id"))
+    if token is not None:
+        if not (isinstance(token, str) and is_genuine(item)):
+            text = (
+                f"The encrypted content for item {item_id} could not be verified. "
+                "Reason: Encrypted content could not be decrypted or parsed."
+            )
+            raise ApiError(text, code="invalid_encrypted_content")
+    elif not is_stored(item_id):
+        text = (
+            f"Item with id '{item_id}' not found. Items are not persisted when `store` is set to false. "
+            "Try again with `store` set to true, or remove this item from your input."
+        )
+        raise ApiError(text, status=404, param="input")
+
+
+def _validate_followers(items: Sequence[Json]) -> None:
+    """Refuse reasoning that nothing of its own response follows."""
+    for index, item in enumerate(items):
+        if item.get("type") == "reasoning" and not _has_follower(items, index):
+            text = (
+                f"Item '{item.get('id')}' of type 'reasoning' was provided "
+                "without its required following item."
+            )
+            raise ApiError(text, param="input")
+
+
+def _has_follower(items: Sequence[Json], index: int) -> bool:
+    for item in items[index + 1 :]:
+        if item.get("type") == "reasoning":
+            continue
+        is_input = item.get("role") in {"user", "system", "developer"}
+        return not is_input and item.get("type") not in _FOLLOWERS_EXCLUDED
+    return False
+
+
+def _validate_pairs(items: Sequence[Json]) -> None:
+    calls = {(item["type"], item["call_id"]): None for item in items if item.get("type") in _CALLS}
+    answers = {
+        (_OUTPUTS[item["type"]], item["call_id"]): None
+        for item in items
+        if item.get("type") in _OUTPUTS
+    }
+    for kind, call_id in answers:
+        if (kind, call_id) not in calls:
+            text = f"No tool call found for {_CALLS[kind]} call output with call_id {call_id}."
+            raise ApiError(text, param="input")
+    for kind, call_id in calls:
+        if (kind, call_id) not in answers:
+            text = f"No tool output found for {_CALLS[kind]} call {call_id}."
+            raise ApiError(text, param="input")

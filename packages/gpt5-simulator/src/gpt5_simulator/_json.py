@@ -1,0 +1,34 @@
+"""Decoded JSON: its type, two narrowing tests, one way to write it."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, TypeGuard
+
+
+type Json = dict[str, Any]
+
+
+def is_object(value: object) -> TypeGuard[Json]:
+    """Return whether a decoded JSON value is an object."""
+    return isinstance(value, dict)
+
+
+def is_array(value: object) -> TypeGuard[list[Any]]:
+    """Return whether a decoded JSON value is an array."""
+    return isinstance(value, list)
+
+
+def objects_in(value: object) -> list[Json]:
+    """Return the objects of a decoded JSON array; anything else counts as an empty one."""
+    return [entry for entry in value if is_object(entry)] if is_array(value) else []
+
+
+def object_at(value: Mapping[str, Any], key: str) -> Json:
+    """Return the object under `key`; anything else counts as an empty one."""
+    found: object = value.get(key)
+    return found if is_object(found) else {}
+
+
+def dump(value: object) -> str:
+    """Write a value as the compact JSON that goes over the wire."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,151 @@
+"""A turn as output items, cut where the token budget ends."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+
+from gpt5_simulator._json import Json, dump
+from gpt5_simulator._request import ModelRequest
+from gpt5_simulator._turn import (
+    CustomToolCall,
+    FunctionCall,
+    Reasoning,
+    Refusal,
+    Text,
+    Turn,
+    TurnItem,
+)
+from gpt5_simulator._usage import CHARS_PER_TOKEN, count_tokens, reasoning_tokens
+
+
+class IdSource:
+    """Make ids in OpenAI's shape, the same ones for the same material."""
+
+    def __init__(self, material: str) -> None:
+        self._material = material
+        self._numbers = count()
+
+    def make(self, prefix: str, length: int = 48) -> str:
+        """Return the next id, such as `rs_` and 48 hexadecimal digits."""
+        seed = f"{self._material}:{next(self._numbers)}"
+        return f"{prefix}_{hashlib.sha256(seed.encode()).hexdigest()[:length]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """Be what came of a turn.
+
+    Attributes:
+        items: The output items.
+        tokens: All output tokens, those for reasoning included.
+        reasoning: The tokens spent on reasoning.
+        is_cut: Whether the budget ended before the turn did.
+    """
+
+    items: tuple[Json, ...]
+    tokens: int
+    reasoning: int
+    is_cut: bool
+
+
+def build_output(
+    turn: Turn, *, request: ModelRequest, ids: IdSource, sealed: Callable[[str], str]
+) -> Output:
+    """Build the output items of a turn.
+
+    Args:
+        turn: What the model says.
+        request: The request that it answers: its budget, and what it asks for.
+        ids: Where ids come from.
+        sealed: Makes the `encrypted_content` of a reasoning item from its id.
+    """
+    items: list[Json] = []
+    left = request.max_output_tokens
+    spent = reasoned = 0
+    for position, entry in enumerate(turn):
+        item = _item(entry, request=request, ids=ids, sealed=sealed)
+        if "phase" in item:
+            item["phase"] = item["phase"] or _phase(turn[position + 1 :])
+        cost = _cost(entry, item, effort=request.effort)
+        room = None if left is None else left - spent
+        is_cut = room is not None and cost > room
+        if room is not None and is_cut:
+            item, cost = _cut(item, room), room
+        spent += cost
+        reasoned += cost if isinstance(entry, Reasoning) else 0
+        items.append(item)
+        if is_cut:
+            return Output(items=tuple(items), tokens=spent, reasoning=reasoned, is_cut=True)
+    return Output(items=tuple(items), tokens=spent, reasoning=reasoned, is_cut=False)
+
+
+def _item(
+    entry: TurnItem, *, request: ModelRequest, ids: IdSource, sealed: Callable[[str], str]
+) -> Json:
+    match entry:
+        case Reasoning():
+            return _reasoning(entry, request=request, ids=ids, sealed=sealed)
+        case Text(text=text, phase=phase):
+            part = {"type": "output_text", "annotations": [], "logprobs": [], "text": text}
+            return _message(part, ids) | ({"phase": phase} if request.profile.has_phase else {})
+        case Refusal(text=text):
+            return _message({"type": "refusal", "refusal": text}, ids)
+        case FunctionCall():
+            arguments = entry.arguments
+            text = arguments if isinstance(arguments, str) else dump(dict(arguments))
+            return _call(entry, "function_call", "fc", ids) | {"arguments": text}
+        case CustomToolCall():
+            return _call(entry, "custom_tool_call", "ctc", ids) | {"input": entry.input}
+
+
+def _reasoning(
+    entry: Reasoning, *, request: ModelRequest, ids: IdSource, sealed: Callable[[str], str]
+) -> Json:
+    item_id = ids.make("rs")
+    shown = entry.summary if request.summary else ()
+    item: Json = {"id": item_id, "type": "reasoning"}
+    item["summary"] = [{"type": "summary_text", "text": text} for text in shown]
+    return item | ({"encrypted_content": sealed(item_id)} if request.encrypted else {})
+
+
+def _message(part: Json, ids: IdSource) -> Json:
+    head: Json = {"id": ids.make("msg"), "type": "message", "status": "completed"}
+    return head | {"role": "assistant", "content": [part]}
+
+
+def _call(entry: FunctionCall | CustomToolCall, kind: str, prefix: str, ids: IdSource) -> Json:
+    call_id = entry.call_id or ids.make("call", 24)
+    head = {"id": ids.make(prefix), "type": kind, "status": "completed"}
+    return head | {"call_id": call_id, "name": entry.name}
+
+
+def _phase(rest: Turn) -> str:
+    calls = any(isinstance(entry, FunctionCall | CustomToolCall) for entry in rest)
+    return "commentary" if calls else "final_answer"
+
+
+def _cost(entry: TurnItem, item: Json, *, effort: str) -> int:
+    if isinstance(entry, Reasoning):
+        return reasoning_tokens(effort) if entry.tokens is None else entry.tokens
+    return count_tokens(_visible(item)) + 1
+
+
+def _visible(item: Json) -> str:
+    if item["type"] == "message":
+        part: Json = item["content"][0]
+        return str(part.get("text", part.get("refusal")))
+    return str(item.get("arguments", item.get("input")))
+
+
+def _cut(item: Json, room: int) -> Json:
+    """Return an item that ends where the budget did, as recorded traffic shows it: marked, but closed."""
+    if item["type"] == "reasoning":
+        return item | {"summary": []}
+    shorter = _visible(item)[: max(room - 1, 0) * CHARS_PER_TOKEN]
+    marked = item | {"status": "incomplete"}
+    if item["type"] == "message":
+        part: Json = item["content"][0]
+        key = "text" if "text" in part else "refusal"
+        return marked | {"content": [part | {key: shorter}]}
+    return marked | {("arguments" if "arguments" in item else "input"): shorter}

@@ -1,0 +1,135 @@
+"""What each model of the family accepts, and whether it is still served.
+
+Source: OpenAI's model pages and deprecations, and the values that the API named when it refused others; as of November 2026.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+
+type Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+
+_EVERY_VERBOSITY = ("low", "medium", "high")
+_EVERY_SUMMARY = ("auto", "concise", "detailed")
+_DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelProfile:
+    """Say what one model accepts.
+
+    Attributes:
+        name: The id that requests use.
+        snapshot: The id that responses name.
+        efforts: The accepted `reasoning.effort` values, weakest first.
+        default_effort: What the model does when the request does not say.
+        verbosities: The accepted `text.verbosity` values.
+        summaries: The accepted `reasoning.summary` values.
+        has_phase: Whether its messages say `commentary` or `final_answer`.
+        streams: Whether `stream` may be true.
+        takes_system: Whether input messages may have the role `system`.
+        successor: The model to use instead of a retired one; None while it is served.
+    """
+
+    name: str
+    snapshot: str
+    efforts: tuple[Effort, ...] = ("none", "low", "medium", "high", "xhigh")
+    default_effort: Effort = "medium"
+    verbosities: tuple[str, ...] = _EVERY_VERBOSITY
+    summaries: tuple[str, ...] = _EVERY_SUMMARY
+    has_phase: bool = False
+    streams: bool = True
+    takes_system: bool = True
+    successor: str | None = None
+
+
+_FIRST = ModelProfile(
+    name="gpt-5",
+    snapshot="gpt-5-2025-08-07",
+    efforts=("minimal", "low", "medium", "high"),
+    summaries=("auto", "detailed"),
+)
+_CODEX = ModelProfile(
+    name="gpt-5-codex",
+    snapshot="gpt-5-codex",
+    efforts=("low", "medium", "high"),
+    verbosities=("medium",),
+    takes_system=False,
+    successor="gpt-5.4",
+)
+_PRO: tuple[Effort, ...] = ("medium", "high", "xhigh")
+_NEWEST: tuple[Effort, ...] = ("none", "low", "medium", "high", "xhigh", "max")
+_5_4 = ModelProfile(
+    name="gpt-5.4", snapshot="gpt-5.4-2026-03-05", default_effort="none", has_phase=True
+)
+_5_5 = ModelProfile(name="gpt-5.5", snapshot="gpt-5.5-2026-04-23", has_phase=True)
+_5_6 = ModelProfile(name="gpt-5.6", snapshot="gpt-5.6-sol", efforts=_NEWEST, has_phase=True)
+
+_PROFILES = (
+    _FIRST,
+    replace(_FIRST, name="gpt-5-mini", snapshot="gpt-5-mini-2025-08-07"),
+    replace(_FIRST, name="gpt-5-nano", snapshot="gpt-5-nano-2025-08-07"),
+    ModelProfile(
+        name="gpt-5.1",
+        snapshot="gpt-5.1-2025-11-13",
+        efforts=("none", "low", "medium", "high"),
+        default_effort="none",
+    ),
+    ModelProfile(name="gpt-5.2", snapshot="gpt-5.2-2025-12-11", default_effort="none"),
+    ModelProfile(name="gpt-5.2-pro", snapshot="gpt-5.2-pro-2025-12-11", efforts=_PRO),
+    ModelProfile(
+        name="gpt-5.3-codex",
+        snapshot="gpt-5.3-codex",
+        efforts=("low", "medium", "high", "xhigh"),
+        verbosities=("medium",),
+        has_phase=True,
+        takes_system=False,
+    ),
+    _5_4,
+    replace(_5_4, name="gpt-5.4-mini", snapshot="gpt-5.4-mini-2026-03-17"),
+    replace(_5_4, name="gpt-5.4-nano", snapshot="gpt-5.4-nano-2026-03-17"),
+    replace(
+        _5_4,
+        name="gpt-5.4-pro",
+        snapshot="gpt-5.4-pro-2026-03-05",
+        efforts=_PRO,
+        default_effort="medium",
+    ),
+    _5_5,
+    replace(
+        _5_5,
+        name="gpt-5.5-pro",
+        snapshot="gpt-5.5-pro-2026-04-23",
+        efforts=_PRO,
+        default_effort="high",
+        streams=False,
+    ),
+    _5_6,
+    replace(_5_6, name="gpt-5.6-sol"),
+    replace(_5_6, name="gpt-5.6-terra", snapshot="gpt-5.6-terra"),
+    replace(_5_6, name="gpt-5.6-luna", snapshot="gpt-5.6-luna"),
+    _CODEX,
+    replace(_CODEX, name="gpt-5.1-codex", snapshot="gpt-5.1-codex"),
+)
+
+
+def iter_profiles() -> Iterator[ModelProfile]:
+    """Yield every known model, retired ones last."""
+    yield from _PROFILES
+
+
+def profile_for(model: str) -> ModelProfile | None:
+    """Return the profile of a model id, dated ids included; None when the id is not known."""
+    undated = _DATED.sub("", model)
+    for profile in _PROFILES:
+        if profile.name == undated:
+            return profile
+    return None
+
+
+def profile_for_stranger(model: str) -> ModelProfile:
+    """Return a profile that refuses nothing, for an id that only this simulator was told of."""
+    efforts: tuple[Effort, ...] = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+    return ModelProfile(name=model, snapshot=model, efforts=efforts)

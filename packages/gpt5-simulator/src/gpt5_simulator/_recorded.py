@@ -1,0 +1,77 @@
+"""What the simulator remembers of the requests that it got."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import count
+from threading import Lock
+from typing import Any
+
+
+_SECRET_HEADERS = frozenset({"authorization", "api-key", "x-api-key", "cookie"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedRequest:
+    """Be one request as it came in.
+
+    Attributes:
+        number: Its place in the order of arrival, from 0.
+        method: The HTTP method.
+        path: The path, such as `/v1/responses`.
+        headers: The headers, names in lower case; keys are replaced by a fingerprint, `Bearer sha256:` and 12 digits.
+        body: The decoded JSON body; None when there is none or it is not JSON.
+    """
+
+    number: int
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: Any
+
+
+class RequestLog:
+    """Number and keep requests; safe to read while the server runs."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._numbers = count()
+        self._requests: list[RecordedRequest] = []
+
+    def add(
+        self, *, method: str, path: str, headers: Iterable[tuple[str, str]], body: bytes
+    ) -> RecordedRequest:
+        """Keep a request without its secrets and return it."""
+        shown = {name.lower(): _shown(name.lower(), value) for name, value in headers}
+        decoded = _decoded(body)
+        with self._lock:
+            request = RecordedRequest(
+                number=next(self._numbers), method=method, path=path, headers=shown, body=decoded
+            )
+            self._requests.append(request)
+        return request
+
+    def snapshot(self) -> list[RecordedRequest]:
+        """Return the requests so far, in the order of arrival."""
+        with self._lock:
+            return list(self._requests)
+
+
+def fingerprint(secret: str) -> str:
+    """Return a short digest that tells secrets apart and gives none away."""
+    return f"sha256:{hashlib.sha256(secret.encode()).hexdigest()[:12]}"
+
+
+def _shown(name: str, value: str) -> str:
+    if name not in _SECRET_HEADERS:
+        return value
+    scheme, space, secret = value.rpartition(" ")
+    return f"{scheme}{space}{fingerprint(secret)}"
+
+
+def _decoded(body: bytes) -> object:
+    try:
+        return json.loads(body)
+    except ValueError:
+        return None

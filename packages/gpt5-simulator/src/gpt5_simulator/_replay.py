@@ -1,0 +1,110 @@
+"""Recorded answers, served byte for byte."""
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpt5_simulator._errors import RecordingError
+from gpt5_simulator._json import is_object
+from gpt5_simulator._reply import Reply
+
+
+_STREAM = ".sse"
+_BODY = ".response.json"
+_EVENT = re.compile(rb".*?(?:\r\n\r\n|\n\n|\r\r)|.+\Z", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
+    """Be one recorded answer.
+
+    Attributes:
+        name: The file's name without its ending; requests choose a recording by it.
+        body: The bytes.
+        is_stream: Whether it is a stream of events.
+        status: The HTTP status.
+    """
+
+    name: str
+    body: bytes
+    is_stream: bool
+    status: int = 200
+
+    def to_reply(self) -> Reply:
+        """Return the reply that sends the recorded bytes."""
+        if self.is_stream:
+            events = tuple(_EVENT.findall(self.body))
+            kind = "text/event-stream; charset=utf-8"
+            return Reply(content_type=kind, steps=events, is_stream=True)
+        return Reply(status=self.status, content_type="application/json", steps=(self.body,))
+
+
+def load_recordings(paths: Iterable[str | Path]) -> tuple[Recording, ...]:
+    """Read `.sse` and `.response.json` files; a folder stands for all of them in it, in the order of their paths.
+
+    Raises:
+        RecordingError: A path is missing, is neither, or a folder has none.
+    """
+    return tuple(_load(file) for path in paths for file in _files(Path(path)))
+
+
+class ReplayQueue:
+    """Hand out recordings in order, streams and bodies each on their own, and begin again after the last."""
+
+    def __init__(self, recordings: Iterable[Recording]) -> None:
+        self._recordings = list(recordings)
+
+    def __len__(self) -> int:
+        return len(self._recordings)
+
+    def find(self, name: str) -> Recording | None:
+        """Return the recording of that name."""
+        return next((one for one in self._recordings if one.name == name), None)
+
+    def take(self, *, is_stream: bool) -> Recording:
+        """Return the recording that is due: one of the asked kind if there is any."""
+        fitting = (one for one in self._recordings if one.is_stream == is_stream)
+        due = next(fitting, self._recordings[0])
+        self._recordings.remove(due)
+        self._recordings.append(due)
+        return due
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_dir():
+        found = sorted(file for file in path.rglob("*") if file.name.endswith((_STREAM, _BODY)))
+        if not found:
+            raise _refused(path, f"expected {_STREAM} or {_BODY} files in the folder")
+        return found
+    if not path.is_file():
+        raise _refused(path, "no such file or folder")
+    if not path.name.endswith((_STREAM, _BODY)):
+        raise _refused(path, f"expected a file that ends in {_STREAM} or {_BODY}")
+    return [path]
+
+
+def _load(path: Path) -> Recording:
+    try:
+        body = path.read_bytes()
+    except OSError as error:
+        raise _refused(path, error.strerror or "unreadable") from error
+    if path.name.endswith(_STREAM):
+        return Recording(name=path.name.removesuffix(_STREAM), body=body, is_stream=True)
+    name = path.name.removesuffix(_BODY)
+    return Recording(name=name, body=body, is_stream=False, status=_status_of(path, body))
+
+
+def _status_of(path: Path, body: bytes) -> int:
+    """Return the status that goes with a body: recordings do not hold it, but only errors are bare envelopes."""
+    try:
+        decoded: object = json.loads(body)
+    except ValueError as error:
+        raise _refused(path, "expected JSON") from error
+    is_error = is_object(decoded) and set(decoded) == {"error"}
+    return 400 if is_error else 200
+
+
+def _refused(path: Path, reason: str) -> RecordingError:
+    return RecordingError(f"replay {str(path)!r}: {reason}", path=str(path))

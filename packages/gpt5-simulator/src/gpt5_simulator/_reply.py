@@ -1,0 +1,91 @@
+"""An HTTP reply as steps: bytes to send, pauses, and the end of the connection."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+
+type ChunkSizes = int | Sequence[int] | Callable[[int], int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pause:
+    """Send nothing for a while.
+
+    Attributes:
+        seconds: How long; None means until the client leaves or the simulator stops.
+    """
+
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Close the connection in the middle of the body."""
+
+
+type Step = bytes | Pause | Drop
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """Be everything that goes to the client.
+
+    Attributes:
+        status: The HTTP status.
+        content_type: The media type.
+        headers: Further headers.
+        steps: The body; one element of bytes is one event of a stream, or a whole body.
+        is_stream: Whether the body is a stream of events.
+    """
+
+    status: int = 200
+    content_type: str
+    headers: dict[str, str] = field(default_factory=dict[str, str])
+    steps: tuple[Step, ...]
+    is_stream: bool = False
+
+
+def rechunk(steps: Iterable[Step], sizes: ChunkSizes | None) -> Iterator[Step]:
+    """Yield the same bytes in chunks of the given sizes; pauses and drops stay where they are.
+
+    Args:
+        steps: The reply's steps.
+        sizes: Bytes per chunk; or the sizes of the first chunks, after which the rest comes in one; or a function from a chunk's
+            number, from 0, to its size. None leaves one event a chunk.
+    """
+    if sizes is None:
+        yield from steps
+        return
+    wanted = _endless(sizes)
+    block = bytearray()
+    for step in steps:
+        if isinstance(step, bytes):
+            block += step
+            continue
+        yield from _chunks(bytes(block), wanted)
+        block.clear()
+        yield step
+    yield from _chunks(bytes(block), wanted)
+
+
+def _endless(sizes: ChunkSizes) -> Iterator[int | None]:
+    if isinstance(sizes, int):
+        size = sizes
+        while True:
+            yield size
+    if callable(sizes):
+        yield from map(sizes, count())
+    else:
+        yield from sizes
+    while True:
+        yield None
+
+
+def _chunks(block: bytes, sizes: Iterator[int | None]) -> Iterator[bytes]:
+    start = 0
+    while start < len(block):
+        size = next(sizes)
+        stop = len(block) if size is None else start + max(size, 1)
+        yield block[start:stop]
+        start = stop

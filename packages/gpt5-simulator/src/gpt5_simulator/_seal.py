@@ -1,0 +1,39 @@
+"""Opaque tokens that stand for encrypted reasoning, and the check that one comes from here unchanged.
+
+A token holds the item's id and a keyed digest of it. The key depends on the API key of the request, as OpenAI's does on the
+organisation, so that a token handed to another customer is found out.
+"""
+
+import base64
+import binascii
+import hashlib
+import hmac
+
+
+_VERSION = b"\x80"
+_DIGEST_BYTES = 32
+_FILLER_BYTES = 160
+
+
+def seal(item_id: str, *, key: bytes) -> str:
+    """Return the token of a reasoning item."""
+    identity = item_id.encode()
+    digest = hmac.digest(key, identity, "sha256")
+    filler = hashlib.shake_256(digest).digest(_FILLER_BYTES)
+    return base64.urlsafe_b64encode(_VERSION + digest + filler + identity).decode()
+
+
+def unfinished(token: str) -> str:
+    """Return the token as `output_item.added` shows it: not yet whole, and worthless for replay."""
+    return token[: len(token) * 2 // 3]
+
+
+def is_sealed(token: str, *, item_id: str | None, key: bytes) -> bool:
+    """Return whether a token was made with `key`, is unchanged, and belongs to `item_id` where one is given."""
+    try:
+        raw = base64.urlsafe_b64decode(token.encode())
+    except (binascii.Error, ValueError):
+        return False
+    identity = raw[len(_VERSION) + _DIGEST_BYTES + _FILLER_BYTES :].decode(errors="replace")
+    genuine = hmac.compare_digest(seal(identity, key=key).encode(), token.encode())
+    return genuine and item_id in {None, identity}

@@ -1,0 +1,204 @@
+"""The simulator as a context manager: an ASGI server in a thread of its own, on the loopback interface."""
+
+import asyncio
+import socket
+import time
+from collections.abc import Callable, Collection, Iterable
+from threading import Event, Thread
+from types import TracebackType
+from typing import Self
+
+import uvicorn
+
+from gpt5_simulator._answer import AnswerDesk
+from gpt5_simulator._app import Api, Behaviour
+from gpt5_simulator._errors import StartError
+from gpt5_simulator._faultline import FaultQueue
+from gpt5_simulator._faults import Fault
+from gpt5_simulator._recorded import RecordedRequest, RequestLog
+from gpt5_simulator._replay import Recording, ReplayQueue
+from gpt5_simulator._reply import ChunkSizes
+from gpt5_simulator._rules import RuleModel
+from gpt5_simulator._turn import Model
+
+
+_HOST = "127.0.0.1"
+_START_SECONDS = 30.0
+_STOP_SECONDS = 10.0
+
+
+class ResponsesSimulator:
+    """Serve the Responses API on the loopback interface while the `with` block runs.
+
+    Args:
+        port: The port; 0 takes a free one.
+        api_keys: The accepted keys; None accepts any that is not empty.
+        model: Says what is said; a `RuleModel` by default.
+        replay: Recordings to serve instead of asking the model, from `load_recordings`.
+        chunk_bytes: How streams are cut into chunks: bytes per chunk; the sizes of the first chunks, after which the rest comes
+            in one; or a function from a chunk's number, from 0, to its size. None sends one event a chunk.
+        delay_seconds: The pause before every chunk of a stream but the first.
+        faults: What goes wrong, one fault a request; None lets a request pass; a fault with `times=None` hits all.
+        models: The model ids that are served; None serves all known ones that are not retired.
+        models_status: The status of `GET /v1/models`; 404 or 405 is a gateway that has no such route.
+        strict: Whether requests are checked as a real server checks them.
+        seed: Goes into every id; the same requests in the same order get the same ids.
+        clock: Returns the time in seconds since 1970, for `created_at`.
+
+    Example:
+        >>> with ResponsesSimulator() as simulator:
+        ...     simulator.base_url.startswith("http://127.0.0.1:")
+        True
+    """
+
+    def __init__(  # noqa: PLR0913  every switch of the server is an argument of its own, by keyword only
+        self,
+        *,
+        port: int = 0,
+        api_keys: Collection[str] | None = None,
+        model: Model | None = None,
+        replay: Iterable[Recording] = (),
+        chunk_bytes: ChunkSizes | None = None,
+        delay_seconds: float = 0.0,
+        faults: Iterable[Fault | None] = (),
+        models: Collection[str] | None = None,
+        models_status: int = 200,
+        strict: bool = True,
+        seed: int = 0,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        served = None if models is None else tuple(models)
+        self._port = port
+        self._log = RequestLog()
+        self._faults = FaultQueue(faults)
+        self._behaviour = Behaviour(
+            api_keys=api_keys,
+            models=served,
+            models_status=models_status,
+            chunk_bytes=chunk_bytes,
+            delay_seconds=delay_seconds,
+        )
+        self._desk = AnswerDesk(
+            model=RuleModel() if model is None else model,
+            models=served,
+            strict=strict,
+            seed=seed,
+            clock=clock,
+        )
+        self._replay = ReplayQueue(replay)
+        self._running: _Running | None = None
+
+    @property
+    def base_url(self) -> str:
+        """Return the URL to give to a client, `http://127.0.0.1:PORT/v1`.
+
+        Raises:
+            StartError: The server does not run.
+        """
+        if self._running is None:
+            raise StartError("the simulator runs only inside its `with` block", port=self._port)
+        return f"http://{_HOST}:{self._running.port}/v1"
+
+    @property
+    def requests(self) -> list[RecordedRequest]:
+        """Return the requests so far, in the order of arrival."""
+        return self._log.snapshot()
+
+    def add_fault(self, fault: Fault | None) -> None:
+        """Put a fault at the end of the line; with `times=None` it hits every request from now on."""
+        self._faults.add(fault)
+
+    def __enter__(self) -> Self:
+        """Start to serve.
+
+        Raises:
+            StartError: The port is taken, or the server did not come up.
+        """
+        api = Api(
+            behaviour=self._behaviour,
+            desk=self._desk,
+            replay=self._replay,
+            faults=self._faults,
+            log=self._log,
+        )
+        self._running = _Running(api, port=self._port)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop to serve; whatever is still being sent ends."""
+        if self._running is not None:
+            self._running.stop()
+            self._running = None
+
+
+class _Running:
+    """Be a server that has begun to listen."""
+
+    def __init__(self, api: Api, *, port: int) -> None:
+        self._api = api
+        self._socket = _listen(port)
+        self.port: int = self._socket.getsockname()[1]
+        config = uvicorn.Config(
+            api.build_app(),
+            http="h11",
+            ws="none",
+            loop="asyncio",
+            lifespan="off",
+            log_level="critical",
+            access_log=False,
+            server_header=False,
+        )
+        self._server = _Server(config)
+        self._thread = Thread(target=self._run, name=f"gpt5-simulator:{self.port}", daemon=True)
+        self._thread.start()
+        if not self._server.ready.wait(_START_SECONDS) or not self._server.started:
+            self._socket.close()
+            raise StartError("the simulator did not come up", port=port)
+
+    def stop(self) -> None:
+        """End what is being sent, close every socket, and wait for the thread."""
+        self._server.stop(self._api.stopping)
+        self._thread.join(_STOP_SECONDS)
+        self._socket.close()
+
+    def _run(self) -> None:
+        try:
+            self._server.run(sockets=[self._socket])
+        finally:
+            self._server.ready.set()
+
+
+class _Server(uvicorn.Server):
+    """Say when it is ready, and stop from another thread without waiting for a tick."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.ready = Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._loop = asyncio.get_running_loop()
+        self.ready.set()
+
+    def stop(self, stopping: asyncio.Event) -> None:
+        self.should_exit = True
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(stopping.set)
+
+
+def _listen(port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((_HOST, port))
+    except (OSError, OverflowError) as error:
+        listener.close()
+        reason = error.strerror if isinstance(error, OSError) else "expected 0 to 65535"
+        raise StartError(f"port {port}: {reason}", port=port) from error
+    return listener

@@ -1,0 +1,122 @@
+"""What a model says in one response, and the two things that can say it: a script or your own object."""
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, Literal, Protocol
+
+from gpt5_simulator._errors import ApiError
+from gpt5_simulator._request import ModelRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reasoning:
+    """Be a reasoning item.
+
+    Attributes:
+        summary: Summary parts; they are sent only to a request that asks for summaries.
+        tokens: Reasoning tokens to bill; None derives them from the effort.
+    """
+
+    summary: tuple[str, ...] = ()
+    tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """Be a message with one text part.
+
+    Attributes:
+        text: The visible text.
+        phase: What the message says it is; None derives it from its place in the turn. Models without phases never send it.
+    """
+
+    text: str
+    phase: Literal["commentary", "final_answer"] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """Be a message that refuses to answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionCall:
+    """Be a call of a function tool.
+
+    Attributes:
+        name: The tool's name.
+        arguments: An object, or the text to send as it is (broken JSON included).
+        call_id: The call id; None makes one.
+    """
+
+    name: str
+    arguments: Mapping[str, Any] | str
+    call_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CustomToolCall:
+    """Be a call of a custom tool, which takes free text.
+
+    Attributes:
+        name: The tool's name.
+        input: The text.
+        call_id: The call id; None makes one.
+    """
+
+    name: str
+    input: str
+    call_id: str | None = None
+
+
+type TurnItem = Reasoning | Text | Refusal | FunctionCall | CustomToolCall
+type Turn = Sequence[TurnItem]
+
+
+class Model(Protocol):
+    """Answer requests; anything with this method can be the simulator's model."""
+
+    def respond(self, request: ModelRequest) -> Turn:
+        """Return the output items of one response, in order.
+
+        It runs in a worker thread, for several requests at once, and may block.
+
+        Raises:
+            ApiError: To answer with that error instead.
+        """
+        ...
+
+
+class ScriptedModel:
+    """Say the given turns one after the other, one a request, whatever is asked.
+
+    Args:
+        turns: The turns; each is a sequence of items.
+        repeat: Whether to begin again after the last one; otherwise a further request gets a 500.
+    """
+
+    def __init__(self, turns: Iterable[Turn], *, repeat: bool = False) -> None:
+        self._turns = deque(tuple(turn) for turn in turns)
+        self._repeat = repeat
+        self._lock = Lock()
+
+    def respond(self, request: ModelRequest) -> Turn:
+        """Return the next turn.
+
+        Raises:
+            ApiError: The script has no more turns (status 500).
+        """
+        del request  # a script does not listen
+        with self._lock:
+            if not self._turns:
+                raise ApiError(
+                    "The script has no more turns.", status=500, error_type="server_error"
+                )
+            turn = self._turns.popleft()
+            if self._repeat:
+                self._turns.append(turn)
+        return turn
