@@ -45,3 +45,12 @@ def echo(make_plugin):
             wire.end(request)
         """
     )
+
+
+@pytest.fixture
+def plugins(tmp_path):
+    """Lay out a `plugins` folder with the model plugin and the agent plugin of these tests."""
+    for name in ("echo_model", "small_agent"):
+        shutil.copytree(WIRE.parent / name, tmp_path / "plugins" / name)
+        shutil.copy(WIRE, tmp_path / "plugins" / name)
+    return tmp_path / "plugins"

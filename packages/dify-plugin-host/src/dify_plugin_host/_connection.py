@@ -252,9 +252,10 @@ class Connection:
             return _refuse("session not found: the call that this belongs to is over")
         if not is_object(request):
             return _refuse("invoke request missing request")
-        return self._backwards(
-            BackwardsRequest(type=kind, request=request, context=session.context)
+        backwards = BackwardsRequest(
+            type=kind, caller=session.kind, request=request, context=session.context
         )
+        return self._backwards(backwards)
 
     async def _send(
         self,

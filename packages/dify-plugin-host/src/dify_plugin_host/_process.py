@@ -30,7 +30,7 @@ async def refuse_backwards(request: BackwardsRequest) -> AsyncGenerator[JsonObje
     yield {}
 
 
-def _ignore(notice: Notice) -> None:
+def ignore_notice(notice: Notice) -> None:
     """Take no notice."""
 
 
@@ -58,7 +58,7 @@ class PluginProcess:
         *,
         settings: HostSettings | None = None,
         backwards: BackwardsHandler = refuse_backwards,
-        on_notice: NoticeHandler = _ignore,
+        on_notice: NoticeHandler = ignore_notice,
         environment: Mapping[str, str] | None = None,
     ) -> None:
         self.folder = folder if isinstance(folder, PluginFolder) else PluginFolder.read(folder)
@@ -151,6 +151,7 @@ class PluginProcess:
         limit = self.settings.call_timeout_seconds if timeout_seconds is None else timeout_seconds
         session = Session(
             id=str(uuid.uuid4()),
+            kind=kind,
             context=context,
             timeout_seconds=limit,
             deadline=asyncio.get_running_loop().time() + limit,

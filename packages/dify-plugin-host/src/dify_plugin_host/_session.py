@@ -17,11 +17,13 @@ class BackwardsRequest:
 
     Attributes:
         type: What is called, such as `"llm"` or `"tool"`.
+        caller: The kind of call that it is made in, such as `"agent_strategy"`.
         request: The request as the plugin sent it.
         context: The context that the plugin's own call was made with.
     """
 
     type: str
+    caller: str
     request: JsonObject
     context: JsonObject | None = None
 
@@ -31,6 +33,7 @@ class Session:
     """Queue what a plugin sends for one call."""
 
     id: str
+    kind: str
     context: JsonObject | None
     timeout_seconds: float
     deadline: float

@@ -16,6 +16,7 @@ class Strictness:
         model_callbacks: Refuse every backwards call of a model plugin.
         filter_features: Hide from strategies the model features that Dify's agent node hides.
         float_numbers: Send numbers through float64, where Go does, and sort keys as Go does.
+        always_stream: Stream every backwards LLM call, whatever it asks for, as Dify does.
         drop_opaque_body: Behave like an older Dify core, which loses `opaque_body` everywhere. Off by default.
     """
 
@@ -25,6 +26,7 @@ class Strictness:
     model_callbacks: bool = True
     filter_features: bool = True
     float_numbers: bool = True
+    always_stream: bool = True
     drop_opaque_body: bool = False
 
 

@@ -1,0 +1,128 @@
+"""A strategy that asks the model, runs the tools that it calls at the same time, and asks again.
+
+The query `params` shows the parameters; `raw TYPE JSON` makes one backwards call and shows the replies.
+"""
+
+import itertools
+import json
+import time
+
+import wire
+
+
+numbers = itertools.count(1)
+
+
+def message(request, kind, content):
+    wire.stream(request, {"type": kind, "message": content, "meta": None})
+
+
+def text(request, content):
+    message(request, "text", {"text": content})
+
+
+def log(request, label, status, *, log_id=None, parent=None, data=None, error=None):
+    log_id = log_id or f"log-{next(numbers)}"
+    content = {"id": log_id, "label": label, "parent_id": parent, "status": status}
+    content |= {"error": error, "data": data or {}, "metadata": {"started_at": time.perf_counter()}}
+    message(request, "log", content)
+    return log_id
+
+
+def params(request):
+    return request["data"]["agent_strategy_params"]
+
+
+def ask(request, messages):
+    """Call the model; show its text as it comes; return its tool calls and usage."""
+    model = params(request)["model"]
+    payload = {key: model[key] for key in ("provider", "model", "model_type", "mode")}
+    payload |= {"completion_params": model["completion_params"], "prompt_messages": messages}
+    wire.call(request, "llm", {**payload, "tools": None, "stop": [], "stream": True})
+    calls, usage = [], None
+    for reply in wire.replies():
+        if reply["event"] == "error":
+            raise RuntimeError(reply["message"])
+        if reply["event"] == "response":
+            delta = reply["data"]["delta"]
+            calls += delta["message"]["tool_calls"]
+            usage = delta["usage"] or usage
+            if delta["message"]["content"]:
+                text(request, delta["message"]["content"])
+    return calls, usage
+
+
+def run_tools(request, calls, parent):
+    """Start all calls, then wait for all; return each one's observation."""
+    started, logs = {}, {}
+    for call in calls:
+        name, arguments = call["function"]["name"], json.loads(call["function"]["arguments"])
+        payload = {"tool_type": "builtin", "provider": "desk", "tool": name}
+        request_id = wire.call(request, "tool", {**payload, "tool_parameters": arguments})
+        started[request_id] = call
+        data = {"input": {"tool_call_name": name, "tool_call_args": arguments}}
+        logs[request_id] = log(request, f"CALL {name}", "start", parent=parent, data=data)
+    observed = dict.fromkeys(started, "")
+    failed = {}
+    for reply in wire.replies(len(calls)):
+        request_id = reply["backwards_request_id"]
+        if reply["event"] == "error":
+            failed[request_id] = reply["message"]
+        elif reply["event"] == "response":
+            content = reply["data"]["message"]
+            observed[request_id] += content.get("text") or json.dumps(content)
+    for request_id, call in started.items():
+        error = failed.get(request_id)
+        data = {"output": {"tool_response": observed[request_id] or error}}
+        status = "error" if error else "success"
+        label = f"CALL {call['function']['name']}"
+        log(request, label, status, log_id=logs[request_id], parent=parent, data=data, error=error)
+    return [observed[key] or failed.get(key, "") for key in started]
+
+
+def steps(request):
+    query = params(request)["query"]
+    messages = [{"role": "user", "content": query}]
+    total = 0
+    for number in range(1, int(params(request)["maximum_iterations"]) + 1):
+        round_log = log(request, f"ROUND {number}", "start")
+        thought = log(request, "echo Thought", "start", parent=round_log)
+        calls, usage = ask(request, messages)
+        total += usage["total_tokens"]
+        log(request, "echo Thought", "success", log_id=thought, parent=round_log)
+        messages.append({"role": "assistant", "content": "", "tool_calls": calls})
+        for call, result in zip(calls, run_tools(request, calls, round_log), strict=True):
+            messages.append({"role": "tool", "content": result, "tool_call_id": call["id"]})
+        log(request, f"ROUND {number}", "success", log_id=round_log)
+        if not calls:
+            break
+    metadata = {"total_tokens": total, "total_price": "0.00004", "currency": "USD"}
+    metadata |= {"latency": 1.5, "rounds": number, "stop_reason": "answered"}
+    message(request, "json", {"json_object": {"execution_metadata": metadata}})
+
+
+def answer(request):
+    word, _, rest = params(request)["query"].partition(" ")
+    if word == "params":
+        text(request, json.dumps(params(request)))
+    elif word == "raw":
+        kind, payload = rest.split(" ", 1)
+        wire.call(request, kind, json.loads(payload))
+        text(request, json.dumps(wire.replies()))
+    elif word == "odd":
+        message(request, "hologram", {})
+    else:
+        steps(request)
+
+
+def main():
+    wire.ready()
+    for request in wire.requests():
+        try:
+            answer(request)
+        except RuntimeError as failure:
+            wire.error(request, "RuntimeError", str(failure))
+        wire.end(request)
+
+
+main()
