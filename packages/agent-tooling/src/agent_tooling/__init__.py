@@ -1,6 +1,7 @@
 """The tool contract: schemas, arguments, coercion, guards, observations, files. No I/O but the file guard."""
 
 from ._arguments import ToolArguments, bind_arguments, option_violation, parse_tool_arguments
+from ._coercion import cast_value, missing_hidden_parameters, prepare_arguments
 from ._errors import (
     ArgumentError,
     BlobChunkError,
@@ -50,13 +51,16 @@ __all__ = [
     "ToolingError",
     "UnfinishedBlobError",
     "bind_arguments",
+    "cast_value",
     "invoke_error_text",
     "llm_json_schema",
     "merge_parameters",
+    "missing_hidden_parameters",
     "option_violation",
     "parameters_error_text",
     "parse_error_text",
     "parse_tool_arguments",
+    "prepare_arguments",
     "unknown_tool_text",
     "validation_error_text",
 ]

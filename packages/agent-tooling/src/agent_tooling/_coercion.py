@@ -1,0 +1,171 @@
+"""Preparing a call the way Dify's own tool layer does: lenient casts, and a model that has the last word.
+
+These are the rules of a contract with existing tools. Where a call must fail closed, use `bind_arguments` instead.
+
+Source: Dify, `ToolParameterType.cast_value` and the plugin tools layer of dify-agent (May 2026).
+"""
+
+import copy
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, cast
+
+from ._errors import ArgumentError
+from ._parameters import ToolParameter, to_parameters
+
+
+_TRUE_TEXTS: Final = frozenset({"true", "yes", "y", "1"})
+_FALSE_TEXTS: Final = frozenset({"false", "no", "n", "0"})
+
+
+def missing_hidden_parameters(
+    parameters: Iterable[object] | None, runtime_parameters: Mapping[str, Any] | None
+) -> list[str]:
+    """Return the sorted names of the required parameters that nobody can supply any more.
+
+    These are hidden from the model, have no default and are absent from `runtime_parameters`; a null that is present
+    counts as supplied.
+
+    Raises:
+        DeclarationError: A parameter cannot be read.
+    """
+    supplied = (runtime_parameters or {}).keys()
+    return sorted(
+        parameter.name
+        for parameter in to_parameters(parameters)
+        if parameter.form != "llm"
+        and parameter.required
+        and parameter.default is None
+        and parameter.name not in supplied
+    )
+
+
+def prepare_arguments(
+    parameters: Iterable[object] | None,
+    runtime_parameters: Mapping[str, Any] | None,
+    arguments: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """Combine configured values, a model's arguments and defaults into the arguments of a call.
+
+    The model's arguments replace configured values of the same name, hidden ones too: that is the precedence of the
+    tool layer's contract. Declared parameters come first, each cast to its type; other keys follow unchanged.
+
+    Raises:
+        ArgumentError: A required value is missing or cannot be cast.
+        DeclarationError: A parameter cannot be read.
+    """
+    merged = {**(runtime_parameters or {}), **(arguments or {})}
+    prepared: dict[str, Any] = {}
+    for parameter in to_parameters(parameters):
+        if parameter.name in merged:
+            prepared[parameter.name] = cast_value(parameter, merged[parameter.name])
+        elif parameter.default is not None:
+            prepared[parameter.name] = cast_value(parameter, copy.deepcopy(parameter.default))
+        elif parameter.required:
+            raise ArgumentError(
+                parameter.name, f"tool parameter {parameter.name} not found in tool config"
+            )
+    return prepared | {name: value for name, value in merged.items() if name not in prepared}
+
+
+def cast_value(parameter: object, value: object) -> Any:
+    """Return a value in the shape that the plugin daemon expects for the parameter's type.
+
+    Raises:
+        ArgumentError: The type has no reading for the value.
+        DeclarationError: The parameter cannot be read.
+    """
+    declared = ToolParameter.from_raw(parameter)
+    try:
+        return _CASTS.get(declared.type, _keep)(value)
+    except ValueError as error:
+        raise ArgumentError(declared.name, str(error)) from error
+
+
+def _cast_text(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _cast_boolean(value: object) -> bool:
+    """Read a boolean the lenient way: text without a known meaning is true unless it is empty."""
+    text = value.lower() if isinstance(value, str) else None
+    if text in _FALSE_TEXTS:
+        return False
+    return text in _TRUE_TEXTS or bool(value)
+
+
+def _cast_number(value: object) -> object:
+    """Convert text to a number, and leave everything else to the tool."""
+    if not isinstance(value, str) or not value:
+        return value
+    return float(value) if "." in value else int(value)
+
+
+def _cast_files(value: object) -> object:
+    return cast("list[object]", value) if isinstance(value, list) else [value]
+
+
+def _cast_file(value: object) -> object:
+    if not isinstance(value, list):
+        return value
+    files = cast("list[object]", value)
+    if len(files) != 1:
+        raise ValueError(
+            "This parameter only accepts one file but got multiple files while invoking."
+        )
+    return files[0]
+
+
+def _cast_selector(value: object) -> object:
+    if not isinstance(value, dict):
+        raise ValueError("The selector must be a dictionary.")  # noqa: TRY004  # The contract says ValueError.
+    return cast("dict[str, object]", value)
+
+
+def _cast_any(value: object) -> object:
+    if value is not None and not isinstance(value, dict | list | str | int | float):
+        raise ValueError("The var selector must be a string, dictionary, list or number.")
+    return cast("object", value)
+
+
+def _cast_array(value: object) -> object:
+    parsed = _parse_json(value)
+    return cast("list[object]", parsed) if isinstance(parsed, list) else [value]
+
+
+def _cast_object(value: object) -> object:
+    parsed = _parse_json(value)
+    return cast("dict[str, object]", parsed) if isinstance(parsed, dict) else {}
+
+
+def _parse_json(value: object) -> object:
+    """Return the JSON that text holds; None for text that holds none, and any other value as it is."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _keep(value: object) -> object:
+    return value
+
+
+_CASTS: Final[Mapping[str, Callable[[object], object]]] = {
+    "any": _cast_any,
+    "app-selector": _cast_selector,
+    "array": _cast_array,
+    "boolean": _cast_boolean,
+    "checkbox": _cast_text,
+    "dynamic-select": _cast_text,
+    "file": _cast_file,
+    "files": _cast_files,
+    "model-selector": _cast_selector,
+    "number": _cast_number,
+    "object": _cast_object,
+    "secret-input": _cast_text,
+    "select": _cast_text,
+    "string": _cast_text,
+    "system-files": _cast_files,
+}
