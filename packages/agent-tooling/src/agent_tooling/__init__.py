@@ -15,6 +15,7 @@ from ._errors import (
     ToolingError,
     UnfinishedBlobError,
 )
+from ._memory import FailureMemory, call_signature
 from ._parameters import ToolParameter, merge_parameters
 from ._schema import llm_json_schema
 from ._sentences import (
@@ -42,6 +43,7 @@ __all__ = [
     "BlobError",
     "BlobTooLargeError",
     "DeclarationError",
+    "FailureMemory",
     "LocalFileError",
     "LocalFileNotFoundError",
     "LocalFileOutsideRootError",
@@ -51,6 +53,7 @@ __all__ = [
     "ToolingError",
     "UnfinishedBlobError",
     "bind_arguments",
+    "call_signature",
     "cast_value",
     "invoke_error_text",
     "llm_json_schema",
