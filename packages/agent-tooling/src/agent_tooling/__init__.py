@@ -16,6 +16,7 @@ from ._errors import (
     UnfinishedBlobError,
 )
 from ._memory import FailureMemory, call_signature
+from ._names import unique_tool_names
 from ._parameters import ToolParameter, merge_parameters
 from ._schema import llm_json_schema
 from ._sentences import (
@@ -64,6 +65,7 @@ __all__ = [
     "parse_error_text",
     "parse_tool_arguments",
     "prepare_arguments",
+    "unique_tool_names",
     "unknown_tool_text",
     "validation_error_text",
 ]
