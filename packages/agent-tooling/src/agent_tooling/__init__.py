@@ -18,6 +18,7 @@ from ._errors import (
 from ._memory import FailureMemory, call_signature
 from ._names import unique_tool_names
 from ._parameters import ToolParameter, merge_parameters
+from ._redaction import redact_log_data
 from ._schema import llm_json_schema
 from ._sentences import (
     CHECK_CREDENTIALS,
@@ -65,6 +66,7 @@ __all__ = [
     "parse_error_text",
     "parse_tool_arguments",
     "prepare_arguments",
+    "redact_log_data",
     "unique_tool_names",
     "unknown_tool_text",
     "validation_error_text",
