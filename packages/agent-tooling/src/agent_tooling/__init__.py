@@ -1,6 +1,7 @@
 """The tool contract: schemas, arguments, coercion, guards, observations, files. No I/O but the file guard."""
 
 from ._arguments import ToolArguments, bind_arguments, option_violation, parse_tool_arguments
+from ._blobs import Blob, BlobMessage, merge_blob_chunks
 from ._coercion import cast_value, missing_hidden_parameters, prepare_arguments
 from ._errors import (
     ArgumentError,
@@ -41,8 +42,10 @@ __all__ = [
     "REPEATED_SUCCESS_NOTICE",
     "TOOL_FAILED",
     "ArgumentError",
+    "Blob",
     "BlobChunkError",
     "BlobError",
+    "BlobMessage",
     "BlobTooLargeError",
     "DeclarationError",
     "FailureMemory",
@@ -59,6 +62,7 @@ __all__ = [
     "cast_value",
     "invoke_error_text",
     "llm_json_schema",
+    "merge_blob_chunks",
     "merge_parameters",
     "missing_hidden_parameters",
     "option_violation",
