@@ -18,6 +18,12 @@ from ._errors import (
 )
 from ._memory import FailureMemory, call_signature
 from ._names import unique_tool_names
+from ._observation import (
+    STRATEGY_OBSERVATIONS,
+    TOOL_LAYER_OBSERVATIONS,
+    ObservationPolicy,
+    observation_text,
+)
 from ._parameters import ToolParameter, merge_parameters
 from ._redaction import redact_log_data
 from ._schema import llm_json_schema
@@ -40,7 +46,9 @@ __all__ = [
     "LOCAL_FILE_FAILED",
     "REPEATED_FAILURE",
     "REPEATED_SUCCESS_NOTICE",
+    "STRATEGY_OBSERVATIONS",
     "TOOL_FAILED",
+    "TOOL_LAYER_OBSERVATIONS",
     "ArgumentError",
     "Blob",
     "BlobChunkError",
@@ -53,6 +61,7 @@ __all__ = [
     "LocalFileNotFoundError",
     "LocalFileOutsideRootError",
     "LocalFileTooLargeError",
+    "ObservationPolicy",
     "ToolArguments",
     "ToolParameter",
     "ToolingError",
@@ -65,6 +74,7 @@ __all__ = [
     "merge_blob_chunks",
     "merge_parameters",
     "missing_hidden_parameters",
+    "observation_text",
     "option_violation",
     "parameters_error_text",
     "parse_error_text",

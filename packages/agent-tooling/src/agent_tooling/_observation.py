@@ -1,0 +1,184 @@
+"""What a model reads of a tool's messages.
+
+Bytes never become part of a prompt, nor does the repr of anything: a model can do nothing with them, and a file of
+30 MB would end the run. Merge blob chunks first (`merge_blob_chunks`); a chunk that is still there is left out.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from ._shapes import plain, read
+
+
+_MAX_SHOWN_BYTES: Final = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservationPolicy:
+    """The wording in which an agent system tells its model of a tool's messages.
+
+    Attributes:
+        image: Sentence in place of an image.
+        file: Sentence in place of a file. None shows text files of up to 4,096 bytes and describes others by type
+            and size.
+        json: Template for JSON, with one `{}`.
+        holds_json_back: Whether JSON comes after everything else, and only where the tool neither suppressed it
+            nor said the same as text.
+        shows_variables: Whether variables are shown, as one JSON object, when there is nothing else to show.
+    """
+
+    image: str
+    file: str | None
+    json: str
+    holds_json_back: bool
+    shows_variables: bool
+
+
+STRATEGY_OBSERVATIONS: Final = ObservationPolicy(
+    image="image generated and sent to user. Tell user to review it now.",
+    file="Generated file ... ",
+    json="tool response: {}.",
+    holds_json_back=False,
+    shows_variables=True,
+)
+"""The wording of Dify's agent strategies."""
+
+TOOL_LAYER_OBSERVATIONS: Final = ObservationPolicy(
+    image=(
+        "image has been created and sent to user already, you do not need to create it, "
+        "just tell the user to check it now."
+    ),
+    file=None,
+    json="{}",
+    holds_json_back=True,
+    shows_variables=False,
+)
+"""The wording of Dify's own agent runner and of dify-agent's plugin tools layer."""
+
+
+def observation_text(
+    messages: Iterable[object], *, policy: ObservationPolicy = STRATEGY_OBSERVATIONS
+) -> str:
+    """Return the text that stands for a tool's messages in the conversation.
+
+    The messages' texts follow each other without a separator. Links and images become sentences, log messages
+    nothing, retrieved resources their text.
+
+    Args:
+        messages: Mappings or objects with Dify's `type`, `message` and `meta`.
+        policy: The wording.
+
+    Source: seed 002 section 15 and the seed behaviour of the agent strategies; the rules for bytes, logs, variables and
+    retrieved resources are our decision.
+    """
+    collected = list(messages)
+    held = [_held_json(message, policy) for message in collected if policy.holds_json_back]
+    said = [_said(message, policy) for message in collected]
+    text = "".join([*said, *(part for part in held if part not in said)])
+    return text or (_variables_text(collected, policy) if policy.shows_variables else "")
+
+
+def _said(message: object, policy: ObservationPolicy) -> str:  # noqa: PLR0911  # One line per message type.
+    """Return what one message adds in its place."""
+    kind, payload = plain(read(message, "type")), read(message, "message")
+    match kind:
+        case "text":
+            return _text(payload)
+        case "link" | "binary_link":
+            return _link_text(payload)
+        case "image" | "image_link":
+            return policy.image
+        case "json":
+            return "" if policy.holds_json_back else _json_text(payload, policy)
+        case "blob" | "file":
+            return (
+                _file_text(payload, read(message, "meta")) if policy.file is None else policy.file
+            )
+        case "retriever_resources":
+            return _retrieved_text(payload)
+        case "variable" | "log" | "blob_chunk":
+            return ""
+        case _:
+            return _text(payload) or f"tool response of type {kind} is not shown."
+
+
+def _held_json(message: object, policy: ObservationPolicy) -> str:
+    """Return a message's JSON, "" when it has none or asks not to show it."""
+    payload = read(message, "message")
+    is_shown = plain(read(message, "type")) == "json" and not read(payload, "suppress_output")
+    return _json_text(payload, policy) if is_shown else ""
+
+
+def _text(payload: object) -> str:
+    text = read(payload, "text")
+    return text if isinstance(text, str) else ""
+
+
+def _link_text(payload: object) -> str:
+    link = _text(payload)
+    return f"result link: {link}. please tell user to check it." if link else ""
+
+
+def _json_text(payload: object, policy: ObservationPolicy) -> str:
+    value = read(payload, "json_object")
+    return "" if value is None else policy.json.format(_to_json(value))
+
+
+def _to_json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=_json_stand_in)
+
+
+def _json_stand_in(value: object) -> object:
+    """Stand in for a value that JSON does not know."""
+    if isinstance(value, Mapping):
+        return dict(cast("Mapping[str, Any]", value))
+    if isinstance(value, bytes | bytearray):
+        return f"<{len(value)} bytes>"
+    return str(value)
+
+
+def _file_text(payload: object, meta: object) -> str:
+    """Return a small text file's content, or a description of any other file."""
+    data = read(payload, "blob")
+    content = _shown_content(data)
+    if content is not None:
+        return content
+    facts = [read(meta, "filename"), read(meta, "mime_type")]
+    facts += [f"{len(data)} bytes"] if isinstance(data, bytes) else []
+    known = ", ".join(fact for fact in facts if isinstance(fact, str) and fact)
+    return f"file created: {known or 'no details'}."
+
+
+def _shown_content(data: object) -> str | None:
+    if not isinstance(data, bytes) or len(data) > _MAX_SHOWN_BYTES:
+        return None
+    try:
+        content = data.decode()
+    except UnicodeDecodeError:
+        return None
+    return content if all(char.isprintable() or char in "\n\r\t" for char in content) else None
+
+
+def _retrieved_text(payload: object) -> str:
+    """Return the context of retrieved resources, or the contents that it would be made of."""
+    context = read(payload, "context")
+    if isinstance(context, str) and context.strip():
+        return context
+    contents = [
+        read(resource, "content") for resource in read(payload, "retriever_resources") or ()
+    ]
+    return "\n\n".join(content for content in contents if isinstance(content, str) and content)
+
+
+def _variables_text(messages: Iterable[object], policy: ObservationPolicy) -> str:
+    """Return all variables as one JSON object, streamed ones put together."""
+    variables: dict[str, Any] = {}
+    for message in messages:
+        if plain(read(message, "type")) == "variable":
+            payload = read(message, "message")
+            name, value = str(read(payload, "variable_name")), read(payload, "variable_value")
+            is_piece = read(payload, "stream") and isinstance(variables.get(name), str)
+            variables[name] = f"{variables[name]}{value}" if is_piece else value
+    return policy.json.format(_to_json(variables)) if variables else ""

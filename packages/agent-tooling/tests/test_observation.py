@@ -1,0 +1,217 @@
+from enum import Enum
+from types import MappingProxyType, SimpleNamespace
+
+import pytest
+from agent_tooling import STRATEGY_OBSERVATIONS, TOOL_LAYER_OBSERVATIONS, observation_text
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+POLICIES = [STRATEGY_OBSERVATIONS, TOOL_LAYER_OBSERVATIONS]
+policies = pytest.mark.parametrize("policy", POLICIES, ids=["strategy", "tool layer"])
+
+
+class Type(Enum):
+    TEXT = "text"
+
+
+def message(kind, meta=None, **payload):
+    return {"type": kind, "message": payload, "meta": meta}
+
+
+def text(value):
+    return message("text", text=value)
+
+
+def json_message(value, **fields):
+    return message("json", json_object=value, **fields)
+
+
+def strategy(*messages):
+    return observation_text(messages, policy=STRATEGY_OBSERVATIONS)
+
+
+def tool_layer(*messages):
+    return observation_text(messages, policy=TOOL_LAYER_OBSERVATIONS)
+
+
+@policies
+def test_texts_follow_each_other_without_a_separator(policy):
+    assert observation_text([text("one "), text("two")], policy=policy) == "one two"
+
+
+@policies
+def test_no_messages_give_an_empty_text(policy):
+    assert observation_text([], policy=policy) == ""
+
+
+@policies
+@pytest.mark.parametrize("kind", ["link", "binary_link"])
+def test_a_link_becomes_a_sentence(policy, kind):
+    messages = [message(kind, text="https://a.test")]
+
+    assert observation_text(messages, policy=policy) == (
+        "result link: https://a.test. please tell user to check it."
+    )
+
+
+@pytest.mark.parametrize("kind", ["image", "image_link"])
+def test_an_image_becomes_the_policys_sentence(kind):
+    image = message(kind, text="/files/a.png")
+
+    assert strategy(image) == "image generated and sent to user. Tell user to review it now."
+    assert tool_layer(image) == (
+        "image has been created and sent to user already, you do not need to create it, "
+        "just tell the user to check it now."
+    )
+
+
+def test_a_strategy_says_json_in_its_place():
+    messages = [text("a"), json_message({"é": [1]}, suppress_output=True), text("b")]
+
+    assert strategy(*messages) == 'atool response: {"é": [1]}.b'
+
+
+def test_the_tool_layer_says_json_last():
+    assert tool_layer(json_message({"é": [1]}), text("after ")) == 'after {"é": [1]}'
+
+
+def test_the_tool_layer_leaves_out_json_that_is_suppressed_or_was_said_as_text():
+    said, other = json_message({"a": 1}), json_message({"b": 2})
+
+    assert tool_layer(said, text('{"a": 1}'), other, other) == '{"a": 1}{"b": 2}{"b": 2}'
+    assert tool_layer(json_message([1], suppress_output=True)) == ""
+
+
+def test_braces_in_json_are_no_template():
+    assert strategy(json_message({"{}": "{0}"})) == 'tool response: {"{}": "{0}"}.'
+
+
+@policies
+def test_values_that_json_does_not_know_are_stood_in_for(policy):
+    value = {"when": SimpleNamespace(), "map": MappingProxyType({"a": 1}), "raw": b"\x00secret"}
+
+    told = observation_text([json_message(value)], policy=policy)
+
+    assert "secret" not in told
+    assert '"raw": "<7 bytes>"' in told
+    assert '"map": {"a": 1}' in told
+
+
+@pytest.mark.parametrize("kind", ["blob", "file"])
+def test_a_strategy_only_says_that_there_is_a_file(kind):
+    assert strategy(message(kind, blob=b"hello world")) == "Generated file ... "
+
+
+def test_the_tool_layer_shows_a_small_text_file():
+    assert tool_layer(message("blob", blob=b"hello\tworld\n")) == "hello\tworld\n"
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe", b"a\x00b", b"x" * 4097, bytes(30 * 1024 * 1024)])
+def test_the_tool_layer_describes_any_other_file(data):
+    meta = {"mime_type": "application/x", "filename": "a.bin"}
+
+    told = tool_layer(message("blob", meta=meta, blob=data))
+
+    assert told == f"file created: a.bin, application/x, {len(data)} bytes."
+
+
+@pytest.mark.parametrize(
+    ("meta", "told"),
+    [
+        (None, "file created: no details."),
+        ({"mime_type": 5}, "file created: no details."),
+        ({"filename": "a.pdf"}, "file created: a.pdf."),
+    ],
+)
+def test_the_tool_layer_describes_a_file_as_far_as_it_is_known(meta, told):
+    assert tool_layer(message("file", meta=meta, file_marker="file_marker")) == told
+
+
+@policies
+@pytest.mark.parametrize(
+    "silent",
+    [
+        message("log", id="1", label="x", data={"token": "secret"}),
+        message("blob_chunk", id="1", blob=b"secret", end=False),
+        message("text", blob=b"secret"),
+        message("text", text=5),
+        message("link"),
+        message("json"),
+        {"type": "text", "message": None},
+        message("retriever_resources"),
+    ],
+)
+def test_logs_chunks_and_messages_without_their_field_say_nothing(policy, silent):
+    assert observation_text([text("a"), silent], policy=policy) == "a"
+
+
+@policies
+def test_retrieved_resources_say_their_context_or_their_contents(policy):
+    resources = [{"content": "one"}, SimpleNamespace(content="two"), {"content": None}]
+    without = message("retriever_resources", retriever_resources=resources, context=" ")
+    with_context = message("retriever_resources", retriever_resources=resources, context="all")
+
+    assert observation_text([without], policy=policy) == "one\n\ntwo"
+    assert observation_text([with_context], policy=policy) == "all"
+
+
+def variable(name, value, *, stream=False):
+    return message("variable", variable_name=name, variable_value=value, stream=stream)
+
+
+def test_a_strategy_shows_variables_when_there_is_nothing_else():
+    pieces = [variable("b", "x", stream=True), variable("a", [1]), variable("b", "y", stream=True)]
+
+    assert strategy(*pieces) == 'tool response: {"b": "xy", "a": [1]}.'
+    assert strategy(*pieces, text("said")) == "said"
+
+
+def test_a_variable_that_is_no_stream_is_replaced():
+    assert strategy(variable("a", "x"), variable("a", "y")) == 'tool response: {"a": "y"}.'
+
+
+def test_the_tool_layer_ignores_variables():
+    assert tool_layer(variable("a", 1)) == ""
+
+
+@policies
+def test_an_unknown_message_says_its_text_or_its_type(policy):
+    messages = [message("ui", text="shown "), message("hologram", blob=b"secret")]
+
+    assert observation_text(messages, policy=policy) == (
+        "shown tool response of type hologram is not shown."
+    )
+
+
+def test_messages_may_be_objects():
+    given_message = SimpleNamespace(type=Type.TEXT, message=SimpleNamespace(text="hello"))
+
+    assert observation_text(iter([given_message])) == "hello"
+
+
+KINDS = st.sampled_from(
+    ["text", "json", "link", "image", "blob", "file", "log", "blob_chunk", "variable", "new"]
+)
+MARK = b"\x00\x01mark\xfe"
+PAYLOADS = st.fixed_dictionaries(
+    {},
+    optional={
+        "text": st.text("xyz ") | st.just(MARK),
+        "json_object": st.dictionaries(st.text("xyz"), st.just(MARK) | st.integers())
+        | st.just(MARK),
+        "blob": st.just(MARK),
+        "data": st.just(MARK),
+        "variable_name": st.text("xyz"),
+        "variable_value": st.just(MARK) | st.text("xyz"),
+    },
+)
+MESSAGES = st.lists(st.builds(lambda kind, fields: message(kind, **fields), KINDS, PAYLOADS))
+
+
+@given(MESSAGES, st.sampled_from(POLICIES))
+def test_no_text_holds_the_bytes_of_a_message(messages, policy):
+    told = observation_text(messages, policy=policy)
+
+    assert "mark" not in told
+    assert "b'" not in told
