@@ -16,6 +16,7 @@ from ._errors import (
     ToolingError,
     UnfinishedBlobError,
 )
+from ._files import LocalFile, read_local_file
 from ._memory import FailureMemory, call_signature
 from ._names import unique_tool_names
 from ._observation import (
@@ -57,6 +58,7 @@ __all__ = [
     "BlobTooLargeError",
     "DeclarationError",
     "FailureMemory",
+    "LocalFile",
     "LocalFileError",
     "LocalFileNotFoundError",
     "LocalFileOutsideRootError",
@@ -80,6 +82,7 @@ __all__ = [
     "parse_error_text",
     "parse_tool_arguments",
     "prepare_arguments",
+    "read_local_file",
     "redact_log_data",
     "unique_tool_names",
     "unknown_tool_text",
