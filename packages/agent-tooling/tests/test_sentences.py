@@ -1,0 +1,36 @@
+import pytest
+from agent_tooling import (
+    CHECK_CREDENTIALS,
+    LOCAL_FILE_FAILED,
+    REPEATED_FAILURE,
+    TOOL_FAILED,
+    invoke_error_text,
+    parameters_error_text,
+    parse_error_text,
+    unknown_tool_text,
+    validation_error_text,
+)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "wording"),
+    [
+        (TOOL_FAILED, "tool invoke error: failed to execute tool"),
+        (
+            REPEATED_FAILURE,
+            "tool invoke error: repeated failure detected; skipped duplicate call",
+        ),
+        (CHECK_CREDENTIALS, "Please check your tool provider credentials"),
+        (LOCAL_FILE_FAILED, "Failed to process generated image file."),
+        (unknown_tool_text("X"), "there is not a tool named X"),
+        (parse_error_text("E"), "tool arguments parse error: E"),
+        (validation_error_text("E"), "tool arguments validation error: E"),
+        (
+            parameters_error_text("E"),
+            "tool parameters validation error: E, please check your tool parameters",
+        ),
+        (invoke_error_text("E"), "tool invoke error: E"),
+    ],
+)
+def test_the_wording_is_part_of_the_contract(sentence, wording):
+    assert sentence == wording
