@@ -1,0 +1,113 @@
+"""Everything that can go wrong between a request and its last event, by whose fault it is.
+
+```text
+ResponsesError
+├── SettingsError(ValueError)     a setting is wrong; nothing was sent
+├── ConnectionFailedError         the server could not be reached
+│   └── ConnectionTimeoutError    it did not answer in time
+├── RequestRefusedError           the server refused this request, and would refuse it again
+│   ├── AuthenticationError       the key is wrong (401)
+│   ├── PermissionDeniedError     the key may not do this (403)
+│   ├── NotFoundError             no such route, item or model (404)
+│   │   └── ModelNotFoundError    no such model, or not for this key
+│   └── InvalidRequestError       something in the request is not accepted (400, 413, 422, ...)
+├── RateLimitError                too many requests or tokens, or no quota left (429)
+├── ServerError                   the server failed; the same request may pass later (408, 409, 5xx)
+├── ResponseFailedError           the response began, and the server reported that it failed
+├── StreamInterruptedError        the stream broke off before the response was complete
+└── UnexpectedResponseError       what came is no Responses API answer
+```
+
+Messages are whole sentences that may be shown to people. They never hold a key, and of what the server wrote only the
+explanation of a refused request, shortened.
+"""
+
+
+class ResponsesError(Exception):
+    """The root of this package's errors.
+
+    Attributes:
+        status_code: The HTTP status, where there was one.
+        code: The server's error code, such as `model_not_found`.
+        param: The parameter that the server names.
+        request_id: The server's id of the request, for its support.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status_code: int | None = None,
+        code: str | None = None,
+        param: str | None = None,
+        request_id: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status_code = status_code
+        self.code = code
+        self.param = param
+        self.request_id = request_id
+
+
+class SettingsError(ResponsesError, ValueError):
+    """A setting is missing or not usable.
+
+    Attributes:
+        field: The setting's name.
+    """
+
+    def __init__(self, message: str, *, field: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class ConnectionFailedError(ResponsesError):
+    """The server could not be reached."""
+
+
+class ConnectionTimeoutError(ConnectionFailedError):
+    """The server did not answer in time."""
+
+
+class RequestRefusedError(ResponsesError):
+    """The server refused this request, and would refuse it again."""
+
+
+class AuthenticationError(RequestRefusedError):
+    """The server does not accept the key."""
+
+
+class PermissionDeniedError(RequestRefusedError):
+    """The key is known but may not do this."""
+
+
+class NotFoundError(RequestRefusedError):
+    """The server has no such route or item."""
+
+
+class ModelNotFoundError(NotFoundError):
+    """The server has no such model, or not for this key."""
+
+
+class InvalidRequestError(RequestRefusedError):
+    """Something in the request is not accepted."""
+
+
+class RateLimitError(ResponsesError):
+    """Too many requests or tokens for now, or no quota left."""
+
+
+class ServerError(ResponsesError):
+    """The server failed; the same request may pass later."""
+
+
+class ResponseFailedError(ResponsesError):
+    """The response began, and then the server reported that it failed."""
+
+
+class StreamInterruptedError(ResponsesError):
+    """The stream broke off before the response was complete."""
+
+
+class UnexpectedResponseError(ResponsesError):
+    """What came back is no answer of the Responses API."""

@@ -1,0 +1,157 @@
+"""What the official client, its HTTP library and the stream's own events report, as this package's errors."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+import openai
+from gpt5_messages import ResponseError
+from gpt5_payloads import profile_for
+
+from ._errors import (
+    AuthenticationError,
+    ConnectionFailedError,
+    ConnectionTimeoutError,
+    InvalidRequestError,
+    ModelNotFoundError,
+    NotFoundError,
+    PermissionDeniedError,
+    RateLimitError,
+    ResponseFailedError,
+    ResponsesError,
+    ServerError,
+    StreamInterruptedError,
+    UnexpectedResponseError,
+)
+
+
+_EXPLANATION_CHARACTERS = 300
+_KEY_LIKE = re.compile(r"\b(?:sk|sess|pk|rk|org|proj)-[\w*\-]{4,}|Bearer\s+\S+", re.IGNORECASE)
+_FIRST_SERVER_STATUS = 500
+
+_UNREACHABLE = "The server could not be reached. Check the network and openai_api_base."
+_TOO_SLOW = "The server did not answer in time. Try again, or raise request_timeout_seconds or lower reasoning_effort."
+_SENTENCES: dict[type[ResponsesError], str] = {
+    AuthenticationError: "The server does not accept the API key. Check openai_api_key and openai_api_base.",
+    PermissionDeniedError: "The API key is not allowed to do this. Check the key's project, organisation and permissions.",
+    NotFoundError: "The server has no such address. Check openai_api_base.",
+    RateLimitError: "Too many requests or tokens for now. Wait and try again, or raise the limits of the account.",
+    ServerError: "The server failed to answer. Try again later.",
+}
+_NO_QUOTA = "The account has no quota left. Check its plan, credit and billing."
+_STATUS_ERRORS: dict[int, type[ResponsesError]] = {
+    401: AuthenticationError,
+    403: PermissionDeniedError,
+    404: NotFoundError,
+    408: ServerError,
+    409: ServerError,
+    429: RateLimitError,
+}
+_EVENT_ERRORS: dict[str, type[ResponsesError]] = {
+    "rate_limit_exceeded": RateLimitError,
+    "rate_limit_error": RateLimitError,
+    "insufficient_quota": RateLimitError,
+    "invalid_api_key": AuthenticationError,
+    "authentication_error": AuthenticationError,
+    "permission_error": PermissionDeniedError,
+    "server_error": ServerError,
+    "service_unavailable": ServerError,
+    "overloaded": ServerError,
+    "invalid_request_error": InvalidRequestError,
+    "invalid_prompt": InvalidRequestError,
+    "context_length_exceeded": InvalidRequestError,
+    "model_not_found": ModelNotFoundError,
+    "parse_error": UnexpectedResponseError,
+    "inconsistent_stream": UnexpectedResponseError,
+    "stream_ended_early": StreamInterruptedError,
+}
+_INTERRUPTED = "The connection broke off before the response was complete. What arrived is shown; try again for the rest."
+
+
+def from_client_error(error: openai.OpenAIError, *, model: str) -> ResponsesError:
+    """Map any error that the official client raises before a stream has begun."""
+    match error:
+        case openai.APITimeoutError():
+            return ConnectionTimeoutError(_TOO_SLOW)
+        case openai.APIConnectionError():
+            return ConnectionFailedError(_UNREACHABLE)
+        case openai.APIStatusError():
+            return _from_status(error, model)
+        case _:
+            return UnexpectedResponseError("The server sent an answer that cannot be read.")
+
+
+def from_event(event: ResponseError, *, model: str, request_id: str | None) -> ResponsesError:
+    """Map an error that came inside a stream, by its code."""
+    kind = _EVENT_ERRORS.get(event.code or "", ResponseFailedError)
+    details: dict[str, Any] = {"code": event.code, "param": event.param, "request_id": request_id}
+    if kind is StreamInterruptedError:
+        message = _INTERRUPTED
+    elif kind is ModelNotFoundError:
+        message = _model_sentence(model)
+    elif kind in _SENTENCES:
+        message = _sentence(kind, event.code)
+    else:
+        message = (
+            f"The response failed{_place(event.code, event.param)}: {explanation(event.message)}"
+        )
+    return kind(message, **details)
+
+
+def interrupted(*, request_id: str | None) -> StreamInterruptedError:
+    """Return the error for a connection that broke while the stream was being read."""
+    return StreamInterruptedError(_INTERRUPTED, request_id=request_id)
+
+
+def explanation(text: str) -> str:
+    """Shorten what a server wrote and take out whatever looks like a key."""
+    plain = " ".join(_KEY_LIKE.sub("[removed]", text).split())
+    if len(plain) <= _EXPLANATION_CHARACTERS:
+        return plain
+    return plain[:_EXPLANATION_CHARACTERS] + "..."
+
+
+def server_message(error: openai.APIStatusError) -> str:
+    """Read the explanation out of the API's error envelope."""
+    body = error.body
+    message = cast("Mapping[str, Any]", body).get("message") if isinstance(body, Mapping) else None
+    return message if isinstance(message, str) else ""
+
+
+def _from_status(error: openai.APIStatusError, model: str) -> ResponsesError:
+    status, code = error.status_code, error.code
+    kind = _STATUS_ERRORS.get(status)
+    if kind is None:
+        kind = ServerError if status >= _FIRST_SERVER_STATUS else InvalidRequestError
+    if code == "model_not_found" or (kind is NotFoundError and error.param == "model"):
+        kind = ModelNotFoundError
+    details: dict[str, Any] = {
+        "status_code": status,
+        "code": code,
+        "param": error.param,
+        "request_id": error.request_id,
+    }
+    if kind is ModelNotFoundError:
+        return kind(_model_sentence(model), **details)
+    if kind is InvalidRequestError:
+        told = explanation(server_message(error)) or "no reason was given."
+        place = _place(code, error.param)
+        return kind(f"The server refused the request (status {status}){place}: {told}", **details)
+    return kind(_sentence(kind, code), **details)
+
+
+def _sentence(kind: type[ResponsesError], code: str | None) -> str:
+    return _NO_QUOTA if code == "insufficient_quota" else _SENTENCES[kind]
+
+
+def _model_sentence(model: str) -> str:
+    profile = profile_for(model)
+    if profile.retired:
+        return f"The model {model!r} has been shut down by OpenAI. Use {profile.replacement!r} instead."
+    return f"The server has no model {model!r}, or not for this key. Check the name and the key's access to it."
+
+
+def _place(code: str | None, param: str | None) -> str:
+    return "".join(
+        f", {name} {value!r}" for name, value in (("code", code), ("param", param)) if value
+    )

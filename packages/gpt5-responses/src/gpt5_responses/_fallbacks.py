@@ -1,0 +1,73 @@
+"""What can be left out of a request that a server has refused, so that it passes the second time.
+
+Three refusals are not the caller's fault: an organisation that is not verified may have neither reasoning summaries nor streaming,
+and reasoning items from an earlier response may not be accepted any more. Each is answered once, by asking for less.
+
+Source: error texts in public issue threads, collected in 2026-08 and read 2026-11-21.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, cast
+
+import openai
+from gpt5_messages import without_reasoning
+
+from ._failures import server_message
+
+
+type Fallback = Literal["without_summary", "without_streaming", "without_reasoning_items"]
+type Request = Mapping[str, Any]
+
+_REFUSED_STATUSES = (400, 403, 404)
+_REASONING_WORDS = ("encrypted content", "encrypted_content", "type 'reasoning'", "id 'rs_")
+
+
+def find_fallback(error: openai.APIStatusError, request: Request) -> Fallback | None:
+    """Say what to leave out after this refusal; None where the refusal has to stand."""
+    if error.status_code not in _REFUSED_STATUSES:
+        return None
+    told, param = server_message(error).lower(), error.param or ""
+    if "summary" in (request.get("reasoning") or {}) and (
+        param == "reasoning.summary" or "reasoning summar" in told
+    ):
+        return "without_summary"
+    if request.get("stream") and (param == "stream" or ("verified" in told and "stream" in told)):
+        return "without_streaming"
+    if _has_reasoning_items(request) and (
+        error.code == "invalid_encrypted_content" or any(word in told for word in _REASONING_WORDS)
+    ):
+        return "without_reasoning_items"
+    return None
+
+
+def relax(request: Request, fallback: Fallback) -> dict[str, Any]:
+    """Return the request with less in it."""
+    return _RELAXATIONS[fallback](request)
+
+
+def _has_reasoning_items(request: Request) -> bool:
+    items = request.get("input")
+    if not isinstance(items, list):
+        return False
+    return any(item.get("type") == "reasoning" for item in cast("list[dict[str, Any]]", items))
+
+
+def _without_summary(request: Request) -> dict[str, Any]:
+    kept = {key: value for key, value in request["reasoning"].items() if key != "summary"}
+    rest = {key: value for key, value in request.items() if key != "reasoning"}
+    return {**rest, "reasoning": kept} if kept else rest
+
+
+def _without_streaming(request: Request) -> dict[str, Any]:
+    return {**request, "stream": False}
+
+
+def _without_reasoning_items(request: Request) -> dict[str, Any]:
+    return {**request, "input": without_reasoning(request["input"])}
+
+
+_RELAXATIONS: dict[Fallback, Callable[[Request], dict[str, Any]]] = {
+    "without_summary": _without_summary,
+    "without_streaming": _without_streaming,
+    "without_reasoning_items": _without_reasoning_items,
+}
