@@ -1,0 +1,19 @@
+"""Between Dify's shapes and the packages: one module for each thing that is translated."""
+
+from ._call import ModelCall, iter_chunks
+from ._errors import INVOKE_ERRORS, invoke_errors, validated_connection
+from ._schema import customizable_schema
+from ._settings import read_seconds
+from ._tokens import estimate_tokens
+
+
+__all__ = [
+    "INVOKE_ERRORS",
+    "ModelCall",
+    "customizable_schema",
+    "estimate_tokens",
+    "invoke_errors",
+    "iter_chunks",
+    "read_seconds",
+    "validated_connection",
+]

@@ -1,0 +1,156 @@
+"""One model call: Dify's messages in, Dify's chunks out."""
+
+import time
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dify_plugin.entities.model.llm import LLMResultChunk, LLMResultChunkDelta
+from dify_plugin.entities.model.message import (
+    AssistantPromptMessage,
+    PromptMessage,
+    PromptMessageTool,
+)
+from gpt5_messages import (
+    Completion,
+    ItemStore,
+    ToolCall,
+    Usage,
+    VisibleText,
+    build_input,
+    drop_orphan_outputs,
+)
+from gpt5_payloads import build_request
+from gpt5_responses import (
+    Connection,
+    InvalidRequestError,
+    ResponsesError,
+    ResponseStream,
+    open_stream,
+    pace,
+)
+
+from ._identity import prompt_cache_key, safety_identifier
+from ._pricing import price_usage
+
+
+# Remembered in this process only, for platforms that drop `opaque_body` on the way (design: reasoning that survives the platform).
+_ITEMS = ItemStore()
+
+_ATE_THE_BUDGET = "The model used up max_output_tokens before it could answer. Raise max_output_tokens or lower reasoning_effort."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCall:
+    """Hold what Dify asks for in one call, as the SDK hands it over."""
+
+    model: str
+    credentials: Mapping[str, Any]
+    messages: Sequence[PromptMessage]
+    parameters: Mapping[str, Any]
+    tools: Sequence[PromptMessageTool]
+    stop: Sequence[str]
+    stream: bool
+    user: str | None
+
+
+def iter_chunks(call: ModelCall) -> Generator[LLMResultChunk]:
+    """Make the call and yield its chunks: text as it comes, then one terminal chunk with everything else.
+
+    Raises:
+        ResponsesError: The call failed, or its answer has no text because the budget went into reasoning.
+        PayloadError: A parameter is not usable.
+        MessageError: A message is not usable.
+    """
+    started = time.perf_counter()
+    connection = Connection.from_credentials(call.credentials)
+    index, whole_text = 0, ""
+    with open_stream(connection, _request(call, connection)) as stream:
+        visible = VisibleText(call.stop)
+        texts = _iter_texts(stream, visible)
+        if call.stream:
+            for index, text in enumerate(texts, start=1):
+                yield _chunk(call.model, index, AssistantPromptMessage(content=text))
+        else:
+            # Dify reads one chunk of a call that it does not stream, and no more.
+            whole_text = "".join(texts)
+    completion = stream.completion
+    is_whole = completion.status == "completed" and not visible.is_stopped
+    if is_whole:
+        _ITEMS.remember(connection.fingerprint, completion.items)
+    yield _chunk(
+        completion.model or call.model,
+        index + 1,
+        _final_message(completion if is_whole else None, whole_text),
+        usage=price_usage(
+            call.model,
+            completion.usage or Usage(),
+            latency_seconds=time.perf_counter() - started,
+        ),
+        finish_reason="stop" if visible.is_stopped else completion.finish_reason,
+    )
+    if completion.finish_reason == "length" and not completion.text:
+        raise InvalidRequestError(_ATE_THE_BUDGET, code=completion.incomplete_reason)
+
+
+def _request(call: ModelCall, connection: Connection) -> dict[str, Any]:
+    items = drop_orphan_outputs(
+        build_input(
+            call.messages, recall=lambda call_id: _ITEMS.recall(connection.fingerprint, call_id)
+        )
+    )
+    return build_request(
+        model=call.model,
+        input=items,
+        parameters=call.parameters,
+        tools=call.tools,
+        stream=call.stream,
+        stop=call.stop,
+        safety_identifier=safety_identifier(call.user),
+        prompt_cache_key=prompt_cache_key(items, [tool.name for tool in call.tools]),
+    )
+
+
+def _iter_texts(stream: ResponseStream, visible: VisibleText) -> Iterator[str]:
+    """Yield the visible text in paced pieces; an empty one is a sign of life during a silence."""
+    try:
+        for batch in pace(stream, close=stream.close):
+            text = "".join(visible.feed(event) for event in batch)
+            if text or not batch:
+                yield text
+            if visible.is_stopped:
+                return
+    except ResponsesError:
+        if rest := visible.close():
+            yield rest  # a thinking block is closed also before an error
+        raise
+    if rest := visible.close():
+        yield rest
+
+
+def _final_message(completion: Completion | None, text: str) -> AssistantPromptMessage:
+    """Return the terminal chunk's message; calls and items only of a response that is whole."""
+    if completion is None:
+        return AssistantPromptMessage(content=text)
+    return AssistantPromptMessage(
+        content=text,
+        tool_calls=[_tool_call(call) for call in completion.tool_calls],
+        opaque_body={"responses_output": list(completion.items)},
+    )
+
+
+def _tool_call(call: ToolCall) -> AssistantPromptMessage.ToolCall:
+    function = AssistantPromptMessage.ToolCall.ToolCallFunction(
+        name=call.name, arguments=call.arguments
+    )
+    return AssistantPromptMessage.ToolCall(id=call.call_id, type="function", function=function)
+
+
+def _chunk(
+    model: str, index: int, message: AssistantPromptMessage, **ending: Any
+) -> LLMResultChunk:
+    return LLMResultChunk(
+        model=model,
+        prompt_messages=[],
+        delta=LLMResultChunkDelta(index=index, message=message, **ending),
+    )

@@ -1,0 +1,82 @@
+"""Dify's entry to the models: one call in, chunks out."""
+
+from collections.abc import Generator, Mapping
+from typing import override
+
+from dify_plugin import LargeLanguageModel
+from dify_plugin.entities.model import AIModelEntity
+from dify_plugin.entities.model.llm import LLMResultChunk
+from dify_plugin.entities.model.message import PromptMessage, PromptMessageTool
+from dify_plugin.errors.model import InvokeError
+from gpt5_responses import check_model
+from model_adapter import (
+    INVOKE_ERRORS,
+    ModelCall,
+    customizable_schema,
+    estimate_tokens,
+    invoke_errors,
+    iter_chunks,
+    validated_connection,
+)
+
+
+class OpenAIGPT5LargeLanguageModel(LargeLanguageModel):
+    """Call GPT-5 models over the Responses API."""
+
+    @override
+    def _invoke(
+        self,
+        model: str,
+        credentials: dict,
+        prompt_messages: list[PromptMessage],
+        model_parameters: dict,
+        tools: list[PromptMessageTool] | None = None,
+        stop: list[str] | None = None,
+        stream: bool = True,
+        user: str | None = None,
+    ) -> Generator[LLMResultChunk, None, None]:
+        # The SDK maps errors only while it calls this method, not while it iterates: so everything happens inside the generator.
+        with invoke_errors():
+            yield from iter_chunks(
+                ModelCall(
+                    model=model,
+                    credentials=credentials,
+                    messages=prompt_messages,
+                    parameters=model_parameters,
+                    tools=tools or (),
+                    stop=stop or (),
+                    stream=stream,
+                    user=user,
+                )
+            )
+
+    @override
+    def get_num_tokens(
+        self,
+        model: str,
+        credentials: dict,
+        prompt_messages: list[PromptMessage],
+        tools: list[PromptMessageTool] | None = None,
+    ) -> int:
+        """Estimate the input tokens of a call, without a network."""
+        return estimate_tokens(prompt_messages, tools or ())
+
+    @override
+    def validate_credentials(self, model: str, credentials: Mapping) -> None:
+        """Find out whether the server answers with this model.
+
+        Raises:
+            CredentialsValidateFailedError: It does not; the sentence may be shown to the user.
+        """
+        with validated_connection(credentials) as connection:
+            check_model(connection, model)
+
+    @override
+    def get_customizable_model_schema(self, model: str, credentials: Mapping) -> AIModelEntity:
+        """Give any model name the parameters and features of its family."""
+        return customizable_schema(model, self.predefined_models())
+
+    @property
+    @override
+    def _invoke_error_mapping(self) -> dict[type[InvokeError], list[type[Exception]]]:
+        return INVOKE_ERRORS
