@@ -1,0 +1,11 @@
+"""Between Dify's agent node and the agent packages: Dify shapes in, packages called, Dify shapes out.
+
+Nothing here decides how a run goes: rounds are `agent_loop`'s, arguments and results `agent_tooling`'s, the instruction `agent_policy`'s.
+"""
+
+from ._errors import AgentRunError, ParameterError
+from ._invocation import invoke_agent
+from ._settings import Settings, read_seconds
+
+
+__all__ = ["AgentRunError", "ParameterError", "Settings", "invoke_agent", "read_seconds"]

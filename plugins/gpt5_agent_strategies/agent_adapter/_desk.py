@@ -1,0 +1,170 @@
+"""Running the tool calls of a round at the same time."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any
+
+from agent_loop import ToolCall, ToolResult
+from agent_tooling import (
+    REPEATED_FAILURE,
+    TOOL_FAILED,
+    FailureMemory,
+    bind_arguments,
+    parse_error_text,
+    parse_tool_arguments,
+    unknown_tool_text,
+)
+from dify_plugin.core.runtime import Session
+from dify_plugin.entities.tool import ToolInvokeMessage
+
+from ._clock import Clock
+from ._files import ToolAnswer, read_answer
+from ._tools import Tool, Toolbox
+
+
+_PARALLEL_CALLS = 8
+TOOL_TOO_SLOW = "tool invoke error: the tool did not answer in time"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of a tool call.
+
+    Attributes:
+        result: What the model reads.
+        shown: What goes to the user.
+        cause: Why it failed, for Dify's log and nobody else; None if it did not.
+    """
+
+    result: ToolResult
+    shown: tuple[ToolInvokeMessage, ...] = ()
+    cause: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Job:
+    """A tool call that may be made."""
+
+    call: ToolCall
+    tool: Tool
+    arguments: Mapping[str, Any]
+
+
+class _LateError(Exception):
+    """A tool failed after it had said something."""
+
+    def __init__(self, answer: ToolAnswer) -> None:
+        super().__init__(answer.text)
+        self.answer = answer
+
+
+class ToolDesk:
+    """Check and run tool calls. What a call does wrong never reaches a tool; what a tool does wrong never reaches the model.
+
+    Args:
+        session: The session to call tools through.
+        toolbox: The tools.
+        clock: The run's time.
+    """
+
+    def __init__(self, session: Session, toolbox: Toolbox, clock: Clock) -> None:
+        self._session = session
+        self._toolbox = toolbox
+        self._clock = clock
+        self._memory = FailureMemory()
+
+    def run(self, calls: Sequence[ToolCall], *, keeps_closing_time: bool) -> Iterator[Outcome]:
+        """Run the calls at the same time and return what becomes of each as soon as it is known.
+
+        Args:
+            calls: The calls of a round.
+            keeps_closing_time: Give up in time for a closing call; otherwise at the end of the run's time.
+        """
+        checked = [self._check(call) for call in calls]
+        yield from (item for item in checked if isinstance(item, Outcome))
+        jobs = [item for item in checked if isinstance(item, _Job)]
+        if jobs:
+            yield from self._run_jobs(jobs, keeps_closing_time=keeps_closing_time)
+
+    def _check(self, call: ToolCall) -> _Job | Outcome:
+        parsed = parse_tool_arguments(call.arguments)
+        if not parsed.ok:
+            return _refuse(call, parse_error_text(parsed.error or ""))
+        tool = self._toolbox.tools.get(call.name)
+        if tool is None:
+            return _refuse(call, unknown_tool_text(call.name))
+        bound = bind_arguments(call.name, tool.parameters, parsed.args, tool.runtime_parameters)
+        if not bound.ok:
+            return _refuse(call, bound.error or "")
+        recalled = self._memory.recall(call.name, bound.args)
+        if recalled is not None:
+            return _refuse(call, recalled, is_error=recalled == REPEATED_FAILURE)
+        return _Job(call=call, tool=tool, arguments=bound.args)
+
+    def _run_jobs(self, jobs: Sequence[_Job], *, keeps_closing_time: bool) -> Iterator[Outcome]:
+        executor = ThreadPoolExecutor(max_workers=min(len(jobs), _PARALLEL_CALLS))
+        try:
+            open_jobs: dict[Future[ToolAnswer], _Job] = {}
+            for job in jobs:
+                if not self._seconds_left(keeps_closing_time=keeps_closing_time):
+                    yield _give_up(job.call)
+                    continue
+                open_jobs[executor.submit(self._invoke, job)] = job
+            while open_jobs:
+                left = self._seconds_left(keeps_closing_time=keeps_closing_time)
+                done, _ = wait(open_jobs, timeout=left, return_when=FIRST_COMPLETED)
+                if not done:
+                    yield from (_give_up(job.call) for job in open_jobs.values())
+                    return
+                yield from (self._settle(open_jobs.pop(future), future) for future in done)
+        finally:
+            # A tool that is still busy cannot be stopped; nobody waits for it any more.
+            executor.shutdown(wait=False, cancel_futures=True)
+
+    def _seconds_left(self, *, keeps_closing_time: bool) -> float:
+        clock = self._clock
+        return clock.seconds_for_tools if keeps_closing_time else clock.seconds_left
+
+    def _invoke(self, job: _Job) -> ToolAnswer:
+        messages: list[ToolInvokeMessage] = []
+        try:
+            for message in job.tool.invoke(self._session, job.arguments):
+                messages.append(message)  # noqa: PERF402 - what came before a failure must stay
+        except Exception as error:
+            if not messages:
+                raise
+            raise _LateError(read_answer(messages)) from error
+        return read_answer(messages)
+
+    def _settle(self, job: _Job, future: Future[ToolAnswer]) -> Outcome:
+        error = future.exception()
+        if error is not None:
+            self._memory.record_failure(job.call.name, job.arguments)
+            return _fail(job.call, error)
+        answer = future.result()
+        self._memory.record_success(job.call.name, job.arguments, answer.text)
+        return Outcome(
+            result=ToolResult(call_id=job.call.id, content=answer.text), shown=answer.shown
+        )
+
+
+def _refuse(call: ToolCall, text: str, *, is_error: bool = True) -> Outcome:
+    return Outcome(result=ToolResult(call_id=call.id, content=text, is_error=is_error))
+
+
+def _give_up(call: ToolCall) -> Outcome:
+    result = ToolResult(call_id=call.id, content=TOOL_TOO_SLOW, is_error=True)
+    return Outcome(result=result, cause="no answer within the time that the run has for tools")
+
+
+def _fail(call: ToolCall, error: BaseException) -> Outcome:
+    """Tell the model that the tool failed and nothing of why; what the tool had said before stays."""
+    answer = error.answer if isinstance(error, _LateError) else ToolAnswer(text="")
+    text = f"{answer.text}\n{TOOL_FAILED}" if answer.text else TOOL_FAILED
+    reason = error.__cause__ or error
+    return Outcome(
+        result=ToolResult(call_id=call.id, content=text, is_error=True),
+        shown=answer.shown,
+        cause=f"{type(reason).__name__}: {reason}",
+    )

@@ -1,0 +1,30 @@
+"""Why a model call failed, as one sentence that a person can act on."""
+
+import json
+from typing import Any, cast
+
+from agent_tooling import redact_log_data
+
+
+_MAX_LENGTH = 500
+_MAX_DEPTH = 5
+
+
+def describe_model_failure(error: Exception, *, iteration: int) -> str:
+    """Return the sentence that the user reads when the model call of a round failed."""
+    cause = " ".join(_unwrap(str(error), _MAX_DEPTH).split())
+    cause = redact_log_data(cause)[:_MAX_LENGTH] or type(error).__name__
+    return f"The model call of round {iteration} failed: {cause}"
+
+
+def _unwrap(text: str, depth: int) -> str:
+    """Return the innermost message: the daemon and Dify wrap it in JSON, several times over."""
+    start = text.find("{")
+    if start == -1 or not depth:
+        return text
+    try:
+        wrapped: Any = json.loads(text[start:])
+    except (ValueError, RecursionError):
+        return text
+    message = cast("dict[str, Any]", wrapped).get("message")
+    return _unwrap(message, depth - 1) if isinstance(message, str) and message else text

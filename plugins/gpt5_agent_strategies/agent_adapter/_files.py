@@ -1,0 +1,94 @@
+"""What of a tool's result goes to the user, and what the model reads of it."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from agent_tooling import (
+    LOCAL_FILE_FAILED,
+    LocalFileError,
+    LocalFileNotFoundError,
+    merge_blob_chunks,
+    observation_text,
+    read_local_file,
+)
+from dify_plugin.entities.invoke_message import InvokeMessage
+from dify_plugin.entities.tool import ToolInvokeMessage
+
+
+_TYPES = ToolInvokeMessage.MessageType
+_IMAGES = frozenset({_TYPES.IMAGE, _TYPES.IMAGE_LINK})
+_SHOWN = frozenset({*_IMAGES, _TYPES.BLOB, _TYPES.FILE})
+_FILE_KEYS = ("tool_file_id", "file")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolAnswer:
+    """What a tool call came to.
+
+    Attributes:
+        text: What the model reads.
+        shown: What goes to the user, once: files and images.
+    """
+
+    text: str
+    shown: tuple[ToolInvokeMessage, ...] = ()
+
+
+def read_answer(messages: Iterable[ToolInvokeMessage]) -> ToolAnswer:
+    """Read a tool's messages.
+
+    What is shown stays a tool message: of those, and of no other, the SDK sends the content in chunks, and a line with a whole file of several
+    megabytes would kill the plugin.
+
+    Raises:
+        BlobError: The chunks of a file do not add up.
+    """
+    local = [_load_local(_to_sdk(message)) for message in merge_blob_chunks(messages)]
+    return ToolAnswer(text=observation_text(local), shown=tuple(_iter_shown(local)))
+
+
+def _iter_shown(messages: Iterable[ToolInvokeMessage]) -> Iterator[ToolInvokeMessage]:
+    for message in messages:
+        is_file_link = message.type is _TYPES.LINK and any(
+            (message.meta or {}).get(key) for key in _FILE_KEYS
+        )
+        is_failure = message.type is _TYPES.TEXT and _text(message) == LOCAL_FILE_FAILED
+        if message.type in _SHOWN or is_file_link or is_failure:
+            yield message
+
+
+def _to_sdk(message: Any) -> ToolInvokeMessage:
+    """Return a message as it is, or a merged blob as the SDK's own kind."""
+    if isinstance(message, ToolInvokeMessage):
+        return message
+    return _to_blob(message.message.blob, message.meta)
+
+
+def _to_blob(data: bytes, meta: dict[str, Any] | None) -> ToolInvokeMessage:
+    return ToolInvokeMessage(
+        type=_TYPES.BLOB, message=InvokeMessage.BlobMessage(blob=data), meta=meta
+    )
+
+
+def _load_local(message: ToolInvokeMessage) -> ToolInvokeMessage:
+    """Replace an image that is a file of this machine by its content, or by a sentence where it must not be read.
+
+    A path of the platform looks the same (`/files/tools/...`) but is no file here; it passes.
+    """
+    path = _text(message)
+    if message.type not in _IMAGES or not path.startswith("/files/"):
+        return message
+    try:
+        file = read_local_file(path)
+    except LocalFileNotFoundError:
+        return message
+    except LocalFileError:
+        text = InvokeMessage.TextMessage(text=LOCAL_FILE_FAILED)
+        return ToolInvokeMessage(type=_TYPES.TEXT, message=text)
+    return _to_blob(file.data, {"mime_type": file.mime_type, "filename": file.filename})
+
+
+def _text(message: ToolInvokeMessage) -> str:
+    payload = message.message
+    return payload.text if isinstance(payload, InvokeMessage.TextMessage) else ""

@@ -1,0 +1,226 @@
+"""One run: the driver between Dify's session and the state machine of `agent_loop`."""
+
+import logging
+import os
+from collections.abc import Generator, Iterator, Mapping
+from typing import Any
+
+from agent_loop import (
+    AgentRun,
+    CallEnded,
+    CallModel,
+    CallStarted,
+    Event,
+    Failure,
+    Finished,
+    Message,
+    ModelDelta,
+    ModelDone,
+    RoundEnded,
+    RoundStarted,
+    RunTools,
+    ShowText,
+    ThoughtEnded,
+    TimeShort,
+)
+from agent_policy import build_system_instruction
+from dify_plugin.config.logger_format import plugin_logger_handler
+from dify_plugin.entities.agent import AgentInvokeMessage
+from dify_plugin.entities.invoke_message import InvokeMessage
+from dify_plugin.entities.model.message import PromptMessage
+from dify_plugin.interfaces.agent import AgentStrategy
+
+from ._clock import Clock
+from ._desk import ToolDesk
+from ._errors import AgentRunError
+from ._failures import describe_model_failure
+from ._logs import RunLog
+from ._metadata import build_execution_metadata
+from ._parameters import Parameters
+from ._prompts import to_message, to_prompt
+from ._settings import Settings
+from ._sources import build_resources
+from ._tools import Toolbox
+from ._writer import LineLock
+
+
+type _Action = CallModel | RunTools
+type _Messages = Generator[InvokeMessage, None, _Action | None]
+
+_logger = logging.getLogger(__name__)
+_logger.addHandler(plugin_logger_handler)
+
+
+def invoke_agent(
+    strategy: AgentStrategy, raw_parameters: Mapping[str, Any]
+) -> Iterator[InvokeMessage]:
+    """Run an agent and iterate over what Dify is to be told of it.
+
+    Raises:
+        ParameterError: A parameter cannot be read.
+        AgentRunError: The run failed, after everything that was to be told.
+    """
+    parameters = Parameters.from_raw(raw_parameters)
+    settings = Settings.from_environment(os.environ)
+    lines = LineLock(strategy.session)
+    return lines.guard(_Invocation(strategy, parameters, settings).run())
+
+
+def _build_messages(parameters: Parameters) -> list[Message]:
+    model = parameters.model
+    instruction = build_system_instruction(
+        parameters.instruction, parameters.prompt_policy_overrides, model=model.name
+    )
+    return [
+        Message(role="system", content=instruction),
+        *(to_message(raw, model) for raw in model.history),
+        Message(role="user", content=parameters.query),
+    ]
+
+
+class _Invocation:
+    """Carry out what the state machine asks for, and report what it says."""
+
+    def __init__(self, strategy: AgentStrategy, parameters: Parameters, settings: Settings) -> None:
+        self._strategy = strategy
+        self._session = strategy.session
+        self._parameters = parameters
+        self._settings = settings
+        self._clock = Clock(settings)
+        self._toolbox = Toolbox.from_raw(parameters.tools)
+        self._prompts: list[PromptMessage] = []
+        self._causes: dict[str, str] = {}
+        self._finished: Finished | None = None
+        self._desk = ToolDesk(self._session, self._toolbox, self._clock)
+        self._log = RunLog(
+            strategy,
+            model=parameters.model,
+            toolbox=self._toolbox,
+            has_content=settings.logs_content,
+        )
+        self._run = AgentRun(
+            _build_messages(parameters),
+            tools=[tool.prompt for tool in self._toolbox.tools.values()],
+            maximum_iterations=parameters.maximum_iterations,
+            emit_intermediate_thoughts=parameters.emit_intermediate_thoughts,
+            tool_choice=parameters.model.tool_choice,
+            has_tool_choice=parameters.model.has_tool_choice,
+        )
+
+    def run(self) -> Iterator[InvokeMessage]:
+        """Drive the run to its end, whatever happens, then tell its sources and figures."""
+        if self._toolbox.left_out:
+            _logger.warning("tools left out: %s", "; ".join(self._toolbox.left_out))
+            yield self._log.warn("Tools left out", self._toolbox.left_out)
+        try:
+            yield from self._drive()
+        except Exception:
+            _logger.exception("the agent run broke")
+            if self._run.state != "finished":
+                yield from self._report(self._run.feed(Failure(message="The agent run broke.")))
+        yield from self._tell_sources()
+        yield from self._tell_figures()
+        if self._finished is not None and self._finished.error:
+            raise AgentRunError(self._finished.error)
+
+    def _drive(self) -> Iterator[InvokeMessage]:
+        self._watch_time()
+        action = yield from self._report(self._run.start())
+        while action:
+            match action:
+                case CallModel():
+                    action = yield from self._call_model(action)
+                case RunTools():
+                    action = yield from self._run_tools(action)
+
+    def _call_model(self, request: CallModel) -> _Messages:
+        action: _Action | None = None
+        for received in self._iter_answer(request):
+            action = yield from self._report(self._run.feed(received))
+        return action
+
+    def _iter_answer(self, request: CallModel) -> Iterator[ModelDelta | ModelDone | Failure]:
+        known = len(self._prompts)
+        self._prompts += [to_prompt(message) for message in request.messages[known:]]
+        # The SDK counts seconds of silence; it shall not wait beyond the end of the run.
+        left = int(self._clock.seconds_left) + 1
+        self._session.max_invocation_timeout = min(left, self._settings.silence_seconds)
+        try:
+            for delta in self._parameters.model.stream(
+                self._session,
+                prompts=self._prompts,
+                tools=list(request.tools),
+                tool_choice=request.tool_choice,
+            ):
+                yield delta
+                if self._clock.is_over:
+                    yield self._end_of_time()
+                    return
+        except Exception as error:  # noqa: BLE001 - the SDK raises plain exceptions
+            yield self._to_failure(error, iteration=request.iteration)
+            return
+        yield ModelDone()
+
+    def _to_failure(self, error: Exception, *, iteration: int) -> Failure:
+        if self._clock.is_over:
+            return self._end_of_time()
+        return Failure(message=describe_model_failure(error, iteration=iteration))
+
+    def _end_of_time(self) -> Failure:
+        seconds = self._settings.run_seconds
+        message = f"The run reached its time limit of {seconds} seconds before the model was done."
+        return Failure(message=message, reason="time_limit")
+
+    def _run_tools(self, request: RunTools) -> _Messages:
+        action: _Action | None = None
+        has_closing = self._parameters.maximum_iterations > 1
+        for outcome in self._desk.run(request.calls, keeps_closing_time=has_closing):
+            yield from outcome.shown
+            if outcome.cause:
+                self._causes[outcome.result.call_id] = outcome.cause
+            self._watch_time()
+            action = yield from self._report(self._run.feed(outcome.result))
+        return action
+
+    def _watch_time(self) -> None:
+        if self._clock.is_short:
+            self._run.feed(TimeShort())
+
+    def _report(self, events: tuple[Event, ...]) -> _Messages:
+        """Tell Dify of the events, and return the one that asks for something, which is the last if there is one."""
+        action: _Action | None = None
+        for event in events:
+            if isinstance(event, CallModel | RunTools):
+                action = event
+            else:
+                yield from self._tell(event)
+        return action
+
+    def _tell(self, event: Event) -> Iterator[AgentInvokeMessage]:
+        match event:
+            case ShowText(text=text):
+                yield self._strategy.create_text_message(text)
+            case RoundStarted():
+                yield from self._log.start_round(event)
+            case ThoughtEnded():
+                yield from self._log.end_thought(event)
+            case CallStarted():
+                yield from self._log.start_call(event)
+            case CallEnded():
+                cause = self._causes.pop(event.result.call_id, None)
+                yield from self._log.end_call(event, cause=cause)
+            case RoundEnded():
+                yield from self._log.end_round(event)
+            case Finished():
+                self._finished = event
+            case _:
+                pass
+
+    def _tell_sources(self) -> Iterator[AgentInvokeMessage]:
+        resources = build_resources(self._parameters.context)
+        if resources:
+            yield self._strategy.create_retriever_resource_message(resources, context="")
+
+    def _tell_figures(self) -> Iterator[AgentInvokeMessage]:
+        if self._finished is not None:
+            yield self._strategy.create_json_message(build_execution_metadata(self._finished))

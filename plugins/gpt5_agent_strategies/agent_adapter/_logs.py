@@ -1,0 +1,166 @@
+"""The run in Dify's log: rounds, thoughts and calls, each opened once and closed once."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from agent_loop import CallEnded, CallStarted, RoundEnded, RoundStarted, ThoughtEnded, Usage
+from agent_tooling import parse_tool_arguments, redact_log_data
+from dify_plugin.entities.agent import AgentInvokeMessage
+from dify_plugin.entities.provider_config import LogMetadata
+from dify_plugin.interfaces.agent import AgentStrategy
+
+from ._model import Model
+from ._tools import Toolbox
+
+
+_Status = AgentInvokeMessage.LogMessage.LogStatus
+
+
+class RunLog:
+    """Write the log messages of one run.
+
+    Args:
+        strategy: Builds the messages.
+        model: The model that thinks.
+        toolbox: The tools that are called.
+        has_content: Whether texts, arguments and results are logged, redacted, or only their sizes.
+    """
+
+    def __init__(
+        self, strategy: AgentStrategy, *, model: Model, toolbox: Toolbox, has_content: bool
+    ) -> None:
+        self._strategy = strategy
+        self._model = model
+        self._toolbox = toolbox
+        self._has_content = has_content
+        self._round: AgentInvokeMessage | None = None
+        self._thought: AgentInvokeMessage | None = None
+        self._calls: dict[str, AgentInvokeMessage] = {}
+
+    def warn(self, label: str, lines: tuple[str, ...]) -> AgentInvokeMessage:
+        """Log something that the app's builder should look at."""
+        data = {"left_out": list(lines)} if self._has_content else {"left_out_count": len(lines)}
+        return self._strategy.create_log_message(
+            label=label, data=redact_log_data(data), status=_Status.ERROR
+        )
+
+    def start_round(self, event: RoundStarted) -> Iterator[AgentInvokeMessage]:
+        """Open a round and the model's thought in it."""
+        self._round = self._open(f"ROUND {event.iteration}")
+        yield self._round
+        self._thought = self._open(
+            f"{self._model.name} Thought", parent=self._round, provider=self._model.provider
+        )
+        yield self._thought
+
+    def end_thought(self, event: ThoughtEnded) -> Iterator[AgentInvokeMessage]:
+        """Close the model's thought."""
+        content: dict[str, Any] = {
+            "output": event.text,
+            "tool_calls": [
+                {"name": call.name, "arguments": call.arguments} for call in event.tool_calls
+            ],
+        }
+        counts: dict[str, Any] = {
+            "response_chars": len(event.text),
+            "tool_call_count": len(event.tool_calls),
+            "tool_calls": [
+                {
+                    "name": call.name,
+                    "argument_count": len(parse_tool_arguments(call.arguments).args),
+                }
+                for call in event.tool_calls
+            ],
+        }
+        if self._thought is not None:
+            yield self._close(self._thought, content, counts, error=event.error, usage=event.usage)
+
+    def start_call(self, event: CallStarted) -> Iterator[AgentInvokeMessage]:
+        """Open a tool call."""
+        tool = self._toolbox.tools.get(event.call.name)
+        provider = tool.provider if tool else ""
+        log = self._open(f"CALL {event.call.name}", parent=self._round, provider=provider)
+        self._calls[event.call.id] = log
+        yield log
+
+    def end_call(self, event: CallEnded, *, cause: str | None) -> Iterator[AgentInvokeMessage]:
+        """Close a tool call."""
+        call, result = event.call, event.result
+        content = {
+            "tool_call_id": call.id,
+            "tool_call_name": call.name,
+            "tool_call_input": call.arguments,
+            "tool_response": result.content,
+        }
+        counts = {
+            "tool_call_id": call.id,
+            "tool_call_name": call.name,
+            "response_chars": len(result.content),
+            "is_error": result.is_error,
+        }
+        error = (cause or result.content) if result.is_error else None
+        yield self._close(self._calls.pop(call.id), content, counts, error=error)
+
+    def end_round(self, event: RoundEnded) -> Iterator[AgentInvokeMessage]:
+        """Close a round."""
+        content = {
+            "llm_response": event.answer,
+            "tool_responses": [
+                {"tool_call_id": result.call_id, "tool_response": result.content}
+                for result in event.results
+            ],
+        }
+        counts = {
+            "llm_response_chars": len(event.answer),
+            "tool_response_count": len(event.results),
+            "tool_error_count": sum(result.is_error for result in event.results),
+        }
+        if self._round is not None:
+            yield self._close(self._round, content, counts, error=event.error, usage=event.usage)
+
+    def _open(
+        self, label: str, *, parent: AgentInvokeMessage | None = None, provider: str = ""
+    ) -> AgentInvokeMessage:
+        metadata: dict[LogMetadata, Any] = {LogMetadata.STARTED_AT: time.perf_counter()}
+        if provider:
+            metadata[LogMetadata.PROVIDER] = provider
+        return self._strategy.create_log_message(
+            label=label, data={}, status=_Status.START, parent=parent, metadata=metadata
+        )
+
+    def _close(
+        self,
+        log: AgentInvokeMessage,
+        content: dict[str, Any],
+        counts: dict[str, Any],
+        *,
+        error: str | None,
+        usage: Usage | None = None,
+    ) -> AgentInvokeMessage:
+        data = {"output": content} if self._has_content else {"output_summary": counts}
+        return self._strategy.finish_log_message(
+            log=log,
+            status=_Status.ERROR if error else _Status.SUCCESS,
+            error=self._describe(error),
+            data=redact_log_data(data),
+            metadata=_build_metadata(log, usage),
+        )
+
+    def _describe(self, error: str | None) -> str | None:
+        if error is None:
+            return None
+        return redact_log_data(error) if self._has_content else "failed"
+
+
+def _build_metadata(log: AgentInvokeMessage, usage: Usage | None) -> dict[LogMetadata, Any]:
+    opened = log.message.metadata if isinstance(log.message, AgentInvokeMessage.LogMessage) else {}
+    metadata = dict(opened or {})
+    finished_at = time.perf_counter()
+    metadata[LogMetadata.FINISHED_AT] = finished_at
+    metadata[LogMetadata.ELAPSED_TIME] = finished_at - metadata[LogMetadata.STARTED_AT]
+    if usage is not None:
+        metadata[LogMetadata.TOTAL_PRICE] = str(usage.total_price)
+        metadata[LogMetadata.CURRENCY] = usage.currency
+        metadata[LogMetadata.TOTAL_TOKENS] = usage.total_tokens
+    return metadata

@@ -1,0 +1,97 @@
+"""The strategy's parameters as Dify's agent node sends them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self, cast
+
+from ._errors import ParameterError
+from ._model import Model
+
+
+_DEFAULT_ITERATIONS = 6
+_MAXIMUM_ITERATIONS = 30
+_FALSE_TEXTS = frozenset({"false", "0"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameters:
+    """What one run was asked to do.
+
+    Attributes:
+        query: The question.
+        instruction: The task's instruction.
+        prompt_policy_overrides: As `build_system_instruction` takes them.
+        model: The model to call.
+        tools: The chosen tools, as Dify dumps them.
+        maximum_iterations: The cap of model calls, 1 to 30.
+        emit_intermediate_thoughts: Whether thoughts are shown.
+        context: What the answer's sources are taken from, in any shape.
+    """
+
+    query: str
+    instruction: str
+    prompt_policy_overrides: str | Mapping[str, object] | None
+    model: Model
+    tools: Sequence[Any]
+    maximum_iterations: int
+    emit_intermediate_thoughts: bool
+    context: object
+
+    @classmethod
+    def from_raw(cls, raw: Mapping[str, Any]) -> Self:
+        """Read the parameters. Optional ones may be missing or None, numbers may be text.
+
+        Raises:
+            ParameterError: A parameter has a type that cannot be read.
+        """
+        return cls(
+            query=_read_text(raw, "query"),
+            instruction=_read_text(raw, "instruction"),
+            prompt_policy_overrides=_read_overrides(raw.get("prompt_policy_overrides")),
+            model=Model.from_raw(raw.get("model")),
+            tools=_read_tools(raw.get("tools")),
+            maximum_iterations=_read_iterations(raw.get("maximum_iterations")),
+            emit_intermediate_thoughts=_read_flag(raw.get("emit_intermediate_thoughts")),
+            context=raw.get("context"),
+        )
+
+
+def _read_text(raw: Mapping[str, Any], field: str) -> str:
+    value = raw.get(field)
+    if value is None:
+        return ""
+    if not isinstance(value, str | int | float):
+        raise ParameterError(field, "text", value)
+    return str(value)
+
+
+def _read_overrides(value: object) -> str | Mapping[str, object] | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, Mapping):
+        return cast("Mapping[str, object]", value)
+    raise ParameterError("prompt_policy_overrides", "text or a JSON object", value)
+
+
+def _read_tools(value: object) -> Sequence[Any]:
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise ParameterError("tools", "a list of tools", value)
+    return cast("list[Any]", value)
+
+
+def _read_iterations(value: object) -> int:
+    """Read a count that may be text; what is no number gets the default, what is outside the range its nearest end."""
+    try:
+        iterations = int(float(cast("str", value)))
+    except (TypeError, ValueError, OverflowError):
+        return _DEFAULT_ITERATIONS
+    return min(max(iterations, 1), _MAXIMUM_ITERATIONS)
+
+
+def _read_flag(value: object) -> bool:
+    """Read a flag that may be text or, since the SDK reads YAML's `true` so, a number; it is on by default."""
+    if isinstance(value, str):
+        return value.strip().lower() not in _FALSE_TEXTS
+    return value is None or bool(value)

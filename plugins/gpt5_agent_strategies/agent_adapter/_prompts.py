@@ -1,0 +1,133 @@
+"""Between Dify's prompt messages and the messages of a run."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, cast
+
+from agent_loop import Message, Role, ToolCall, strip_thoughts
+from dify_plugin.entities.model.message import (
+    AssistantPromptMessage,
+    PromptMessage,
+    PromptMessageContent,
+    PromptMessageRole,
+    SystemPromptMessage,
+    TextPromptMessageContent,
+    ToolPromptMessage,
+    UserPromptMessage,
+    ensure_prompt_message,
+)
+
+from ._model import Model
+
+
+type PartFeature = Literal["vision", "document", "audio", "video"]
+
+# Dify's core has no developer role: to it such a message is a system message.
+_ROLES: Mapping[PromptMessageRole, Role] = {
+    PromptMessageRole.SYSTEM: "system",
+    PromptMessageRole.DEVELOPER: "system",
+    PromptMessageRole.USER: "user",
+    PromptMessageRole.ASSISTANT: "assistant",
+    PromptMessageRole.TOOL: "tool",
+}
+_FEATURES: Mapping[str, PartFeature] = {
+    "image": "vision",
+    "document": "document",
+    "audio": "audio",
+    "video": "video",
+}
+
+
+def to_message(raw: object, model: Model) -> Message:
+    """Translate a message of the history: thoughts left out, and files that the model cannot read named in their place."""
+    prompt = ensure_prompt_message(cast("PromptMessage", raw))
+    calls = prompt.tool_calls if isinstance(prompt, AssistantPromptMessage) else []
+    return Message(
+        role=_ROLES[prompt.role],
+        content=_to_content(prompt, model),
+        tool_calls=tuple(
+            ToolCall(id=call.id, name=call.function.name, arguments=call.function.arguments)
+            for call in calls
+        ),
+        tool_call_id=prompt.tool_call_id if isinstance(prompt, ToolPromptMessage) else None,
+        name=prompt.name,
+        opaque=prompt.opaque_body if isinstance(prompt, AssistantPromptMessage) else None,
+    )
+
+
+def _to_content(prompt: PromptMessage, model: Model) -> str | tuple[Any, ...]:
+    content = prompt.content or ""
+    is_answer = prompt.role is PromptMessageRole.ASSISTANT
+    if isinstance(content, str):
+        return strip_thoughts(content) if is_answer else content
+    parts = tuple(_without_thoughts(part) for part in content) if is_answer else tuple(content)
+    return _to_readable(parts, model)
+
+
+def _without_thoughts(part: PromptMessageContent) -> PromptMessageContent:
+    if not isinstance(part, TextPromptMessageContent):
+        return part
+    return part.model_copy(update={"data": strip_thoughts(part.data)})
+
+
+def _to_readable(
+    parts: tuple[PromptMessageContent, ...], model: Model
+) -> str | tuple[PromptMessageContent, ...]:
+    """Return the parts as they are, or as text where the model cannot read all of them."""
+    if all(_is_readable(part, model) for part in parts):
+        return parts
+    return "\n".join(_to_text(part) for part in parts)
+
+
+def _is_readable(part: PromptMessageContent, model: Model) -> bool:
+    feature = _FEATURES.get(_kind(part))
+    return feature is None or model.has_feature(feature)
+
+
+def _to_text(part: PromptMessageContent) -> str:
+    if isinstance(part, TextPromptMessageContent):
+        return part.data
+    return "[image]" if _kind(part) == "image" else "[file]"
+
+
+def _kind(part: PromptMessageContent) -> str:
+    return str(getattr(part, "type", "text"))
+
+
+def to_prompt(message: Message) -> PromptMessage:
+    """Translate a message of a request.
+
+    What a model wants back goes into a part of the content: the daemon refuses it on the message itself. Content is never null, which the
+    daemon refuses too.
+    """
+    content: Any = message.content if isinstance(message.content, str) else [*message.content]
+    match message.role:
+        case "system":
+            return SystemPromptMessage(content=content)
+        case "user":
+            return UserPromptMessage(content=content, name=message.name)
+        case "tool":
+            return ToolPromptMessage(
+                content=content, name=message.name, tool_call_id=message.tool_call_id or ""
+            )
+        case "assistant":
+            return AssistantPromptMessage(
+                content=content if message.opaque is None else _with_opaque(message),
+                name=message.name,
+                tool_calls=[_to_call(call) for call in message.tool_calls],
+            )
+
+
+def _with_opaque(message: Message) -> list[Any]:
+    if isinstance(message.content, str):
+        return [TextPromptMessageContent(data=message.content, opaque_body=message.opaque)]
+    return [*message.content, TextPromptMessageContent(data="", opaque_body=message.opaque)]
+
+
+def _to_call(call: ToolCall) -> AssistantPromptMessage.ToolCall:
+    return AssistantPromptMessage.ToolCall(
+        id=call.id,
+        type="function",
+        function=AssistantPromptMessage.ToolCall.ToolCallFunction(
+            name=call.name, arguments=call.arguments
+        ),
+    )

@@ -1,0 +1,55 @@
+"""What the administrator of the plugin may set, as environment variables."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+
+_FALSE_TEXTS = frozenset({"false", "0", "no", "off"})
+
+
+def read_seconds(
+    environment: Mapping[str, str],
+    name: str,
+    *,
+    default: int,
+    minimum: int = 60,
+    maximum: int = 3600,
+) -> int:
+    """Return a number of seconds, clamped to `minimum`..`maximum`; `default` where there is no whole number."""
+    try:
+        seconds = int(environment.get(name, ""))
+    except ValueError:
+        return default
+    return min(max(seconds, minimum), maximum)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The settings of every run.
+
+    Attributes:
+        run_seconds: How long a run may take in all. `GPT5_AGENT_RUN_SECONDS`, 1 to 3600. The platform ends a run without a word after
+            `PLUGIN_MAX_EXECUTION_TIMEOUT` (600 s by default), so this stays under that.
+        closing_seconds: How much of that is kept for the closing call. `GPT5_AGENT_CLOSING_SECONDS`, 0 to 1800.
+        silence_seconds: How long the platform may be silent during a call. `MAX_INVOCATION_TIMEOUT`, 60 to 3600.
+        logs_content: Whether logs hold texts, arguments and results, redacted, or only counts. `GPT5_AGENT_LOG_CONTENT`.
+    """
+
+    run_seconds: int = 570
+    closing_seconds: int = 120
+    silence_seconds: int = 900
+    logs_content: bool = True
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> Self:
+        """Read the settings; what is missing or unreadable keeps its default."""
+        return cls(
+            run_seconds=read_seconds(environment, "GPT5_AGENT_RUN_SECONDS", default=570, minimum=1),
+            closing_seconds=read_seconds(
+                environment, "GPT5_AGENT_CLOSING_SECONDS", default=120, minimum=0, maximum=1800
+            ),
+            silence_seconds=read_seconds(environment, "MAX_INVOCATION_TIMEOUT", default=900),
+            logs_content=environment.get("GPT5_AGENT_LOG_CONTENT", "").strip().lower()
+            not in _FALSE_TEXTS,
+        )

@@ -1,0 +1,40 @@
+"""Writing from several threads at once."""
+
+from collections.abc import Iterable, Iterator
+from threading import Lock
+from typing import Any
+
+from dify_plugin.core.runtime import ResponseWriter, Session
+
+
+class _WholeLineWriter(ResponseWriter):
+    """Write each line of a session at once and alone: the SDK writes it in two unlocked parts."""
+
+    def __init__(self, writer: ResponseWriter, lock: Lock) -> None:
+        self._writer = writer
+        self._lock = lock
+
+    def write(self, data: str) -> None:
+        self._writer.write(data)
+
+    def done(self) -> None:
+        self._writer.done()
+
+    def session_message(self, session_id: str | None = None, data: Any = None) -> None:
+        line = self.session_message_text(session_id, data)
+        with self._lock:
+            self._writer.write(line)
+
+
+class LineLock:
+    """Keep the lines of a session's parallel calls and those of its answer apart."""
+
+    def __init__(self, session: Session) -> None:
+        self._lock = Lock()
+        session.writer = _WholeLineWriter(session.writer, self._lock)
+
+    def guard[Message](self, messages: Iterable[Message]) -> Iterator[Message]:
+        """Pass messages on; the SDK writes each before it asks for the next, and until then no call is written."""
+        for message in messages:
+            with self._lock:
+                yield message

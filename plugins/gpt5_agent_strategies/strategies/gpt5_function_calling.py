@@ -1,0 +1,18 @@
+"""The strategy that calls tools through the model's own function calling.
+
+The SDK runs this file and takes the one strategy class that it finds in it: keep others out of its names.
+"""
+
+from collections.abc import Generator
+from typing import Any
+
+from agent_adapter import invoke_agent
+from dify_plugin.entities.agent import AgentInvokeMessage
+from dify_plugin.interfaces.agent import AgentStrategy
+
+
+class GPT5FunctionCallingStrategy(AgentStrategy):
+    """Run an agent on native function calling."""
+
+    def _invoke(self, parameters: dict[str, Any]) -> Generator[AgentInvokeMessage]:
+        yield from invoke_agent(self, parameters)

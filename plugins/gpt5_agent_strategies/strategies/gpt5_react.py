@@ -1,0 +1,19 @@
+"""The strategy that reasons and acts in turns.
+
+It acts through native function calling too: an action that is parsed out of text can be misread, and a thought that quotes one would run it.
+The SDK runs this file and takes the one strategy class that it finds in it: keep others out of its names.
+"""
+
+from collections.abc import Generator
+from typing import Any
+
+from agent_adapter import invoke_agent
+from dify_plugin.entities.agent import AgentInvokeMessage
+from dify_plugin.interfaces.agent import AgentStrategy
+
+
+class GPT5ReActStrategy(AgentStrategy):
+    """Run an agent that reasons and acts in turns."""
+
+    def _invoke(self, parameters: dict[str, Any]) -> Generator[AgentInvokeMessage]:
+        yield from invoke_agent(self, parameters)

@@ -1,0 +1,44 @@
+import asyncio
+from pathlib import Path
+
+import pytest
+from dify_plugin_host import PluginProcess
+from far_side import Agent
+
+
+PLUGIN = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="session")
+def start_agent():
+    """Start plugin processes that end with the session; each start takes seconds, so tests share what they can."""
+    runner = asyncio.Runner()
+    started = []
+
+    def start(**environment):
+        agent = None
+        process = PluginProcess(
+            PLUGIN,
+            backwards=lambda request: agent.answer(request),
+            environment={"PATH": "/usr/bin:/bin", **environment},
+        )
+        agent = Agent(process, runner)
+        runner.run(process.start())
+        started.append(process)
+        return agent
+
+    yield start
+    for process in started:
+        runner.run(process.stop())
+    runner.close()
+
+
+@pytest.fixture(scope="session")
+def process(start_agent):
+    return start_agent()
+
+
+@pytest.fixture
+def agent(process):
+    process.far_side = type(process.far_side)()
+    return process

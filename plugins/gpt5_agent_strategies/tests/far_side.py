@@ -1,0 +1,194 @@
+"""Dify's side of a run, as the tests script it: what the model says, what the tools give, and what was asked of both."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from dify_plugin_host import BackwardsError, BackwardsRequest, PluginInvokeError, PluginProcess
+
+
+PROVIDER = "someone/models/models"
+
+
+def chunk(text="", *, calls=(), usage=None, finish=None, opaque=None, content=None):
+    return {
+        "model": "gpt-5.2",
+        "delta": {
+            "index": 0,
+            "message": {
+                "role": "assistant",
+                "content": text if content is None else content,
+                "tool_calls": list(calls),
+                "opaque_body": opaque,
+            },
+            "usage": usage,
+            "finish_reason": finish,
+        },
+    }
+
+
+def call(name, arguments="{}", *, id_="c1"):
+    return {
+        "id": id_,
+        "type": "function",
+        "function": {"name": name, "arguments": arguments},
+    }
+
+
+def usage(prompt=10, completion=5, price="0.0002"):
+    return {
+        "prompt_tokens": prompt,
+        "prompt_unit_price": "1.25",
+        "prompt_price_unit": "0.000001",
+        "prompt_price": "0.0001",
+        "completion_tokens": completion,
+        "completion_unit_price": "10",
+        "completion_price_unit": "0.000001",
+        "completion_price": "0.0001",
+        "total_tokens": prompt + completion,
+        "total_price": price,
+        "currency": "USD",
+        "latency": 0.5,
+    }
+
+
+def parameter(name, type_="string", *, form="llm", **rest):
+    label = {"en_US": name}
+    return {
+        "name": name,
+        "label": label,
+        "human_description": label,
+        "type": type_,
+        "form": form,
+        "llm_description": name,
+        **rest,
+    }
+
+
+def tool(name, *parameters, provider="desk/tools/tools", **rest):
+    label = {"en_US": name}
+    return {
+        "identity": {"author": "desk", "name": name, "label": label, "provider": provider},
+        "description": {"human": label, "llm": f"Does {name}."},
+        "parameters": list(parameters),
+        "provider_type": "builtin",
+        **rest,
+    }
+
+
+def text_message(text):
+    return {"type": "text", "message": {"text": text}}
+
+
+@dataclass
+class Transcript:
+    """What a run told Dify."""
+
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    error: PluginInvokeError | None = None
+
+    def of(self, kind):
+        return [message for message in self.messages if message["type"] == kind]
+
+    @property
+    def text(self):
+        return "".join(message["message"]["text"] for message in self.of("text"))
+
+    @property
+    def logs(self):
+        """The last state of each log, by label."""
+        last = {message["message"]["id"]: message["message"] for message in self.of("log")}
+        return {log["label"]: log for log in last.values()}
+
+    @property
+    def metadata(self):
+        [message] = self.of("json")
+        return message["message"]["json_object"]["execution_metadata"]
+
+
+class FarSide:
+    """Answer a plugin's calls by script, and keep what was asked.
+
+    `model` holds a list of chunks per model call; an exception among them is raised there. `tools` maps a tool's name to what it gives: a list
+    of messages, or a function of its parameters that returns or asynchronously yields them.
+    """
+
+    def __init__(self):
+        self.model = []
+        self.tools = {}
+        self.model_requests = []
+        self.tool_requests = []
+
+    async def answer(self, request: BackwardsRequest) -> AsyncIterator[dict[str, Any]]:
+        if request.type == "llm":
+            self.model_requests.append(request.request)
+            items = self.model.pop(0)
+        else:
+            self.tool_requests.append(request.request)
+            items = self.tools[request.request["tool"]]
+        if callable(items):
+            items = items(request.request)
+        if hasattr(items, "__aiter__"):
+            async for item in items:
+                yield item
+            return
+        for item in items:
+            if isinstance(item, Exception):
+                raise item
+            yield item
+
+
+class Agent:
+    """The plugin process, with a far side per test."""
+
+    def __init__(self, process: PluginProcess, runner: asyncio.Runner):
+        self._process = process
+        self._runner = runner
+        self.far_side = FarSide()
+
+    def answer(self, request):
+        return self.far_side.answer(request)
+
+    def run(self, *, strategy="gpt5_function_calling", **parameters) -> Transcript:
+        return self._runner.run(self.arun(strategy=strategy, **parameters))
+
+    async def arun(self, *, strategy, **parameters) -> Transcript:
+        transcript = Transcript()
+        try:
+            async for message in self._process.invoke(
+                "agent_strategy",
+                "invoke_agent_strategy",
+                {
+                    "agent_strategy_provider": "gpt5_agent",
+                    "agent_strategy": strategy,
+                    "agent_strategy_params": build_parameters(**parameters),
+                },
+            ):
+                transcript.messages.append(message)
+        except PluginInvokeError as error:
+            transcript.error = error
+        return transcript
+
+
+def build_parameters(*, model=None, **parameters):
+    return {
+        "model": {
+            "provider": PROVIDER,
+            "model": "gpt-5.2",
+            "model_type": "llm",
+            "mode": "chat",
+            "completion_params": {},
+            "entity": None,
+            **(model or {}),
+        },
+        "tools": [],
+        "instruction": "Be brief.",
+        "query": "What is 2 + 2?",
+        "maximum_iterations": 6,
+        **parameters,
+    }
+
+
+class FarSideError(BackwardsError):
+    """The platform reports a failure."""
