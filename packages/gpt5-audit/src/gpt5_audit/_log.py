@@ -1,0 +1,203 @@
+"""The log itself: three events of a call, written only when it is switched on."""
+
+import os
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self, cast
+
+from gpt5_audit._fields import OPENAI_HOST, Event, build_line, host_of
+
+
+ENVIRONMENT_VARIABLE = "OPENAI_GPT5_AUDIT_LOG"
+
+_ON = frozenset({"1", "true", "yes", "on"})
+
+
+class AuditLog:
+    """Write what may be logged of Responses calls, one line an event.
+
+    The methods take what a caller has at hand, a request body or an exception, and pick the allowed facts out of it. Prompts, schemas, tool
+    arguments, messages, headers and keys are never looked at. A log that is off does not touch what it is given.
+
+    A log keeps no state, so one may serve any number of calls at once. The events of one call share the `audit_id` that
+    `request` returns.
+
+    Example:
+        >>> log = AuditLog(print)
+        >>> log.success("0123456789ab", model="gpt-5.2", request_id="req_0123456789")
+        openai_gpt5_audit {"audit_id": "0123456789ab", "event": "responses_api_success", "model": "gpt-5.2", "request_id": "req_0123456789"}
+    """
+
+    __slots__ = ("_emit", "enabled")
+
+    def __init__(self, emit: Callable[[str], object], enabled: bool = True) -> None:  # noqa: FBT001, FBT002  the plain switch of this class
+        """Write to `emit`, which takes one line without its line break.
+
+        Args:
+            emit: Where lines go, for example a logger's `info`.
+            enabled: Whether anything is written at all.
+        """
+        self._emit = emit
+        self.enabled = enabled
+
+    @classmethod
+    def from_env(
+        cls, emit: Callable[[str], object], environ: Mapping[str, str] | None = None
+    ) -> Self:
+        """Make a log that is on if `OPENAI_GPT5_AUDIT_LOG` is `1`, `true`, `yes` or `on`, in any case.
+
+        Args:
+            emit: Where lines go.
+            environ: The environment to read; the process's own if None.
+        """
+        value = (os.environ if environ is None else environ).get(ENVIRONMENT_VARIABLE, "")
+        return cls(emit, enabled=value.strip().lower() in _ON)
+
+    def request(
+        self,
+        body: Mapping[str, Any],
+        *,
+        base_url: str | None = None,
+        enable_stream: bool | None = None,
+    ) -> str:
+        """Log that `body` is about to be sent.
+
+        Args:
+            body: The body of `POST /v1/responses`. Its counts, settings and the model's name are logged.
+            base_url: The server's base URL; None for OpenAI's. Its host is logged, unless the URL holds user information.
+            enable_stream: The caller's setting, which the body's `stream` need not follow.
+
+        Returns:
+            The call's `audit_id`, 12 hexadecimal characters; empty when the log is off.
+        """
+        if not self.enabled:
+            return ""
+        audit_id = secrets.token_hex(6)
+        host = host_of(base_url)
+        facts = {
+            "audit_id": audit_id,
+            "base_url_host": host,
+            "enable_stream": enable_stream,
+            "use_custom_base_url": host != OPENAI_HOST,
+        }
+        self._write("responses_api_request", facts | _request_facts(body))
+        return audit_id
+
+    def success(
+        self,
+        audit_id: str,
+        *,
+        model: str | None = None,
+        response_model: str | None = None,
+        request_id: str | None = None,
+        stream_event_count: int | None = None,
+    ) -> None:
+        """Log that a call came to its end.
+
+        Args:
+            audit_id: What `request` returned.
+            model: The model asked for.
+            response_model: The model that answered.
+            request_id: The server's id of the request (`x-request-id`).
+            stream_event_count: How many events came; None if the answer was not streamed.
+        """
+        if not self.enabled:
+            return
+        facts = {
+            "audit_id": audit_id,
+            "model": model,
+            "response_model": response_model,
+            "request_id": request_id,
+            "stream": None if stream_event_count is None else True,
+            "stream_event_count": stream_event_count,
+        }
+        self._write("responses_api_success", facts)
+
+    def error(
+        self,
+        error: BaseException | Mapping[str, Any],
+        *,
+        audit_id: str = "",
+        model: str | None = None,
+        stream: bool | None = None,
+        stream_event_type: str | None = None,
+    ) -> None:
+        """Log that a call failed.
+
+        Args:
+            error: An exception, of which the class's name and the attributes `status_code`, `request_id`, `code`, `param` (or
+                `field`) and `type` are logged where they have the right shape; or an `error`, `response.failed` or
+                `response.incomplete` event. Messages and bodies are not logged.
+            audit_id: What `request` returned; empty if the call failed before, which gives the event an id of its own.
+            model: The model asked for.
+            stream: Whether the answer was being streamed.
+            stream_event_type: The type of the last event that came.
+        """
+        if not self.enabled:
+            return
+        facts = {
+            "audit_id": audit_id or secrets.token_hex(6),
+            "model": model,
+            "stream": stream,
+            "stream_event_type": stream_event_type,
+        }
+        self._write("responses_api_error", facts | _error_facts(error))
+
+    def _write(self, event: Event, facts: Mapping[str, object]) -> None:
+        self._emit(build_line(event, facts))
+
+
+def _request_facts(body: Mapping[str, Any]) -> dict[str, object]:
+    return {
+        "has_stop": body.get("truncation") == "disabled",
+        "has_user": bool(body.get("safety_identifier") or body.get("user")),
+        "input_message_count": _length(body.get("input")),
+        "max_output_tokens": body.get("max_output_tokens"),
+        "model": body.get("model"),
+        "response_format": _mapping(_mapping(body.get("text")).get("format")).get("type"),
+        "stream": body.get("stream"),
+        "tool_count": _length(body.get("tools")),
+    }
+
+
+def _length(value: object) -> int:
+    """Count items; a text is one item, nothing is none."""
+    match value:
+        case str():
+            return 1
+        case Sequence():
+            return len(cast("Sequence[object]", value))
+        case _:
+            return 0
+
+
+def _error_facts(error: BaseException | Mapping[str, Any]) -> dict[str, object]:
+    if isinstance(error, Mapping):
+        return _event_facts(error)
+    return {
+        "api_error_type": getattr(error, "type", None),
+        "code": getattr(error, "code", None),
+        "error_type": type(error).__name__,
+        "param": getattr(error, "param", None) or getattr(error, "field", None),
+        "request_id": getattr(error, "request_id", None),
+        "status_code": getattr(error, "status_code", None),
+    }
+
+
+def _event_facts(event: Mapping[str, Any]) -> dict[str, object]:
+    response = _mapping(event.get("response"))
+    # Servers put the details at the top, as documented, or under `error`, as most of them do.
+    nested = _mapping(event.get("error")) or _mapping(response.get("error"))
+    details = nested or event
+    return {
+        "api_error_type": nested.get("type"),
+        "code": details.get("code"),
+        "event_type": event.get("type"),
+        "param": details.get("param"),
+        "request_id": event.get("request_id"),
+        "response_status": response.get("status"),
+    }
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}

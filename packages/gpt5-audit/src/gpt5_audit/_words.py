@@ -1,0 +1,182 @@
+"""The words of the Responses API that a log line may hold.
+
+A server writes codes, types and parameter names into its answers, and a gateway may write anything there. So these are closed lists:
+a word that is not on them is logged as `other`.
+
+Source: openai-python 3.54 (`ResponseError.code`, `ResponseStatus`, the stream event types, the parameters of
+`responses.create`) and the codes that recorded 4xx and 5xx answers carry.
+"""
+
+OTHER = "other"
+
+CODES = frozenset(
+    [
+        "account_deactivated",
+        "array_above_max_length",
+        "array_below_min_length",
+        "bio_policy",
+        "content_filter",
+        "content_policy_violation",
+        "context_length_exceeded",
+        "data_residency_mismatch",
+        "deployment_not_found",
+        "empty_image_file",
+        "failed_to_download_image",
+        "image_content_policy_violation",
+        "image_file_not_found",
+        "image_file_too_large",
+        "image_parse_error",
+        "image_too_large",
+        "image_too_small",
+        "insufficient_quota",
+        "integer_above_max_value",
+        "integer_below_min_value",
+        "internal_error",
+        "internal_server_error",
+        "invalid_api_key",
+        "invalid_base64_image",
+        "invalid_encrypted_content",
+        "invalid_function_parameters",
+        "invalid_image",
+        "invalid_image_format",
+        "invalid_image_mode",
+        "invalid_image_url",
+        "invalid_json_schema",
+        "invalid_organization",
+        "invalid_prompt",
+        "invalid_request_error",
+        "invalid_type",
+        "invalid_value",
+        "misalignment_policy_violation",
+        "mismatched_organization",
+        "missing_required_parameter",
+        "model_not_found",
+        "not_found",
+        "permission_denied",
+        "previous_response_not_found",
+        "rate_limit_exceeded",
+        "server_error",
+        "server_overloaded",
+        "service_unavailable",
+        "string_above_max_length",
+        "string_below_min_length",
+        "timeout",
+        "token_limit_exceeded",
+        "unknown_parameter",
+        "unsupported_content_type",
+        "unsupported_country_region_territory",
+        "unsupported_image_media_type",
+        "unsupported_parameter",
+        "unsupported_value",
+        "vector_store_timeout",
+    ]
+)
+
+ERROR_TYPES = frozenset(
+    [
+        "api_error",
+        "authentication_error",
+        "billing_error",
+        "http_error",
+        "insufficient_quota",
+        "internal_error",
+        "internal_server_error",
+        "invalid_request_error",
+        "not_found_error",
+        "overloaded_error",
+        "permission_error",
+        "rate_limit_error",
+        "requests",
+        "server_error",
+        "service_unavailable_error",
+        "timeout_error",
+        "tokens",
+    ]
+)
+
+STATUSES = frozenset(["cancelled", "completed", "failed", "in_progress", "incomplete", "queued"])
+
+RESPONSE_FORMATS = frozenset(["json_object", "json_schema", "text"])
+
+EVENT_TYPES = frozenset(
+    [
+        "error",
+        "keepalive",
+        "response.completed",
+        "response.content_part.added",
+        "response.content_part.done",
+        "response.created",
+        "response.failed",
+        "response.function_call_arguments.delta",
+        "response.function_call_arguments.done",
+        "response.in_progress",
+        "response.incomplete",
+        "response.output_item.added",
+        "response.output_item.done",
+        "response.output_text.delta",
+        "response.output_text.done",
+        "response.queued",
+        "response.reasoning_summary_part.added",
+        "response.reasoning_summary_part.done",
+        "response.reasoning_summary_text.delta",
+        "response.reasoning_summary_text.done",
+        "response.reasoning_text.delta",
+        "response.reasoning_text.done",
+        "response.refusal.delta",
+        "response.refusal.done",
+    ]
+)
+
+# The parts of a path such as `input[3].content[0].text`.
+PARAMETER_WORDS = frozenset(
+    [
+        "arguments",
+        "call_id",
+        "content",
+        "description",
+        "effort",
+        "enable_stream",
+        "encrypted_content",
+        "format",
+        "function",
+        "id",
+        "include",
+        "input",
+        "instructions",
+        "json_schema",
+        "max_output_tokens",
+        "metadata",
+        "mode",
+        "model",
+        "name",
+        "output",
+        "parallel_tool_calls",
+        "parameters",
+        "previous_response_id",
+        "prompt_cache_key",
+        "reasoning",
+        "reasoning_effort",
+        "reasoning_summary",
+        "response_format",
+        "role",
+        "safety_identifier",
+        "schema",
+        "service_tier",
+        "status",
+        "stop",
+        "store",
+        "stream",
+        "stream_options",
+        "strict",
+        "summary",
+        "temperature",
+        "text",
+        "tool_choice",
+        "tools",
+        "top_p",
+        "truncation",
+        "type",
+        "user",
+        "verbosity",
+    ]
+)
