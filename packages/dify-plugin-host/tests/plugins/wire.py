@@ -72,10 +72,9 @@ def call(request, kind, payload):
 def replies(count=1):
     """Read stdin until `count` backwards calls have ended; return every reply line's data."""
     taken = []
-    for message in messages():
+    while count:
+        message = json.loads(sys.stdin.readline())
         if message["event"] == "backwards_response":
             taken.append(message["data"])
             count -= message["data"]["event"] == "end"
-        if not count:
-            return taken
     return taken

@@ -1,0 +1,116 @@
+"""The command `dify-host`.
+
+Exit codes: 0 answered, 1 the run failed, 2 bad usage, 130 interrupted, 143 terminated.
+"""
+
+import asyncio
+import contextlib
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dify_plugin_host._chat import ChatOptions, run_chat
+from dify_plugin_host._errors import (
+    PluginFolderError,
+    PluginHostError,
+    ToolFileError,
+    UnknownNameError,
+)
+from dify_plugin_host._server import ServerAddressError
+
+
+_USAGE_ERRORS = (PluginFolderError, ServerAddressError, ToolFileError, UnknownNameError)
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Runs Dify plugins on a desk.",
+)
+
+
+@app.callback()
+def _group() -> None:
+    """Keep `chat` a sub-command while it is the only one."""
+
+
+@app.command()
+def chat(  # noqa: PLR0913 - every option is one
+    question: Annotated[str, typer.Argument(help="What to ask.")],
+    *,
+    strategy: Annotated[str | None, typer.Option(help="The agent strategy.")] = None,
+    model: Annotated[str | None, typer.Option(help="The model.")] = None,
+    effort: Annotated[str | None, typer.Option(help="The reasoning effort.")] = None,
+    max_iterations: Annotated[
+        int | None, typer.Option(min=1, help="How many calls of the model a run may make.")
+    ] = None,
+    instruction: Annotated[str | None, typer.Option(help="The agent's instruction.")] = None,
+    hide_thoughts: Annotated[
+        bool, typer.Option("--hide-thoughts", help="Show no thoughts.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON event a line.")] = False,
+    tools: Annotated[
+        list[Path] | None,
+        typer.Option(help="A Python file whose functions become tools; may be repeated."),
+    ] = None,
+    plugins: Annotated[
+        Path | None, typer.Option(help="The folder with the plugins; plugins/ by default.")
+    ] = None,
+) -> None:
+    """Ask a question and watch the agent answer it.
+
+    OpenAI, or the compatible server at OPENAI_BASE_URL, answers when OPENAI_API_KEY or OPENAI_BASE_URL is set; otherwise a
+    built-in simulator does.
+    """
+    _run(
+        ChatOptions(
+            question=_checked_question(question),
+            plugins=plugins,
+            strategy=strategy,
+            model=model,
+            effort=effort,
+            maximum_iterations=max_iterations,
+            instruction=instruction,
+            tools=tuple(tools or ()),
+            hide_thoughts=hide_thoughts,
+            as_json=json,
+        )
+    )
+
+
+def main() -> None:
+    """Run the command."""
+    app(prog_name="dify-host")
+
+
+def _checked_question(question: str) -> str:
+    try:
+        question.encode("utf-8")
+    except UnicodeEncodeError:
+        raise typer.BadParameter("expected UTF-8 text", param_hint="QUESTION") from None
+    if not question.strip():
+        raise typer.BadParameter("expected some text", param_hint="QUESTION")
+    return question
+
+
+def _run(options: ChatOptions) -> None:
+    """Run, and turn what goes wrong into one line and an exit code."""
+    out = sys.stdout
+    try:
+        # What a tool prints must not end up between the events.
+        with contextlib.redirect_stdout(sys.stderr):
+            run_chat(options, out=out)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())  # Nothing more to flush into.
+        raise typer.Exit(1) from None
+    except PluginHostError as error:
+        typer.echo(f"dify-host: error: {' '.join(str(error).split())}", err=True)
+        raise typer.Exit(2 if isinstance(error, _USAGE_ERRORS) else 1) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+    except asyncio.CancelledError:
+        raise typer.Exit(143) from None

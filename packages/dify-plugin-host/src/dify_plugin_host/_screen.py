@@ -1,0 +1,133 @@
+"""Runs on a terminal or in a pipe, for people."""
+
+import json
+import unicodedata
+from typing import Any
+
+from rich.console import Console
+
+from dify_plugin_host._progress import (
+    NoticeGiven,
+    OtherMessage,
+    RoundStarted,
+    RunEvent,
+    RunFailed,
+    RunFinished,
+    RunStarted,
+    TextPiece,
+    ThoughtPiece,
+    ToolAnswered,
+    ToolCalled,
+)
+
+
+_LONGEST_VALUE = 500
+
+
+class Screen:
+    """Print events as they come.
+
+    Nothing is redrawn, so that a pipe gets the same text without any control code.
+
+    Args:
+        console: Where to print.
+        show_thoughts: Whether to print thoughts.
+    """
+
+    def __init__(self, console: Console, *, show_thoughts: bool = True) -> None:
+        self._console = console
+        self._show_thoughts = show_thoughts
+        self._at_line_start = True
+
+    def show(self, event: RunEvent) -> None:
+        """Print one event."""
+        match event:
+            case ThoughtPiece() | TextPiece():
+                self._said(event)
+            case ToolCalled() | ToolAnswered():
+                self._used(event)
+            case OtherMessage():
+                self._line(f"[{event.type}] {_short(event.message)}", style="magenta")
+            case NoticeGiven():
+                self._line(f"{event.plugin}: {event.text}", style="yellow")
+            case _:
+                self._went(event)
+
+    def _said(self, event: ThoughtPiece | TextPiece) -> None:
+        if isinstance(event, TextPiece):
+            self._piece(event.text)
+        elif self._show_thoughts:
+            self._piece(event.text, style="dim italic")
+
+    def _used(self, event: ToolCalled | ToolAnswered) -> None:
+        if isinstance(event, ToolCalled):
+            self._line(f"→ {event.name}({_arguments(event.arguments)})", style="cyan")
+        elif event.status == "success":
+            self._line(f"← {event.name}: {_short(event.result)}", style="green")
+        else:
+            self._line(f"✗ {event.name}: {_short(event.result)}", style="red")
+
+    def _went(self, event: RunStarted | RoundStarted | RunFinished | RunFailed) -> None:
+        match event:
+            case RunStarted():
+                self._line(f"{event.strategy} with {event.model}, answered by {event.server}")
+                self._line(f"tools: {', '.join(event.tools) or 'none'}", style="dim")
+            case RoundStarted():
+                self._line(f"\nRound {event.number}", style="bold")
+            case RunFinished():
+                self._line(f"\n{_summary(event)}", style="bold")
+            case RunFailed():
+                self._end_line()  # The reason goes to stderr.
+
+    def _piece(self, text: str, *, style: str = "") -> None:
+        shown = _printable(text)
+        if self._at_line_start:
+            shown = shown.lstrip("\n")
+        if not shown:
+            return
+        self._at_line_start = shown.endswith("\n")
+        self._print(shown, style=style, end="")
+
+    def _line(self, text: str, *, style: str = "") -> None:
+        self._end_line()
+        self._print(_printable(text), style=style)
+
+    def _end_line(self) -> None:
+        if not self._at_line_start:
+            self._print("")
+        self._at_line_start = True
+
+    def _print(self, text: str, *, style: str = "", end: str = "\n") -> None:
+        self._console.print(
+            text, style=style, end=end, markup=False, highlight=False, emoji=False, soft_wrap=True
+        )
+
+
+def _arguments(arguments: Any) -> str:
+    if isinstance(arguments, dict):
+        return ", ".join(f"{name}={_short(value)}" for name, value in arguments.items())  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - decoded JSON
+    return _short(arguments)
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
+
+
+def _summary(event: RunFinished) -> str:
+    rounds = f"{event.rounds} round{'' if event.rounds == 1 else 's'}"
+    cost = f"{event.total_price} {event.currency}"
+    parts = [rounds, f"{event.total_tokens} tokens", cost, f"{event.seconds:.1f} s"]
+    if reason := event.metadata.get("stop_reason"):
+        parts.append(f"stopped: {reason}")
+    return " · ".join(parts)
+
+
+def _printable(text: str) -> str:
+    """Take out control characters: what a model or a tool says must not steer the terminal."""
+    return "".join(
+        character
+        for character in text
+        if character in "\n\t" or unicodedata.category(character) != "Cc"
+    )
