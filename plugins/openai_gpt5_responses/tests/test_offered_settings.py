@@ -1,0 +1,85 @@
+"""Whatever a model's form offers makes a request that the server accepts."""
+
+import itertools
+import json
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+import yaml
+from gpt5_payloads import build_request
+from gpt5_simulator import ResponsesSimulator
+
+
+ROOT = Path(__file__).parent.parent
+CATALOG = yaml.safe_load((ROOT / "catalog.yaml").read_text(encoding="utf-8"))["models"]
+CURRENT = [row["name"] for row in CATALOG if "replaced_by" not in row]
+RETIRED = [row["name"] for row in CATALOG if "replaced_by" in row]
+MESSAGES = [
+    {"role": "system", "content": [{"type": "input_text", "text": "Be brief."}]},
+    {"role": "user", "content": [{"type": "input_text", "text": "Hello."}]},
+]
+TOOL = {"name": "clock", "description": "Tell the time.", "parameters": {"type": "object"}}
+
+
+@pytest.fixture(scope="module")
+def server():
+    with ResponsesSimulator() as running:
+        yield running
+
+
+def options_of(model, name):
+    declared = yaml.safe_load((ROOT / f"models/llm/{model}.yaml").read_text(encoding="utf-8"))
+    return next(rule["options"] for rule in declared["parameter_rules"] if rule["name"] == name)
+
+
+def status_of(server, body):
+    request = urllib.request.Request(
+        f"{server.base_url}/responses",
+        data=json.dumps(body).encode(),
+        headers={"Authorization": "Bearer sk-test", "Content-Type": "application/json"},
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return answer.status, answer.read()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read()
+
+
+@pytest.mark.parametrize("model", CURRENT)
+def test_every_offered_setting_is_accepted(server, model):
+    names = ("reasoning_effort", "reasoning_summary", "verbosity")
+    refused = []
+    for values in itertools.product(*(options_of(model, name) for name in names)):
+        body = build_request(
+            model=model, input=MESSAGES, parameters=dict(zip(names, values, strict=True))
+        )
+        status, answer = status_of(server, body)
+        if status != 200:
+            refused.append((values, answer))
+
+    assert refused == []
+
+
+@pytest.mark.parametrize("model", CURRENT)
+@pytest.mark.parametrize("choice", ["auto", "none", "required", "clock"])
+def test_every_offered_tool_choice_is_accepted(server, model, choice):
+    body = build_request(
+        model=model,
+        input=MESSAGES,
+        parameters={"tool_choice": choice, "max_output_tokens": 1, "enable_stream": False},
+        tools=[TOOL],
+        stop=["END"],
+        safety_identifier="a" * 64,
+        prompt_cache_key="b" * 64,
+    )
+
+    assert status_of(server, body)[0] == 200
+
+
+@pytest.mark.parametrize("model", RETIRED)
+def test_a_retired_model_is_not_found(server, model):
+    body = build_request(model=model, input=MESSAGES, parameters={})
+
+    assert status_of(server, body)[0] == 404
