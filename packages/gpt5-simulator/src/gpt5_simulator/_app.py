@@ -1,28 +1,31 @@
-"""The routes: who is asking, is the request sound, what is the answer, what goes wrong with it."""
+"""The routes: who is asking, what goes wrong on purpose, and what is answered."""
 
 import asyncio
 import hashlib
 import json
 from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
+from http import HTTPStatus
 
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.routing import Route
 
 from gpt5_simulator._answer import AnswerDesk
+from gpt5_simulator._damage import damage
 from gpt5_simulator._delivery import Delivery
 from gpt5_simulator._errors import ApiError, FaultError
-from gpt5_simulator._events import encode_event, iter_events
+from gpt5_simulator._events import encode, encode_event, iter_events
 from gpt5_simulator._fault_text import parse_fault
 from gpt5_simulator._faultline import FaultQueue
 from gpt5_simulator._faults import Fault, HttpError
-from gpt5_simulator._json import Json, dump, is_object, object_at
-from gpt5_simulator._misbehaviour import damage, error_of, validate_against
+from gpt5_simulator._json import Json, is_object, object_at
 from gpt5_simulator._profiles import iter_profiles
 from gpt5_simulator._recorded import RecordedRequest, RequestLog, fingerprint
+from gpt5_simulator._refusals import build_error, retry_headers, validate_against
 from gpt5_simulator._replay import Recording, ReplayQueue
 from gpt5_simulator._reply import ChunkSizes, Reply
 
@@ -30,16 +33,17 @@ from gpt5_simulator._reply import ChunkSizes, Reply
 FAULT_HEADER = "x-simulator-fault"
 REPLAY_HEADER = "x-simulator-replay"
 
+_JSON = "application/json"
+_EVENTS = "text/event-stream; charset=utf-8"
+_WORKERS = 256
 _MODEL_CREATED = 1754425777
-_NO_KEY = (
-    "You didn't provide an API key. You need to provide your API key in an Authorization header "
-    "using Bearer auth (i.e. Authorization: Bearer YOUR_KEY)."
-)
+_NO_KEY = "You didn't provide an API key. Put it in an Authorization header using Bearer auth (Authorization: Bearer YOUR_KEY)."
+_WRONG_KEY = "Incorrect API key provided. You can find your API key at https://platform.openai.com/account/api-keys."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Behaviour:
-    """Be what the caller decided about the server."""
+    """Be what the caller decided about the server; see `ResponsesSimulator`."""
 
     api_keys: Collection[str] | None
     models: tuple[str, ...] | None
@@ -58,16 +62,18 @@ class Api:
     faults: FaultQueue
     log: RequestLog
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    workers: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(_WORKERS))
 
     def build_app(self) -> Starlette:
-        """Return the ASGI application."""
+        """Build the ASGI application."""
         routes = [
             Route("/v1/models", self.list_models, methods=["GET"]),
             Route("/v1/models/{model}", self.show_model, methods=["GET"]),
             Route("/v1/responses", self.create_response, methods=["POST"]),
             Route("/v1/responses/{response_id}", self.show_response, methods=["GET"]),
         ]
-        return Starlette(routes=routes, exception_handlers={HTTPException: self.refuse_route})
+        handlers = {HTTPException: self.refuse_route, Exception: self.report_failure}
+        return Starlette(routes=routes, exception_handlers=handlers)
 
     async def create_response(self, request: Request) -> Delivery:
         """Answer `POST /v1/responses`."""
@@ -78,105 +84,110 @@ class Api:
             faults = self._due_faults(request)
         except ApiError as error:
             return self._deliver(_error_reply(error), recorded)
-        return self._deliver(await self._reply(request, body, recorded, owner, faults), recorded)
+        for fault in faults:
+            if isinstance(fault, HttpError):
+                reply = _error_reply(build_error(fault), retry_headers(fault))
+                return self._deliver(reply, recorded)
+        try:
+            reply = await self._reply(request, recorded, owner=owner, faults=faults)
+        except ApiError as error:
+            reply = _error_reply(error)
+        else:
+            for fault in faults:
+                reply = damage(reply, fault)
+        return self._deliver(reply, recorded)
 
     async def show_response(self, request: Request) -> Delivery:
         """Answer `GET /v1/responses/{id}`."""
-        recorded = self._record(request, b"")
+        response_id: str = request.path_params["response_id"]
 
-        def find() -> Json:
-            response_id: str = request.path_params["response_id"]
+        def response() -> Json:
             found = self.desk.store.find(response_id, owner=self._owner(request))
             if found is None:
-                raise ApiError(f"Response with id '{response_id}' not found.", status=404)
+                text = f"Response with id '{response_id}' not found."
+                raise ApiError(text, status=HTTPStatus.NOT_FOUND)
             return found
 
-        return self._deliver(_json_reply(find), recorded)
+        return self._deliver(_json_reply(response), self._record(request))
 
     async def list_models(self, request: Request) -> Delivery:
         """Answer `GET /v1/models`."""
-        recorded = self._record(request, b"")
 
         def models() -> Json:
-            self._owner(request)
-            self._validate_route(request)
+            self._validate_models_route(request)
             return {"object": "list", "data": [_model(name) for name in self._model_names()]}
 
-        return self._deliver(_json_reply(models), recorded)
+        return self._deliver(_json_reply(models), self._record(request))
 
     async def show_model(self, request: Request) -> Delivery:
         """Answer `GET /v1/models/{id}`."""
-        recorded = self._record(request, b"")
+        name: str = request.path_params["model"]
 
         def model() -> Json:
-            self._owner(request)
-            self._validate_route(request)
-            name: str = request.path_params["model"]
+            self._validate_models_route(request)
             if name not in self._model_names():
                 text = f"The model '{name}' does not exist"
-                raise ApiError(text, status=404, param="model", code="model_not_found")
+                raise ApiError(
+                    text, status=HTTPStatus.NOT_FOUND, param="model", code="model_not_found"
+                )
             return _model(name)
 
-        return self._deliver(_json_reply(model), recorded)
+        return self._deliver(_json_reply(model), self._record(request))
 
     async def refuse_route(self, request: Request, error: Exception) -> Delivery:
         """Answer a request for which there is no route."""
-        recorded = self._record(request, b"")
-        status = error.status_code if isinstance(error, HTTPException) else 500
-        what = "Invalid URL" if status == 404 else "Invalid method for URL"  # noqa: PLR2004  HTTP's own number
-        refusal = ApiError(f"{what} ({request.method} {request.url.path})", status=status)
-        return self._deliver(_error_reply(refusal), recorded)
+        status = error.status_code if isinstance(error, HTTPException) else HTTPStatus.NOT_FOUND
+        refusal = _no_route(request, status)
+        return self._deliver(_error_reply(refusal), self._record(request))
+
+    async def report_failure(self, request: Request, error: Exception) -> Delivery:
+        """Answer a request over which a model object, or the simulator itself, has stumbled."""
+        text = f"The simulator failed: {type(error).__name__}: {error}"
+        status = HTTPStatus.INTERNAL_SERVER_ERROR
+        refusal = ApiError(text, status=status, error_type="server_error")
+        headers = {"x-request-id": "req_failed"}
+        del request
+        return self._send(_error_reply(refusal), headers)
 
     async def _reply(
         self,
         request: Request,
-        body: bytes,
         recorded: RecordedRequest,
+        *,
         owner: str,
         faults: tuple[Fault, ...],
     ) -> Reply:
+        raw = await request.body()
+        body = _decode(request, raw)
         for fault in faults:
-            if isinstance(fault, HttpError):
-                error, headers = error_of(fault)
-                return _error_reply(error, headers)
-        try:
-            reply = await self._answer(request, body, recorded, owner, faults)
-        except ApiError as error:
-            return _error_reply(error)
-        for fault in faults:
-            reply = damage(reply, fault)
-        return reply
-
-    async def _answer(
-        self,
-        request: Request,
-        body: bytes,
-        recorded: RecordedRequest,
-        owner: str,
-        faults: tuple[Fault, ...],
-    ) -> Reply:
-        decoded = _decode(request, body)
-        for fault in faults:
-            validate_against(fault, decoded)
-        chosen = self._chosen_recording(request, decoded)
+            validate_against(fault, body)
         if self.replay:
-            self.desk.validate(decoded, owner=owner, knows_model=chosen is not None)
-            due = chosen or self.replay.take(is_stream=bool(decoded.get("stream")))
-            return due.to_reply()
-        ticket = f"{recorded.number}:{hashlib.sha256(body).hexdigest()}"
-        response = await run_in_threadpool(self.desk.answer, decoded, owner=owner, ticket=ticket)
-        return _response_reply(response, decoded)
+            return self._replayed(request, body, owner=owner)
+        ticket = f"{recorded.number}:{hashlib.sha256(raw).hexdigest()}"
+        answer = partial(self.desk.answer, body, owner=owner, ticket=ticket)
+        response = await asyncio.get_running_loop().run_in_executor(self.workers, answer)
+        return _response_reply(response, body)
+
+    def _replayed(self, request: Request, body: Json, *, owner: str) -> Reply:
+        chosen = self._chosen_recording(request, body)
+        self.desk.validate(body, owner=owner, knows_model=chosen is not None)
+        due = chosen or self.replay.take(is_stream=bool(body.get("stream")))
+        return due.to_reply()
 
     def _chosen_recording(self, request: Request, body: Json) -> Recording | None:
+        """Return the recording that the request names, in the header or as its model.
+
+        Raises:
+            ApiError: The header names none (status 404).
+        """
         name = request.headers.get(REPLAY_HEADER)
-        if name is None:
-            return self.replay.find(str(body.get("model")))
-        found = self.replay.find(name)
-        if found is None:
-            raise ApiError(f"No recording is named {name!r}.", status=404, param=REPLAY_HEADER)
+        found = self.replay.find(str(body.get("model")) if name is None else name)
+        if name is not None and found is None:
+            text = f"No recording is named {name!r}."
+            raise ApiError(text, status=HTTPStatus.NOT_FOUND, param=REPLAY_HEADER)
         return found
 
-    def _record(self, request: Request, body: bytes) -> RecordedRequest:
+    def _record(self, request: Request, body: bytes = b"") -> RecordedRequest:
         return self.log.add(
             method=request.method, path=request.url.path, headers=request.headers.items(), body=body
         )
@@ -189,11 +200,10 @@ class Api:
         """
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not key.strip():
-            raise ApiError(_NO_KEY, status=401)
+            raise ApiError(_NO_KEY, status=HTTPStatus.UNAUTHORIZED)
         accepted = self.behaviour.api_keys
         if accepted is not None and key.strip() not in accepted:
-            text = "Incorrect API key provided. You can find your API key at https://platform.openai.com/account/api-keys."
-            raise ApiError(text, status=401, code="invalid_api_key")
+            raise ApiError(_WRONG_KEY, status=HTTPStatus.UNAUTHORIZED, code="invalid_api_key")
         return fingerprint(key.strip())
 
     def _due_faults(self, request: Request) -> tuple[Fault, ...]:
@@ -211,10 +221,11 @@ class Api:
             raise ApiError(str(error), param=FAULT_HEADER) from error
         return () if asked is None else (asked,)
 
-    def _validate_route(self, request: Request) -> None:
+    def _validate_models_route(self, request: Request) -> None:
+        self._owner(request)
         status = self.behaviour.models_status
-        if status >= 400:  # noqa: PLR2004  HTTP's own number
-            raise ApiError(f"Invalid URL ({request.method} {request.url.path})", status=status)
+        if status != HTTPStatus.OK:
+            raise _no_route(request, status)
 
     def _model_names(self) -> tuple[str, ...]:
         if self.behaviour.models is not None:
@@ -223,9 +234,12 @@ class Api:
 
     def _deliver(self, reply: Reply, recorded: RecordedRequest) -> Delivery:
         request_id = hashlib.sha256(str(recorded.number).encode()).hexdigest()[:32]
+        return self._send(reply, {"x-request-id": f"req_{request_id}"})
+
+    def _send(self, reply: Reply, headers: dict[str, str]) -> Delivery:
         return Delivery(
             reply,
-            headers={"x-request-id": f"req_{request_id}", "openai-version": "2020-10-01"},
+            headers={"openai-version": "2020-10-01"} | headers,
             chunk_bytes=self.behaviour.chunk_bytes,
             delay_seconds=self.behaviour.delay_seconds,
             stopping=self.stopping,
@@ -234,43 +248,44 @@ class Api:
 
 def _decode(request: Request, body: bytes) -> Json:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        text = f"Unsupported content type: '{kind}'. This API method only accepts 'application/json' requests."
-        raise ApiError(text, status=415, code="unsupported_content_type")
+    if kind != _JSON:
+        text = (
+            f"Unsupported content type: '{kind}'. This API method only accepts '{_JSON}' requests."
+        )
+        raise ApiError(text, code="unsupported_content_type")
     try:
         decoded: object = json.loads(body)
     except (ValueError, RecursionError) as error:
-        text = "We could not parse the JSON body of your request."
-        raise ApiError(text) from error
+        raise ApiError("We could not parse the JSON body of your request.") from error
     if not is_object(decoded):
-        raise ApiError("The body of your request has to be a JSON object.")
+        raise ApiError("The JSON body of your request has to be an object.")
     return decoded
 
 
 def _response_reply(response: Json, body: Json) -> Reply:
     if not body.get("stream"):
-        return Reply(content_type="application/json", steps=(_encode(response),))
+        return Reply(content_type=_JSON, steps=(encode(response),))
     obfuscate = object_at(body, "stream_options").get("include_obfuscation") is not False
     events = tuple(map(encode_event, iter_events(response, obfuscate=obfuscate)))
-    kind = "text/event-stream; charset=utf-8"
-    return Reply(content_type=kind, steps=events, is_stream=True)
+    return Reply(content_type=_EVENTS, steps=events, is_stream=True)
 
 
 def _json_reply(build: Callable[[], Json]) -> Reply:
     try:
-        return Reply(content_type="application/json", steps=(_encode(build()),))
+        return Reply(content_type=_JSON, steps=(encode(build()),))
     except ApiError as error:
         return _error_reply(error)
 
 
 def _error_reply(error: ApiError, headers: dict[str, str] | None = None) -> Reply:
-    body = _encode(error.envelope())
-    kind = "application/json"
-    return Reply(status=error.status, content_type=kind, headers=headers or {}, steps=(body,))
+    steps = (encode(error.envelope()),)
+    return Reply(status=error.status, content_type=_JSON, headers=headers or {}, steps=steps)
 
 
-def _encode(value: Json) -> bytes:
-    return dump(value).encode(errors="backslashreplace")
+def _no_route(request: Request, status: int) -> ApiError:
+    is_method = status == HTTPStatus.METHOD_NOT_ALLOWED
+    what = "Invalid method for URL" if is_method else "Invalid URL"
+    return ApiError(f"{what} ({request.method} {request.url.path})", status=status)
 
 
 def _model(name: str) -> Json:

@@ -1,21 +1,13 @@
 """Values for a JSON schema, filled with what a text says."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import Final
 
-from gpt5_simulator._extract import (
-    find_dates,
-    find_emails,
-    find_expressions,
-    find_numbers,
-    find_quotations,
-    find_urls,
-)
+from gpt5_simulator._extract import find_numbers, find_quotations
 from gpt5_simulator._json import Json, object_at
-from gpt5_simulator._places import find_cities, find_zones
+from gpt5_simulator._kinds import kind_of
 from gpt5_simulator._schema import (
     fit_number,
     fit_string,
@@ -28,27 +20,7 @@ from gpt5_simulator._schema import (
 
 _ABSENT: Final = object()
 _MAX_DEPTH = 8
-_PLACE = re.compile(r"\b(?:in|at|for|near|from|of|to)\s+((?:[A-Z][\w.'-]*\s*)+)")
-_AFTER_PREPOSITION = re.compile(r"\b(?:in|at|for|near|from)\s+(.+)$", re.IGNORECASE)
-_LANGUAGE = re.compile(r"\b(?:in|into|to)\s+([A-Z]\w+)")
 _LEAD_IN = re.compile(r"^(?:please|can you|could you|would you|i want you to)\s+", re.IGNORECASE)
-_KINDS: tuple[tuple[re.Pattern[str], Callable[[str], list[str]]], ...] = (
-    (re.compile(r"time[ _-]?zone|\btz\b|\biana\b", re.IGNORECASE), find_zones),
-    (
-        re.compile(
-            r"\bexpr|expression|formula|equation|calculation|arithmetic|\bmath", re.IGNORECASE
-        ),
-        find_expressions,
-    ),
-    (re.compile(r"\b(?:url|uri|link|href)\b", re.IGNORECASE), find_urls),
-    (re.compile(r"e-?mail", re.IGNORECASE), find_emails),
-    (re.compile(r"\bdate\b", re.IGNORECASE), find_dates),
-    (
-        re.compile(r"\b(?:city|location|place|town|destination|origin|country)\b", re.IGNORECASE),
-        lambda text: find_places(text),
-    ),
-    (re.compile(r"\b(?:language|lang|locale)\b", re.IGNORECASE), _LANGUAGE.findall),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,40 +29,24 @@ class Evidence:
 
     Attributes:
         text: The words of the clause, with what they refer to put in.
+        context: The words around it, in which places and zones are looked for that the clause leaves out.
         result: The earlier result that the clause is about; it goes into free strings.
         names: Words in the text that are names of tools, and so never values.
     """
 
     text: str
+    context: str = ""
     result: str | None = None
     names: frozenset[str] = frozenset()
 
 
-def find_places(text: str) -> list[str]:
-    """Return the places in a text: known cities, else capitalised words after a preposition, else whatever follows one."""
-    for found in (find_cities(text), _PLACE.findall(text), _AFTER_PREPOSITION.findall(text)):
-        if found:
-            return [place.strip() for place in found]
-    return []
-
-
-def find_values(parameter: Json, name: str, text: str) -> list[str] | None:
-    """Return what a text has for a string parameter of a known kind; None when its kind is not known."""
-    words = name.replace("_", " ") + " " + name
-    for label in (words, str(parameter.get("description") or "")):
-        for pattern, find in _KINDS:
-            if pattern.search(label):
-                return find(text)
-    return None
-
-
 def build_arguments(schema: Json, evidence: Evidence) -> list[Json]:
     """Build the arguments of the calls that a clause asks for: one, or one for each zone, sum or city that it lists."""
-    filler = _Filler(schema, evidence)
-    first = filler.object(schema, depth=0)
-    for name, parameter in object_at(schema, "properties").items():
-        values = find_values(resolve(parameter, root=schema), name, evidence.text) or []
-        if name in first and first[name] in values and len(values) > 1:
+    first = _Filler(schema, evidence).fields(schema, depth=0)
+    for name, inner in object_at(schema, "properties").items():
+        kind = kind_of(name, resolve(inner, root=schema))
+        values = [] if kind is None else kind.find(evidence.text)
+        if values and first.get(name) == values[0]:
             return [first | {name: value} for value in dict.fromkeys(values)]
     return [first]
 
@@ -101,95 +57,129 @@ def build_value(schema: Json, evidence: Evidence) -> object:
 
 
 class _Filler:
-    """Fill one schema; every number of the text is used once."""
+    """Fill one schema; every number and every quotation of the text is used once."""
 
     def __init__(self, root: Json, evidence: Evidence) -> None:
+        quotations = find_quotations(evidence.text)
         self._root = root
-        self._evidence = evidence
+        self._text = evidence.text
+        self._context = evidence.context
+        self._result = evidence.result
         self._numbers = iter(find_numbers(evidence.text))
+        self._quotations = iter([text for text in quotations if text not in evidence.names])
 
-    def object(self, schema: Json, *, depth: int) -> Json:
+    def fields(self, schema: Json, *, depth: int) -> Json:
         """Return an object with the required properties, and those optional ones that the text speaks of."""
-        required = set(schema.get("required") or ())
+        required: set[str] = set(schema.get("required") or ())
         filled: Json = {}
         for name, inner in object_at(schema, "properties").items():
-            value = self._evident(inner, name, depth)
-            if value is _ABSENT and name in required:
-                value = self.required(inner, name, depth=depth)
-            if value is not _ABSENT:
+            if name in required:
+                filled[name] = self.required(inner, name, depth=depth)
+            elif (value := self._optional(inner, name)) is not _ABSENT:
                 filled[name] = value
         return filled
 
     def required(self, schema: object, name: str, *, depth: int) -> object:
         """Return what the text says for a value that has to be there, or the least that the schema allows."""
-        value = self._evident(schema, name, depth)
+        plain = resolve(schema, root=self._root)
+        value = self._evident(plain, name, depth=depth)
         if value is not _ABSENT:
             return value
-        if is_nullable(schema):
-            return None
-        return self._least(resolve(schema, root=self._root), depth)
+        return None if is_nullable(schema) else self._least(plain)
 
-    def _evident(self, schema: object, name: str, depth: int) -> object:
-        """Return the value that the text speaks of, if it does."""
+    def _optional(self, schema: object, name: str) -> object:
+        """Return a value only if the text has it beyond doubt."""
         plain = resolve(schema, root=self._root)
-        fixed = fixed_values(plain)
-        if fixed:
-            return next((value for value in fixed if self._mentions(value)), _ABSENT)
+        if fixed_values(plain):
+            return self._mentioned_of(plain)
         match type_of(plain):
-            case "integer" | "number" as kind:
-                return self._number(plain, is_integer=kind == "integer")
             case "string":
-                return self._string(plain, name)
+                kind = kind_of(name, plain)
+                return next(iter(kind.find(self._text) if kind else ()), _ABSENT)
+            case "integer" | "number":
+                return self._named_number(plain, name)
             case "boolean":
                 return True if self._mentions(name.replace("_", " ")) else _ABSENT
-            case "array":
-                return self._array(plain, name, depth)
             case _:
                 return _ABSENT
 
-    def _number(self, schema: Json, *, is_integer: bool) -> object:
+    def _evident(self, schema: Json, name: str, *, depth: int) -> object:
+        """Return the value that the text has for a resolved schema, if it has one."""
+        if fixed_values(schema):
+            return self._mentioned_of(schema)
+        match type_of(schema):
+            case "integer" | "number":
+                return self._number(schema, name)
+            case "string":
+                return self._string(schema, name)
+            case "array" if depth < _MAX_DEPTH:
+                return self._array(schema, name, depth)
+            case "object" if depth < _MAX_DEPTH:
+                return self.fields(schema, depth=depth + 1)
+            case _:
+                return self._optional(schema, name)
+
+    def _number(self, schema: Json, name: str) -> object:
+        named = self._named_number(schema, name)
+        if named is not _ABSENT:
+            return named
         number = next(self._numbers, None)
-        return _ABSENT if number is None else fit_number(number, schema, is_integer=is_integer)
+        return _ABSENT if number is None else fit_number(number, schema)
+
+    def _named_number(self, schema: Json, name: str) -> object:
+        """Return the number that follows the parameter's name in the text."""
+        spoken = re.escape(name).replace("_", r"[\s_-]")
+        match = re.search(
+            rf"(?<!\w){spoken}(?!\w)\W{{0,3}}(?:is |of |to )?", self._text, re.IGNORECASE
+        )
+        numbers = find_numbers(self._text[match.end() :][:24]) if match else []
+        return fit_number(numbers[0], schema) if numbers else _ABSENT
 
     def _string(self, schema: Json, name: str) -> object:
-        values = find_values(schema, name, self._evidence.text)
-        if values is None:
-            quoted = find_quotations(self._evidence.text)
-            values = [text for text in quoted if text not in self._evidence.names]
-            values = [self._evidence.result] if self._evidence.result is not None else values
-        if not values:
-            return _ABSENT
-        return values[0] if "format" in schema else fit_string(values[0], schema)
+        kind = kind_of(name, schema)
+        if kind is not None:
+            values = kind.find(self._text) or kind.find(self._context)
+            return next(iter(values), _ABSENT if kind.fallback is None else kind.fallback)
+        return next((fit_string(text, schema) for text in self._free_texts()), _ABSENT)
 
-    def _array(self, schema: Json, name: str, depth: int) -> object:
-        value = (
-            self._evident(schema.get("items"), name, depth + 1) if depth < _MAX_DEPTH else _ABSENT
-        )
-        return _ABSENT if value is _ABSENT else [value]
+    def _free_texts(self) -> list[str]:
+        if self._result is not None:
+            return [self._result]
+        return [text for text in (next(self._quotations, None),) if text is not None]
 
-    def _least(self, schema: Json, depth: int) -> object:
-        fixed = fixed_values(schema)
-        if fixed or "default" in schema:
-            return schema.get("default", fixed[0] if fixed else None)
-        match type_of(schema):
-            case "integer" | "number" as kind:
-                return fit_number(0, schema, is_integer=kind == "integer")
-            case "boolean":
-                return False
-            case "null":
-                return None
-            case "array":
-                return self._least_array(schema, depth)
-            case "object":
-                return self.object(schema, depth=depth + 1) if depth < _MAX_DEPTH else {}
-            case _:
-                return fit_string(_LEAD_IN.sub("", self._evidence.text), schema)
+    def _array(self, schema: Json, name: str, depth: int) -> list[object]:
+        inner = resolve(schema.get("items"), root=self._root)
+        found = [] if fixed_values(inner) else list(self._listed(inner, name))
+        lowest, highest = int(schema.get("minItems") or 0), schema.get("maxItems")
+        missing = range(max(lowest - len(found), 0))
+        found += [self.required(inner, name, depth=depth + 1) for _ in missing]
+        return found if highest is None else found[:highest]
 
-    def _least_array(self, schema: Json, depth: int) -> list[object]:
-        size = int(schema.get("minItems") or 0) if depth < _MAX_DEPTH else 0
-        items = (self.required(schema.get("items"), "item", depth=depth + 1) for _ in range(size))
-        return list(islice(items, size))
+    def _listed(self, inner: Json, name: str) -> Iterator[object]:
+        """Yield every value that the text has for the items of an array."""
+        kind = kind_of(name, inner)
+        if type_of(inner) in {"integer", "number"}:
+            yield from (fit_number(number, inner) for number in self._numbers)
+        elif type_of(inner) == "string":
+            yield from kind.find(self._text) if kind else self._quotations
+
+    def _mentioned_of(self, schema: Json) -> object:
+        return next((value for value in fixed_values(schema) if self._mentions(value)), _ABSENT)
+
+    def _least(self, schema: Json) -> object:
+        """Return the smallest value that a resolved schema allows; the text itself for a string."""
+        if "default" in schema:
+            return schema["default"]
+        if fixed := fixed_values(schema):
+            return fixed[0]
+        kind = type_of(schema)
+        if kind in {"integer", "number"}:
+            return fit_number(0, schema)
+        if kind == "string":
+            return fit_string(_LEAD_IN.sub("", self._text), schema)
+        empty: dict[str, object] = {"boolean": False, "array": [], "object": {}}
+        return empty.get(kind)
 
     def _mentions(self, value: object) -> bool:
         pattern = rf"(?<!\w){re.escape(str(value))}(?!\w)"
-        return re.search(pattern, self._evidence.text, re.IGNORECASE) is not None
+        return re.search(pattern, self._text, re.IGNORECASE) is not None

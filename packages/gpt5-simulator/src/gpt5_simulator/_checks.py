@@ -170,21 +170,15 @@ def enumeration(values: Sequence[str]) -> str:
 
 def json_type(value: object) -> str:
     """Return the JSON name of a value's type, with its article."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "a boolean"
-        case int():
-            return "an integer"
-        case float():
-            return "a decimal number"
-        case str():
-            return "a string"
-        case list():
-            return "an array"
-        case _:
-            return "an object"
+    names: dict[type, str] = {
+        type(None): "null",
+        bool: "a boolean",
+        int: "an integer",
+        float: "a decimal number",
+        str: "a string",
+        list: "an array",
+    }
+    return names.get(type(value), "an object")
 
 
 def _continues(body: Json) -> bool:
@@ -293,8 +287,10 @@ def _subschemas(schema: Json) -> list[tuple[str, Json]]:
 
 def _validate_sampling(body: Json, profile: ModelProfile) -> None:
     effort = object_at(body, "reasoning").get("effort") or profile.default_effort
+    if effort == "none" or profile.takes_sampling:
+        return
     for name in _SAMPLING:
-        if effort != "none" and body.get(name) is not None:
+        if body.get(name) is not None:
             text = f"Unsupported parameter: '{name}' is not supported with this model."
             raise ApiError(text, param=name)
 
@@ -315,7 +311,7 @@ def _validate_fixed(body: Json, profile: ModelProfile) -> None:
         if entry not in _INCLUDABLE:
             raise bad_value(f"include[{index}]", entry, accepted=_INCLUDABLE)
     truncation: object = body.get("truncation")
-    if truncation not in {None, "auto", "disabled"}:
+    if truncation not in (None, "auto", "disabled"):  # a tuple: it may be unhashable
         raise bad_value("truncation", truncation, accepted=("auto", "disabled"))
 
 

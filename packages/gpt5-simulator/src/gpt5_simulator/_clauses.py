@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 
-_SENTENCE = re.compile(r"(?<=[.?!;。？！])\s+|(?<=[。？！])|\n+")
+_SENTENCE = re.compile(r"(?<=[.?!;\u3002\uff1f\uff01])\s+|(?<=[\u3002\uff1f\uff01])|\n+")
 _THEN = re.compile(
     r"(?:^|[,;]?\s+)(?:and\s+)?(?:then|after that|afterwards|finally)\b[,:]?\s+", re.IGNORECASE
 )
@@ -16,12 +16,14 @@ _REFERENCE = re.compile(
     re.IGNORECASE,
 )
 _PRONOUN = re.compile(r"(?<!\bis )\b(?:it|that|this)\b(?!\s+is\b)", re.IGNORECASE)
-_STARTERS = frozenset(
-    "what who when where how which why whose is are was were does do did can could will would please tell give find "
-    "get look search compute calculate show check translate convert list use call run add multiply divide subtract "
-    "double halve square roll send write read open create delete explain name say count fetch ask remind".split()
-)
+_OPENINGS = """
+what who when where how which why whose is are was were does do did can could will would please tell give find get look
+search compute calculate show check translate convert list use call run add multiply divide subtract double halve square
+roll send write read open create delete explain name say count fetch ask remind
+"""
+_STARTERS = frozenset(_OPENINGS.split())
 _WORD = re.compile(r"[\w']+")
+_EDGES = " \t,;:.?!\u3002\uff1f\uff01"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +83,6 @@ def _coordinated(part: str, starters: Collection[str]) -> Iterator[str]:
 
 
 def _stripped(text: str) -> Iterator[str]:
-    shorter = text.strip(" \t,;:.?!。？！")
+    shorter = text.strip(_EDGES)
     if shorter:
         yield shorter

@@ -3,12 +3,13 @@
 import asyncio
 from collections.abc import Iterator
 
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from gpt5_simulator._reply import ChunkSizes, Drop, Pause, Reply, Step, rechunk
 
 
-class Delivery:
+class Delivery(Response):
     """Be the ASGI response that sends a reply.
 
     Args:
@@ -28,10 +29,12 @@ class Delivery:
         delay_seconds: float,
         stopping: asyncio.Event,
     ) -> None:
+        self.status_code = reply.status
+        self.background = None
+        self.init_headers(_headers(reply) | headers)
         self._reply = reply
-        self._headers = {"content-type": reply.content_type} | headers | reply.headers
-        self._chunk_bytes = chunk_bytes
-        self._delay_seconds = delay_seconds
+        self._chunk_bytes = chunk_bytes if reply.is_stream else None
+        self._delay_seconds = delay_seconds if reply.is_stream else 0.0
         self._stopping = stopping
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -41,49 +44,54 @@ class Delivery:
         ends = {
             body,
             asyncio.create_task(_gone(receive)),
-            asyncio.create_task(self._stopping.wait()),
+            asyncio.create_task(_is_set(self._stopping)),
         }
         try:
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for task in ends:
                 task.cancel()
-            await asyncio.gather(*ends, return_exceptions=True)
+            await asyncio.wait(ends)
         if not body.cancelled():
             body.result()
 
     async def _send(self, send: Send) -> None:
-        headers = [(name.encode(), value.encode()) for name, value in self._all_headers().items()]
-        await send(
-            {"type": "http.response.start", "status": self._reply.status, "headers": headers}
-        )
+        start = {"status": self.status_code, "headers": self.raw_headers}
+        await send({"type": "http.response.start"} | start)
         for number, step in enumerate(self._steps()):
-            match step:
-                case Drop():
-                    return
-                case Pause(seconds=None):
-                    await asyncio.Event().wait()
-                case Pause(seconds=float() | int() as seconds):
-                    await asyncio.sleep(seconds)
-                case bytes():
-                    await asyncio.sleep(
-                        self._delay_seconds if number and self._reply.is_stream else 0
-                    )
-                    await send({"type": "http.response.body", "body": step, "more_body": True})
+            if isinstance(step, Drop):
+                return
+            if isinstance(step, Pause):
+                await _sleep(step.seconds)
+                continue
+            await asyncio.sleep(self._delay_seconds if number else 0)
+            await send({"type": "http.response.body", "body": step, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     def _steps(self) -> Iterator[Step]:
-        sizes = self._chunk_bytes if self._reply.is_stream else None
-        return rechunk(self._reply.steps, sizes)
+        return rechunk(self._reply.steps, self._chunk_bytes)
 
-    def _all_headers(self) -> dict[str, str]:
-        """Return the headers; only a body that is surely sent whole has its length announced."""
-        bodies = [step for step in self._reply.steps if isinstance(step, bytes)]
-        if self._reply.is_stream or len(bodies) != len(self._reply.steps):
-            return self._headers
-        return self._headers | {"content-length": str(sum(map(len, bodies)))}
+
+def _headers(reply: Reply) -> dict[str, str]:
+    """Return a reply's headers. Only a body that is surely sent whole has its length announced."""
+    headers = {"content-type": reply.content_type} | reply.headers
+    bodies = [step for step in reply.steps if isinstance(step, bytes)]
+    if reply.is_stream or len(bodies) != len(reply.steps):
+        return headers
+    return headers | {"content-length": str(sum(map(len, bodies)))}
+
+
+async def _sleep(seconds: float | None) -> None:
+    if seconds is None:
+        await asyncio.Event().wait()
+    else:
+        await asyncio.sleep(seconds)
 
 
 async def _gone(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
+
+
+async def _is_set(event: asyncio.Event) -> None:
+    await event.wait()

@@ -34,14 +34,19 @@ def iter_events(response: Json, *, obfuscate: bool = True) -> Iterator[Json]:
         yield numbered
 
 
+def encode(value: Json) -> bytes:
+    """Write a JSON object as bytes; what UTF-8 cannot hold, a lone surrogate, stays a JSON escape."""
+    return dump(value).encode(errors="backslashreplace")
+
+
 def encode_event(event: Json) -> bytes:
     """Write an event as one server-sent event."""
-    return f"event: {event['type']}\ndata: {dump(event)}\n\n".encode()
+    return b"event: %b\ndata: %b\n\n" % (str(event["type"]).encode(), encode(event))
 
 
 def begun(response: Json) -> Json:
     """Return the response as it was before anything was said."""
-    early = {"status": "in_progress", "output": [], "usage": None, "completed_at": None}
+    early: Json = {"status": "in_progress", "output": [], "usage": None, "completed_at": None}
     return response | early | {"error": None, "incomplete_details": None, "service_tier": "auto"}
 
 
@@ -71,17 +76,19 @@ def _item_events(item: Json, index: int) -> Iterator[Json]:
 
 def _opened(item: Json) -> Json:
     """Return an item as `output_item.added` shows it."""
+    early: Json = {"status": "in_progress"}
     match item["type"]:
         case "reasoning":
-            token = item.get("encrypted_content")
+            token: str | None = item.get("encrypted_content")
             early = {} if token is None else {"encrypted_content": unfinished(token)}
-            return item | {"summary": []} | early
+            early["summary"] = []
         case "message":
-            return item | {"status": "in_progress", "content": []}
+            early["content"] = []
         case "function_call":
-            return item | {"status": "in_progress", "arguments": ""}
+            early["arguments"] = ""
         case _:
-            return item | {"status": "in_progress", "input": ""}
+            early["input"] = ""
+    return item | early
 
 
 def _summary_events(item: Json, where: Json) -> Iterator[Json]:
@@ -99,7 +106,7 @@ def _message_events(item: Json, where: Json) -> Iterator[Json]:
         key = "refusal" if part["type"] == "refusal" else "text"
         yield {"type": "response.content_part.added", **place, "part": part | {key: ""}}
         name = "refusal" if key == "refusal" else "output_text"
-        extra = {} if key == "refusal" else {"logprobs": []}
+        extra: Json = {} if key == "refusal" else {"logprobs": []}
         yield from _text_events(name, part, place | extra, key)
         yield {"type": "response.content_part.done", **place, "part": part}
 

@@ -1,8 +1,10 @@
 """Faults written as text, `rate_limit;retry_after=1`, for headers and command lines."""
 
 import re
+from collections.abc import Callable
 from dataclasses import MISSING, fields
-from typing import Any
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin
 
 from gpt5_simulator._errors import FaultError
 from gpt5_simulator._faults import (
@@ -42,12 +44,11 @@ _BY_NAME: dict[str, tuple[type[Fault], dict[str, Any]]] = {
     "unverified_organization": (UnverifiedOrganization, {}),
     "encrypted_content_refused": (EncryptedContentRefused, {}),
 }
-_TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
 def fault_names() -> tuple[str, ...]:
     """Return the names that a fault's text may begin with."""
-    return tuple(_BY_NAME)
+    return ("none", *_BY_NAME)
 
 
 def parse_fault(text: str) -> Fault | None:
@@ -58,69 +59,79 @@ def parse_fault(text: str) -> Fault | None:
 
     Raises:
         FaultError: The name is unknown, or a setting is unknown, missing or of the wrong type.
+
+    Example:
+        >>> parse_fault("silence;after_events=3;seconds=0.5")
+        Silence(after_events=3, seconds=0.5, times=1)
     """
     name, *settings = (part.strip() for part in re.split(r"[;,]", text))
     if name == "none":
         return None
     if name not in _BY_NAME:
-        raise FaultError(
-            f"fault: expected one of {', '.join(('none', *_BY_NAME))}, got {name!r}", text=text
-        )
+        known = ", ".join(fault_names())
+        raise FaultError(f"fault: expected one of {known}, got {name!r}", text=text)
     kind, preset = _BY_NAME[name]
-    values = preset | dict(_setting(kind, setting, text) for setting in settings if setting)
-    _require_all(kind, values, text)
+    values = preset | dict[str, Any](
+        _setting(kind, setting, text) for setting in settings if setting
+    )
+    _validate_complete(kind, values, text)
     return kind(**values)
 
 
-def _setting(kind: type[Fault], setting: str, text: str) -> tuple[str, Any]:
-    key, equals, value = (part.strip() for part in setting.partition("="))
-    known = {field.name: str(field.type) for field in fields(kind)}
-    if key not in known or not equals:
-        raise FaultError(
-            f"fault {text!r}: expected settings among {', '.join(known)}, each as name=value, got {setting!r}",
-            text=text,
-        )
+def _setting(kind: type[Fault], setting: str, text: str) -> tuple[str, object]:
+    key, _, value = (part.strip() for part in setting.partition("="))
+    declared = {field.name: field.type for field in fields(kind)}
+    if key not in declared:
+        known = ", ".join(declared)
+        raise FaultError(f"fault {text!r}: expected settings among {known}, got {key!r}", text=text)
     try:
-        return key, _read(value, known[key])
-    except ValueError:
-        raise FaultError(f"fault {text!r}: {key} does not take {value!r}", text=text) from None
+        return key, _read(value, declared[key])
+    except ValueError as error:
+        raise FaultError(f"fault {text!r}: {key} does not take {value!r}", text=text) from error
 
 
-def _read(value: str, declared: str) -> object:
-    if value in {"", "none", "always"} and "None" in declared:
+def _read(value: str, declared: object) -> object:
+    """Read a value as the declared type says: the first of its alternatives that takes it."""
+    options = get_args(declared) or (declared,)
+    if get_origin(declared) is Literal:
+        return options[options.index(value)] if value in options else _refuse(value)
+    if NoneType in options and value == "none":
         return None
-    if "bool" in declared:
-        return _truth(value)
-    if "Literal" in declared:
-        return _choice(value, declared)
-    for kind in (int, float):
-        if kind.__name__ in declared and _is_number(value, kind):
-            return kind(value)
-    if "str" in declared:
-        return value
-    raise ValueError(value)
+    for kind, read in _READERS.items():
+        if kind in options:
+            try:
+                return read(value)
+            except ValueError:
+                continue
+    return _refuse(value)
 
 
-def _truth(value: str) -> bool:
-    if value.lower() not in _TRUTH:
-        raise ValueError(value)
-    return _TRUTH[value.lower()]
-
-
-def _choice(value: str, declared: str) -> str:
-    if value not in re.findall(r"'(\w+)'", declared):
-        raise ValueError(value)
-    return value
-
-
-def _is_number(value: str, kind: type[int] | type[float]) -> bool:
-    try:
-        return kind(value) >= 0
-    except ValueError:
-        return False
-
-
-def _require_all(kind: type[Fault], values: dict[str, Any], text: str) -> None:
+def _validate_complete(kind: type[Fault], values: dict[str, Any], text: str) -> None:
     for field in fields(kind):
         if field.default is MISSING and field.name not in values:
             raise FaultError(f"fault {text!r}: expected a value for {field.name}", text=text)
+
+
+def _truth(value: str) -> bool:
+    answers = {"true": True, "false": False}
+    return answers[value.lower()] if value.lower() in answers else _refuse(value)
+
+
+def _whole(value: str) -> int:
+    return int(value) if int(value) >= 0 else _refuse(value)
+
+
+def _amount(value: str) -> float:
+    return float(value) if float(value) >= 0 else _refuse(value)
+
+
+def _refuse(value: str) -> Any:
+    raise ValueError(value)
+
+
+_READERS: dict[type, Callable[[str], object]] = {
+    bool: _truth,
+    int: _whole,
+    float: _amount,
+    str: str,
+}

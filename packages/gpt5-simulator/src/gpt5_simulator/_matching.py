@@ -3,23 +3,23 @@
 import re
 from collections.abc import Sequence
 
-from gpt5_simulator._arguments import find_values
 from gpt5_simulator._json import Json, object_at
+from gpt5_simulator._kinds import kind_of
 from gpt5_simulator._request import Tool
 from gpt5_simulator._schema import resolve, type_of
 
 
 _ENOUGH = 2
 _NAME_WEIGHT = 3
-_FOUND_WEIGHT = 2
+_TOLD_WEIGHT = 2
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_a-zA-Z]+")
-_TIME = re.compile(r"\b(?:time|clock|hour|date|day|today|now)\b|何時|時刻", re.IGNORECASE)
-_STOPWORDS = frozenset(
-    "a about after all also an and any are as at be by can could did do does exactly for from get give given has have "
-    "how i if in into is it its me my no not of on or our please result return returns should some tell that the their "
-    "them then there these they this to tool use used using was we what when where which who will with would you your "
-    "call run answer one value text string number s".split()
-)
+_DULL = """
+a about after all also an and any are as at be by can could did do does exactly for from get give given has have how i if
+in into is it its me my no not of on or our please result return returns should some tell that the their them then there
+these they this to tool use used using was we what when where which who will with would you your call run answer one
+value text string number s
+"""
+_STOPWORDS = frozenset(_DULL.split())
 
 
 def words_of(text: str) -> set[str]:
@@ -28,51 +28,51 @@ def words_of(text: str) -> set[str]:
     return {_singular(word) for word in found if word not in _STOPWORDS}
 
 
-def find_tools(clause: str, tools: Sequence[Tool]) -> tuple[Tool, ...]:
+def find_tools(
+    clause: str, tools: Sequence[Tool], *, filled: str | None = None
+) -> tuple[Tool, ...]:
     """Return the tools for a clause: all that it names, or else the one that fits best, if any fits.
 
     The first offered wins a tie.
+
+    Args:
+        clause: The words of the clause.
+        tools: The offered tools.
+        filled: The clause with what it refers to put in.
     """
     named = tuple(tool for tool in tools if _is_named(tool, clause))
     if named:
         return named
-    best = best_tool(clause, tools)
-    return (best,) if best is not None and score(clause, best) >= _ENOUGH else ()
+    best = best_tool(clause, tools, filled=filled)
+    fits = best is not None and score(clause, best, filled=filled) >= _ENOUGH
+    return (best,) if best is not None and fits else ()
 
 
-def best_tool(clause: str, tools: Sequence[Tool]) -> Tool | None:
+def best_tool(clause: str, tools: Sequence[Tool], *, filled: str | None = None) -> Tool | None:
     """Return the tool that fits a clause best, however badly."""
-    return max(tools, key=lambda tool: score(clause, tool), default=None)
+    return max(tools, key=lambda tool: score(clause, tool, filled=filled), default=None)
 
 
-def score(clause: str, tool: Tool) -> int:
+def score(clause: str, tool: Tool, *, filled: str | None = None) -> int:
     """Return how well a tool fits a clause.
 
-    Words of its name count three times, those of its description and its parameters once; a parameter for which the clause has a
-    value of the right kind counts twice, once there is anything else or the value can mean nothing else.
+    Words of its name count three times, those of its description and its parameters once; a parameter of a kind that the clause,
+    filled in, clearly asks for counts twice.
     """
     words = words_of(clause)
     name = words_of(tool.name)
     parameters = object_at(tool.parameters, "properties")
     rest = words_of(" ".join([tool.description, *parameters])) - name
-    shared = _NAME_WEIGHT * len(words & name) + len(words & rest)
-    found = sum(
-        _finds(resolve(inner, root=tool.parameters), key, clause)
+    told = sum(
+        _tells(resolve(inner, root=tool.parameters), key, filled or clause)
         for key, inner in parameters.items()
     )
-    return shared + _FOUND_WEIGHT * found
+    return _NAME_WEIGHT * len(words & name) + len(words & rest) + _TOLD_WEIGHT * told
 
 
-def _finds(parameter: Json, name: str, clause: str) -> bool:
-    """Return whether the clause has an evident value: a sum for an expression, a place for a time zone when it asks for the time."""
-    if type_of(parameter) != "string":
-        return False
-    label = f"{name} {parameter.get('description') or ''}"
-    if re.search(r"time[ _-]?zone|\btz\b", label, re.IGNORECASE):
-        return _TIME.search(clause) is not None
-    if re.search(r"expr|formula|equation|calculation|url", label, re.IGNORECASE):
-        return bool(find_values(parameter, name, clause))
-    return False
+def _tells(parameter: Json, name: str, clause: str) -> bool:
+    kind = kind_of(name, parameter) if type_of(parameter) == "string" else None
+    return kind is not None and kind.tells is not None and kind.tells(clause)
 
 
 def _is_named(tool: Tool, clause: str) -> bool:

@@ -87,7 +87,7 @@ def _item(
         case Reasoning():
             return _reasoning(entry, request=request, ids=ids, sealed=sealed)
         case Text(text=text, phase=phase):
-            part = {"type": "output_text", "annotations": [], "logprobs": [], "text": text}
+            part: Json = {"type": "output_text", "annotations": [], "logprobs": [], "text": text}
             return _message(part, ids) | ({"phase": phase} if request.profile.has_phase else {})
         case Refusal(text=text):
             return _message({"type": "refusal", "refusal": text}, ids)

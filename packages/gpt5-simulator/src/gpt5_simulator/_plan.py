@@ -1,6 +1,6 @@
 """What is still to be called: clauses matched with tools, and with the results that are there."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -8,7 +8,7 @@ from gpt5_simulator._arguments import Evidence, build_arguments
 from gpt5_simulator._clauses import Clause, split_clauses, with_reference
 from gpt5_simulator._conversation import Conversation, ToolResult
 from gpt5_simulator._extract import result_value
-from gpt5_simulator._json import Json
+from gpt5_simulator._json import Json, dump
 from gpt5_simulator._matching import find_tools, words_of
 from gpt5_simulator._request import Tool
 
@@ -51,18 +51,17 @@ def build_plan(conversation: Conversation, tools: Sequence[Tool]) -> Plan:
     unserved: list[Clause] = []
     previous: ToolResult | None = None
     for _, group in groupby(clauses, key=lambda clause: clause.stage):
-        calls: list[PlannedCall] = []
-        done: list[ToolResult] = []
-        for clause in group:
-            wanted = _wanted_calls(clause, tools, previous)
-            unserved += [] if wanted else [clause]
-            for call in wanted:
-                result = _take(waiting, call.tool.name)
-                calls += [call] if result is None else []
-                done += [] if result is None else [result]
+        wanted = [
+            (clause, _wanted_calls(clause, tools, previous, conversation.question))
+            for clause in group
+        ]
+        unserved += [clause for clause, calls in wanted if not calls]
+        distinct = _distinct(call for _, calls in wanted for call in calls)
+        results = [_take(waiting, call.tool.name) for call in distinct]
+        calls = [call for call, result in zip(distinct, results, strict=True) if result is None]
         if calls:
             return Plan(calls=tuple(calls), clauses=clauses, unserved=tuple(unserved))
-        previous = done[-1] if done else None
+        previous = results[-1] if results else None
     return Plan(calls=(), clauses=clauses, unserved=tuple(unserved))
 
 
@@ -73,7 +72,7 @@ def build_call(tool: Tool, text: str, *, result: str | None = None) -> PlannedCa
 
 
 def _wanted_calls(
-    clause: Clause, tools: Sequence[Tool], previous: ToolResult | None
+    clause: Clause, tools: Sequence[Tool], previous: ToolResult | None, question: str
 ) -> list[PlannedCall]:
     value: str | None = None
     if clause.refers:
@@ -82,10 +81,10 @@ def _wanted_calls(
         value = result_value(previous.output)
     text = clause.text if value is None else with_reference(clause, value)
     names = frozenset(tool.name for tool in tools)
-    evidence = Evidence(text=text, result=value, names=names)
+    evidence = Evidence(text=text, context=question, result=value, names=names)
     return [
         PlannedCall(tool=tool, arguments=arguments, clause=clause.text)
-        for tool in find_tools(text, tools)
+        for tool in find_tools(clause.text, tools, filled=text)
         for arguments in _arguments(tool, evidence)
     ]
 
@@ -94,6 +93,12 @@ def _arguments(tool: Tool, evidence: Evidence) -> list[Json]:
     if tool.kind == "custom":
         return [{"input": evidence.text}]
     return build_arguments(tool.parameters, evidence)
+
+
+def _distinct(calls: Iterable[PlannedCall]) -> list[PlannedCall]:
+    """Return the calls without those that repeat an earlier one, word for word."""
+    distinct = {(call.tool.name, dump(call.arguments)): call for call in reversed(list(calls))}
+    return list(reversed(distinct.values()))
 
 
 def _take(results: list[ToolResult], name: str) -> ToolResult | None:

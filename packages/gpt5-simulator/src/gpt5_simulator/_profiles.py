@@ -29,6 +29,7 @@ class ModelProfile:
         summaries: The accepted `reasoning.summary` values.
         has_phase: Whether its messages say `commentary` or `final_answer`.
         streams: Whether `stream` may be true.
+        takes_sampling: Whether `temperature` and its like may be given at any effort, and not only at `none`.
         takes_system: Whether input messages may have the role `system`.
         successor: The model to use instead of a retired one; None while it is served.
     """
@@ -41,6 +42,7 @@ class ModelProfile:
     summaries: tuple[str, ...] = _EVERY_SUMMARY
     has_phase: bool = False
     streams: bool = True
+    takes_sampling: bool = False
     takes_system: bool = True
     successor: str | None = None
 
@@ -132,4 +134,4 @@ def profile_for(model: str) -> ModelProfile | None:
 def profile_for_stranger(model: str) -> ModelProfile:
     """Return a profile that refuses nothing, for an id that only this simulator was told of."""
     efforts: tuple[Effort, ...] = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-    return ModelProfile(name=model, snapshot=model, efforts=efforts)
+    return ModelProfile(name=model, snapshot=model, efforts=efforts, takes_sampling=True)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import count
@@ -9,6 +10,7 @@ from threading import Lock
 from typing import Any
 
 
+_MAX_REQUESTS = 10_000
 _SECRET_HEADERS = frozenset({"authorization", "api-key", "x-api-key", "cookie"})
 
 
@@ -37,7 +39,7 @@ class RequestLog:
     def __init__(self) -> None:
         self._lock = Lock()
         self._numbers = count()
-        self._requests: list[RecordedRequest] = []
+        self._requests: deque[RecordedRequest] = deque(maxlen=_MAX_REQUESTS)
 
     def add(
         self, *, method: str, path: str, headers: Iterable[tuple[str, str]], body: bytes
@@ -53,7 +55,7 @@ class RequestLog:
         return request
 
     def snapshot(self) -> list[RecordedRequest]:
-        """Return the requests so far, in the order of arrival."""
+        """Return the requests so far, in the order of arrival; of very many, the newest."""
         with self._lock:
             return list(self._requests)
 
@@ -73,5 +75,5 @@ def _shown(name: str, value: str) -> str:
 def _decoded(body: bytes) -> object:
     try:
         return json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None

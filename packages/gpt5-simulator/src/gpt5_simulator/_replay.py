@@ -41,13 +41,21 @@ class Recording:
         return Reply(status=self.status, content_type="application/json", steps=(self.body,))
 
 
-def load_recordings(paths: Iterable[str | Path]) -> tuple[Recording, ...]:
+def load_recordings(sources: Iterable[Recording | str | Path]) -> tuple[Recording, ...]:
     """Read `.sse` and `.response.json` files; a folder stands for all of them in it, in the order of their paths.
+
+    What is a `Recording` already stays as it is.
 
     Raises:
         RecordingError: A path is missing, is neither, or a folder has none.
     """
-    return tuple(_load(file) for path in paths for file in _files(Path(path)))
+    recordings: list[Recording] = []
+    for source in sources:
+        if isinstance(source, Recording):
+            recordings.append(source)
+        else:
+            recordings += [_load(file) for file in _files(Path(source))]
+    return tuple(recordings)
 
 
 class ReplayQueue:

@@ -80,8 +80,9 @@ def fit_string(text: str, schema: Json) -> str:
     return padded if limit is None else padded[:limit]
 
 
-def fit_number(number: float, schema: Json, *, is_integer: bool) -> float:
-    """Return the number in the schema's range that is nearest to `number`, a whole one where `is_integer`."""
+def fit_number(number: float, schema: Json) -> float:
+    """Return the number in a resolved schema's range that is nearest to `number`, a whole one where it says `integer`."""
+    is_integer = type_of(schema) == "integer"
     step = float(schema.get("multipleOf") or (1 if is_integer else 0))
     lowest, highest = _bounds(schema, step or 0.5)
     bounded = min(max(number, lowest), highest)
@@ -128,5 +129,6 @@ def _merged(schemas: list[Json], root: Json) -> Json:
 def _alternative(schema: Json, root: Json) -> Json:
     options = objects_in(schema.get("anyOf")) + objects_in(schema.get("oneOf"))
     rest = {key: value for key, value in schema.items() if key not in {"anyOf", "oneOf"}}
-    chosen = next((option for option in options if option.get("type") != "null"), {})
+    useful = [option for option in options if option.get("type") != "null"]
+    chosen: Json = useful[0] if useful else {}
     return _merged([chosen, rest], root) if "properties" in rest else rest | chosen

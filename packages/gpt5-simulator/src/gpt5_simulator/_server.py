@@ -4,6 +4,7 @@ import asyncio
 import socket
 import time
 from collections.abc import Callable, Collection, Iterable
+from pathlib import Path
 from threading import Event, Thread
 from types import TracebackType
 from typing import Self
@@ -16,7 +17,7 @@ from gpt5_simulator._errors import StartError
 from gpt5_simulator._faultline import FaultQueue
 from gpt5_simulator._faults import Fault
 from gpt5_simulator._recorded import RecordedRequest, RequestLog
-from gpt5_simulator._replay import Recording, ReplayQueue
+from gpt5_simulator._replay import Recording, ReplayQueue, load_recordings
 from gpt5_simulator._reply import ChunkSizes
 from gpt5_simulator._rules import RuleModel
 from gpt5_simulator._turn import Model
@@ -25,6 +26,7 @@ from gpt5_simulator._turn import Model
 _HOST = "127.0.0.1"
 _START_SECONDS = 30.0
 _STOP_SECONDS = 10.0
+_GRACE_SECONDS = 1  # for a model object that blocks; whatever is being sent ends at once
 
 
 class ResponsesSimulator:
@@ -34,16 +36,22 @@ class ResponsesSimulator:
         port: The port; 0 takes a free one.
         api_keys: The accepted keys; None accepts any that is not empty.
         model: Says what is said; a `RuleModel` by default.
-        replay: Recordings to serve instead of asking the model, from `load_recordings`.
+        replay: Recordings to serve instead of asking the model: paths of `.sse` or `.response.json` files or of folders with them,
+            or `Recording` objects. They come in order, streams and bodies each on their own, and again from the first after the
+            last. A request chooses one by name in the header `x-simulator-replay` or as its `model`.
         chunk_bytes: How streams are cut into chunks: bytes per chunk; the sizes of the first chunks, after which the rest comes
             in one; or a function from a chunk's number, from 0, to its size. None sends one event a chunk.
         delay_seconds: The pause before every chunk of a stream but the first.
-        faults: What goes wrong, one fault a request; None lets a request pass; a fault with `times=None` hits all.
+        faults: What goes wrong, one fault a request; None lets a request pass; a fault with `times=None` hits all. A request
+            chooses its own in the header `x-simulator-fault`, written as for `parse_fault`.
         models: The model ids that are served; None serves all known ones that are not retired.
         models_status: The status of `GET /v1/models`; 404 or 405 is a gateway that has no such route.
         strict: Whether requests are checked as a real server checks them.
         seed: Goes into every id; the same requests in the same order get the same ids.
         clock: Returns the time in seconds since 1970, for `created_at`.
+
+    Raises:
+        RecordingError: A path to replay is missing or holds no recording.
 
     Example:
         >>> with ResponsesSimulator() as simulator:
@@ -57,7 +65,7 @@ class ResponsesSimulator:
         port: int = 0,
         api_keys: Collection[str] | None = None,
         model: Model | None = None,
-        replay: Iterable[Recording] = (),
+        replay: Iterable[Recording | str | Path] = (),
         chunk_bytes: ChunkSizes | None = None,
         delay_seconds: float = 0.0,
         faults: Iterable[Fault | None] = (),
@@ -85,7 +93,7 @@ class ResponsesSimulator:
             seed=seed,
             clock=clock,
         )
-        self._replay = ReplayQueue(replay)
+        self._replay = ReplayQueue(load_recordings(replay))
         self._running: _Running | None = None
 
     @property
@@ -101,7 +109,7 @@ class ResponsesSimulator:
 
     @property
     def requests(self) -> list[RecordedRequest]:
-        """Return the requests so far, in the order of arrival."""
+        """Return the requests so far, in the order of arrival; of more than 10,000, the newest."""
         return self._log.snapshot()
 
     def add_fault(self, fault: Fault | None) -> None:
@@ -149,7 +157,9 @@ class _Running:
             ws="none",
             loop="asyncio",
             lifespan="off",
+            log_config=None,
             log_level="critical",
+            timeout_graceful_shutdown=_GRACE_SECONDS,
             access_log=False,
             server_header=False,
         )
@@ -157,13 +167,14 @@ class _Running:
         self._thread = Thread(target=self._run, name=f"gpt5-simulator:{self.port}", daemon=True)
         self._thread.start()
         if not self._server.ready.wait(_START_SECONDS) or not self._server.started:
-            self._socket.close()
+            self.stop()
             raise StartError("the simulator did not come up", port=port)
 
     def stop(self) -> None:
         """End what is being sent, close every socket, and wait for the thread."""
         self._server.stop(self._api.stopping)
         self._thread.join(_STOP_SECONDS)
+        self._api.workers.shutdown(wait=False, cancel_futures=True)
         self._socket.close()
 
     def _run(self) -> None:

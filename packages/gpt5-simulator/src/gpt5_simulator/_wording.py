@@ -46,12 +46,13 @@ def answer(
     results: Sequence[ToolResult], *, open_calls: Sequence[PlannedCall], unserved: Sequence[Clause]
 ) -> str:
     """Return the answer that the results give, with what stays open."""
-    lines = [_result_line(result) for result in results]
+    lines = ["This is what the tools returned:"]
+    lines += [_result_line(result) for result in results]
     lines += [
-        f"Not done, since no tool may be called any more: “{_clip(call.clause)}”."
+        f"- Not done, since no tool may be called any more: “{_clip(call.clause)}”."
         for call in open_calls
     ]
-    lines += [f"No tool could help with “{_clip(clause.text)}”." for clause in unserved]
+    lines += [f"- No tool could help with “{_clip(clause.text)}”." for clause in unserved]
     return "\n".join(lines)
 
 
@@ -70,8 +71,8 @@ def _order(calls: Sequence[PlannedCall]) -> str:
 
 def _result_line(result: ToolResult) -> str:
     if result.failed:
-        return f"The tool {result.name} failed, so its part stays open. It said: {_clip(result.output)}"
-    return f"{result.name}: {_clip(result.output) or '(nothing)'}"
+        return f"- The tool {result.name} failed, so its part stays open. It said: {_clip(result.output)}"
+    return f"- {result.name}: {_clip(result.output) or '(nothing)'}"
 
 
 def _clip(text: str) -> str:
