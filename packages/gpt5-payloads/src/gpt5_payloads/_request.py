@@ -17,12 +17,6 @@ from gpt5_payloads._tools import function_tool, resolve_tool_choice
 from gpt5_payloads._values import is_blank
 
 
-# Source: openai-python 3.54, docstring of `safety_identifier`.
-_SAFETY_IDENTIFIER_CHARACTERS = 128
-# Source: the API's 400 answer, "Invalid 'prompt_cache_key': string too long. Expected a string with maximum length 64".
-_PROMPT_CACHE_KEY_CHARACTERS = 64
-
-
 def build_request(  # noqa: PLR0913  one keyword for each independent part of a request
     *,
     model: str,
@@ -37,19 +31,17 @@ def build_request(  # noqa: PLR0913  one keyword for each independent part of a 
 ) -> dict[str, Any]:
     """Build the body of `POST /v1/responses`.
 
-    The call is stateless: `store` is false, and a model that reasons is asked for its reasoning in encrypted form, so that it can
-    be carried to the next turn. Effort, summary and verbosity become the nearest value that the model accepts, and are
-    left out where it has no such parameter. Nothing that was given is changed, and equal arguments give equal bytes.
+    The call is stateless: `store` is false, and a model that reasons gives its reasoning in encrypted form, to be carried to the
+    next turn. Effort, summary and verbosity become the nearest value that the model accepts, or are left out where it has no
+    such parameter. Nothing that was given is changed, and equal arguments give equal bytes.
 
     Args:
         model: The model's name, sent as it is.
         input: The items of the conversation, or a text. `system` messages become `developer` ones for the models that refuse them.
-        parameters: The nine parameters (`max_output_tokens`, `reasoning_effort`, `reasoning_summary`, `verbosity`,
-            `response_format`, `json_schema`, `tool_choice`, `parallel_tool_calls`, `enable_stream`). One that is missing or
-            blank has its default; other names are never forwarded. `max_output_tokens` from 1 to 15 become 16, the API's minimum.
+        parameters: The nine parameters of the README; one that is missing or blank has its default, other names are ignored.
         tools: What the model may call; see `function_tool`.
-        stream: Whether the caller wants a stream. It is one only if `enable_stream` and the model agree.
-        stop: Stop sequences. The API has none; when there are some, `truncation` is set to `disabled` and the caller cuts the text.
+        stream: Whether the caller wants a stream; it is one only if `enable_stream` and the model agree.
+        stop: Stop sequences. The API has none: `truncation` becomes `disabled`, and cutting the text is the caller's part.
         instructions: Instructions beside those among the input items.
         safety_identifier: A stable, hashed identifier of the end user, up to 128 characters.
         prompt_cache_key: Groups the calls that share a prefix, up to 64 characters.
@@ -73,12 +65,8 @@ def build_request(  # noqa: PLR0913  one keyword for each independent part of a 
         **_tools(settings, profile, functions),
         "truncation": "disabled" if stop else None,
         "instructions": instructions or None,
-        "safety_identifier": _short(
-            safety_identifier, field="safety_identifier", limit=_SAFETY_IDENTIFIER_CHARACTERS
-        ),
-        "prompt_cache_key": _short(
-            prompt_cache_key, field="prompt_cache_key", limit=_PROMPT_CACHE_KEY_CHARACTERS
-        ),
+        "safety_identifier": _short(safety_identifier, field="safety_identifier", limit=128),
+        "prompt_cache_key": _short(prompt_cache_key, field="prompt_cache_key", limit=64),
     }
     return {key: value for key, value in request.items() if value is not None}
 
@@ -140,6 +128,11 @@ def _tools(
 
 
 def _short(value: str | None, *, field: str, limit: int) -> str | None:
+    """Accept a text of at most `limit` characters; None for a blank one.
+
+    Source: for `safety_identifier` its docstring in openai-python 3.54; for `prompt_cache_key` the API's 400 answer, "string
+    too long. Expected a string with maximum length 64".
+    """
     if is_blank(value):
         return None
     if not isinstance(value, str) or len(value) > limit:
