@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gpt5_simulator._extract import find_dates, find_emails, find_expressions, find_urls
 from gpt5_simulator._json import Json
-from gpt5_simulator._places import find_cities, find_zones
+from gpt5_simulator._rules._extract import find_dates, find_emails, find_expressions, find_urls
+from gpt5_simulator._rules._places import find_cities, find_zones
 
 
 _CAPITALISED = re.compile(r"\b(?:in|at|for|near|from|of|to)\s+((?:[A-Z][\w.'-]*\s*)+)")

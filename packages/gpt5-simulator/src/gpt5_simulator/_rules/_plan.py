@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from gpt5_simulator._arguments import Evidence, build_arguments
-from gpt5_simulator._clauses import Clause, split_clauses, with_reference
-from gpt5_simulator._conversation import Conversation, ToolResult
-from gpt5_simulator._extract import result_value
 from gpt5_simulator._json import Json, dump
-from gpt5_simulator._matching import find_tools, words_of
 from gpt5_simulator._request import Tool
+from gpt5_simulator._rules._arguments import Evidence, build_arguments
+from gpt5_simulator._rules._clauses import Clause, split_clauses, with_reference
+from gpt5_simulator._rules._conversation import Conversation, ToolResult
+from gpt5_simulator._rules._extract import result_value
+from gpt5_simulator._rules._matching import find_tools, words_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from gpt5_simulator._clauses import Clause
-from gpt5_simulator._conversation import ToolResult
-from gpt5_simulator._plan import PlannedCall
+from gpt5_simulator._rules._clauses import Clause
+from gpt5_simulator._rules._conversation import ToolResult
+from gpt5_simulator._rules._plan import PlannedCall
 
 
 _MAX_QUOTE = 500

@@ -1,26 +1,22 @@
-"""The rule-driven model: it reads the request, calls the tools that fit, and answers from what they return.
-
-The way of a request: `_conversation` finds the open question, `_clauses` takes it apart, `_matching` finds tools,
-`_arguments` fills them in, `_plan` says what is still to do, `_wording` says it.
-"""
+"""One request, one turn: reasoning and tool calls, or reasoning and an answer."""
 
 import re
 from collections.abc import Sequence
 
-from gpt5_simulator._arguments import Evidence, build_value
-from gpt5_simulator._conversation import Conversation, read_conversation
 from gpt5_simulator._json import dump, object_at
-from gpt5_simulator._matching import best_tool
-from gpt5_simulator._plan import Plan, PlannedCall, build_call, build_plan
 from gpt5_simulator._request import ModelRequest
-from gpt5_simulator._turn import CustomToolCall, FunctionCall, Reasoning, Text, Turn, TurnItem
-from gpt5_simulator._wording import (
+from gpt5_simulator._rules._arguments import Evidence, build_value
+from gpt5_simulator._rules._conversation import Conversation, read_conversation
+from gpt5_simulator._rules._matching import best_tool
+from gpt5_simulator._rules._plan import Plan, PlannedCall, build_call, build_plan
+from gpt5_simulator._rules._wording import (
     answer,
     answering_thoughts,
     no_tool_answer,
     planning_thoughts,
     preamble,
 )
+from gpt5_simulator._turn import CustomToolCall, FunctionCall, Reasoning, Text, Turn, TurnItem
 
 
 _SUMMARY_PARTS = {"low": 1, "medium": 1, "high": 2, "xhigh": 3, "max": 3}

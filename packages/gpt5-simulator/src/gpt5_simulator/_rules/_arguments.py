@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from gpt5_simulator._extract import find_numbers, find_quotations
 from gpt5_simulator._json import Json, object_at
-from gpt5_simulator._kinds import kind_of
-from gpt5_simulator._schema import (
+from gpt5_simulator._rules._extract import find_numbers, find_quotations
+from gpt5_simulator._rules._kinds import kind_of
+from gpt5_simulator._rules._schema import (
     fit_number,
     fit_string,
     fixed_values,

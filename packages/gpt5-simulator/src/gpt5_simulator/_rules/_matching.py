@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 
 from gpt5_simulator._json import Json, object_at
-from gpt5_simulator._kinds import kind_of
 from gpt5_simulator._request import Tool
-from gpt5_simulator._schema import resolve, type_of
+from gpt5_simulator._rules._kinds import kind_of
+from gpt5_simulator._rules._schema import resolve, type_of
 
 
 _ENOUGH = 2
