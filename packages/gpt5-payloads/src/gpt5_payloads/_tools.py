@@ -13,9 +13,12 @@ type ToolChoice = str | dict[str, Any]
 _MODES = ("auto", "none", "required")
 # Source: the API's 400 answer, "Invalid 'tools[0].name': string too long. Expected a string with maximum length 128".
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
-_SCHEMA_KEYS = ("additionalProperties", "contains", "else", "if", "items", "not", "then")
-_SCHEMA_LIST_KEYS = ("allOf", "anyOf", "items", "oneOf", "prefixItems")
-_SCHEMA_MAP_KEYS = ("$defs", "definitions", "dependentSchemas", "patternProperties", "properties")
+# JSON Schema keywords that hold one schema, a list of schemas, or schemas by name.
+_SCHEMA_KEYS = frozenset({"additionalProperties", "contains", "else", "if", "items", "not", "then"})
+_SCHEMA_LIST_KEYS = frozenset({"allOf", "anyOf", "items", "oneOf", "prefixItems"})
+_SCHEMA_MAP_KEYS = frozenset(
+    {"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"}
+)
 
 
 def function_tool(tool: object) -> dict[str, Any]:
@@ -83,23 +86,24 @@ def _parameters(value: object, name: str) -> dict[str, Any]:
 
 def _with_properties(schema: dict[str, Any]) -> dict[str, Any]:
     """Return `schema` with `properties` in every object schema; keys that hold data, such as `enum`, are left alone."""
-    result = dict(schema)
+    result = {key: _patched_keyword(key, value) for key, value in schema.items()}
     if _is_object_type(schema.get("type")):
         result.setdefault("properties", {})
-    for key in _SCHEMA_KEYS:
-        if isinstance(child := result.get(key), dict):
-            result[key] = _with_properties(cast("dict[str, Any]", child))
-    for key in _SCHEMA_LIST_KEYS:
-        if isinstance(children := result.get(key), list):
-            result[key] = [_patched(child) for child in cast("list[Any]", children)]
-    for key in _SCHEMA_MAP_KEYS:
-        if isinstance(named := result.get(key), dict):
-            members = cast("dict[str, Any]", named).items()
-            result[key] = {member: _patched(child) for member, child in members}
     return result
 
 
-def _patched(schema: Any) -> Any:
+def _patched_keyword(key: str, value: object) -> object:
+    if isinstance(value, dict) and key in _SCHEMA_KEYS:
+        return _with_properties(cast("dict[str, Any]", value))
+    if isinstance(value, dict) and key in _SCHEMA_MAP_KEYS:
+        members = cast("dict[str, object]", value).items()
+        return {member: _patched(child) for member, child in members}
+    if isinstance(value, list) and key in _SCHEMA_LIST_KEYS:
+        return [_patched(child) for child in cast("list[object]", value)]
+    return cast("object", value)
+
+
+def _patched(schema: object) -> object:
     """Patch a member of a schema list or map, which may also be `true` or `false`."""
     return _with_properties(cast("dict[str, Any]", schema)) if isinstance(schema, dict) else schema
 
