@@ -37,8 +37,8 @@ class AuditLog:
             emit: Where lines go, for example a logger's `info`.
             enabled: Whether anything is written at all.
         """
-        self._emit = emit
-        self.enabled = enabled
+        self._emit: Callable[[str], object] = emit
+        self.enabled: bool = enabled
 
     @classmethod
     def from_env(
