@@ -19,6 +19,7 @@ from ._errors import (
     StreamInterruptedError,
     UnexpectedResponseError,
 )
+from ._failures import to_responses_error
 from ._fallbacks import Fallback
 from ._open import ResponseStream, create, open_stream
 from ._pace import pace
@@ -50,4 +51,5 @@ __all__ = [
     "create",
     "open_stream",
     "pace",
+    "to_responses_error",
 ]

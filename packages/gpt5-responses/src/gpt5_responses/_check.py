@@ -1,10 +1,12 @@
 """Trying credentials out, with answers that may be shown to whoever typed them."""
 
+import json
+
 import openai
 
 from ._connection import Connection
 from ._errors import NotFoundError, PermissionDeniedError
-from ._failures import from_client_error
+from ._failures import to_responses_error
 from ._open import create
 from ._transport import TRANSPORT, Transport
 
@@ -23,14 +25,11 @@ def check_server(connection: Connection, *, transport: Transport = TRANSPORT) ->
         ResponsesError: It is not, or does not.
     """
     try:
-        transport.official_client(connection).models.list()
-    except openai.APIStatusError as error:
-        if error.status_code not in _NO_SUCH_ROUTE:
-            raise from_client_error(error, model=_CHEAPEST_MODEL) from None
+        with transport.lend(connection) as client:
+            if _lists_models(client):
+                return
     except openai.OpenAIError as error:
-        raise from_client_error(error, model=_CHEAPEST_MODEL) from None
-    else:
-        return
+        raise to_responses_error(error, model=_CHEAPEST_MODEL) from None
     try:
         check_model(connection, _CHEAPEST_MODEL, transport=transport)
     except (NotFoundError, PermissionDeniedError) as error:
@@ -52,3 +51,16 @@ def check_model(connection: Connection, model: str, *, transport: Transport = TR
         "stream": False,
     }
     create(connection, request, transport=transport)
+
+
+def _lists_models(client: openai.OpenAI) -> bool:
+    """Say whether the server has a list of models; a web page in its place is none."""
+    try:
+        answer = client.models.with_raw_response.list()
+        return isinstance(json.loads(answer.text), dict)
+    except openai.APIStatusError as error:
+        if error.status_code in _NO_SUCH_ROUTE:
+            return False
+        raise
+    except ValueError:
+        return False

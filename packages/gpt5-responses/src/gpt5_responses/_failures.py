@@ -68,8 +68,13 @@ _EVENT_ERRORS: dict[str, type[ResponsesError]] = {
 _INTERRUPTED = "The connection broke off before the response was complete. What arrived is shown; try again for the rest."
 
 
-def from_client_error(error: openai.OpenAIError, *, model: str) -> ResponsesError:
-    """Map any error that the official client raises before a stream has begun."""
+def to_responses_error(error: openai.OpenAIError, *, model: str) -> ResponsesError:
+    """Map any error of the official client to this package's.
+
+    Args:
+        error: What the client raised.
+        model: The model that was asked for, to be named where it is missing or retired.
+    """
     match error:
         case openai.APITimeoutError():
             return ConnectionTimeoutError(_TOO_SLOW)

@@ -1,7 +1,8 @@
 """What can be left out of a request that a server has refused, so that it passes the second time.
 
-Three refusals are not the caller's fault: an organisation that is not verified may have neither reasoning summaries nor streaming,
-and reasoning items from an earlier response may not be accepted any more. Each is answered once, by asking for less.
+Some refusals are not the caller's fault: an organisation that is not verified may have neither reasoning summaries nor streaming, a
+server may not know encrypted reasoning, and reasoning items from an earlier response may not be accepted any more. Each is answered
+once, by asking for less.
 
 Source: error texts in public issue threads, collected in 2026-08 and read 2026-11-21.
 """
@@ -15,7 +16,11 @@ from gpt5_messages import without_reasoning
 from ._failures import server_message
 
 
-type Fallback = Literal["without_summary", "without_streaming", "without_reasoning_items"]
+type Fallback = Literal[
+    "without_summary", "without_streaming", "without_include", "without_reasoning_items"
+]
+"""What is left out: the reasoning summary, streaming, encrypted reasoning in the answer, or earlier reasoning in the input."""
+
 type Request = Mapping[str, Any]
 
 _REFUSED_STATUSES = (400, 403, 404)
@@ -33,6 +38,10 @@ def find_fallback(error: openai.APIStatusError, request: Request) -> Fallback | 
         return "without_summary"
     if request.get("stream") and (param == "stream" or ("verified" in told and "stream" in told)):
         return "without_streaming"
+    if request.get("include") and (
+        param.startswith("include") or ("encrypted content" in told and "not supported" in told)
+    ):
+        return "without_include"
     if _has_reasoning_items(request) and (
         error.code == "invalid_encrypted_content" or any(word in told for word in _REASONING_WORDS)
     ):
@@ -62,6 +71,10 @@ def _without_streaming(request: Request) -> dict[str, Any]:
     return {**request, "stream": False}
 
 
+def _without_include(request: Request) -> dict[str, Any]:
+    return {key: value for key, value in request.items() if key != "include"}
+
+
 def _without_reasoning_items(request: Request) -> dict[str, Any]:
     return {**request, "input": without_reasoning(request["input"])}
 
@@ -69,5 +82,6 @@ def _without_reasoning_items(request: Request) -> dict[str, Any]:
 _RELAXATIONS: dict[Fallback, Callable[[Request], dict[str, Any]]] = {
     "without_summary": _without_summary,
     "without_streaming": _without_streaming,
+    "without_include": _without_include,
     "without_reasoning_items": _without_reasoning_items,
 }

@@ -2,19 +2,24 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import openai
 
 from ._connection import Connection
-from ._failures import from_client_error
+from ._failures import to_responses_error
 from ._fallbacks import Fallback, find_fallback, relax
 
 
+type _LeftOut = tuple[Fallback, ...]
+type _Response = openai.APIResponse[Any]
+type _Opening = AbstractContextManager[_Response]
+
 # Refusals that belong to the organisation and will meet every later call; stale reasoning items belong to one call.
-_LASTING: tuple[Fallback, ...] = ("without_summary", "without_streaming")
+_LASTING: _LeftOut = ("without_summary", "without_streaming")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +32,13 @@ class SentRequest:
         left_out: What the server refused and was left out of the request.
     """
 
-    response: openai.APIResponse[Any]
+    response: _Response
     close: Callable[[], None]
-    left_out: tuple[Fallback, ...]
+    left_out: _LeftOut
 
 
 class _Client:
-    """One official client, and what its server is known to refuse."""
+    """One official client, what its server is known to refuse, and who is using it."""
 
     def __init__(self, connection: Connection) -> None:
         self.openai = openai.OpenAI(
@@ -43,14 +48,26 @@ class _Client:
             timeout=connection.timeout_seconds,
             max_retries=connection.max_retries,
         )
-        self.refused: tuple[Fallback, ...] = ()
+        self.refused: _LeftOut = ()
+        self.users = 0
+        self.is_retired = False
+
+    def learn(self, name: Fallback) -> None:
+        """Remember a refusal that every later call would meet too."""
+        if name in _LASTING and name not in self.refused:
+            self.refused = (*self.refused, name)
+
+    def close_if_unused(self) -> None:
+        """Close the client's sockets once it is out of the pool and nobody reads from it any more."""
+        if self.is_retired and not self.users:
+            self.openai.close()
 
 
 class Transport:
     """Send requests over as few clients as there are connections.
 
-    Building a client costs more than a short answer. A client that falls out of the pool is not closed, because calls may still be
-    reading from it; its sockets close when the last of them is done.
+    Building a client costs more than a short answer. A client that falls out of the pool is closed when the last response that it
+    is reading has been closed. Safe to use from several threads.
 
     Args:
         max_clients: How many clients are kept, from 1.
@@ -67,52 +84,86 @@ class Transport:
         Raises:
             ResponsesError: The server could not be reached, or refused the request.
         """
-        client = self._client(connection)
-        left_out: tuple[Fallback, ...] = tuple(
-            name for name in client.refused if _applies(name, request)
-        )
-        body = dict(request)
-        for known in left_out:
-            body = relax(body, known)
-        while True:
-            try:
-                return _post(client.openai, body, left_out)
-            except openai.OpenAIError as error:
-                name: Fallback | None = (
-                    find_fallback(error, body) if isinstance(error, openai.APIStatusError) else None
-                )
-                if name is None or name in left_out:
-                    raise from_client_error(error, model=str(request.get("model"))) from None
-                body, left_out = relax(body, name), (*left_out, name)
-                if name in _LASTING and name not in client.refused:
-                    client.refused = (*client.refused, name)
+        client = self._take(connection)
+        try:
+            opening, response, left_out = _send(client, request)
+        except BaseException:
+            self._give_back(client)
+            raise
 
-    def official_client(self, connection: Connection) -> openai.OpenAI:
-        """Return the official client of a connection, for calls that are not responses."""
-        return self._client(connection).openai
+        def close() -> None:
+            opening.__exit__(None, None, None)
+            self._give_back(client)
 
-    def _client(self, connection: Connection) -> _Client:
+        return SentRequest(response, close, left_out)
+
+    @contextmanager
+    def lend(self, connection: Connection) -> Generator[openai.OpenAI]:
+        """Lend the official client of a connection, for calls that are not responses."""
+        client = self._take(connection)
+        try:
+            yield client.openai
+        finally:
+            self._give_back(client)
+
+    def close(self) -> None:
+        """Let go of all clients; those in use are closed when their responses are."""
+        with self._lock:
+            while self._clients:
+                self._retire_oldest()
+
+    def _take(self, connection: Connection) -> _Client:
         with self._lock:
             client = self._clients.pop(connection, None) or _Client(connection)
             self._clients[connection] = client
+            client.users += 1
             while len(self._clients) > self._max_clients:
-                self._clients.popitem(last=False)
+                self._retire_oldest()
             return client
+
+    def _give_back(self, client: _Client) -> None:
+        with self._lock:
+            client.users -= 1
+            client.close_if_unused()
+
+    def _retire_oldest(self) -> None:
+        _, client = self._clients.popitem(last=False)
+        client.is_retired = True
+        client.close_if_unused()
+
+
+def _send(client: _Client, request: Mapping[str, Any]) -> tuple[_Opening, _Response, _LeftOut]:
+    left_out: _LeftOut = tuple(name for name in client.refused if _applies(name, request))
+    body = dict(request)
+    for known in left_out:
+        body = relax(body, known)
+    while True:
+        try:
+            # As `extra_body` the request goes out as it is; typed arguments would be walked through and rewritten on every call.
+            opening = client.openai.responses.with_streaming_response.create(extra_body=body)
+            return opening, opening.__enter__(), left_out
+        except openai.OpenAIError as error:
+            name = _next_fallback(error, body, left_out)
+            if name is None:
+                raise to_responses_error(error, model=str(request.get("model"))) from None
+        body = relax(body, name)
+        left_out = (*left_out, name)
+        client.learn(name)
+
+
+def _next_fallback(
+    error: openai.OpenAIError, body: Mapping[str, Any], left_out: _LeftOut
+) -> Fallback | None:
+    if not isinstance(error, openai.APIStatusError):
+        return None
+    name = find_fallback(error, body)
+    return None if name in left_out else name
 
 
 def _applies(name: Fallback, request: Mapping[str, Any]) -> bool:
     if name == "without_streaming":
         return bool(request.get("stream"))
     return "summary" in (request.get("reasoning") or {})
-
-
-def _post(
-    client: openai.OpenAI, body: dict[str, Any], left_out: tuple[Fallback, ...]
-) -> SentRequest:
-    # As `extra_body` the request goes out as it is: the typed arguments would be walked through and rewritten on every call.
-    opening = client.responses.with_streaming_response.create(extra_body=body)
-    response = opening.__enter__()
-    return SentRequest(response, lambda: opening.__exit__(None, None, None), left_out)
 
 
 TRANSPORT = Transport()

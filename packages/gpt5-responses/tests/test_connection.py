@@ -1,0 +1,168 @@
+import pytest
+from gpt5_responses import Connection, SettingsError
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+KEY = {"openai_api_key": "key"}
+
+
+def connect(**credentials: object) -> Connection:
+    return Connection.from_credentials({**KEY, **credentials}, environ={})
+
+
+def test_a_key_is_all_that_is_needed() -> None:
+    connection = connect()
+
+    assert connection == Connection(api_key="key")
+    assert connection.base_url == "https://api.openai.com/v1"
+    assert (connection.timeout_seconds, connection.max_retries) == (300.0, 1)
+    assert connection.is_default_server
+
+
+@pytest.mark.parametrize("key", [None, "", "  "])
+def test_a_missing_key_is_refused_by_name(key: object) -> None:
+    with pytest.raises(SettingsError, match="openai_api_key is required") as caught:
+        connect(openai_api_key=key)
+
+    assert caught.value.field == "openai_api_key"
+
+
+@pytest.mark.parametrize("field", ["openai_api_key", "openai_organization"])
+def test_text_that_cannot_stand_in_a_header_is_refused_without_showing_it(field: str) -> None:
+    with pytest.raises(SettingsError, match=f"{field} must be visible ASCII") as caught:
+        connect(**{field: "geheim\nschlüssel"})
+
+    assert "geheim" not in str(caught.value)
+
+
+def test_white_space_around_key_and_organisation_is_removed() -> None:
+    connection = connect(openai_api_key=" key\n", openai_organization=" org-1 ")
+
+    assert (connection.api_key, connection.organization) == ("key", "org-1")
+    assert connect(openai_organization="  ").organization is None
+
+
+def test_the_key_is_never_part_of_the_repr_or_the_fingerprint() -> None:
+    connection = connect(openai_api_key="very-secret")
+
+    assert "very-secret" not in repr(connection) + connection.fingerprint
+
+
+def test_fingerprints_tell_keys_servers_and_organisations_apart() -> None:
+    prints = {
+        connect().fingerprint,
+        connect(openai_api_key="other").fingerprint,
+        connect(openai_organization="org").fingerprint,
+        connect(openai_api_base="http://localhost").fingerprint,
+    }
+
+    assert len(prints) == 4
+    assert connect().fingerprint == connect(max_retries="3").fingerprint
+
+
+@pytest.mark.parametrize(
+    ("typed", "used"),
+    [
+        ("https://gateway.example", "https://gateway.example/v1"),
+        ("https://gateway.example/", "https://gateway.example/v1"),
+        ("https://gateway.example/v1", "https://gateway.example/v1"),
+        ("https://gateway.example/v1/", "https://gateway.example/v1"),
+        ("https://gateway.example/openai", "https://gateway.example/openai/v1"),
+        (" http://127.0.0.1:8080/v1 ", "http://127.0.0.1:8080/v1"),
+        ("http://[::1]:8080", "http://[::1]:8080/v1"),
+        ("", "https://api.openai.com/v1"),
+        (None, "https://api.openai.com/v1"),
+    ],
+)
+def test_a_base_url_is_completed(typed: object, used: str) -> None:
+    assert connect(openai_api_base=typed).base_url == used
+
+
+@pytest.mark.parametrize(
+    ("typed", "reason"),
+    [
+        ("gateway.example", "must use http or https"),
+        ("ftp://gateway.example", "must use http or https"),
+        ("file:///etc/passwd", "must use http or https"),
+        ("https://user:pass@gateway.example", "must not include credentials"),
+        ("https://@gateway.example", "must not include credentials"),
+        ("https://", "host is required"),
+        ("https://.", "host is required"),
+        ("https://gateway.example:port", "must be a URL"),
+        ("https://[::1", "must be a URL"),
+        ("https://gateway.example?a=b", "must not have a query"),
+        ("https://gateway.example/a b", "must not contain white space"),
+        ("http://169.254.169.254", "host is not allowed"),
+        ("http://169.254.1.1", "host is not allowed"),
+        ("http://2852039166", "host is not allowed"),
+        ("http://0xA9FEA9FE", "host is not allowed"),
+        ("http://[::ffff:169.254.169.254]", "host is not allowed"),
+        ("http://[fe80::1%25eth0]", "host is not allowed"),
+        ("http://[fd00:ec2::254]", "host is not allowed"),
+        ("http://METADATA.google.internal.", "host is not allowed"),
+    ],
+)
+def test_a_base_url_that_a_key_must_not_go_to_is_refused(typed: str, reason: str) -> None:
+    with pytest.raises(SettingsError, match=reason) as caught:
+        connect(openai_api_base=typed)
+
+    assert caught.value.field == "openai_api_base"
+    assert "pass" not in str(caught.value)
+
+
+def test_an_operator_can_limit_the_hosts() -> None:
+    environ = {"OPENAI_GPT5_ALLOWED_BASE_URL_HOSTS": "Good.example., other.example"}
+
+    allowed = Connection.from_credentials(
+        {**KEY, "openai_api_base": "https://good.example"}, environ=environ
+    )
+    with pytest.raises(SettingsError, match="host is not allowed"):
+        Connection.from_credentials(
+            {**KEY, "openai_api_base": "https://bad.example"}, environ=environ
+        )
+
+    assert allowed.host == "good.example"
+
+
+def test_the_process_environment_counts_when_no_other_is_given(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_GPT5_ALLOWED_BASE_URL_HOSTS", "good.example")
+
+    with pytest.raises(SettingsError, match="host is not allowed"):
+        Connection.from_credentials({**KEY, "openai_api_base": "https://bad.example"})
+
+
+@pytest.mark.parametrize(
+    ("typed", "seconds"),
+    [
+        ("60", 60),
+        (61, 61),
+        ("1", 30),
+        ("9999", 900),
+        ("abc", 300),
+        ("60.5", 300),
+        (None, 300),
+        (True, 300),
+    ],
+)
+def test_a_timeout_is_brought_within_its_range(typed: object, seconds: float) -> None:
+    assert connect(request_timeout_seconds=typed).timeout_seconds == seconds
+
+
+@pytest.mark.parametrize(("typed", "retries"), [("0", 0), ("-1", 0), ("9", 5), ("", 1), ("x", 1)])
+def test_retries_are_brought_within_their_range(typed: object, retries: int) -> None:
+    assert connect(max_retries=typed).max_retries == retries
+
+
+@given(st.text())
+def test_any_base_url_is_completed_or_refused_by_name(typed: str) -> None:
+    try:
+        connection = connect(openai_api_base=typed)
+    except SettingsError as error:
+        field = error.field
+    else:
+        field = "openai_api_base" if connection.host and connection.base_url.endswith("/v1") else ""
+
+    assert field == "openai_api_base"

@@ -1,0 +1,438 @@
+import socket
+from collections.abc import Iterator
+
+import openai
+import pytest
+from gpt5_messages import BlockDelta, ResponseEnded, ResponseStarted, StreamEvent
+from gpt5_responses import (
+    AuthenticationError,
+    Connection,
+    ConnectionFailedError,
+    ConnectionTimeoutError,
+    InvalidRequestError,
+    ModelNotFoundError,
+    NotFoundError,
+    PermissionDeniedError,
+    RateLimitError,
+    ResponsesError,
+    ResponseStream,
+    ServerError,
+    StreamInterruptedError,
+    Transport,
+    UnexpectedResponseError,
+    create,
+    open_stream,
+    to_responses_error,
+)
+from gpt5_simulator import (
+    BrokenFrame,
+    CutStream,
+    EncryptedContentRefused,
+    Fault,
+    FunctionCall,
+    HtmlPage,
+    HttpError,
+    LateError,
+    LateFailure,
+    Reasoning,
+    Recording,
+    Refusal,
+    ResponsesSimulator,
+    ScriptedModel,
+    Silence,
+    Text,
+    UnknownEvent,
+    UnverifiedOrganization,
+)
+
+
+REQUEST = {"model": "gpt-5.2", "input": "Hello there", "stream": True, "store": False}
+SUMMARISED = {**REQUEST, "reasoning": {"effort": "medium", "summary": "auto"}}
+
+
+@pytest.fixture
+def transport() -> Iterator[Transport]:
+    pool = Transport()
+    yield pool
+    pool.close()
+
+
+@pytest.fixture
+def server() -> Iterator[ResponsesSimulator]:
+    with ResponsesSimulator() as running:
+        yield running
+
+
+def connection(server: ResponsesSimulator, **settings: object) -> Connection:
+    return Connection(**{"api_key": "k", "base_url": server.base_url, "max_retries": 0, **settings})
+
+
+def read_all(stream: ResponseStream) -> tuple[list[StreamEvent], ResponsesError | None]:
+    events: list[StreamEvent] = []
+    try:
+        for event in stream:
+            events.append(event)  # noqa: PERF402  what came before an error has to be kept
+    except ResponsesError as error:
+        return events, error
+    return events, None
+
+
+def refusal(
+    fault: Fault, transport: Transport, request: dict[str, object] = REQUEST
+) -> ResponsesError:
+    with ResponsesSimulator(faults=[fault]) as server, pytest.raises(ResponsesError) as caught:
+        create(connection(server), request, transport=transport)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    "request_body", [REQUEST, {**REQUEST, "stream": False}], ids=["stream", "whole"]
+)
+def test_streamed_or_not_an_answer_is_read(
+    server: ResponsesSimulator, transport: Transport, request_body: dict[str, object]
+) -> None:
+    completion = create(connection(server), request_body, transport=transport)
+
+    assert completion.text
+    assert (completion.status, completion.finish_reason) == ("completed", "stop")
+    assert completion.usage.total_tokens == (
+        completion.usage.input_tokens + completion.usage.output_tokens
+    )
+
+
+def test_a_stream_begins_grows_and_ends(server: ResponsesSimulator, transport: Transport) -> None:
+    with open_stream(connection(server), REQUEST, transport=transport) as stream:
+        events = list(stream)
+
+    assert isinstance(events[0], ResponseStarted)
+    assert isinstance(events[-1], ResponseEnded)
+    assert (
+        "".join(event.text for event in events if isinstance(event, BlockDelta))
+        == stream.completion.text
+    )
+    assert stream.request_id
+
+
+def test_the_request_goes_out_as_it_is(server: ResponsesSimulator, transport: Transport) -> None:
+    create(connection(server), SUMMARISED, transport=transport)
+
+    assert server.requests[-1].body == SUMMARISED
+
+
+def test_key_and_organisation_go_out_as_headers(
+    server: ResponsesSimulator, transport: Transport
+) -> None:
+    create(connection(server, organization="org-1"), REQUEST, transport=transport)
+
+    headers = server.requests[-1].headers
+    assert headers["authorization"].startswith("Bearer sha256:")
+    assert headers["openai-organization"] == "org-1"
+
+
+def test_leaving_a_stream_early_closes_its_connection(transport: Transport) -> None:
+    with ResponsesSimulator(faults=[Silence(after_events=4)]) as server:
+        stream = open_stream(connection(server), REQUEST, transport=transport)
+        next(iter(stream))
+        stream.close()
+        stream.close()
+
+        with pytest.raises(StreamInterruptedError):
+            list(stream)
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        (HttpError(status=400, param="input", message="Bad input."), InvalidRequestError),
+        (HttpError(status=401), AuthenticationError),
+        (HttpError(status=403), PermissionDeniedError),
+        (HttpError(status=404), NotFoundError),
+        (HttpError(status=404, code="model_not_found", param="model"), ModelNotFoundError),
+        (HttpError(status=400, code="model_not_found", param="model"), ModelNotFoundError),
+        (HttpError(status=408), ServerError),
+        (HttpError(status=409), ServerError),
+        (HttpError(status=413), InvalidRequestError),
+        (HttpError(status=422), InvalidRequestError),
+        (HttpError(status=429), RateLimitError),
+        (HttpError(status=500), ServerError),
+        (HttpError(status=503), ServerError),
+        (LateError(code="rate_limit_exceeded"), RateLimitError),
+        (LateError(code="insufficient_quota"), RateLimitError),
+        (LateError(code="server_error", flat=True), ServerError),
+        (LateError(code="model_not_found"), ModelNotFoundError),
+        (LateError(code="something_new"), ResponsesError),
+        (LateFailure(), ServerError),
+        (CutStream(after_events=4), StreamInterruptedError),
+        (CutStream(after_events=0), StreamInterruptedError),
+        (CutStream(after_bytes=700), StreamInterruptedError),
+        (BrokenFrame(), UnexpectedResponseError),
+        (HtmlPage(), UnexpectedResponseError),
+    ],
+)
+def test_every_failure_has_its_error(
+    fault: Fault, kind: type[ResponsesError], transport: Transport
+) -> None:
+    assert isinstance(refusal(fault, transport), kind)
+
+
+def test_a_refusal_carries_its_facts(transport: Transport) -> None:
+    error = refusal(
+        HttpError(status=400, code="unknown_parameter", param="foo", message="No foo."), transport
+    )
+
+    assert (error.status_code, error.code, error.param) == (400, "unknown_parameter", "foo")
+    assert error.request_id
+    assert "No foo." in str(error)
+    assert "'foo'" in str(error)
+
+
+def test_what_looks_like_a_key_is_taken_out_of_an_explanation(transport: Transport) -> None:
+    error = refusal(
+        HttpError(status=400, message="Bad key sk-proj-abcdef123456 " + "x" * 1000), transport
+    )
+
+    assert "abcdef" not in str(error)
+    assert len(str(error)) < 500
+
+
+def test_a_refusal_without_reason_says_so(transport: Transport) -> None:
+    recording = Recording(name="x", body=b'{"error": null}', is_stream=False, status=400)
+    with (
+        ResponsesSimulator(replay=[recording]) as server,
+        pytest.raises(InvalidRequestError, match="no reason was given"),
+    ):
+        create(connection(server), {**REQUEST, "stream": False}, transport=transport)
+
+
+def test_a_missing_quota_is_told_from_a_limit(transport: Transport) -> None:
+    assert "quota" in str(refusal(HttpError(status=429, code="insufficient_quota"), transport))
+    assert "Wait" in str(refusal(HttpError(status=429), transport))
+
+
+def test_a_retired_model_is_answered_with_the_one_to_use(
+    server: ResponsesSimulator, transport: Transport
+) -> None:
+    with pytest.raises(ModelNotFoundError, match=r"'gpt-5-codex'.*Use 'gpt-5\.4' instead"):
+        create(connection(server), {**REQUEST, "model": "gpt-5-codex"}, transport=transport)
+
+
+def test_an_unknown_model_is_named(server: ResponsesSimulator, transport: Transport) -> None:
+    with pytest.raises(ModelNotFoundError, match="'gpt-none'"):
+        create(connection(server), {**REQUEST, "model": "gpt-none"}, transport=transport)
+
+
+def test_a_server_that_is_not_there_cannot_be_reached(transport: Transport) -> None:
+    nowhere = Connection(api_key="k", base_url="http://127.0.0.1:9/v1", max_retries=0)
+
+    with pytest.raises(ConnectionFailedError, match="openai_api_base"):
+        create(nowhere, REQUEST, transport=transport)
+
+
+def test_a_server_that_does_not_answer_in_time_is_given_up(transport: Transport) -> None:
+    with (
+        ResponsesSimulator(faults=[Silence(times=None)]) as server,
+        pytest.raises((ConnectionTimeoutError, StreamInterruptedError)),
+    ):
+        create(connection(server, timeout_seconds=0.2), REQUEST, transport=transport)
+
+
+def test_a_server_that_takes_the_request_and_says_nothing_is_given_up(transport: Transport) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        nobody = Connection(
+            api_key="k", base_url=f"http://127.0.0.1:{port}/v1", timeout_seconds=0.2, max_retries=0
+        )
+        with pytest.raises(ConnectionTimeoutError, match="request_timeout_seconds"):
+            create(nobody, REQUEST, transport=transport)
+
+
+def test_every_error_of_the_official_client_has_a_counterpart() -> None:
+    kinds = [
+        kind
+        for kind in list(vars(openai).values())
+        if isinstance(kind, type) and issubclass(kind, openai.OpenAIError)
+    ]
+    for kind in kinds:
+        error = kind.__new__(kind)
+        error.status_code, error.code, error.param = 400, None, None
+        error.body, error.request_id = None, None
+
+        assert type(to_responses_error(error, model="m")) is not ResponsesError
+
+
+def test_events_before_a_cut_are_delivered_before_the_error(transport: Transport) -> None:
+    with ResponsesSimulator(faults=[CutStream(after_events=8)]) as server:
+        stream = open_stream(connection(server), REQUEST, transport=transport)
+        events, error = read_all(stream)
+
+    assert isinstance(error, StreamInterruptedError)
+    assert isinstance(events[0], ResponseStarted)
+    assert stream.completion.status == "in_progress"
+
+
+def test_a_failed_start_is_sent_again_and_a_broken_stream_is_not(transport: Transport) -> None:
+    with ResponsesSimulator(faults=[HttpError(status=500, retry_after_ms=1)]) as server:
+        assert create(connection(server, max_retries=1), REQUEST, transport=transport).text
+        assert len(server.requests) == 2
+    with ResponsesSimulator(faults=[CutStream()]) as server:
+        with pytest.raises(StreamInterruptedError):
+            create(connection(server, max_retries=5), REQUEST, transport=transport)
+        assert len(server.requests) == 1
+
+
+def test_a_refused_summary_is_left_out_once_and_for_all(transport: Transport) -> None:
+    with ResponsesSimulator(faults=[UnverifiedOrganization()]) as server:
+        with open_stream(connection(server), SUMMARISED, transport=transport) as stream:
+            list(stream)
+        create(connection(server), SUMMARISED, transport=transport)
+
+    asked = ["summary" in request.body.get("reasoning", {}) for request in server.requests]
+    assert asked == [True, False, False]
+    assert stream.left_out == ("without_summary",)
+    assert stream.completion.text
+
+
+def test_a_summary_alone_takes_the_reasoning_settings_with_it(transport: Transport) -> None:
+    with ResponsesSimulator(faults=[UnverifiedOrganization()]) as server:
+        create(
+            connection(server), {**REQUEST, "reasoning": {"summary": "auto"}}, transport=transport
+        )
+
+    assert "reasoning" not in server.requests[-1].body
+
+
+def test_refused_streaming_becomes_one_answer(transport: Transport) -> None:
+    fault = UnverifiedOrganization(summary=False, stream=True)
+    with ResponsesSimulator(faults=[fault]) as server:
+        assert create(connection(server), REQUEST, transport=transport).text
+        assert create(connection(server), REQUEST, transport=transport).text
+        assert create(connection(server), {**REQUEST, "stream": False}, transport=transport).text
+
+    assert [request.body["stream"] for request in server.requests] == [True, False, False, False]
+
+
+def test_refused_reasoning_items_are_left_out_once(transport: Transport) -> None:
+    model = ScriptedModel(
+        [
+            [Reasoning(), FunctionCall(name="f", arguments={}, call_id="c1")],
+            [Text(text="done")],
+        ]
+    )
+    tools = [
+        {
+            "type": "function",
+            "name": "f",
+            "strict": False,
+            "parameters": {"type": "object", "properties": {}},
+        }
+    ]
+    include = ["reasoning.encrypted_content"]
+    first = {**REQUEST, "tools": tools, "include": include, "reasoning": {"effort": "medium"}}
+    question = {"role": "user", "content": [{"type": "input_text", "text": "Go"}]}
+    with ResponsesSimulator(model=model) as server:
+        asked = create(connection(server), {**first, "input": [question]}, transport=transport)
+    output = {"type": "function_call_output", "call_id": "c1", "output": "x"}
+    second = {**first, "input": [question, *asked.items, output]}
+    with (
+        ResponsesSimulator(
+            model=ScriptedModel([[Text(text="done")]]),
+            faults=[EncryptedContentRefused()],
+        ) as server,
+        open_stream(connection(server), second, transport=transport) as stream,
+    ):
+        list(stream)
+
+    assert stream.left_out == ("without_reasoning_items",)
+    assert [item.get("type") for item in server.requests[-1].body["input"]] == [
+        None,
+        "function_call",
+        "function_call_output",
+    ]
+    assert stream.completion.text == "done"
+
+
+def test_a_server_without_encrypted_reasoning_is_not_asked_for_it_again(
+    transport: Transport,
+) -> None:
+    request = {**REQUEST, "include": ["reasoning.encrypted_content"]}
+    with ResponsesSimulator(faults=[EncryptedContentRefused(part="include")]) as server:
+        assert create(connection(server), request, transport=transport).text
+
+    assert [("include" in sent.body) for sent in server.requests] == [True, False]
+
+
+def test_a_refusal_that_asking_for_less_does_not_cure_stands(transport: Transport) -> None:
+    error = refusal(
+        HttpError(status=400, param="reasoning.summary", times=None), transport, request=SUMMARISED
+    )
+
+    assert isinstance(error, InvalidRequestError)
+
+
+def test_unknown_events_do_no_harm(transport: Transport) -> None:
+    with ResponsesSimulator(faults=[UnknownEvent()]) as server:
+        assert create(connection(server), REQUEST, transport=transport).text
+
+
+def test_a_refusing_model_is_an_answer_and_no_error(transport: Transport) -> None:
+    with ResponsesSimulator(model=ScriptedModel([[Refusal(text="No.")]])) as server:
+        assert create(connection(server), REQUEST, transport=transport).refusal == "No."
+
+
+@pytest.mark.parametrize("body", [b"[]", b"{broken", b"\xff"])
+def test_a_body_that_is_no_response_is_an_unexpected_answer(
+    body: bytes, transport: Transport
+) -> None:
+    recording = Recording(name="x", body=body, is_stream=False)
+    with (
+        ResponsesSimulator(replay=[recording]) as server,
+        pytest.raises(UnexpectedResponseError, match="no JSON object"),
+    ):
+        create(connection(server), {**REQUEST, "stream": False}, transport=transport)
+
+
+def test_a_response_that_failed_without_a_stream_is_the_same_error(transport: Transport) -> None:
+    body = b'{"status": "failed", "error": {"code": "server_error", "message": "m"}, "output": []}'
+    recording = Recording(name="x", body=body, is_stream=False)
+    with ResponsesSimulator(replay=[recording]) as server, pytest.raises(ServerError):
+        create(connection(server), {**REQUEST, "stream": False}, transport=transport)
+
+
+def test_a_stream_that_ends_without_its_end_is_interrupted(transport: Transport) -> None:
+    delta = b'data: {"type":"response.output_text.delta","output_index":0,"delta":"Hi"}'
+    recording = Recording(name="x", body=delta, is_stream=True)
+    with ResponsesSimulator(replay=[recording]) as server:
+        stream = open_stream(connection(server), REQUEST, transport=transport)
+        with pytest.raises(StreamInterruptedError, match="What arrived is shown"):
+            list(stream)
+
+    assert stream.completion.text == "Hi"
+
+
+def test_one_client_serves_all_calls_of_a_connection(
+    server: ResponsesSimulator, transport: Transport
+) -> None:
+    with transport.lend(connection(server)) as first, transport.lend(connection(server)) as second:
+        assert first is second
+
+
+def test_a_client_that_leaves_the_pool_is_closed_when_nobody_reads_from_it(
+    server: ResponsesSimulator,
+) -> None:
+    transport = Transport(max_clients=1)
+    mine, yours = connection(server), connection(server, api_key="other")
+
+    with transport.lend(mine) as client:
+        with transport.lend(yours):
+            pass
+        assert not client.is_closed()
+    assert client.is_closed()
+    transport.close()
+
+
+def test_two_keys_are_never_mixed(server: ResponsesSimulator, transport: Transport) -> None:
+    for key in ("a", "b", "a"):
+        create(connection(server, api_key=key), REQUEST, transport=transport)
+
+    first, second, third = (request.headers["authorization"] for request in server.requests)
+    assert first == third != second
