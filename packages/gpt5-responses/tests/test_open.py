@@ -111,6 +111,7 @@ def test_a_stream_begins_grows_and_ends(server: ResponsesSimulator, transport: T
         == stream.completion.text
     )
     assert stream.request_id
+    assert stream.event_count > 5
 
 
 def test_the_request_goes_out_as_it_is(server: ResponsesSimulator, transport: Transport) -> None:

@@ -14,13 +14,14 @@ from dify_plugin.entities.model.message import (
 from gpt5_messages import (
     Completion,
     ItemStore,
+    MessageError,
     ToolCall,
     Usage,
     VisibleText,
     build_input,
     drop_orphan_outputs,
 )
-from gpt5_payloads import build_request
+from gpt5_payloads import PayloadError, build_request
 from gpt5_responses import (
     Connection,
     InvalidRequestError,
@@ -30,6 +31,7 @@ from gpt5_responses import (
     pace,
 )
 
+from ._audit import AUDIT
 from ._identity import prompt_cache_key, safety_identifier
 from ._pricing import price_usage
 
@@ -62,19 +64,44 @@ def iter_chunks(call: ModelCall) -> Generator[LLMResultChunk]:
         PayloadError: A parameter is not usable.
         MessageError: A message is not usable.
     """
+    audit_id = ""
+    try:
+        connection = Connection.from_credentials(call.credentials)
+        request = _request(call, connection)
+        audit_id = AUDIT.request(
+            request,
+            base_url=connection.base_url,
+            enable_stream=call.parameters.get("enable_stream"),
+        )
+        yield from _iter_response(call, connection, request, audit_id)
+    except (ResponsesError, PayloadError, MessageError) as error:
+        AUDIT.error(error, audit_id=audit_id, model=call.model, stream=call.stream)
+        raise
+
+
+def _iter_response(
+    call: ModelCall, connection: Connection, request: Mapping[str, Any], audit_id: str
+) -> Iterator[LLMResultChunk]:
     started = time.perf_counter()
-    connection = Connection.from_credentials(call.credentials)
     index, whole_text = 0, ""
-    with open_stream(connection, _request(call, connection)) as stream:
+    with open_stream(connection, request) as stream:
         visible = VisibleText(call.stop)
         texts = _iter_texts(stream, visible)
         if call.stream:
-            for index, text in enumerate(texts, start=1):
+            for text in texts:
+                index += 1
                 yield _chunk(call.model, index, AssistantPromptMessage(content=text))
         else:
             # Dify reads one chunk of a call that it does not stream, and no more.
             whole_text = "".join(texts)
     completion = stream.completion
+    AUDIT.success(
+        audit_id,
+        model=call.model,
+        response_model=completion.model,
+        request_id=stream.request_id,
+        stream_event_count=stream.event_count or None,
+    )
     is_whole = completion.status == "completed" and not visible.is_stopped
     if is_whole:
         _ITEMS.remember(connection.fingerprint, completion.items)
@@ -135,7 +162,7 @@ def _final_message(completion: Completion | None, text: str) -> AssistantPromptM
     return AssistantPromptMessage(
         content=text,
         tool_calls=[_tool_call(call) for call in completion.tool_calls],
-        opaque_body={"responses_output": list(completion.items)},
+        opaque_body={"responses_output": [dict(item) for item in completion.items]},
     )
 
 

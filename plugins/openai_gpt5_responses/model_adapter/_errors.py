@@ -1,6 +1,6 @@
 """The packages' errors as the five that Dify knows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 
 from dify_plugin.errors.model import (
@@ -41,7 +41,7 @@ INVOKE_ERRORS: dict[type[InvokeError], list[type[Exception]]] = {
 
 
 @contextmanager
-def invoke_errors() -> Iterator[None]:
+def invoke_errors() -> Generator[None]:
     """Raise what the packages raise as what Dify understands, with the same sentence."""
     try:
         yield
@@ -54,7 +54,7 @@ def invoke_errors() -> Iterator[None]:
 
 
 @contextmanager
-def validated_connection(credentials: Mapping[str, object]) -> Iterator[Connection]:
+def validated_connection(credentials: Mapping[str, object]) -> Generator[Connection]:
     """Give out a connection to be tried, and turn every failure into one sentence for the user's form.
 
     Raises:

@@ -1,5 +1,6 @@
 """What a call costs: every token at its own rate."""
 
+from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cache
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import yaml
 from dify_plugin.entities.model.llm import LLMUsage
 from gpt5_messages import Usage
+from gpt5_payloads import profile_for
 
 
 _CATALOG = Path(__file__).parent.parent / "catalog.yaml"
@@ -44,12 +46,14 @@ def price_usage(model: str, usage: Usage, *, latency_seconds: float) -> LLMUsage
     )
 
 
-def _prices(model: str, input_tokens: int) -> dict[str, str]:
-    entry = _catalog().get(model)
+def _prices(model: str, input_tokens: int) -> Mapping[str, str]:
+    """Look a model's prices up, a dated or fine-tuned one's under its family; a long input has a tier of its own."""
+    catalog = _catalog()
+    entry = catalog.get(model) or catalog.get(profile_for(model).family)
     if entry is None:
         return _FREE
     tier = entry.get("long_context")
-    return tier["prices"] if tier and input_tokens > tier["above_tokens"] else entry["prices"]
+    return tier if tier and input_tokens > tier["above_tokens"] else entry["prices"]
 
 
 def _money(price_per_million: Decimal) -> Decimal:

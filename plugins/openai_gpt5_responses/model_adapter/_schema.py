@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from dify_plugin.entities import I18nObject
-from dify_plugin.entities.model import AIModelEntity, FetchFrom, ModelPropertyKey
+from dify_plugin.entities.model.schema import AIModelEntity, FetchFrom, ModelPropertyKey
+from dify_plugin.entities.parameters import I18nObject
 from gpt5_payloads import profile_for
 
 

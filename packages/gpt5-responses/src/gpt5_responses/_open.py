@@ -29,6 +29,7 @@ class ResponseStream:
     Attributes:
         left_out: What the server refused and was therefore left out of the request.
         request_id: The server's id of this request.
+        event_count: How many events the server has streamed so far.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class ResponseStream:
         self._close = sent.close
         self.left_out: tuple[Fallback, ...] = sent.left_out
         self.request_id: str | None = self._response.headers.get("x-request-id")
+        self.event_count = 0
         self._decoder = StreamDecoder()
         self._is_closed = False
         self._events = self._iterate()
@@ -92,13 +94,16 @@ class ResponseStream:
     def _decode_stream(self) -> Iterator[StreamEvent]:
         frames = SSEDecoder()
         for data in self._bytes():
-            for event in frames.feed(data):
-                yield from self._decoder.feed(event)
+            yield from self._decode(frames.feed(data))
             if self._decoder.is_over:
                 return
-        for event in frames.close():
-            yield from self._decoder.feed(event)
+        yield from self._decode(frames.close())
         yield from self._decoder.close()
+
+    def _decode(self, events: list[dict[str, Any]]) -> Iterator[StreamEvent]:
+        for event in events:
+            self.event_count += 1
+            yield from self._decoder.feed(event)
 
     def _read_whole(self) -> dict[str, Any]:
         """Read a response that was not streamed, as the one event that it amounts to."""

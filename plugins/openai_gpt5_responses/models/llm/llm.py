@@ -4,9 +4,9 @@ from collections.abc import Generator, Mapping
 from typing import override
 
 from dify_plugin import LargeLanguageModel
-from dify_plugin.entities.model import AIModelEntity
 from dify_plugin.entities.model.llm import LLMResultChunk
 from dify_plugin.entities.model.message import PromptMessage, PromptMessageTool
+from dify_plugin.entities.model.schema import AIModelEntity
 from dify_plugin.errors.model import InvokeError
 from gpt5_responses import check_model
 from model_adapter import (
