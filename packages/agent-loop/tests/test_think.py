@@ -40,6 +40,8 @@ def split(text, cuts):
         ("<think>never closed", "", "<think>never closed\n</think>"),
         ("<think>never closed\n", "", "<think>never closed\n</think>"),
         ("stray</think> closing", "stray closing", "stray closing"),
+        ("<think>a</think></think>b", "b", "<think>a</think>b"),
+        ("<thi</think>nk>a", "<thi nk>a", "<thi nk>a"),
         ("<Think>loud</THINK>answer", "answer", "<think>loud</think>answer"),
         ("<think>\n\n</think>answer", "answer", "answer"),
         ("<think>  ", "", ""),

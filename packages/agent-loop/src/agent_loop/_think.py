@@ -15,9 +15,8 @@ def _split_tail(text: str) -> tuple[str, str]:
     if start == -1:
         return text, ""
     tail = text[start:].lower()
-    if _OPENING.startswith(tail) or _CLOSING.startswith(tail):
-        return text[:start], text[start:]
-    return text, ""
+    is_part = any(tag.startswith(tail) and tag != tail for tag in (_OPENING, _CLOSING))
+    return (text[:start], text[start:]) if is_part else (text, "")
 
 
 class ThinkFilter:
