@@ -3,7 +3,7 @@
 import logging
 import os
 from collections.abc import Generator, Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 from agent_loop import (
     AgentRun,
@@ -53,8 +53,10 @@ _logger.addHandler(plugin_logger_handler)
 
 def invoke_agent(
     strategy: AgentStrategy, raw_parameters: Mapping[str, Any]
-) -> Iterator[InvokeMessage]:
+) -> Iterator[AgentInvokeMessage]:
     """Run an agent and iterate over what Dify is to be told of it.
+
+    Files pass as the tool messages that they came as, which have the same fields; see `read_answer` for why.
 
     Raises:
         ParameterError: A parameter cannot be read.
@@ -63,7 +65,8 @@ def invoke_agent(
     parameters = Parameters.from_raw(raw_parameters)
     settings = Settings.from_environment(os.environ)
     lines = LineLock(strategy.session)
-    return lines.guard(_Invocation(strategy, parameters, settings).run())
+    messages = lines.guard(_Invocation(strategy, parameters, settings).run())
+    return cast("Iterator[AgentInvokeMessage]", messages)
 
 
 def _build_messages(parameters: Parameters) -> list[Message]:

@@ -16,13 +16,13 @@ def start_agent():
     started = []
 
     def start(**environment):
-        agent = None
+        agent = Agent(runner)
         process = PluginProcess(
             PLUGIN,
-            backwards=lambda request: agent.answer(request),
+            backwards=agent.answer,
             environment={"PATH": "/usr/bin:/bin", **environment},
         )
-        agent = Agent(process, runner)
+        agent.process = process
         runner.run(process.start())
         started.append(process)
         return agent

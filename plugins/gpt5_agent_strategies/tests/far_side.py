@@ -123,10 +123,10 @@ class FarSide:
     async def answer(self, request: BackwardsRequest) -> AsyncIterator[dict[str, Any]]:
         if request.type == "llm":
             self.model_requests.append(request.request)
-            items = self.model.pop(0)
+            items = self.model.pop(0) if self.model else [FarSideError("nothing left to say")]
         else:
             self.tool_requests.append(request.request)
-            items = self.tools[request.request["tool"]]
+            items = self.tools.get(request.request["tool"], [FarSideError("no such tool")])
         if callable(items):
             items = items(request.request)
         if hasattr(items, "__aiter__"):
@@ -142,8 +142,8 @@ class FarSide:
 class Agent:
     """The plugin process, with a far side per test."""
 
-    def __init__(self, process: PluginProcess, runner: asyncio.Runner):
-        self._process = process
+    def __init__(self, runner: asyncio.Runner):
+        self.process: PluginProcess | None = None
         self._runner = runner
         self.far_side = FarSide()
 
@@ -153,10 +153,14 @@ class Agent:
     def run(self, *, strategy="gpt5_function_calling", **parameters) -> Transcript:
         return self._runner.run(self.arun(strategy=strategy, **parameters))
 
+    def run_async(self, awaitable):
+        """Run several runs, or whatever else has to be awaited, in the process's loop."""
+        return self._runner.run(awaitable)
+
     async def arun(self, *, strategy, **parameters) -> Transcript:
         transcript = Transcript()
         try:
-            async for message in self._process.invoke(
+            async for message in self.process.invoke(
                 "agent_strategy",
                 "invoke_agent_strategy",
                 {

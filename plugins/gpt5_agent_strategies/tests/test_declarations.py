@@ -1,0 +1,107 @@
+"""What the plugin declares: to the daemon, to Dify, and to the person who builds an app."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+
+PLUGIN = Path(__file__).parent.parent
+STRATEGIES = ["gpt5_function_calling", "gpt5_react"]
+PARAMETERS = {
+    "model": {"type": "model-selector", "required": True, "scope": "tool-call&llm"},
+    "tools": {"type": "array[tools]", "required": True},
+    "instruction": {
+        "type": "string",
+        "required": True,
+        "auto_generate": {"type": "prompt_instruction"},
+        "template": {"enabled": True},
+    },
+    "prompt_policy_overrides": {
+        "type": "string",
+        "required": False,
+        "template": {"enabled": True},
+    },
+    "context": {"type": "any", "required": False, "scope": "array[object]"},
+    "query": {"type": "string", "required": True},
+    "maximum_iterations": {
+        "type": "number",
+        "required": True,
+        "default": 6,
+        "min": 1,
+        "max": 30,
+    },
+    "emit_intermediate_thoughts": {"type": "boolean", "required": False, "default": True},
+}
+
+
+def read_yaml(path):
+    return yaml.safe_load((PLUGIN / path).read_text(encoding="utf-8"))
+
+
+@pytest.fixture(params=STRATEGIES)
+def strategy(request):
+    return read_yaml(f"strategies/{request.param}.yaml")
+
+
+def test_manifest_and_project_have_one_version():
+    project = tomllib.loads((PLUGIN / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    manifest = read_yaml("manifest.yaml")
+    changelog = (PLUGIN / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert manifest["version"] == project["version"]
+    assert f"## {manifest['version']} " in changelog
+
+
+def test_the_manifest_asks_for_what_a_run_needs_and_no_more():
+    manifest = read_yaml("manifest.yaml")
+    assert (manifest["author"], manifest["name"]) == ("gpt5-dify", "gpt5_agent_strategies")
+    assert manifest["resource"]["permission"] == {
+        "tool": {"enabled": True},
+        "model": {"enabled": True, "llm": True},
+    }
+    assert manifest["plugins"] == {"agent_strategies": ["provider/gpt5_agent.yaml"]}
+    assert manifest["meta"]["runner"] == {
+        "language": "python",
+        "version": "3.12",
+        "entrypoint": "main",
+    }
+    assert manifest["meta"]["minimum_dify_version"] == "1.10.0"
+    assert manifest["meta"]["version"] > "0.0.1"  # otherwise Dify offers no MCP tools
+
+
+def test_every_file_that_a_declaration_names_is_there():
+    manifest, provider = read_yaml("manifest.yaml"), read_yaml("provider/gpt5_agent.yaml")
+    named = [f"_assets/{manifest['icon']}", f"_assets/{provider['identity']['icon']}"]
+    named += [manifest["privacy"], *manifest["plugins"]["agent_strategies"]]
+    named += [*provider["strategies"], provider["extra"]["python"]["source"]]
+    assert [name for name in named if not (PLUGIN / name).is_file()] == []
+
+
+def test_the_provider_offers_both_strategies():
+    provider = read_yaml("provider/gpt5_agent.yaml")
+    assert provider["identity"]["name"] == "gpt5_agent"
+    assert [Path(path).stem for path in provider["strategies"]] == STRATEGIES
+
+
+def test_a_strategy_takes_exactly_the_parameters_of_its_contract(strategy):
+    declared = {parameter["name"]: dict(parameter) for parameter in strategy["parameters"]}
+    for parameter in declared.values():
+        for field in ("name", "label", "help"):
+            del parameter[field]
+    assert declared == PARAMETERS
+    assert strategy["features"] == ["history-messages"]
+
+
+def test_every_word_to_a_person_is_there_in_english_and_japanese(strategy):
+    texts = [strategy["identity"]["label"], strategy["description"]]
+    for parameter in strategy["parameters"]:
+        texts += [parameter["label"], parameter["help"]]
+    assert all(text["en_US"].strip() and text["ja_JP"].strip() for text in texts)
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_a_strategy_file_holds_one_strategy_of_the_declared_name(name):
+    strategy = read_yaml(f"strategies/{name}.yaml")
+    assert strategy["identity"]["name"] == name
+    assert strategy["extra"]["python"]["source"] == f"strategies/{name}.py"

@@ -1,0 +1,97 @@
+"""The run in Dify's log."""
+
+import json
+
+import pytest
+from far_side import call, chunk, parameter, text_message, tool, usage
+
+
+LOGIN = tool("login", parameter("password"), parameter("note"))
+
+
+@pytest.fixture(scope="session")
+def discreet_process(start_agent):
+    return start_agent(GPT5_AGENT_LOG_CONTENT="false")
+
+
+@pytest.fixture
+def discreet_agent(discreet_process):
+    discreet_process.far_side = type(discreet_process.far_side)()
+    return discreet_process
+
+
+def run_login(agent):
+    arguments = json.dumps({"password": "hunter2", "note": "n" * 3000})
+    agent.far_side.model = [
+        [chunk("Logging in."), chunk(calls=[call("login", arguments)], usage=usage())],
+        [chunk("Done.", usage=usage())],
+    ]
+    agent.far_side.tools["login"] = [text_message("Welcome.")]
+    return agent.run(tools=[LOGIN])
+
+
+def test_every_log_is_opened_under_its_parent_and_closed_once(agent):
+    transcript = run_login(agent)
+    logs = [message["message"] for message in transcript.of("log")]
+    by_id = {}
+    for log in logs:
+        by_id.setdefault(log["id"], []).append(log["status"])
+    assert set(map(tuple, by_id.values())) == {("start", "success")}
+    labels = {log["id"]: log["label"] for log in logs}
+    parents = {log["label"]: labels.get(log["parent_id"]) for log in logs}
+    assert parents == {
+        "ROUND 1": None,
+        "gpt-5.2 Thought": "ROUND 2",
+        "CALL login": "ROUND 1",
+        "ROUND 2": None,
+    }
+
+
+def test_logs_hold_contents_without_secrets_and_cut(agent):
+    logs = run_login(agent).logs
+    call_input = logs["CALL login"]["data"]["output"]["tool_call_input"]
+    assert "hunter2" not in json.dumps(logs)
+    assert "***REDACTED***" in call_input
+    assert len(call_input) <= 2000
+    assert logs["CALL login"]["data"]["output"]["tool_response"] == "Welcome."
+    assert logs["ROUND 1"]["data"]["output"]["llm_response"] == "Logging in."
+
+
+def test_a_log_tells_provider_tokens_and_price(agent):
+    logs = run_login(agent).logs
+    thought = logs["gpt-5.2 Thought"]["metadata"]
+    assert thought["provider"] == "someone/models/models"
+    assert (thought["total_tokens"], thought["total_price"], thought["currency"]) == (
+        15,
+        "0.0002",
+        "USD",
+    )
+    assert logs["CALL login"]["metadata"]["provider"] == "desk/tools/tools"
+    assert set(thought) > {"started_at", "finished_at", "elapsed_time"}
+
+
+def test_logs_can_be_reduced_to_counts(discreet_agent):
+    transcript = run_login(discreet_agent)
+    assert transcript.logs["CALL login"]["data"] == {
+        "output_summary": {
+            "tool_call_id": "c1",
+            "tool_call_name": "login",
+            "response_chars": 8,
+            "is_error": False,
+        }
+    }
+    assert transcript.logs["ROUND 1"]["data"]["output_summary"] == {
+        "llm_response_chars": 11,
+        "tool_response_count": 1,
+        "tool_error_count": 0,
+    }
+    assert transcript.text.endswith("Done.")
+    for secret in ("hunter2", "Welcome", "Logging", "nnn"):
+        assert secret not in json.dumps(transcript.logs)
+
+
+def test_counts_do_not_tell_causes(discreet_agent):
+    discreet_agent.far_side.model = [[chunk(calls=[call("missing", '{"a": 1}')])], [chunk("Done.")]]
+    transcript = discreet_agent.run(tools=[LOGIN, None])
+    assert transcript.logs["CALL missing"]["error"] == "failed"
+    assert transcript.logs["Tools left out"]["data"] == {"left_out_count": 1}

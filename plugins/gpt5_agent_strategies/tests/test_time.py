@@ -1,0 +1,95 @@
+"""Runs that come near the platform's time limit."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from far_side import call, chunk, parameter, text_message, tool
+
+
+PLUGIN = Path(__file__).parent.parent
+ECHO = tool("echo", parameter("text"))
+
+
+@pytest.fixture(scope="session")
+def hurried_process(start_agent):
+    return start_agent(GPT5_AGENT_RUN_SECONDS="2", GPT5_AGENT_CLOSING_SECONDS="1")
+
+
+@pytest.fixture
+def hurried_agent(hurried_process):
+    hurried_process.far_side = type(hurried_process.far_side)()
+    return hurried_process
+
+
+async def never(_request):
+    await asyncio.Event().wait()
+    yield {}
+
+
+def test_a_tool_that_does_not_answer_leaves_time_for_the_closing_call(hurried_agent):
+    calls = [call("echo", '{"text": "x"}'), call("slow", id_="c2")]
+    hurried_agent.far_side.model = [[chunk(calls=calls)], [chunk("So far: x.")]]
+    hurried_agent.far_side.tools = {"echo": [text_message("x")], "slow": never}
+    transcript = hurried_agent.run(tools=[ECHO, tool("slow")])
+    closing = hurried_agent.far_side.model_requests[1]
+    assert [message["content"] for message in closing["prompt_messages"][-2:]] == [
+        "x",
+        "tool invoke error: the tool did not answer in time",
+    ]
+    assert closing["completion_params"] == {"tool_choice": "none"}
+    assert transcript.error is None
+    assert transcript.text.endswith("So far: x.")
+    assert transcript.metadata["stop_reason"] == "time_limit"
+
+
+def test_a_model_that_falls_silent_ends_the_run_in_time(hurried_agent):
+    async def say_a_word(_request):
+        yield chunk("Well")
+        await asyncio.Event().wait()
+
+    hurried_agent.far_side.model = [say_a_word]
+    transcript = hurried_agent.run()
+    assert transcript.text == "Well"
+    assert transcript.error.message == (
+        "The run reached its time limit of 2 seconds before the model was done."
+    )
+    assert transcript.metadata["stop_reason"] == "time_limit"
+    assert {log["status"] for log in transcript.logs.values()} == {"error"}
+
+
+def test_a_model_that_never_stops_is_stopped_in_time(hurried_agent):
+    async def chatter(_request):
+        while True:
+            yield chunk("x")
+            await asyncio.sleep(0.01)  # leaves the plugin time to read
+
+    hurried_agent.far_side.model = [chatter]
+    transcript = hurried_agent.run()
+    assert set(transcript.text) == {"x"}
+    assert transcript.metadata["stop_reason"] == "time_limit"
+
+
+def test_the_platforms_knobs_are_read_and_clamped():
+    program = """
+import json, main
+from agent_adapter import Settings, read_seconds
+values = {name: read_seconds({"X": name}, "X", default=900) for name in ["", "abc", "1", "60", "99999"]}
+config = [main.plugin.config.MAX_REQUEST_TIMEOUT, main.plugin.config.MAX_INVOCATION_TIMEOUT]
+print(json.dumps([values, config, [Settings.from_environment({}) == Settings()]]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=PLUGIN,
+        env={"MAX_INVOCATION_TIMEOUT": "10"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    values, config, [has_same_defaults] = json.loads(done.stdout.splitlines()[-1])
+    assert values == {"": 900, "abc": 900, "1": 60, "60": 60, "99999": 3600}
+    assert config == [900, 60]
+    assert has_same_defaults

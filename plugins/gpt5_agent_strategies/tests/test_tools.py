@@ -1,0 +1,249 @@
+"""Tool calls: what reaches a tool, what comes of it, and what the model may read of a failure."""
+
+import base64
+
+import pytest
+from far_side import FarSideError, call, chunk, parameter, text_message, tool
+
+
+ECHO = tool("echo", parameter("text"))
+
+
+def run_call(agent, arguments, *tools, messages=None, name="echo"):
+    agent.far_side.model = [[chunk(calls=[call(name, arguments)])], [chunk("Done.")]]
+    agent.far_side.tools.setdefault(name, messages or [text_message("ok")])
+    transcript = agent.run(tools=list(tools or [ECHO]))
+    last = agent.far_side.model_requests[1]["prompt_messages"][-1]
+    return transcript, last["content"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ('{"text": ', "tool arguments parse error: tool arguments must be valid JSON object"),
+        ("[1, 2]", "tool arguments parse error: tool arguments must be a JSON object"),
+        (
+            '{"other": 1}',
+            "tool arguments validation error: unknown parameters ['other']",
+        ),
+    ],
+)
+def test_arguments_that_do_not_fit_never_reach_the_tool(agent, arguments, sentence):
+    """C1 and C2: the official strategy dies of them."""
+    transcript, observation = run_call(agent, arguments)
+    assert observation == sentence
+    assert agent.far_side.tool_requests == []
+    assert transcript.text.endswith("Done.")
+    assert transcript.logs["CALL echo"]["status"] == "error"
+
+
+def test_broken_arguments_go_back_as_an_object_that_any_model_plugin_can_read(agent):
+    run_call(agent, '{"text": ')
+    assistant = agent.far_side.model_requests[1]["prompt_messages"][-2]
+    assert assistant["tool_calls"][0]["function"]["arguments"] == (
+        '{"invalid_arguments": "{\\"text\\": "}'
+    )
+
+
+def test_an_unknown_tool_is_answered_for(agent):
+    _, observation = run_call(agent, "{}", name="missing")
+    assert observation == "there is not a tool named missing"
+
+
+def test_the_cause_of_a_failure_goes_to_the_log_and_to_nobody_else(agent):
+    """C7: the official strategy hands the exception's text to the model."""
+    transcript, observation = run_call(
+        agent, "{}", messages=[FarSideError("no route to 10.0.0.1, password=hunter2")]
+    )
+    assert observation == "tool invoke error: failed to execute tool"
+    log = transcript.logs["CALL echo"]
+    assert log["error"] == "Exception: no route to 10.0.0.1, password=***REDACTED***"
+    assert "10.0.0.1" not in transcript.text
+
+
+def test_what_a_tool_said_before_it_failed_is_kept(agent):
+    """C8: the official strategy throws it away."""
+    _, observation = run_call(agent, "{}", messages=[text_message("half"), FarSideError("late")])
+    assert observation == "half\ntool invoke error: failed to execute tool"
+
+
+def test_a_failing_call_does_not_touch_its_neighbours(agent):
+    agent.far_side.model = [
+        [chunk(calls=[call("bad"), call("echo", '{"text": "x"}', id_="c2")])],
+        [chunk("Done.")],
+    ]
+    agent.far_side.tools = {"bad": [FarSideError("broken")], "echo": [text_message("x")]}
+    agent.run(tools=[tool("bad"), ECHO])
+    observations = [m["content"] for m in agent.far_side.model_requests[1]["prompt_messages"][-2:]]
+    assert observations == ["tool invoke error: failed to execute tool", "x"]
+
+
+def test_a_call_that_failed_is_not_made_again(agent):
+    """C9: the official strategy makes it every round."""
+    agent.far_side.model = [[chunk(calls=[call("echo", id_=f"c{n}")])] for n in range(3)] + [
+        [chunk("Done.")]
+    ]
+    agent.far_side.tools["echo"] = [FarSideError("broken")]
+    agent.run(tools=[ECHO])
+    assert len(agent.far_side.tool_requests) == 1
+    assert agent.far_side.model_requests[-1]["prompt_messages"][-1]["content"] == (
+        "tool invoke error: repeated failure detected; skipped duplicate call"
+    )
+
+
+def test_a_call_that_keeps_succeeding_is_answered_from_memory(agent):
+    agent.far_side.model = [[chunk(calls=[call("echo", id_=f"c{n}")])] for n in range(3)] + [
+        [chunk("Done.")]
+    ]
+    agent.far_side.tools["echo"] = [text_message("same")]
+    transcript = agent.run(tools=[ECHO])
+    assert len(agent.far_side.tool_requests) == 2
+    observation = agent.far_side.model_requests[-1]["prompt_messages"][-1]["content"]
+    assert observation.startswith("this call was already made")
+    assert observation.endswith("same")
+    assert transcript.logs["CALL echo"]["status"] == "success"
+
+
+def test_the_model_cannot_reach_hidden_parameters(agent):
+    """C6: through the official strategy it can override them."""
+    search = tool(
+        "search",
+        parameter("query", required=True),
+        parameter("api_base", form="form", required=True),
+        parameter("limit", "number", form="form", default=5, required=True),
+        runtime_parameters={"api_base": "https://safe.example"},
+    )
+    agent.far_side.model = [
+        [chunk(calls=[call("search", '{"query": "x", "api_base": "https://evil.example"}')])],
+        [chunk(calls=[call("search", '{"query": "x"}', id_="c2")])],
+        [chunk("Done.")],
+    ]
+    agent.far_side.tools["search"] = [text_message("ok")]
+    agent.run(tools=[search])
+    shown = agent.far_side.model_requests[0]["tools"][0]["parameters"]["properties"]
+    assert list(shown) == ["query"]
+    assert [request["tool_parameters"] for request in agent.far_side.tool_requests] == [
+        {"api_base": "https://safe.example", "query": "x", "limit": 5}
+    ]
+
+
+def test_the_chosen_credentials_are_passed_on(agent):
+    """C13: the official strategy forgets them."""
+    run_call(agent, "{}", {**ECHO, "credential_id": "cred-1", "provider_type": "api"})
+    [request] = agent.far_side.tool_requests
+    assert (request["tool_type"], request["credential_id"]) == ("api", "cred-1")
+
+
+def test_tools_of_the_same_name_are_both_usable(agent):
+    """C12: in the official strategy the last one wins."""
+    first = tool("search", provider="a/b/google")
+    second = tool("search", provider="c/d/bing")
+    agent.far_side.model = [
+        [chunk(calls=[call("google_search"), call("bing_search", id_="c2")])],
+        [chunk("Done.")],
+    ]
+    agent.far_side.tools["search"] = [text_message("ok")]
+    agent.run(tools=[first, second])
+    providers = sorted(request["provider"] for request in agent.far_side.tool_requests)
+    assert providers == ["a/b/google", "c/d/bing"]
+
+
+def test_a_tool_that_cannot_be_read_is_left_out_with_a_warning(agent):
+    stale = tool("stale", {"name": "p", "type": "string", "form": "nonsense"})
+    odd = {**tool("odd"), "provider_type": "nonsense"}
+    agent.far_side.model = [[chunk("Done.")]]
+    transcript = agent.run(tools=[stale, odd, None, {"identity": {"name": "half"}}, ECHO])
+    [offered] = agent.far_side.model_requests[0]["tools"]
+    assert offered["name"] == "echo"
+    left_out = transcript.logs["Tools left out"]["data"]["left_out"]
+    assert [line.split(":")[0] for line in left_out] == [
+        "stale",
+        "odd",
+        "a tool without a name",
+        "half",
+    ]
+
+
+def test_no_bytes_and_no_repr_reach_the_model(agent):
+    """C11: the official strategy puts the repr of such messages into the prompt."""
+    log = {"type": "log", "message": {"id": "1", "label": "l", "status": "success", "data": {}}}
+    resources = {
+        "type": "retriever_resources",
+        "message": {"retriever_resources": [{"content": "fact"}], "context": ""},
+    }
+    json_message = {"type": "json", "message": {"json_object": {"a": "ä"}}}
+    link = {"type": "link", "message": {"text": "https://example.org"}}
+    messages = [log, resources, text_message(" text "), json_message, link]
+    _, observation = run_call(agent, "{}", messages=messages)
+    assert observation == (
+        'fact text tool response: {"a": "ä"}.'
+        "result link: https://example.org. please tell user to check it."
+    )
+
+
+def test_an_image_is_passed_on_once(agent):
+    image = {
+        "type": "image_link",
+        "message": {"text": "/files/tools/a.png?sign=x"},
+        "meta": {"tool_file_id": "a", "mime_type": "image/png"},
+    }
+    transcript, observation = run_call(agent, "{}", messages=[image])
+    assert transcript.of("image_link") == [image]
+    assert transcript.of("blob") == []
+    assert observation == "image generated and sent to user. Tell user to review it now."
+
+
+def test_a_file_outside_the_folder_is_not_read(agent):
+    """C5: the official strategy reads it, whatever its size, and shows it as an image."""
+    image = {"type": "image", "message": {"text": "/files/../etc/hostname"}}
+    transcript, observation = run_call(agent, "{}", messages=[image])
+    assert observation == "Failed to process generated image file."
+    assert "Failed to process generated image file." in transcript.text
+    assert transcript.of("blob") == transcript.of("image") == []
+
+
+@pytest.mark.parametrize("size", [3, 9_000, 6 * 1024 * 1024])
+def test_a_file_of_any_size_passes_whole(agent, size):
+    """A line of over 5 MiB would kill the plugin, so it must have left in pieces."""
+    data = bytes(range(256)) * (size // 256 + 1)
+    data = data[:size]
+    pieces = [data[start : start + 8192] for start in range(0, size, 8192)]
+    messages = [
+        {
+            "type": "blob_chunk",
+            "message": {
+                "id": "f",
+                "sequence": sequence,
+                "total_length": size,
+                "blob": base64.b64encode(piece).decode(),
+                "end": sequence == len(pieces),
+            },
+            "meta": {"mime_type": "application/zip"},
+        }
+        for sequence, piece in enumerate([*pieces, b""])
+    ]
+    transcript, observation = run_call(agent, "{}", messages=messages)
+    [blob] = transcript.of("blob")
+    assert base64.b64decode(blob["message"]["blob"]) == data
+    assert blob["meta"] == {"mime_type": "application/zip"}
+    assert observation == "Generated file ... "
+
+
+def test_a_whole_file_passes_too(agent):
+    blob = {"type": "blob", "message": {"blob": base64.b64encode(b"abc").decode()}, "meta": None}
+    transcript, _ = run_call(agent, "{}", messages=[blob])
+    assert base64.b64decode(transcript.of("blob")[0]["message"]["blob"]) == b"abc"
+
+
+def test_a_file_whose_pieces_do_not_add_up_is_a_failure(agent):
+    piece = {"id": "f", "sequence": 0, "total_length": 9, "blob": "YWJj", "end": False}
+    message = {"type": "blob_chunk", "message": piece}
+    _, observation = run_call(agent, "{}", messages=[message])
+    assert observation == "tool invoke error: failed to execute tool"
+
+
+def test_a_linked_file_is_passed_on_and_a_plain_link_is_not(agent):
+    plain = {"type": "link", "message": {"text": "https://example.org"}, "meta": None}
+    linked = {"type": "link", "message": {"text": "/f/a.pdf"}, "meta": {"tool_file_id": "a"}}
+    transcript, _ = run_call(agent, "{}", messages=[plain, linked])
+    assert transcript.of("link") == [linked]
