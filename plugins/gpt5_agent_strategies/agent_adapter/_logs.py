@@ -1,7 +1,7 @@
 """The run in Dify's log: rounds, thoughts and calls, each opened once and closed once."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agent_loop import CallEnded, CallStarted, RoundEnded, RoundStarted, ThoughtEnded, Usage
@@ -80,7 +80,12 @@ class RunLog:
         """Open a tool call."""
         tool = self._toolbox.tools.get(event.call.name)
         provider = tool.provider if tool else ""
-        log = self._open(f"CALL {event.call.name}", parent=self._round, provider=provider)
+        log = self._open(
+            f"CALL {event.call.name}",
+            parent=self._round,
+            provider=provider,
+            data={"tool_call_input": event.call.arguments},
+        )
         self._calls[event.call.id] = log
         yield log
 
@@ -120,13 +125,22 @@ class RunLog:
             yield self._close(self._round, content, counts, error=event.error, usage=event.usage)
 
     def _open(
-        self, label: str, *, parent: AgentInvokeMessage | None = None, provider: str = ""
+        self,
+        label: str,
+        *,
+        parent: AgentInvokeMessage | None = None,
+        provider: str = "",
+        data: Mapping[str, Any] | None = None,
     ) -> AgentInvokeMessage:
         metadata: dict[LogMetadata, Any] = {LogMetadata.STARTED_AT: time.perf_counter()}
         if provider:
             metadata[LogMetadata.PROVIDER] = provider
         return self._strategy.create_log_message(
-            label=label, data={}, status=_Status.START, parent=parent, metadata=metadata
+            label=label,
+            data=redact_log_data(data or {}) if self._has_content else {},
+            status=_Status.START,
+            parent=parent,
+            metadata=metadata,
         )
 
     def _close(

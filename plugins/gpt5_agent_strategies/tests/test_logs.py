@@ -57,6 +57,13 @@ def test_logs_hold_contents_without_secrets_and_cut(agent):
     assert logs["ROUND 1"]["data"]["output"]["llm_response"] == "Logging in."
 
 
+def test_a_call_shows_its_arguments_from_the_start(agent):
+    logs = [message["message"] for message in run_login(agent).of("log")]
+    opened = next(log for log in logs if log["label"] == "CALL login")
+    assert opened["status"] == "start"
+    assert opened["data"]["tool_call_input"].startswith('{"password": "***REDACTED***"')
+
+
 def test_a_log_tells_provider_tokens_and_price(agent):
     logs = run_login(agent).logs
     thought = logs["gpt-5.2 Thought"]["metadata"]
