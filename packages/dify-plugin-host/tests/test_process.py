@@ -1,13 +1,24 @@
 import asyncio
+import base64
 import contextlib
+import os
+import select
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from dify_plugin_host import (
+    BackwardsError,
+    HostSettings,
+    InvokeTimeoutError,
+    PluginExitedError,
     PluginHostError,
     PluginInvokeError,
+    PluginKilledError,
     PluginProcess,
+    PluginStartError,
+    StreamRejectedError,
 )
 
 
@@ -168,3 +179,525 @@ def test_an_action_without_an_answer_is_an_error(make_plugin):
 
     with pytest.raises(PluginHostError, match="no answer to model 'get_ai_model_schemas'"):
         asyncio.run(main())
+
+
+def test_the_first_error_of_a_call_counts_and_nothing_after_it_is_passed_on(make_plugin):
+    folder = make_plugin(
+        """
+        wire.ready()
+        for request in wire.requests():
+            wire.error(request, "First", "1")
+            wire.stream(request, {"too": "late"})
+            wire.error(request, "Second", "2")
+            wire.end(request)
+        """
+    )
+    with pytest.raises(PluginInvokeError, match="First: 1"):
+        run(folder)
+
+
+def test_an_error_without_form_is_shown_as_it_came(make_plugin):
+    folder = make_plugin(
+        """
+        wire.ready()
+        for request in wire.requests():
+            wire.session(request, "error", "just text")
+            wire.end(request)
+        """
+    )
+    with pytest.raises(PluginInvokeError, match="PluginError: just text"):
+        run(folder)
+
+
+def test_an_error_counts_even_if_the_plugin_dies_before_the_end(make_plugin):
+    folder = make_plugin(
+        """
+        wire.ready()
+        for request in wire.requests():
+            wire.error(request, "InvokeError", "reason")
+            sys.exit(3)
+        """
+    )
+    with pytest.raises(PluginInvokeError, match="InvokeError: reason"):
+        run(folder)
+
+
+def test_a_plugin_that_dies_at_the_start_shows_its_last_words(make_plugin):
+    folder = make_plugin("raise RuntimeError('no such thing')")
+    with pytest.raises(PluginStartError, match="before its first heartbeat") as caught:
+        run(folder)
+    assert caught.value.plugin == "scripted"
+    assert caught.value.stderr_tail.endswith("RuntimeError: no such thing")
+
+
+def test_a_plugin_that_never_sends_a_heartbeat_is_given_up(make_plugin):
+    folder = make_plugin("time.sleep(600)")
+
+    async def main():
+        plugin = PluginProcess(folder, settings=HostSettings(start_timeout_seconds=0.2))
+        with pytest.raises(PluginStartError, match=r"no heartbeat within 0.2 s"):
+            await plugin.start()
+        return plugin.pid
+
+    assert not is_running(asyncio.run(main()))
+
+
+def test_a_start_that_is_cancelled_leaves_no_process(make_plugin):
+    folder = make_plugin("wire.send('log', {'level': 'INFO', 'message': '1'})\ntime.sleep(600)")
+
+    async def main():
+        running = asyncio.Event()
+        plugin = PluginProcess(folder, on_notice=lambda _: running.set())
+        task = asyncio.create_task(plugin.start())
+        await running.wait()
+        task.cancel()
+        await asyncio.wait({task})
+        return plugin.pid
+
+    assert not is_running(asyncio.run(main()))
+
+
+def test_a_plugin_whose_heart_stops_is_killed(make_plugin):
+    folder = make_plugin("wire.ready()\ntime.sleep(600)")
+    with pytest.raises(PluginKilledError, match=r"no heartbeat for 0.2 s"):
+        run(folder, settings=HostSettings(heartbeat_timeout_seconds=0.2))
+
+
+def test_a_plugin_whose_heart_beats_lives(make_plugin):
+    folder = make_plugin(
+        """
+        wire.ready()
+        for request in wire.requests():
+            for _ in range(10):
+                time.sleep(0.1)
+                wire.send("heartbeat", {})
+            wire.stream(request, {"alive": True})
+            wire.end(request)
+        """
+    )
+    assert run(folder, settings=HostSettings(heartbeat_timeout_seconds=0.8)) == [{"alive": True}]
+
+
+def test_a_plugin_that_dies_in_a_call_fails_it_with_its_last_words(make_plugin):
+    folder = make_plugin(
+        """
+        wire.ready()
+        next(wire.requests())
+        sys.exit("out of memory")
+        """
+    )
+    with pytest.raises(PluginExitedError, match=r"exit code 1; .*out of memory"):
+        run(folder)
+
+
+def test_a_plugin_that_has_died_refuses_further_calls(make_plugin):
+    folder = make_plugin("wire.ready()\nnext(wire.requests())\nsys.exit(4)")
+
+    async def main():
+        async with PluginProcess(folder) as plugin:
+            for _ in range(2):
+                with pytest.raises(PluginExitedError, match="exit code 4"):
+                    await collect(plugin)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("descriptor", [0, 1])
+def test_a_plugin_that_closes_a_pipe_and_lives_on_is_ended(make_plugin, descriptor):
+    folder = make_plugin(
+        f"""
+        wire.ready()
+        os.close({descriptor})
+        time.sleep(600)
+        """
+    )
+    with pytest.raises(PluginExitedError, match="exit code -9"):
+        run(folder)
+
+
+def test_a_call_of_a_plugin_that_was_never_started_is_refused(echo):
+    plugin = PluginProcess(echo)
+    with pytest.raises(PluginExitedError, match="was never started"):
+        asyncio.run(collect(plugin))
+    assert plugin.protocol_errors == 0
+
+
+def test_stopping_fails_what_still_runs(make_plugin):
+    folder = make_plugin("wire.ready()\nfor request in wire.requests(): pass")
+
+    async def main():
+        async with PluginProcess(folder) as plugin:
+            task = asyncio.create_task(collect(plugin))
+            await asyncio.sleep(0)
+        with pytest.raises(PluginExitedError, match="was stopped"):
+            await task
+
+    asyncio.run(main())
+
+
+def test_a_plugin_that_was_not_started_can_be_stopped(echo):
+    asyncio.run(PluginProcess(echo).stop())
+
+
+def test_a_plugin_that_ignores_sigterm_is_killed_with_what_it_started(make_plugin):
+    folder = make_plugin(
+        """
+        import signal, subprocess
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        child = subprocess.Popen(["sleep", "600"])
+        wire.ready()
+        for request in wire.requests():
+            wire.stream(request, {"child": child.pid})
+            wire.end(request)
+        """
+    )
+
+    async def main():
+        settings = HostSettings(stop_timeout_seconds=0.2)
+        async with PluginProcess(folder, settings=settings) as plugin:
+            ((answer,), pid) = (await collect(plugin), plugin.pid)
+        return answer["child"], pid
+
+    child, pid = asyncio.run(main())
+    assert not is_running(child)
+    assert not is_running(pid)
+
+
+def test_a_plugin_does_not_outlive_a_host_that_is_killed(make_plugin):
+    folder = make_plugin("wire.ready()\nfor request in wire.requests(): pass")
+    program = f"""
+import asyncio
+import base64
+from dify_plugin_host import PluginProcess
+async def main():
+    async with PluginProcess({str(folder)!r}) as plugin:
+        print(plugin.pid, flush=True)
+        await asyncio.sleep(600)
+asyncio.run(main())
+"""
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as host:
+        plugin = os.pidfd_open(int(host.stdout.readline()))
+        host.kill()
+    ended, _, _ = select.select([plugin], [], [], 30)
+    os.close(plugin)
+    assert ended
+
+
+def test_a_line_over_the_limit_gets_the_plugin_killed(make_plugin):
+    folder = make_plugin(
+        """
+        wire.ready()
+        for request in wire.requests():
+            wire.stream(request, {"text": "x" * 6 * 1024 * 1024})
+            wire.end(request)
+        """
+    )
+    with pytest.raises(PluginKilledError, match="more than 5242880 bytes"):
+        run(folder)
+
+
+def test_a_line_up_to_the_limit_comes_through_whole(make_plugin):
+    folder = make_plugin(
+        """
+        wire.ready()
+        for request in wire.requests():
+            wire.stream(request, {"text": "x" * 5 * 1000 * 1000})
+            wire.end(request)
+        """
+    )
+    assert run(folder) == [{"text": "x" * 5 * 1000 * 1000}]
+
+
+def test_a_plugin_may_write_any_amount_to_stderr(make_plugin):
+    folder = make_plugin(
+        """
+        wire.ready()
+        for request in wire.requests():
+            sys.stderr.write("noise " * 1_000_000)
+            wire.stream(request, {"done": True})
+            wire.end(request)
+        """
+    )
+    assert run(folder) == [{"done": True}]
+
+
+def test_what_is_no_message_is_counted_and_shown_and_does_no_harm(make_plugin):
+    folder = make_plugin(
+        """
+        print("starting up")
+        wire.ready()
+        for request in wire.requests():
+            print("debug output")
+            wire.line("[1, 2]")
+            wire.line('{"no": "event"}')
+            sys.stdout.buffer.write(b"\\xff\\n")
+            wire.send("log", {"level": "WARNING", "message": "careful"})
+            wire.send("error", {"error": "bad line"})
+            wire.stream(request, {"fine": True})
+            wire.end(request)
+        """
+    )
+    notices = []
+
+    async def main():
+        async with PluginProcess(folder, on_notice=notices.append) as plugin:
+            return await collect(plugin), plugin.protocol_errors
+
+    answer, protocol_errors = asyncio.run(main())
+    assert answer == [{"fine": True}]
+    assert protocol_errors == 5
+    assert [(notice.kind, notice.level) for notice in notices] == [
+        ("protocol_error", "ERROR"),
+        ("log", "INFO"),
+        ("protocol_error", "ERROR"),
+        ("protocol_error", "ERROR"),
+        ("protocol_error", "ERROR"),
+        ("protocol_error", "ERROR"),
+        ("log", "WARNING"),
+        ("plugin_error", "ERROR"),
+    ]
+    assert notices[0].text == "a line on stdout is no message: starting up"
+    assert notices[-1].text == "{'error': 'bad line'}"
+
+
+def test_a_stream_message_of_an_unknown_type_ends_the_call(make_plugin):
+    folder = make_plugin(
+        """
+        wire.ready()
+        for request in wire.requests():
+            wire.session(request, "surprise", {})
+        """
+    )
+    with pytest.raises(StreamRejectedError, match="unknown stream message type: surprise"):
+        run(folder)
+
+
+def test_a_call_that_takes_too_long_is_given_up(make_plugin):
+    folder = make_plugin("wire.ready()\nfor request in wire.requests(): pass")
+    with pytest.raises(InvokeTimeoutError) as caught:
+        run(folder, settings=HostSettings(call_timeout_seconds=0.1))
+    assert caught.value.timeout_seconds == 0.1
+
+
+def test_what_comes_for_an_abandoned_call_is_dropped(make_plugin):
+    folder = make_plugin(
+        """
+        wire.ready()
+        for request in wire.requests():
+            for n in range(3):
+                wire.stream(request, {"n": n})
+            wire.end(request)
+        """
+    )
+
+    async def main():
+        async with PluginProcess(folder) as plugin:
+            async with contextlib.aclosing(plugin.invoke("model", "x", {})) as answer:
+                first = await anext(answer)
+            return first, await collect(plugin)
+
+    assert asyncio.run(main()) == ({"n": 0}, [{"n": 0}, {"n": 1}, {"n": 2}])
+
+
+CALLS_BACK = """
+wire.ready()
+for request in wire.requests():
+    wire.call(request, "tool", request["data"].get("payload", {"tool": "t"}))
+    wire.stream(request, {"replies": wire.replies()})
+    wire.end(request)
+"""
+
+
+def replies_of(folder, backwards=None, *, payload=None, **settings):
+    """Have the plugin make one backwards call; return the replies that it got."""
+
+    async def main():
+        options = {"backwards": backwards} if backwards else {}
+        async with PluginProcess(folder, settings=HostSettings(**settings), **options) as plugin:
+            data = {} if payload is None else {"payload": payload}
+            return [item async for item in plugin.invoke("agent_strategy", "x", data)]
+
+    ((answer,)) = asyncio.run(main())
+    for reply in answer["replies"]:
+        assert list(reply) == ["backwards_request_id", "event", "message", "data"]
+    return [(reply["event"], reply["message"], reply["data"]) for reply in answer["replies"]]
+
+
+def test_a_backwards_call_gets_every_object_and_an_end(make_plugin):
+    async def answer(request):
+        yield {"asked": request.type, "by": request.caller}
+        yield request.request
+
+    replies = replies_of(make_plugin(CALLS_BACK), answer)
+    assert replies == [
+        ("response", "stream", {"asked": "tool", "by": "agent_strategy"}),
+        ("response", "stream", {"tool": "t"}),
+        ("end", "", None),
+    ]
+
+
+def test_a_backwards_call_that_fails_gets_the_error_after_what_came_and_an_end(make_plugin):
+    async def answer(request):
+        yield {"n": 1}
+        raise BackwardsError(f"no {request.type}")
+
+    replies = replies_of(make_plugin(CALLS_BACK), answer)
+    assert replies == [
+        ("response", "stream", {"n": 1}),
+        ("error", "no tool", None),
+        ("end", "", None),
+    ]
+
+
+def test_a_backwards_call_is_refused_where_nothing_answers(make_plugin):
+    replies = replies_of(make_plugin(CALLS_BACK))
+    assert replies == [("error", "nothing here answers 'tool' calls", None), ("end", "", None)]
+
+
+def test_a_backwards_call_without_a_request_is_refused(make_plugin):
+    replies = replies_of(make_plugin(CALLS_BACK), payload="nothing")
+    assert replies == [("error", "invoke request missing request", None), ("end", "", None)]
+
+
+def test_a_backwards_call_that_takes_too_long_is_ended(make_plugin):
+    async def answer(request):
+        yield {"asked": request.type}
+        await asyncio.sleep(600)
+
+    replies = replies_of(make_plugin(CALLS_BACK), answer, backwards_timeout_seconds=0.2)
+    assert replies == [
+        ("response", "stream", {"asked": "tool"}),
+        ("error", "the tool invocation was not done after 0.2 s", None),
+        ("end", "", None),
+    ]
+
+
+def test_a_backwards_call_of_a_call_that_is_over_is_refused(make_plugin):
+    folder = make_plugin(
+        """
+        wire.ready()
+        for request in wire.requests():
+            wire.end(request)
+            wire.call(request, "tool", {})
+            for reply in wire.replies():
+                text = f"{reply['event']}: {reply['message']}"
+                wire.send("log", {"level": "INFO", "message": text})
+        """
+    )
+
+    async def main():
+        notices = asyncio.Queue()
+        async with PluginProcess(folder, on_notice=notices.put_nowait) as plugin:
+            await collect(plugin)
+            return [(await notices.get()).text for _ in range(3)]
+
+    assert asyncio.run(main()) == [
+        "loaded",
+        "error: session not found: the call that this belongs to is over",
+        "end: ",
+    ]
+
+
+def test_a_fault_in_the_answering_code_reaches_the_plugin_too(make_plugin):
+    async def answer(request):
+        yield {"n": 1 / len(request.request["missing"])}
+
+    replies = replies_of(make_plugin(CALLS_BACK), answer)
+    assert replies == [("error", "internal error: KeyError('missing')", None), ("end", "", None)]
+
+
+def test_an_answer_in_the_making_is_dropped_with_its_call(make_plugin):
+    folder = make_plugin(
+        """
+        wire.ready()
+        for request in wire.requests():
+            wire.call(request, "tool", {})
+        """
+    )
+    ended = []
+
+    async def answer(request):
+        try:
+            await asyncio.sleep(600)
+            yield {}
+        finally:
+            ended.append(request.type)
+
+    async def main():
+        async with PluginProcess(folder, backwards=answer) as plugin:
+            with pytest.raises(InvokeTimeoutError):
+                async for _ in plugin.invoke("model", "x", {}, timeout_seconds=0.3):
+                    pass
+
+    asyncio.run(main())
+    assert ended == ["tool"]
+
+
+def blob_run(make_plugin, script, **settings):
+    folder = make_plugin(
+        f"""
+        BAD_CHUNK = {{"id": "a", "total_length": 1, "blob": "*", "end": False}}
+        wire.ready()
+        for request in wire.requests():
+            {script}
+            wire.end(request)
+        """
+    )
+    return run(folder, settings=HostSettings(**settings))
+
+
+def test_blob_chunks_become_one_blob(make_plugin):
+    taken = blob_run(
+        make_plugin,
+        """
+            for n in range(3):
+                wire.blob_chunk(request, bytes([n]) * 8192, sequence=n, total=24576, last=False)
+            wire.stream(request, {"type": "text", "message": {"text": "in between"}})
+            wire.blob_chunk(request, b"", sequence=3, total=24576, last=True)
+        """,
+    )
+    text, blob = taken
+    assert text["message"] == {"text": "in between"}
+    assert blob["type"] == "blob"
+    assert blob["meta"] == {"mime_type": "x/y"}
+    content = base64.b64decode(blob["message"]["blob"])
+    assert content == bytes(8192) + b"\x01" * 8192 + b"\x02" * 8192
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        (
+            "wire.blob_chunk(request, bytes(8193), sequence=0, total=8193, last=False)",
+            "single file chunk is too large",
+        ),
+        (
+            "[wire.blob_chunk(request, bytes(60), sequence=n, total=120, last=False) for n in (0, 1)]",
+            "file is too large",
+        ),
+        (
+            "wire.blob_chunk(request, bytes(60), sequence=0, total=60, last=False)",
+            "blob 'blob-1' has no last chunk; 60 bytes came",
+        ),
+        (
+            "wire.blob_chunk(request, b'', sequence=0, total=60, last=True)",
+            "blob 'blob-1': expected 60 bytes, got 0",
+        ),
+        (
+            "wire.stream(request, {'type': 'blob_chunk', 'message': {'id': 'a'}})",
+            "blob chunk: expected 'total_length' as int",
+        ),
+        (
+            "wire.stream(request, {'type': 'blob_chunk', 'message': None})",
+            "blob chunk: expected 'id' as str",
+        ),
+        (
+            "wire.stream(request, {'type': 'blob_chunk', 'message': BAD_CHUNK})",
+            "blob chunk: expected base64",
+        ),
+    ],
+)
+def test_a_broken_blob_ends_the_call(make_plugin, script, reason):
+    with pytest.raises(StreamRejectedError, match=reason) as caught:
+        blob_run(make_plugin, script, blob_limit_bytes=100)
+    assert caught.value.error_type == "blob_error"

@@ -6,6 +6,7 @@ dify-plugin 0.10.2 (`core/server`), both read 2026-10.
 
 import asyncio
 import contextlib
+import functools
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -31,6 +32,7 @@ type BackwardsHandler = Callable[[BackwardsRequest], AsyncGenerator[JsonObject]]
 type NoticeHandler = Callable[["Notice"], None]
 
 _NOTICE_TEXT_LENGTH = 200
+_OVER = "session not found: the call that this belongs to is over"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,6 +208,8 @@ class Connection:
                 self._start_answer(session, session_id, request_id, call)
             case {"type": "stream" | "error" | "end" as kind} if session:
                 session.put(kind, data.get("data"))
+                if kind == "end":
+                    del self._sessions[session_id]
             case _ if session:
                 problem = f"unknown stream message type: {data.get('type')}"
                 session.fail(StreamRejectedError(problem, error_type="unknown_stream_message_type"))
@@ -219,7 +223,19 @@ class Connection:
         answer = self._answer(session, session_id, request_id, call)
         task = asyncio.create_task(answer)
         answers.add(task)
-        task.add_done_callback(answers.discard)
+        task.add_done_callback(functools.partial(self._settle, answers, session_id, request_id))
+
+    def _settle(
+        self,
+        answers: set[asyncio.Task[None]],
+        session_id: str,
+        request_id: str,
+        task: asyncio.Task[None],
+    ) -> None:
+        """Forget an answer; if it was dropped with its call, tell the plugin, which would wait minutes for it."""
+        answers.discard(task)
+        if task.cancelled() and self._lost is None:
+            self._start_answer(None, session_id, request_id, {})
 
     async def _answer(
         self, session: Session | None, session_id: str, request_id: str, call: JsonObject
@@ -233,15 +249,20 @@ class Connection:
 
         kind = str(call.get("type"))
         limit = self._settings.backwards_timeout_seconds
+        problem = ""
         try:
             async with asyncio.timeout(limit):
                 async with contextlib.aclosing(self._objects(session, kind, call)) as objects:
                     async for data in objects:
                         await reply("response", "stream", data)
         except TimeoutError:
-            await reply("error", f"the {kind} invocation was not done after {limit:g} s")
+            problem = f"the {kind} invocation was not done after {limit:g} s"
         except PluginHostError as error:
-            await reply("error", str(error))
+            problem = str(error)
+        except Exception as error:  # noqa: BLE001 - a fault of the handler must not leave the plugin waiting
+            problem = f"internal error: {error!r}"
+        if problem:
+            await reply("error", problem)
         await reply("end", "")
 
     def _objects(
@@ -249,7 +270,7 @@ class Connection:
     ) -> AsyncGenerator[JsonObject]:
         request = call.get("request")
         if session is None:
-            return _refuse("session not found: the call that this belongs to is over")
+            return _refuse(_OVER)
         if not is_object(request):
             return _refuse("invoke request missing request")
         backwards = BackwardsRequest(
