@@ -1,5 +1,9 @@
 """The schema of a model that is not in the catalog."""
 
+# A decorator of the SDK makes its entity classes `object | None` for a type checker; these rules only complain of that here.
+# pyright: reportAttributeAccessIssue=false, reportCallIssue=false, reportGeneralTypeIssues=false
+# pyright: reportOptionalCall=false, reportOptionalMemberAccess=false
+
 from collections.abc import Sequence
 
 from dify_plugin.entities.model.schema import AIModelEntity, FetchFrom, ModelPropertyKey

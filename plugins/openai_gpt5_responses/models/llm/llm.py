@@ -72,7 +72,7 @@ class OpenAIGPT5LargeLanguageModel(LargeLanguageModel):
             check_model(connection, model)
 
     @override
-    def get_customizable_model_schema(self, model: str, credentials: Mapping) -> AIModelEntity:
+    def get_customizable_model_schema(self, model: str, credentials: Mapping) -> AIModelEntity:  # pyright: ignore[reportGeneralTypeIssues]  the SDK hides this class's type
         """Give any model name the parameters and features of its family."""
         return customizable_schema(model, self.predefined_models())
 

@@ -1,0 +1,104 @@
+"""Calling the plugin's process from ordinary tests."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dify_plugin_host import Notice, PluginInvokeError, PluginProcess
+from gpt5_simulator import ResponsesSimulator
+
+
+PLUGIN = Path(__file__).parent.parent
+PROVIDER = "openai_gpt5_responses"
+
+
+@dataclass
+class Answer:
+    """What one call of the plugin came to."""
+
+    chunks: list[dict[str, Any]] = field(default_factory=list)
+    error: PluginInvokeError | None = None
+
+    @property
+    def text(self) -> str:
+        return "".join(chunk["delta"]["message"]["content"] for chunk in self.chunks)
+
+    @property
+    def last(self) -> dict[str, Any]:
+        return self.chunks[-1]["delta"]
+
+    @property
+    def calls(self) -> list[tuple[str, str, str]]:
+        return [
+            (call["id"], call["function"]["name"], call["function"]["arguments"])
+            for call in self.last["message"]["tool_calls"]
+        ]
+
+
+class ModelPlugin:
+    """The plugin's process, called from ordinary tests."""
+
+    def __init__(self, runner: asyncio.Runner, **environment: str) -> None:
+        self.notices: list[Notice] = []
+        self._runner = runner
+        self._process = PluginProcess(
+            PLUGIN,
+            on_notice=self.notices.append,
+            environment={"PATH": "/usr/bin:/bin", **environment},
+        )
+
+    def start(self) -> None:
+        self._runner.run(self._process.start())
+
+    def stop(self) -> None:
+        self._runner.run(self._process.stop())
+
+    def invoke(
+        self,
+        server: ResponsesSimulator,
+        messages: str | Sequence[Mapping[str, Any]] = "Hello",
+        *,
+        key: str = "key",
+        credentials: Mapping[str, str] | None = None,
+        **request: Any,
+    ) -> Answer:
+        if isinstance(messages, str):
+            messages = [{"role": "user", "content": messages}]
+        data = {
+            "model": "gpt-5.2",
+            "credentials": _credentials(server, key) if credentials is None else credentials,
+            "prompt_messages": list(messages),
+            "model_parameters": {},
+            "tools": [],
+            "stop": None,
+            "stream": True,
+            **request,
+        }
+        return self._runner.run(self._collect("invoke_llm", data))
+
+    def call(self, action: str, **data: Any) -> Answer:
+        return self._runner.run(self._collect(action, data))
+
+    def validate(
+        self, server: ResponsesSimulator, *, model: str | None = None, **credentials: str
+    ) -> Answer:
+        complete = {**_credentials(server, "key"), **credentials}
+        if model is None:
+            return self.call("validate_provider_credentials", credentials=complete)
+        return self.call("validate_model_credentials", model=model, credentials=complete)
+
+    async def _collect(self, action: str, data: Mapping[str, Any]) -> Answer:
+        answer = Answer()
+        named = {"provider": PROVIDER, "model_type": "llm", **data}
+        try:
+            async for chunk in self._process.invoke("model", action, named):
+                answer.chunks.append(chunk)
+        except PluginInvokeError as error:
+            answer.error = error
+        return answer
+
+
+def _credentials(server: ResponsesSimulator, key: str) -> dict[str, str]:
+    return {"openai_api_key": key, "openai_api_base": server.base_url, "max_retries": "0"}

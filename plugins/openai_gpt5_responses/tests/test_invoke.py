@@ -1,0 +1,338 @@
+"""One model call through the real process."""
+
+import hashlib
+import json
+
+import pytest
+from gpt5_simulator import (
+    CutStream,
+    FunctionCall,
+    HttpError,
+    LateError,
+    Reasoning,
+    Refusal,
+    ResponsesSimulator,
+    ScriptedModel,
+    Silence,
+    Text,
+    UnverifiedOrganization,
+)
+from model_plugin import ModelPlugin
+
+
+TOOL = {
+    "name": "lookup",
+    "description": "Look a word up",
+    "parameters": {
+        "type": "object",
+        "properties": {"word": {"type": "string"}},
+        "required": ["word"],
+    },
+}
+PLAN = (Reasoning(summary=("First part.", "Second part.")), Text(text="The answer is 42."))
+
+
+def scripted(*turns: tuple[object, ...], **settings: object) -> ResponsesSimulator:
+    return ResponsesSimulator(model=ScriptedModel(turns, repeat=True), **settings)
+
+
+def test_an_answer_streams_with_its_reasoning_in_a_balanced_think_block(
+    plugin: ModelPlugin,
+) -> None:
+    with scripted(PLAN) as server:
+        answer = plugin.invoke(server)
+
+    assert answer.text == "<think>\nFirst part.\n\nSecond part.\n</think>The answer is 42."
+    assert answer.error is None
+
+
+def test_one_terminal_chunk_carries_usage_finish_reason_and_items(plugin: ModelPlugin) -> None:
+    with scripted(PLAN) as server:
+        *streamed, last = plugin.invoke(server).chunks
+
+    assert all(chunk["delta"]["usage"] is None for chunk in streamed)
+    assert all(chunk["delta"]["finish_reason"] is None for chunk in streamed)
+    assert last["delta"]["finish_reason"] == "stop"
+    items = last["delta"]["message"]["opaque_body"]["responses_output"]
+    assert [item["type"] for item in items] == ["reasoning", "message"]
+    indexes = [chunk["delta"]["index"] for chunk in (*streamed, last)]
+    assert indexes == sorted(set(indexes))
+
+
+def test_a_call_that_is_not_streamed_is_one_chunk_with_the_same_content(
+    plugin: ModelPlugin,
+) -> None:
+    turn = (
+        Reasoning(summary=("Plan.",)),
+        FunctionCall(name="lookup", arguments={"word": "x"}, call_id="c1"),
+    )
+    with scripted(turn) as server:
+        streamed = plugin.invoke(server, tools=[TOOL])
+        whole = plugin.invoke(server, tools=[TOOL], stream=False)
+
+    assert len(whole.chunks) == 1
+    assert (whole.text, whole.calls) == (streamed.text, streamed.calls)
+    assert whole.last["finish_reason"] == "tool_calls"
+
+
+def test_the_request_says_what_the_seed_asks_for(
+    plugin: ModelPlugin, server: ResponsesSimulator
+) -> None:
+    messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello"}]
+    plugin.invoke(
+        server,
+        messages,
+        tools=[TOOL],
+        stop=["END"],
+        model_parameters={"max_output_tokens": 100, "tool_choice": "none", "verbosity": "low"},
+    )
+
+    body = server.requests[-1].body
+    assert body["reasoning"] == {"effort": "medium", "summary": "auto"}
+    assert (body["store"], body["include"]) == (False, ["reasoning.encrypted_content"])
+    assert (body["stream"], body["truncation"], body["tool_choice"]) == (True, "disabled", "none")
+    assert (body["max_output_tokens"], body["text"]["verbosity"]) == (100, "low")
+    assert body["tools"][0]["strict"] is False
+    assert body["safety_identifier"] == hashlib.sha256(b"desk").hexdigest()
+    assert body["prompt_cache_key"]
+
+
+def test_the_stream_switch_of_the_model_is_obeyed(
+    plugin: ModelPlugin, server: ResponsesSimulator
+) -> None:
+    plugin.invoke(server, model_parameters={"enable_stream": False})
+
+    assert server.requests[-1].body["stream"] is False
+
+
+def test_calls_that_begin_alike_share_a_cache_key(
+    plugin: ModelPlugin, server: ResponsesSimulator
+) -> None:
+    def ask(instruction: str, question: str) -> None:
+        system, user = (
+            {"role": "system", "content": instruction},
+            {"role": "user", "content": question},
+        )
+        plugin.invoke(server, [system, user])
+
+    for instruction, question in (("A", "1"), ("A", "2"), ("B", "1")):
+        ask(instruction, question)
+
+    first, second, third = (request.body["prompt_cache_key"] for request in server.requests)
+    assert first == second != third
+
+
+@pytest.mark.parametrize("carrier", ["message", "part", "nowhere"])
+def test_reasoning_comes_back_with_the_tool_results(plugin: ModelPlugin, carrier: str) -> None:
+    first = (
+        Reasoning(),
+        FunctionCall(name="lookup", arguments={"word": "x"}, call_id=f"c-{carrier}"),
+    )
+    with ResponsesSimulator(model=ScriptedModel([first, (Text(text="done"),)])) as server:
+        asked = plugin.invoke(server, "Look x up", tools=[TOOL])
+        opaque = asked.last["message"]["opaque_body"]
+        assistant = {
+            "role": "assistant",
+            "content": "",
+            "tool_calls": asked.last["message"]["tool_calls"],
+        }
+        if carrier == "message":
+            assistant["opaque_body"] = opaque
+        if carrier == "part":
+            assistant["content"] = [{"type": "text", "data": "", "opaque_body": opaque}]
+        result = {"role": "tool", "tool_call_id": f"c-{carrier}", "content": "found"}
+        question = {"role": "user", "content": "Look x up"}
+        answer = plugin.invoke(server, [question, assistant, result], tools=[TOOL])
+
+    _, *sent = server.requests[-1].body["input"]
+    assert sent[:2] == opaque["responses_output"]
+    assert sent[2]["type"] == "function_call_output"
+    assert answer.text == "done"
+
+
+def test_what_is_remembered_for_one_key_is_not_sent_with_another(plugin: ModelPlugin) -> None:
+    first = (Reasoning(), FunctionCall(name="lookup", arguments={"word": "x"}, call_id="c-shared"))
+    with ResponsesSimulator(model=ScriptedModel([first, (Text(text="done"),)])) as server:
+        asked = plugin.invoke(server, tools=[TOOL], key="mine")
+        assistant = {
+            "role": "assistant",
+            "content": "",
+            "tool_calls": asked.last["message"]["tool_calls"],
+        }
+        result = {"role": "tool", "tool_call_id": "c-shared", "content": "found"}
+        plugin.invoke(server, [assistant, result], tools=[TOOL], key="yours")
+
+    sent = server.requests[-1].body["input"]
+    assert [item["type"] for item in sent] == ["function_call", "function_call_output"]
+
+
+def test_a_history_that_lost_its_beginning_is_still_accepted(
+    plugin: ModelPlugin, server: ResponsesSimulator
+) -> None:
+    orphan = {"role": "tool", "tool_call_id": "gone", "content": "x"}
+
+    answer = plugin.invoke(server, [orphan, {"role": "user", "content": "Hello"}])
+
+    assert answer.error is None
+    assert len(server.requests[-1].body["input"]) == 1
+
+
+def test_a_stop_sequence_ends_the_answer_and_closes_the_stream(plugin: ModelPlugin) -> None:
+    """D2 and D10 of the official plugin."""
+    turn = (Reasoning(summary=("STOP is only a thought.",)), Text(text="one STOP two"))
+    with scripted(turn) as server:
+        answer = plugin.invoke(server, stop=["STOP"])
+
+    assert answer.text == "<think>\nSTOP is only a thought.\n</think>one "
+    assert (answer.last["finish_reason"], answer.calls) == ("stop", [])
+
+
+def test_a_refusal_is_visible(plugin: ModelPlugin) -> None:
+    with scripted((Refusal(text="I can't help with that."),)) as server:
+        assert plugin.invoke(server).text == "I can't help with that."
+
+
+def test_an_answer_eaten_up_by_reasoning_says_what_to_do(plugin: ModelPlugin) -> None:
+    with scripted((Reasoning(tokens=500), Text(text="too late"))) as server:
+        answer = plugin.invoke(server, model_parameters={"max_output_tokens": 16})
+
+    assert answer.last["finish_reason"] == "length"
+    assert answer.error.error_type == "InvokeBadRequestError"
+    assert "Raise max_output_tokens" in str(answer.error)
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        (HttpError(status=400), "InvokeBadRequestError"),
+        (HttpError(status=401), "InvokeAuthorizationError"),
+        (HttpError(status=403), "InvokeAuthorizationError"),
+        (HttpError(status=404), "InvokeBadRequestError"),
+        (HttpError(status=429), "InvokeRateLimitError"),
+        (HttpError(status=500), "InvokeServerUnavailableError"),
+        (LateError(code="rate_limit_exceeded"), "InvokeRateLimitError"),
+        (LateError(code="server_error"), "InvokeServerUnavailableError"),
+        (CutStream(after_events=8), "InvokeConnectionError"),
+    ],
+)
+def test_a_failure_is_one_of_the_five_that_dify_knows(
+    plugin: ModelPlugin, fault: object, expected: str
+) -> None:
+    with scripted(PLAN, faults=[fault]) as server:
+        answer = plugin.invoke(server)
+
+    assert answer.error.error_type == expected
+    assert answer.text.count("<think>") == answer.text.count("</think>")
+
+
+def test_a_server_that_is_not_there_is_a_connection_error(
+    plugin: ModelPlugin, server: ResponsesSimulator
+) -> None:
+    nowhere = {"openai_api_key": "k", "openai_api_base": "http://127.0.0.1:9", "max_retries": "0"}
+
+    error = plugin.invoke(server, credentials=nowhere).error
+
+    assert error.error_type == "InvokeConnectionError"
+    assert "openai_api_base" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("request_part", "named"),
+    [
+        ({"credentials": {}}, "openai_api_key is required"),
+        ({"model_parameters": {"response_format": "json_schema"}}, "json_schema is required"),
+        ({"messages": [{"role": "tool", "tool_call_id": "", "content": ""}]}, "tool_call_id"),
+    ],
+)
+def test_bad_input_is_a_bad_request_that_names_the_field(
+    plugin: ModelPlugin, server: ResponsesSimulator, request_part: dict[str, object], named: str
+) -> None:
+    error = plugin.invoke(server, **request_part).error
+
+    assert error.error_type == "InvokeBadRequestError"
+    assert named in str(error)
+
+
+def test_an_unverified_organisation_gets_its_answer_without_a_summary(plugin: ModelPlugin) -> None:
+    with scripted(PLAN, faults=[UnverifiedOrganization(summary=True, stream=True)]) as server:
+        answer = plugin.invoke(server, key="unverified")
+
+    assert (answer.text, answer.error) == ("The answer is 42.", None)
+
+
+def test_cached_input_costs_its_own_rate(plugin: ModelPlugin, server: ResponsesSimulator) -> None:
+    """D11 of the official plugin."""
+    messages = [
+        {"role": "system", "content": "Rules. " * 2000},
+        {"role": "user", "content": "Hello"},
+    ]
+    first = plugin.invoke(server, messages).last["usage"]
+    second = plugin.invoke(server, messages).last["usage"]
+
+    assert second["prompt_tokens"] == first["prompt_tokens"]
+    assert float(second["prompt_price"]) < 0.5 * float(first["prompt_price"])
+    assert float(second["total_price"]) == pytest.approx(
+        float(second["prompt_price"]) + float(second["completion_price"])
+    )
+
+
+def test_tokens_are_estimated_without_a_network(plugin: ModelPlugin) -> None:
+    def count(text: str, tools: list[object]) -> int:
+        messages = [{"role": "user", "content": text}]
+        (answer,) = plugin.call(
+            "get_llm_num_tokens",
+            model="gpt-5.2",
+            credentials={},
+            prompt_messages=messages,
+            tools=tools,
+        ).chunks
+        return answer["num_tokens"]
+
+    assert count("word " * 1000, []) == pytest.approx(1250, rel=0.1)
+    assert count("日本語" * 100, []) >= 300
+    assert count("word", [TOOL]) > count("word", [])
+
+
+def test_any_model_name_has_a_schema_that_agents_can_choose(plugin: ModelPlugin) -> None:
+    (answer,) = plugin.call(
+        "get_ai_model_schemas", model="gpt-5-2025-08-07", credentials={"openai_api_key": "k"}
+    ).chunks
+
+    schema = answer["model_schema"]
+    assert schema["model"] == "gpt-5-2025-08-07"
+    assert {"tool-call", "stream-tool-call"} <= set(schema["features"])
+    assert len(schema["parameter_rules"]) == 9
+    assert schema["pricing"]["input"] == "1.25"
+
+
+def test_the_process_writes_nothing_but_the_protocol(
+    plugin: ModelPlugin, server: ResponsesSimulator
+) -> None:
+    plugin.invoke(server)
+
+    assert not [notice for notice in plugin.notices if notice.kind == "protocol_error"]
+
+
+def test_silence_ends_when_the_configured_timeout_has_passed(start_plugin: object) -> None:
+    """A timeout below 30 s is raised to 30 s, so this only shows that a silent server is not waited for without end."""
+    with ResponsesSimulator(faults=[Silence(after_events=2, seconds=0.5)]) as server:
+        assert start_plugin().invoke(server).error is None
+
+
+def test_json_schema_output_is_valid_json(plugin: ModelPlugin, server: ResponsesSimulator) -> None:
+    schema = {
+        "name": "answer",
+        "schema": {
+            "type": "object",
+            "properties": {"word": {"type": "string"}},
+            "required": ["word"],
+            "additionalProperties": False,
+        },
+    }
+
+    answer = plugin.invoke(
+        server,
+        model_parameters={"response_format": "json_schema", "json_schema": json.dumps(schema)},
+    )
+
+    assert set(json.loads(answer.text.rpartition("</think>")[2])) == {"word"}
