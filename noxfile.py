@@ -8,8 +8,8 @@
 Packages and plugins are found by looking, so that a new one is covered the day it appears.
 """
 
-from pathlib import Path
 import tomllib
+from pathlib import Path
 
 import nox
 
@@ -36,7 +36,10 @@ def _members(folder: str) -> dict[str, Path]:
 
 PACKAGES = _members("packages")
 PLUGINS = _members("plugins")
-PLUGIN_FOLDERS = {folder.name: name for name, folder in PLUGINS.items()}
+MEMBERS = PACKAGES | PLUGINS
+PLUGIN_NAMES = {
+    folder.name: name for name, folder in PLUGINS.items()
+}  # Dify's name -> published name
 
 
 def _sync(session: nox.Session, *selection: str) -> None:
@@ -47,36 +50,51 @@ def _sync(session: nox.Session, *selection: str) -> None:
     python = f"--python={session.virtualenv.location}"
     env = {"UV_PROJECT_ENVIRONMENT": session.virtualenv.location}
     session.run_install(
-        "uv", "sync", "--quiet", "--locked", "--exact", "--no-default-groups", *selection, python, env=env
+        "uv",
+        "sync",
+        "--quiet",
+        "--locked",
+        "--exact",
+        "--no-default-groups",
+        *selection,
+        python,
+        env=env,
     )
     session.run_install("uv", "pip", "check", "--quiet", python, env=env)
 
 
-@nox.session(tags=["quick"])
+@nox.session
 def lint(session: nox.Session) -> None:
-    """Format, lint, and check every pyproject.toml and the lock."""
+    """Check format, lint rules, every pyproject.toml and the lock."""
     _sync(session, "--only-group", "dev")
-    session.run("ruff", "check")
-    session.run("ruff", "format", "--check")
-    for folder in (*PACKAGES.values(), *PLUGINS.values()):
-        session.run("validate-pyproject", "-q", str(folder / "pyproject.toml"), silent=True)
-    session.run("uv", "lock", "--check", external=True, silent=True)
+    session.run("ruff", "check", "--quiet")
+    session.run("ruff", "format", "--check", "--quiet")
+    session.run(
+        "validate-pyproject",
+        *(str(folder / "pyproject.toml") for folder in MEMBERS.values()),
+        silent=True,
+    )
+    session.run("uv", "lock", "--check", "--quiet", external=True)
 
 
 @nox.session
-@nox.parametrize("name", [*PACKAGES, *PLUGINS], ids=[*PACKAGES, *PLUGINS])
-def types(session: nox.Session, name: str) -> None:
-    """Type-check a member strictly, with nothing installed but what it declares."""
-    _sync(session, "--package", name)
-    checker = ["uvx", "--from", "basedpyright>=1.40,<2"]
-    session.log("checker: %s", checker)
+@nox.parametrize("member", list(MEMBERS), ids=list(MEMBERS))
+def types(session: nox.Session, member: str) -> None:
+    """Type-check a member strictly, seeing nothing but what it declares."""
+    _sync(session, "--package", member)
+    # The checker runs in an environment of its own, so that what it needs can't stand in for what a member forgot to declare.
+    session.run(
+        *("uv", "run", "--quiet", "--isolated", "--only-group", "dev", "basedpyright"),
+        *("--pythonpath", f"{session.bin}/python", *_sources(MEMBERS[member])),
+        external=True,
+    )
 
 
-@nox.session(tags=["quick"])
+@nox.session
 def imports(session: nox.Session) -> None:
     """Hold who may import whom, and that whoever imports something declares it."""
     _sync(session, "--all-packages", "--group", "dev")
-    session.run("lint-imports", "--no-cache")
+    session.run("lint-imports", "--no-cache", silent=True)
     for folder in PACKAGES.values():
         with session.chdir(folder):
             session.run("deptry", "src", silent=True)
@@ -93,10 +111,31 @@ def tests(session: nox.Session, package: str) -> None:
 
 
 @nox.session
-@nox.parametrize("name", list(PLUGIN_FOLDERS), ids=list(PLUGIN_FOLDERS))
+@nox.parametrize("name", list(PLUGIN_NAMES), ids=list(PLUGIN_NAMES))
 def plugin(session: nox.Session, name: str) -> None:
     """Run a plugin's tests: the real plugin process, driven through the real protocol."""
-    package = PLUGIN_FOLDERS[name]
+    package = PLUGIN_NAMES[name]
     _sync(session, "--package", package, "--group", "test")
     with session.chdir(PLUGINS[package]):
         session.run("pytest", *session.posargs)
+
+
+@nox.session(default=False)
+def catalog(session: nox.Session) -> None:
+    """Write the model files of openai_gpt5_responses anew from its catalog.yaml."""
+    name = PLUGIN_NAMES["openai_gpt5_responses"]
+    _sync(session, "--package", name)
+    with session.chdir(PLUGINS[name]):
+        session.run("python", "generate_models.py", *session.posargs)
+
+
+def _sources(folder: Path) -> list[str]:
+    """List what is a member's own code: `src` of a package, everything but the tests of a plugin."""
+    if (folder / "src").is_dir():
+        return [str(folder / "src")]
+    entries = sorted((ROOT / folder).iterdir())
+    return [
+        str(entry.relative_to(ROOT))
+        for entry in entries
+        if entry.suffix == ".py" or (entry.name != "tests" and any(entry.rglob("*.py")))
+    ]
