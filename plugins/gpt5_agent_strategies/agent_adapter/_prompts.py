@@ -16,6 +16,7 @@ from dify_plugin.entities.model.message import (
     ensure_prompt_message,
 )
 
+from ._errors import ParameterError
 from ._model import Model
 
 
@@ -38,8 +39,12 @@ _FEATURES: Mapping[str, PartFeature] = {
 
 
 def to_message(raw: object, model: Model) -> Message:
-    """Translate a message of the history: thoughts left out, and files that the model cannot read named in their place."""
-    prompt = ensure_prompt_message(cast("PromptMessage", raw))
+    """Translate a message of the history: thoughts left out, and files that the model cannot read named in their place.
+
+    Raises:
+        ParameterError: It is no prompt message.
+    """
+    prompt = _read_prompt(raw)
     calls = prompt.tool_calls if isinstance(prompt, AssistantPromptMessage) else []
     return Message(
         role=_ROLES[prompt.role],
@@ -52,6 +57,13 @@ def to_message(raw: object, model: Model) -> Message:
         name=prompt.name,
         opaque=prompt.opaque_body if isinstance(prompt, AssistantPromptMessage) else None,
     )
+
+
+def _read_prompt(raw: object) -> PromptMessage:
+    try:
+        return ensure_prompt_message(cast("PromptMessage", raw))
+    except (TypeError, ValueError) as error:
+        raise ParameterError("history_prompt_messages", "prompt messages", raw) from error
 
 
 def _to_content(prompt: PromptMessage, model: Model) -> str | tuple[Any, ...]:

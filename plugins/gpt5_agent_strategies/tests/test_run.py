@@ -280,6 +280,7 @@ def test_an_empty_answer_is_never_silence(agent):
     [
         ({"model": {"provider": ""}}, "model"),
         ({"tools": "add"}, "tools"),
+        ({"model": {"history_prompt_messages": [{"role": "tool"}]}}, "history_prompt_messages"),
         ({"query": ["?"]}, "query"),
         ({"prompt_policy_overrides": 1}, "prompt_policy_overrides"),
     ],
