@@ -92,9 +92,9 @@ def check_no_message_opaque_body(messages: Sequence[Any]) -> None:
         BackwardsError: With the daemon's text.
     """
     problems = [
-        f"* 'prompt_messages[{index}].opaque_body': source data must be an array or slice, got {kind}"
+        f"* 'prompt_messages[{index}].opaque_body{problem}"
         for index, message in enumerate(messages)
-        if is_object(message) and (kind := _go_kind(message.get("opaque_body")))
+        if is_object(message) and (problem := _byte_problem(message.get("opaque_body")))
     ]
     if problems:
         listed = "\n".join(problems)
@@ -104,11 +104,21 @@ def check_no_message_opaque_body(messages: Sequence[Any]) -> None:
         )
 
 
-def _go_kind(value: Any) -> str | None:
-    """Name the Go kind of a value that does not fit into bytes; None for one that does."""
+def _byte_problem(value: Any) -> str:
+    """Say why a value does not fit into Go bytes, beginning after its name; empty if it does."""
+    if value is None:
+        return ""
+    if not isinstance(value, list):
+        return f"': source data must be an array or slice, got {_go_kind(value)}"
+    for index, item in enumerate(value):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] - decoded JSON
+        if _go_kind(item) != "float64":
+            return f"[{index}]' expected type 'uint8', got unconvertible type '{_go_kind(item)}'"
+    return ""
+
+
+def _go_kind(value: Any) -> str:
+    """Name the Go kind of a decoded JSON value."""
     match value:
-        case None:
-            return None
         case bool():
             return "bool"
         case str():
@@ -116,13 +126,9 @@ def _go_kind(value: Any) -> str | None:
         case int() | float():
             return "float64"
         case list():
-            return "slice of something other than bytes" if not _is_bytes(value) else None  # pyright: ignore[reportUnknownArgumentType] - decoded JSON
+            return "slice"
         case _:
             return "map"
-
-
-def _is_bytes(values: Sequence[Any]) -> bool:
-    return all(isinstance(value, int) and 0 <= value <= 255 for value in values)  # noqa: PLR2004 - a byte
 
 
 def to_daemon_message(message: Any) -> JsonObject:

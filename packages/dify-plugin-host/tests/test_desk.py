@@ -1,0 +1,598 @@
+import asyncio
+import json
+from dataclasses import replace
+
+import pytest
+from dify_plugin_host import (
+    AgentRequest,
+    BackwardsError,
+    Desk,
+    HostSettings,
+    LLMRequest,
+    PluginExitedError,
+    PluginFolderError,
+    PluginHostError,
+    PluginInvokeError,
+    PluginStartError,
+    StreamRejectedError,
+    Strictness,
+    UnknownNameError,
+)
+
+
+QUESTION = """call clock {"timezone": "Asia/Tokyo"}
+call calculator {"expression": "17 * 23"}
+call fail_on_demand {"message": "out of ink"}"""
+
+USER = {"role": "user", "content": "hello"}
+
+
+@pytest.fixture
+def desk(plugins):
+    """Build a desk with both plugins of these tests."""
+
+    def build(**options):
+        return Desk(plugins / "echo_model", plugins / "small_agent", **options)
+
+    return build
+
+
+def loose(**switches):
+    return HostSettings(strictness=Strictness(**switches))
+
+
+def run(desk, query, **fields):
+    """Run the strategy `steps` and return its messages."""
+    request = AgentRequest(query=query, strategy="steps", model="echo-2")
+
+    async def main():
+        async with desk:
+            return [message async for message in desk.run(replace(request, **fields))]
+
+    return asyncio.run(main())
+
+
+def ask(desk, **fields):
+    """Call the model and return the chunks of its answer."""
+    request = LLMRequest(model="echo-2", messages=[USER])
+
+    async def main():
+        async with desk:
+            return [chunk async for chunk in desk.invoke_llm(replace(request, **fields))]
+
+    return asyncio.run(main())
+
+
+def texts(messages):
+    return [message["message"]["text"] for message in messages if message["type"] == "text"]
+
+
+def seen_by_model(desk, **fields):
+    """Return the request as the model plugin got it."""
+    message = fields.pop("message", {})
+    chunks = ask(desk, messages=[{"role": "user", "content": "request", **message}], **fields)
+    return json.loads(chunks[0]["delta"]["message"]["content"])
+
+
+def raw(desk, kind, payload):
+    """Have the strategy make one backwards call and return (event, message, data) of the replies."""
+    (text,) = texts(run(desk, f"raw {kind} {json.dumps(payload)}"))
+    return [(reply["event"], reply["message"], reply["data"]) for reply in json.loads(text)]
+
+
+def raw_llm(desk, messages, **fields):
+    payload = {"provider": "echo", "model": "echo-2", "prompt_messages": messages, **fields}
+    return raw(desk, "llm", payload)
+
+
+def test_a_run_goes_from_the_question_over_tools_to_the_answer(desk):
+    messages = run(desk(), QUESTION)
+    assert texts(messages)[0] == "<think>\nwhich tool?\n</think>"
+    answer = "".join(texts(messages)[1:])
+    assert "(UTC+0900) in Asia/Tokyo" in answer
+    assert "17 * 23 = 391" in answer
+    assert "tool invoke error: out of ink" in answer
+    metadata = messages[-1]["message"]["json_object"]["execution_metadata"]
+    assert metadata["total_tokens"] == 30
+
+
+def test_a_strategy_gets_the_parameters_that_difys_agent_node_sends(desk):
+    history = [{"role": "user", "content": "earlier"}]
+    fields = {
+        "instruction": "Be brief.",
+        "completion_params": {"reasoning_effort": "low"},
+        "history": history,
+        "parameters": {"context": [1, 2.5]},
+    }
+    (text,) = texts(run(desk(), "params", **fields))
+    params = json.loads(text)
+    assert params["query"] == "params"
+    assert params["instruction"] == "Be brief."
+    assert params["context"] == [1, 2.5]
+    assert params["maximum_iterations"] == 3  # the default of what is required
+    assert params["emit_intermediate_thoughts"] is None  # optional and not given
+    assert [tool["identity"]["name"] for tool in params["tools"]] == [
+        "clock",
+        "calculator",
+        "fail_on_demand",
+    ]
+    model = params["model"]
+    assert model["provider"] == "tests/echo_model/echo"
+    assert (model["model"], model["model_type"], model["mode"]) == ("echo-2", "llm", "chat")
+    assert model["completion_params"] == {"reasoning_effort": "low"}
+    assert model["history_prompt_messages"] == history
+    assert model["entity"]["model_properties"]["context_size"] == 1000
+
+
+@pytest.mark.parametrize(
+    ("switch", "features"),
+    [
+        (True, ["tool-call", "stream-tool-call"]),
+        (False, ["tool-call", "stream-tool-call", "structured-output"]),
+    ],
+)
+def test_features_that_the_agent_node_does_not_know_are_hidden(desk, switch, features):
+    (text,) = texts(run(desk(settings=loose(filter_features=switch)), "params"))
+    assert json.loads(text)["model"]["entity"]["features"] == features
+
+
+@pytest.mark.parametrize(
+    ("fields", "error", "problem"),
+    [
+        ({"strategy": "none"}, UnknownNameError, "no strategy 'none'; expected one of: steps, q"),
+        (
+            {"model": "none"},
+            UnknownNameError,
+            "no model 'none'; expected one of: echo-2, echo-1, echo-3",
+        ),
+        ({"provider": "none"}, UnknownNameError, "expected one of: tests/echo_model/echo"),
+        (
+            {"parameters": {"speed": 1}},
+            UnknownNameError,
+            "no parameter of strategy 'steps' named 'speed'; expected one of: model, tools",
+        ),
+        (
+            {"completion_params": {"speed": 1}},
+            UnknownNameError,
+            "no parameter of model 'echo-2' named 'speed'; expected one of: reasoning_effort",
+        ),
+        (
+            {"completion_params": {"reasoning_effort": "huge"}},
+            UnknownNameError,
+            "there is no reasoning_effort 'huge'; expected one of: low, high",
+        ),
+        (
+            {"parameters": {"instruction": None}},
+            PluginHostError,
+            "strategy 'steps' requires the parameter 'instruction'",
+        ),
+    ],
+)
+def test_a_request_with_an_unknown_name_is_refused(desk, fields, error, problem):
+    with pytest.raises(error, match=problem):
+        run(desk(), "hello", **fields)
+
+
+def test_an_unknown_name_is_reported_with_the_known_ones(desk):
+    with pytest.raises(UnknownNameError) as caught:
+        run(desk(), "hello", strategy="none")
+    error = caught.value
+    assert (error.kind, error.name, error.known) == ("strategy", "none", ("steps", "quiet"))
+
+
+def test_a_desk_says_what_its_plugins_declare(desk):
+    both = desk()
+    (provider,) = both.model_providers
+    assert provider.name == "echo"
+    assert provider.models == ("echo-2", "echo-1", "echo-3")  # the position file's, then the rest
+    assert provider.credential_defaults == {"request_timeout_seconds": "300"}
+    assert [strategy.name for strategy in both.strategies] == ["steps", "quiet"]
+    assert list(both.strategies[0].parameters)[:2] == ["model", "tools"]
+
+
+@pytest.mark.parametrize("provider", [None, "echo", "tests/echo_model/echo"])
+def test_a_model_is_called_with_the_desks_credentials_over_the_schemas_defaults(desk, provider):
+    request = seen_by_model(desk(credentials={"openai_api_key": "k"}), provider=provider)
+    assert request["provider"] == "echo"
+    assert request["credentials"] == {"request_timeout_seconds": "300", "openai_api_key": "k"}
+    assert (request["type"], request["action"]) == ("model", "invoke_llm")
+    assert (request["model_type"], request["stream"]) == ("llm", True)
+    assert (request["tools"], request["stop"]) == (None, None)
+
+
+def test_a_request_reaches_the_model_as_the_daemon_hands_it_on(desk):
+    tool = {"name": "t", "description": "T.", "parameters": {"type": "object", "minimum": 1.0}}
+    request = seen_by_model(
+        desk(),
+        message={"opaque_body": {"n": 1.5}, "private": 1},
+        parameters={"temperature": 1.0, "seed": 2**53 + 1, "flags": [True, 0.5]},
+        tools=[tool],
+        stop=["END"],
+        stream=False,
+    )
+    assert request["prompt_messages"] == [
+        {
+            "role": "user",
+            "content": "request",
+            "name": "",
+            "tool_calls": [],
+            "tool_call_id": "",
+            "opaque_body": {"n": 1.5},
+        }
+    ]
+    assert request["model_parameters"] == {
+        "flags": [True, 0.5],
+        "seed": 2**53,
+        "temperature": 1,
+    }
+    assert type(request["model_parameters"]["temperature"]) is int
+    assert request["tools"][0]["parameters"] == {"minimum": 1, "type": "object"}
+    assert request["stop"] == ["END"]
+    assert request["stream"] is False
+
+
+def test_a_desk_that_is_not_strict_changes_nothing_on_the_way(desk):
+    free = loose(chunk_rules=False, float_numbers=False)
+    message = {"private": 1, "opaque_body": {"n": 1.0}}
+    request = seen_by_model(desk(settings=free), message=message, parameters={"n": 2**53 + 1})
+    (sent,) = request["prompt_messages"]
+    assert sent == {"role": "user", "content": "request", **message}
+    assert request["model_parameters"] == {"n": 2**53 + 1}
+
+
+def test_chunks_keep_what_the_daemon_knows_and_lose_the_rest(desk):
+    _, last = ask(desk(), messages=[{"role": "user", "content": "call clock {}"}])
+    assert list(last) == ["model", "prompt_messages", "system_fingerprint", "delta"]
+    message = last["delta"]["message"]
+    assert message["opaque_body"] == {"responses_output": [{"n": 1.0}]}
+    assert message["tool_calls"][0]["function"] == {"name": "clock", "arguments": "{}"}
+    assert last["delta"]["usage"]["prompt_price"] == "0.00001"
+
+
+def test_chunks_stay_as_they_are_on_a_desk_that_is_not_strict(desk):
+    (chunk,) = ask(desk(settings=loose(chunk_rules=False)))
+    assert chunk["private"] == "dropped"
+
+
+def test_an_older_core_that_loses_opaque_body_can_be_emulated(desk):
+    older = loose(drop_opaque_body=True)
+    _, last = ask(desk(settings=older), messages=[{"role": "user", "content": "call clock {}"}])
+    assert last["delta"]["message"]["opaque_body"] is None
+    parts = [{"type": "text", "data": "request", "opaque_body": {"n": 1}}]
+    message = {"content": parts, "opaque_body": {"n": 1}}
+    (sent,) = seen_by_model(desk(settings=older), message=message)["prompt_messages"]
+    assert sent["opaque_body"] is None
+    assert sent["content"][0]["opaque_body"] is None
+    assert parts[0]["opaque_body"] == {"n": 1}  # the caller's own stays as it was
+
+
+@pytest.fixture
+def chunk_model(make_plugin):
+    """Build a desk with a model that answers with the chunk of the request's parameters."""
+    folder = make_plugin(
+        """
+        wire.ready()
+        for request in wire.requests():
+            wire.stream(request, request["data"]["model_parameters"])
+            wire.end(request)
+        """,
+        plugins={"models": ["provider.yaml"]},
+    )
+    (folder / "provider.yaml").write_text("provider: chunks")
+    return Desk(folder)
+
+
+USAGE = {
+    "prompt_tokens": 1,
+    "prompt_unit_price": "0",
+    "prompt_price_unit": "0",
+    "prompt_price": "0.0000000",
+    "completion_tokens": 1,
+    "completion_unit_price": "0",
+    "completion_price_unit": "0",
+    "completion_price": 0,
+    "total_tokens": 2,
+    "total_price": "0",
+    "currency": "USD",
+    "latency": 1,
+}
+
+
+def chunk_with(**changes):
+    message = {"role": "assistant", "content": "hi", **changes.pop("message", {})}
+    delta = {"index": 0, "message": message, "usage": None, **changes.pop("delta", {})}
+    return {"model": "m", "delta": delta, **changes}
+
+
+@pytest.mark.parametrize(
+    ("chunk", "problem"),
+    [
+        (chunk_with(message={"content": None}), "unmarshal json failed: content field is required"),
+        (
+            chunk_with(message={"content": {"a": 1}}),
+            "content must be a string or an array of prompt message content",
+        ),
+        (chunk_with(message={"content": [{"type": "smell"}]}), "delta.message.content"),
+        (chunk_with(message={"role": "developer"}), "delta.message.role"),
+        (chunk_with(message={"tool_calls": [{"function": {"arguments": {}}}]}), "arguments"),
+        (chunk_with(delta={"index": None}), "delta.index"),
+        (chunk_with(delta={"usage": {"prompt_tokens": 1}}), "delta.usage.prompt_unit_price"),
+        (chunk_with(delta={"usage": {**USAGE, "latency": None}}), "delta.usage.latency"),
+        (chunk_with(model=""), "model: field is required"),
+        ({"model": "m"}, "delta: Field required"),
+    ],
+)
+def test_chunks_that_the_daemon_cannot_decode_end_the_answer(chunk_model, chunk, problem):
+    with pytest.raises(StreamRejectedError) as caught:
+        ask(chunk_model, parameters=chunk)
+    assert caught.value.error_type == "unmarshal_error"
+    assert problem in caught.value.message
+
+
+def test_null_texts_and_lists_become_empty_as_in_go(chunk_model):
+    fields = {"name": None, "tool_calls": None, "tool_call_id": None}
+    part = {"type": "text", "data": "hi", "opaque_body": {"n": 1}}
+    message = {**fields, "content": [part]}
+    (chunk,) = ask(chunk_model, parameters=chunk_with(message=message, delta={"usage": USAGE}))
+    sent = chunk["delta"]["message"]
+    assert (sent["name"], sent["tool_calls"], sent["tool_call_id"]) == ("", [], "")
+    assert sent["content"][0]["data"] == "hi"
+    assert sent["content"][0]["url"] == ""
+    assert sent["content"][0]["opaque_body"] == {"n": 1}
+    assert chunk["delta"]["usage"]["prompt_price"] == "0.0000000"
+
+
+def test_a_request_with_null_content_never_reaches_the_model(desk):
+    with pytest.raises(BackwardsError, match="invoke llm model failed: content field is required"):
+        ask(desk(), messages=[{"role": "assistant", "content": None}])
+
+
+def test_a_strategy_is_told_why_a_model_call_failed_and_so_is_the_desk(desk):
+    errors = []
+    with pytest.raises(PluginInvokeError, match="read llm model failed: slow down"):
+        run(desk(on_model_error=errors.append), "fail InvokeRateLimitError slow down")
+    assert [error.error_type for error in errors] == ["InvokeRateLimitError"]
+
+
+def test_a_strategy_hears_of_chunks_that_the_platform_refuses(desk):
+    with pytest.raises(PluginInvokeError, match="failed: unmarshal json failed: content field"):
+        run(desk(), "null")
+
+
+def test_a_model_error_needs_nobody_who_listens(desk):
+    with pytest.raises(PluginInvokeError, match="read llm model failed: slow down"):
+        run(desk(), "fail InvokeRateLimitError slow down")
+
+
+def test_a_strategy_hears_of_an_unknown_provider(desk):
+    error, end = raw_llm(desk(), [USER], provider="other")
+    assert error[1].startswith("invoke llm model failed: there is no model provider 'other'")
+    assert end == ("end", "", None)
+
+
+@pytest.mark.parametrize(
+    ("opaque_body", "kind"),
+    [({"a": 1}, "map"), ("text", "string"), (1.5, "float64"), (True, "bool")],
+)
+def test_opaque_body_on_a_message_is_refused_on_the_way_back(desk, opaque_body, kind):
+    messages = [USER, {"role": "assistant", "content": "", "opaque_body": opaque_body}]
+    error, end = raw_llm(desk(), messages)
+    assert error[0] == "error"
+    assert error[1] == (
+        "unmarshal backwards invoke request failed: error decoding map: 1 error(s) decoding:\n\n"
+        "* 'prompt_messages[1].opaque_body': "
+        f"source data must be an array or slice, got {kind}"
+    )
+    assert end == ("end", "", None)
+
+
+def test_a_list_of_objects_as_opaque_body_is_refused_too(desk):
+    messages = [{"role": "assistant", "content": "", "opaque_body": [{"a": 1}]}]
+    error, _ = raw_llm(desk(), messages)
+    assert "'prompt_messages[0].opaque_body[0]' expected type 'uint8'" in error[1]
+
+
+@pytest.mark.parametrize("opaque_body", [None, [1, 2, 255]])
+def test_null_and_bytes_as_opaque_body_pass_on_the_way_back(desk, opaque_body):
+    messages = [{"role": "assistant", "content": "", "opaque_body": opaque_body}, USER]
+    assert [event for event, _, _ in raw_llm(desk(), messages)] == ["response", "end"]
+
+
+def test_opaque_body_on_a_message_passes_where_the_rule_is_off(desk):
+    messages = [{"role": "assistant", "content": "", "opaque_body": {"a": 1}}, USER]
+    open_desk = desk(settings=loose(reject_message_opaque_body=False))
+    assert [event for event, _, _ in raw_llm(open_desk, messages)] == ["response", "end"]
+
+
+def test_opaque_body_on_a_part_of_the_content_survives_the_way_back(desk):
+    part = {"type": "text", "data": "request", "opaque_body": {"z": 1.0, "a": [2]}}
+    response, _ = raw_llm(desk(), [{"role": "user", "content": [part]}])
+    request = json.loads(response[2]["delta"]["message"]["content"])
+    survived = request["prompt_messages"][0]["content"][0]["opaque_body"]
+    assert survived == {"a": [2], "z": 1}
+    assert list(survived) == ["a", "z"]
+
+
+@pytest.mark.parametrize(("always", "expected"), [(True, True), (False, False)])
+def test_dify_streams_whatever_a_strategy_asks_for(desk, always, expected):
+    settings = loose(always_stream=always, float_numbers=False)
+    messages = [{"role": "user", "content": "request"}]
+    response, _ = raw_llm(desk(settings=settings), messages, stream=False)
+    assert json.loads(response[2]["delta"]["message"]["content"])["stream"] is expected
+
+
+@pytest.mark.parametrize(
+    ("on", "reply"),
+    [
+        (True, ["error", "you can not invoke dify from model"]),
+        (False, ["error", "permission denied, you need to enable llm access in plugin manifest"]),
+    ],
+)
+def test_a_model_plugin_may_not_call_back(desk, on, reply):
+    settings = loose(model_callbacks=on)
+    (chunk,) = ask(desk(settings=settings), messages=[{"role": "user", "content": "callback"}])
+    replies = json.loads(chunk["delta"]["message"]["content"])
+    assert [replies[0]["event"], replies[0]["message"]] == reply
+    assert replies[1]["event"] == "end"
+
+
+@pytest.mark.parametrize(
+    ("kind", "what"),
+    [
+        ("storage", "storage"),
+        ("app", "app"),
+        ("fetch_app", "app"),
+        ("node_question_classifier", "node"),
+        ("text_embedding", "text-embedding"),
+        ("multimodal_rerank", "rerank"),
+    ],
+)
+def test_what_the_manifest_does_not_ask_for_is_refused(desk, kind, what):
+    error, end = raw(desk(), kind, {})
+    expected = f"permission denied, you need to enable {what} access in plugin manifest"
+    assert error == ("error", expected, None)
+    assert end == ("end", "", None)
+
+
+def test_an_unknown_kind_of_call_is_refused(desk):
+    assert raw(desk(), "magic", {})[0] == ("error", "unsupported invoke type: magic", None)
+
+
+def test_what_the_desk_does_not_have_is_refused_in_plain_words(desk):
+    for kind in ("system_summary", "upload_file"):
+        error, end = raw(desk(), kind, {})
+        assert error[1] == f"there is no {kind!r} on the desk: it has llm, tool, storage"
+        assert end == ("end", "", None)
+
+
+def test_permissions_are_not_asked_for_where_the_rule_is_off(desk):
+    (reply, _) = raw(desk(settings=loose(permissions=False)), "storage", {"opt": "exist"})
+    assert reply == ("response", "stream", {"data": False, "exist_num": 0})
+
+
+def test_storage_keeps_values_within_its_size(desk, plugins):
+    manifest = plugins / "small_agent" / "manifest.yaml"
+    granted = "permission:\n    storage: { enabled: true, size: 16 }\n"
+    manifest.write_text(manifest.read_text().replace("permission:\n", granted))
+    store = desk()
+
+    async def main():
+        async with store:
+            return [await one(json.dumps(payload)) for payload in payloads]
+
+    async def one(payload):
+        request = AgentRequest(query=f"raw storage {payload}", strategy="steps", model="echo-2")
+        (text,) = texts([message async for message in store.run(request)])
+        reply = json.loads(text)[0]
+        return reply["data"] or reply["message"]
+
+    payloads = [
+        {"opt": "get", "key": "k"},
+        {"opt": "set", "key": "k", "value": "00ff"},
+        {"opt": "get", "key": "k"},
+        {"opt": "exist", "key": "k"},
+        {"opt": "set", "key": "k", "value": "no hex"},
+        {"opt": "set", "key": "j", "value": "00" * 15},
+        {"opt": "del", "key": "k"},
+        {"opt": "exist", "key": "k"},
+        {"opt": "burn", "key": "k"},
+    ]
+    missing, stored, loaded, there, no_hex, too_much, deleted, gone, unknown = asyncio.run(main())
+    assert missing == "load data failed, please check if the key is correct or you have not set it"
+    assert stored == {"data": "ok"}
+    assert loaded == {"data": "00ff"}
+    assert there == {"data": True, "exist_num": 1}
+    assert no_hex.startswith("decode data failed")
+    assert too_much.startswith("save data failed")
+    assert deleted == {"data": "ok", "deleted_num": 1}
+    assert gone == {"data": False, "exist_num": 0}
+    assert unknown == "expected 'opt' as get, set, del or exist, got 'burn'"
+
+
+@pytest.mark.parametrize(
+    ("payload", "problem"),
+    [
+        ({"provider": "desk", "tool": "none"}, "there is not a tool named none of provider desk"),
+        ({"provider": "far", "tool": "clock"}, "there is not a tool named clock of provider far"),
+        (
+            {"provider": "desk", "tool": "fail_on_demand", "tool_parameters": {"message": "no"}},
+            "tool invoke error: no",
+        ),
+    ],
+)
+def test_a_tool_that_fails_is_reported_as_dify_does_it(desk, payload, problem):
+    error, end = raw(desk(), "tool", payload)
+    assert error == ("error", problem, None)
+    assert end == ("end", "", None)
+
+
+def test_a_message_of_an_unknown_type_ends_a_run(desk):
+    with pytest.raises(StreamRejectedError, match="type: got 'hologram'"):
+        run(desk(), "odd")
+
+
+def test_messages_pass_unchecked_on_a_desk_that_is_not_strict(desk):
+    messages = run(desk(settings=loose(chunk_rules=False, float_numbers=False)), "odd")
+    assert messages == [{"type": "hologram", "message": {}, "meta": None}]
+
+
+def test_a_desk_of_which_one_plugin_does_not_start_is_taken_down(make_plugin, plugins):
+    folder = make_plugin("sys.exit('no licence')")
+    half = Desk(plugins / "echo_model", folder)
+
+    async def main():
+        async with half:
+            pass
+
+    with pytest.raises(PluginStartError, match="no licence"):
+        asyncio.run(main())
+    calls = half.plugins[0].invoke("model", "invoke_llm", {})
+    with pytest.raises(PluginExitedError):
+        asyncio.run(anext(calls))
+
+
+def test_a_desk_whose_start_is_cancelled_is_taken_down(make_plugin):
+    folder = make_plugin("wire.send('log', {'level': 'INFO', 'message': '1'})\ntime.sleep(600)")
+
+    async def main():
+        running = asyncio.Event()
+        slow = Desk(folder, on_notice=lambda _: running.set())
+        task = asyncio.create_task(slow.start())
+        await running.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        with pytest.raises(PluginExitedError, match="was stopped"):
+            await anext(slow.plugins[0].invoke("model", "x", {}))
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("provider", "problem"),
+    [
+        ("{}", "expected a name as a model provider's 'provider'"),
+        (
+            "{provider: p, models: {llm: {predefined: [m.yaml], position: none.yaml}}}",
+            r"expected a file 'none.yaml'",
+        ),
+    ],
+)
+def test_a_broken_model_declaration_is_refused(make_plugin, provider, problem):
+    folder = make_plugin("", plugins={"models": ["provider.yaml"]})
+    (folder / "provider.yaml").write_text(provider)
+    with pytest.raises(PluginFolderError, match=problem):
+        Desk(folder)
+
+
+def test_a_broken_strategy_declaration_is_refused(make_plugin):
+    folder = make_plugin("", plugins={"agent_strategies": ["provider.yaml"]})
+    (folder / "provider.yaml").write_text("{identity: {name: p}, strategies: [s.yaml]}")
+    (folder / "s.yaml").write_text("{}")
+    with pytest.raises(PluginFolderError, match=r"expected a name as 'identity.name' in 's.yaml'"):
+        Desk(folder)
+
+
+def test_a_desk_without_models_says_so(make_plugin):
+    with pytest.raises(UnknownNameError, match="there is no model provider '-'"):
+        ask(Desk(make_plugin("wire.ready()\nfor request in wire.requests(): pass")))
