@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from gpt5_simulator import SimulatorError
 
 from dify_plugin_host._chat import ChatOptions, run_chat
 from dify_plugin_host._errors import (
@@ -107,7 +108,7 @@ def _run(options: ChatOptions) -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())  # Nothing more to flush into.
         raise typer.Exit(1) from None
-    except PluginHostError as error:
+    except (PluginHostError, SimulatorError) as error:
         typer.echo(f"dify-host: error: {' '.join(str(error).split())}", err=True)
         raise typer.Exit(2 if isinstance(error, _USAGE_ERRORS) else 1) from None
     except KeyboardInterrupt:

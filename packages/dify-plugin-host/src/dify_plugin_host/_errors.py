@@ -75,16 +75,17 @@ class UnknownNameError(PluginHostError):
 
 
 class PluginProcessError(PluginHostError):
-    """Say that a plugin's process is gone.
+    """Say that a plugin's process is gone; the text ends with the last line of its stderr.
 
     Attributes:
         plugin: The plugin's name.
-        stderr_tail: The end of what the process wrote to stderr; may be empty.
+        stderr_tail: The end of what the process wrote to stderr, up to 1024 bytes; may be empty.
     """
 
     def __init__(self, plugin: str, problem: str, *, stderr_tail: str = "") -> None:
-        tail = f"; its stderr ends with: {stderr_tail}" if stderr_tail else ""
-        super().__init__(f"plugin {plugin!r} {problem}{tail}")
+        last_line = stderr_tail.rpartition("\n")[2].strip()
+        ending = f"; its stderr ends with: {last_line}" if last_line else ""
+        super().__init__(f"plugin {plugin!r} {problem}{ending}")
         self.plugin = plugin
         self.stderr_tail = stderr_tail
 

@@ -1,11 +1,13 @@
 """A model that does what the last user message says, after which it answers with the tools' results.
 
-`call NAME {JSON}` lines become tool calls; `null`, `fail CLASS TEXT` and `callback` misbehave; anything else is echoed. A request
+`call NAME {JSON}` lines become tool calls; `null`, `fail CLASS TEXT`, `hang` and `callback` misbehave; anything else is echoed. A request
 is kept as text in its answer when the message is `request`.
 """
 
 import itertools
 import json
+import os
+import time
 from pathlib import Path
 
 import wire
@@ -67,6 +69,9 @@ def answer(request):
     elif word == "fail":
         chunk(request, "so far")
         wire.error(request, *rest.split(" ", 1))
+    elif word == "hang":
+        wire.send("log", {"level": "WARNING", "message": str(os.getpid())})
+        time.sleep(600)
     elif word == "callback":
         wire.call(request, "llm", {})
         chunk(request, json.dumps(wire.replies()))

@@ -1,10 +1,12 @@
 """A strategy that asks the model, runs the tools that it calls at the same time, and asks again.
 
-The query `params` shows the parameters; `raw TYPE JSON` makes one backwards call and shows the replies.
+The query `params` shows the parameters; `raw TYPE JSON` makes one backwards call and shows the replies; `pieces JSON` and `logs JSON`
+say what is given; `attach`, `die` and `odd` do just that.
 """
 
 import itertools
 import json
+import sys
 import time
 
 import wire
@@ -109,6 +111,16 @@ def answer(request):
         kind, payload = rest.split(" ", 1)
         wire.call(request, kind, json.loads(payload))
         text(request, json.dumps(wire.replies()))
+    elif word == "pieces":
+        for piece in json.loads(rest):
+            text(request, piece)
+    elif word == "logs":
+        for label, status, data in json.loads(rest):
+            log(request, label, status, log_id="log", data=data)
+    elif word == "attach":
+        message(request, "link", {"text": "https://example.com"})
+    elif word == "die":
+        sys.exit("out of memory")
     elif word == "odd":
         message(request, "hologram", {})
     else:

@@ -1,0 +1,421 @@
+import importlib.metadata
+import json
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+QUESTION = """call clock {"timezone": "Asia/Tokyo"}
+call fail_on_demand {"message": "out of ink"}"""
+
+KEY = "sk-very-secret"
+SERVER = "the OpenAI-compatible server at http://127.0.0.1:9/v1"
+
+
+@pytest.fixture(autouse=True)
+def _no_server_in_the_environment(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+
+
+@pytest.fixture
+def server(monkeypatch):
+    """Name a server that nobody calls: the model plugin of these tests needs none."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://user:password@127.0.0.1:9/v1")
+
+
+@pytest.fixture
+def dify_host(monkeypatch, capsys, plugins):
+    """Run the installed command in this process; return exit code, stdout and stderr."""
+    monkeypatch.chdir(plugins.parent)
+    (command,) = importlib.metadata.entry_points(group="console_scripts", name="dify-host")
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["dify-host", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            command.load()()
+        out, err = capsys.readouterr()
+        return ended.value.code or 0, out, err
+
+    return run
+
+
+@pytest.fixture
+def events(dify_host):
+    """Run `chat --json` and return its events."""
+
+    def run(question, *options):
+        code, out, err = dify_host("chat", question, "--json", *options)
+        assert (code, err) == (0, "")
+        return [json.loads(line) for line in out.splitlines()]
+
+    return run
+
+
+def kinds(events):
+    return [event["event"] for event in events]
+
+
+@pytest.mark.usefixtures("server")
+def test_a_conversation_is_shown_as_it_happens(dify_host):
+    code, out, err = dify_host("chat", QUESTION)
+    assert (code, err) == (0, "")
+    expected = """\
+steps with echo-2, answered by the OpenAI-compatible server at http://127.0.0.1:9/v1
+tools: clock, calculator, fail_on_demand
+
+Round 1
+which tool?
+→ clock(timezone=Asia/Tokyo)
+→ fail_on_demand(message=out of ink)
+← clock: TIME in Asia/Tokyo
+✗ fail_on_demand: tool invoke error: out of ink
+
+Round 2
+results: TIME in Asia/Tokyo | tool invoke error: out of ink
+
+2 rounds · 30 tokens · 0.00004 USD · SECONDS s · stopped: answered
+"""
+    shown = re.sub(r"\w+, [-\d]+ [:\d]+ JST \(UTC\+0900\)", "TIME", out)
+    assert re.sub(r"[\d.]+ s ·", "SECONDS s ·", shown) == expected
+
+
+@pytest.mark.usefixtures("server")
+def test_events_tell_the_same_to_programs(events):
+    taken = events(QUESTION)
+    assert kinds(taken) == [
+        "start",
+        "round",
+        "thought",
+        "tool_call",
+        "tool_call",
+        "tool_result",
+        "tool_result",
+        "round",
+        "text",
+        "text",
+        "finish",
+    ]
+    start, _, thought, call, _, answered, failed, *_, finish = taken
+    assert start["strategy"] == "steps"
+    assert start["model"] == "echo-2"
+    assert start["tools"] == ["clock", "calculator", "fail_on_demand"]
+    assert thought["text"] == "\nwhich tool?\n"
+    assert (call["name"], call["arguments"]) == ("clock", {"timezone": "Asia/Tokyo"})
+    assert (answered["id"], answered["status"]) == (call["id"], "success")
+    assert failed["status"] == "error"
+    assert failed["result"] == "tool invoke error: out of ink"
+    assert (finish["rounds"], finish["total_tokens"]) == (2, 30)
+    assert (finish["total_price"], finish["currency"]) == ("0.00004", "USD")
+    assert finish["answer"].startswith("results: ")
+    assert finish["metadata"]["stop_reason"] == "answered"
+
+
+@pytest.mark.parametrize(
+    ("key", "url", "shown"),
+    [
+        ("", "", "the built-in simulator (gpt5-simulator), no key needed"),
+        (KEY, "", "OpenAI at https://api.openai.com/v1"),
+        (
+            "",
+            "https://user:password@example.com/v1",
+            "the OpenAI-compatible server at https://example.com/v1",
+        ),
+    ],
+)
+def test_the_server_that_answers_is_named(events, monkeypatch, key, url, shown):
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    assert events("hello")[0]["server"] == shown
+
+
+def test_the_model_gets_the_server_as_credentials(events, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    assert json.loads(events("request")[-1]["answer"])["credentials"] == {
+        "request_timeout_seconds": "300",
+        "openai_api_key": KEY,
+        "openai_api_base": "http://127.0.0.1:9/v1",
+    }
+
+
+def test_the_model_gets_the_simulator_as_credentials(events):
+    credentials = json.loads(events("request")[-1]["answer"])["credentials"]
+    assert credentials["openai_api_base"].startswith("http://127.0.0.1:")
+
+
+@pytest.mark.usefixtures("server")
+def test_neither_key_nor_password_is_shown(dify_host):
+    for question in (QUESTION, "fail InvokeAuthorizationError bad key", "fail X y"):
+        for option in ((), ("--json",)):
+            _, out, err = dify_host("chat", question, *option)
+            assert not re.search(f"{KEY}|password", out + err)
+
+
+@pytest.mark.usefixtures("server")
+def test_options_reach_the_strategy(events):
+    options = [
+        ("--strategy", "quiet"),
+        ("--model", "echo-1"),
+        ("--effort", "high"),
+        ("--max-iterations", "7"),
+        ("--instruction", "Be brief."),
+    ]
+    start, text, _ = events("params", "--hide-thoughts", *sum(options, ()))
+    assert (start["strategy"], start["model"]) == ("quiet", "echo-1")
+    params = json.loads(text["text"])
+    assert params["model"]["model"] == "echo-1"
+    assert params["model"]["completion_params"] == {"reasoning_effort": "high"}
+    assert params["maximum_iterations"] == 7
+    assert params["emit_intermediate_thoughts"] is False
+    assert params["instruction"] == "Be brief."
+
+
+@pytest.mark.usefixtures("server")
+def test_hidden_thoughts_stay_hidden(dify_host):
+    _, out, _ = dify_host("chat", QUESTION, "--hide-thoughts")
+    assert "which tool?" not in out
+    assert "→ clock" in out
+
+
+@pytest.mark.usefixtures("server")
+def test_functions_of_a_file_become_tools_beside_the_built_in_ones(dify_host, tmp_path):
+    tools = tmp_path / "tools.py"
+    tools.write_text(
+        'def double(n: int) -> str:\n    "Double."\n    print("noise")\n    return f"{2 * n}"\n'
+        'def clock(timezone: str) -> str:\n    "Mine."\n    return "noon"\n'
+    )
+    question = 'call double {"n": 21}\ncall clock {"timezone": "x"}'
+    code, out, err = dify_host("chat", question, "--json", "--tools", tools)
+    taken = [json.loads(line) for line in out.splitlines()]
+    assert (code, err) == (0, "noise\n")  # what a tool prints stays out of the events
+    assert taken[0]["tools"] == ["clock", "calculator", "fail_on_demand", "double"]
+    results = [event["result"] for event in taken if event["event"] == "tool_result"]
+    assert results == ["42", "noon"]
+
+
+def test_thoughts_are_told_from_text_wherever_the_tags_are_cut(events):
+    text = "a<think>b < c</think>d<thin e</think>f<think></think>g<thi"
+    expected = [("text", "a"), ("thought", "b < c"), ("text", "d<thin e</think>fg<thi")]
+    for pieces in ([text], list(text), [text[:5], text[5:20], text[20:]]):
+        taken = []
+        for event in events(f"pieces {json.dumps(pieces)}")[1:-1]:
+            if taken and taken[-1][0] == event["event"]:
+                taken[-1] = (event["event"], taken[-1][1] + event["text"])
+            else:
+                taken.append((event["event"], event["text"]))
+        assert taken == expected
+
+
+@pytest.mark.parametrize(
+    ("data", "shown"),
+    [
+        ({"tool_call_args": {"a": 1}}, {"a": 1}),
+        ({"input": {"tool_call_args": {"a": 1}, "tool_call_name": "t"}}, {"a": 1}),
+        ({"input": {"a": 1}}, {"a": 1}),
+        ({"call": {"arguments": "{}"}}, "{}"),
+        ({"arg_count": 2}, {"arg_count": 2}),
+        ({}, {}),
+    ],
+)
+def test_arguments_are_found_however_a_strategy_calls_them(events, data, shown):
+    call = events(f"logs {json.dumps([['CALL t', 'start', data]])}")[1]
+    assert (call["event"], call["name"], call["arguments"]) == ("tool_call", "t", shown)
+
+
+def test_a_failed_call_without_an_error_text_shows_its_data(events):
+    (result,) = events('logs [["CALL t", "error", {"output": {"tool_response": "no"}}]]')[1:-1]
+    assert (result["status"], result["result"]) == ("error", "no")
+
+
+def test_other_messages_are_shown_as_they_are(events, dify_host):
+    message = events("attach")[1]
+    assert message == {
+        "event": "message",
+        "type": "link",
+        "message": {"text": "https://example.com"},
+    }
+    assert '[link] {"text": "https://example.com"}' in dify_host("chat", "attach")[1]
+
+
+def test_what_plugins_complain_about_is_shown(dify_host, plugins):
+    main = plugins / "small_agent" / "main.py"
+    main.write_text("print('debugging')\n" + main.read_text())
+    complaint = "a line on stdout is no message: debugging"
+    assert f"small_agent: {complaint}" in dify_host("chat", "hello")[1].splitlines()
+    notice = json.loads(dify_host("chat", "hello", "--json")[1].splitlines()[0])
+    expected = {"event": "notice", "plugin": "small_agent", "level": "ERROR", "text": complaint}
+    assert notice == expected
+
+
+def test_control_characters_do_not_reach_the_terminal(dify_host):
+    _, out, _ = dify_host("chat", "pieces " + json.dumps(["red \x1b[31malert\x07"]))
+    assert "red [31malert" in out
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", out)
+
+
+def test_long_results_are_cut_on_the_screen_only(dify_host):
+    shown = dify_host("chat", "logs " + json.dumps([["CALL t", "success", {"result": "x" * 900}]]))
+    assert "← t: " + "x" * 500 + "…" in shown[1]
+
+
+def test_the_plugins_folder_may_lie_above(dify_host, monkeypatch, plugins):
+    monkeypatch.chdir(plugins / "echo_model" / "provider")
+    assert dify_host("chat", "hello")[0] == 0
+
+
+def test_the_strategy_and_the_model_have_names_that_are_preferred(dify_host, plugins):
+    strategy = plugins / "small_agent" / "strategies" / "quiet.yaml"
+    strategy.write_text(strategy.read_text().replace("quiet", "gpt5_function_calling"))
+    model = plugins / "echo_model" / "models" / "llm" / "echo-3.yaml"
+    model.rename(model.with_name("gpt-5.2.yaml")).write_text("model: gpt-5.2")
+    _, out, _ = dify_host("chat", "hello")
+    assert out.startswith("gpt5_function_calling with gpt-5.2, answered by")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["hello", "--strategy", "none"], "there is no strategy 'none'; expected one of: steps"),
+        (["hello", "--model", "none"], "there is no model 'none'; expected one of: echo-2"),
+        (["hello", "--effort", "huge"], "there is no reasoning_effort 'huge'; expected one of"),
+        (["hello", "--tools", "none.py"], "none.py: no such file; expected a Python file"),
+        (["hello", "--plugins", "none"], "none: no such folder; expected one that holds plugin"),
+        (["hello", "--plugins", "."], "expected a folder in it with a model plugin"),
+    ],
+)
+def test_bad_usage_gets_one_line_and_exit_code_2(dify_host, arguments, problem):
+    code, _, err = dify_host("chat", *arguments)
+    assert code == 2
+    assert err.count("\n") == 1
+    assert err.startswith("dify-host: error: ")
+    assert problem in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["chat", " "], "expected some text"),
+        (["chat", "\udcff"], "expected UTF-8 text"),
+        (["chat", "hello", "--max-iterations", "0"], "greater than or equal to 1"),
+        (["chat", "hello", "--bogus"], "No such option: --bogus"),
+        (["chat"], "Missing argument"),
+    ],
+)
+def test_a_malformed_command_line_gets_exit_code_2(dify_host, arguments, problem):
+    code, _, err = dify_host(*arguments)
+    assert code == 2
+    assert problem in err
+
+
+@pytest.mark.parametrize("url", ["example.com/v1", "ftp://example.com", "http://", "http://a:b/"])
+def test_a_server_address_that_is_none_is_refused_without_showing_it(dify_host, monkeypatch, url):
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    code, _, err = dify_host("chat", "hello")
+    assert code == 2
+    expected = "OPENAI_BASE_URL: expected an address such as https://api.openai.com/v1"
+    assert err == f"dify-host: error: {expected}\n"
+
+
+def test_a_place_without_plugins_is_refused(dify_host, monkeypatch, tmp_path):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "plugins").rename(tmp_path / "elsewhere")
+    monkeypatch.chdir(tmp_path / "empty")
+    code, _, err = dify_host("chat", "hello")
+    assert code == 2
+    assert "expected a folder 'plugins' here or in a folder above; --plugins names another" in err
+
+
+def test_two_plugins_of_a_kind_are_one_too_many(dify_host, make_plugin):
+    make_plugin("", name="another", plugins={"models": ["provider.yaml"]})
+    code, _, err = dify_host("chat", "hello")
+    assert code == 2
+    assert "expected one model plugin in it, found: another, echo_model" in err
+
+
+@pytest.mark.usefixtures("server")
+@pytest.mark.parametrize(
+    ("question", "problem"),
+    [
+        (
+            "fail InvokeAuthorizationError no",
+            f"{SERVER} refused the key; expected a valid one in OPENAI_API_KEY",
+        ),
+        (
+            "fail InvokeConnectionError no",
+            f"no answer from {SERVER}; expected a Responses API at OPENAI_BASE_URL",
+        ),
+        ("fail InvokeRateLimitError slow down", "the model call failed: slow down"),
+        ("null", "the run failed: read llm model failed: unmarshal json failed: content field"),
+        ("odd", "unmarshal_error: unmarshal json failed: type: got 'hologram'"),
+        ("die", "plugin 'small_agent' ended with exit code 1; its stderr ends with: out of memory"),
+    ],
+)
+def test_a_run_that_fails_gets_one_line_and_exit_code_1(dify_host, question, problem):
+    code, _, err = dify_host("chat", question)
+    assert code == 1
+    assert err.count("\n") == 1
+    assert err.startswith(f"dify-host: error: {problem}")
+
+
+def test_programs_get_the_failure_as_an_event_too(dify_host):
+    code, out, err = dify_host("chat", "fail InvokeRateLimitError slow down", "--json")
+    last = json.loads(out.splitlines()[-1])
+    assert code == 1
+    assert last == {"event": "error", "message": "the model call failed: slow down"}
+    assert err == "dify-host: error: the model call failed: slow down\n"
+
+
+def test_a_plugin_that_dies_at_the_start_shows_its_last_words(dify_host, plugins):
+    (plugins / "small_agent" / "main.py").write_text("import nothing_like_it")
+    code, out, err = dify_host("chat", "hello")
+    assert (code, out) == (1, "")
+    assert err == (
+        "dify-host: error: plugin 'small_agent' ended with exit code 1 before its first heartbeat; "
+        "its stderr ends with: ModuleNotFoundError: No module named 'nothing_like_it'\n"
+    )
+
+
+def start_hanging(plugins):
+    """Start a conversation that hangs in the model; return it and the model plugin's process."""
+    command = [Path(sys.executable).with_name("dify-host"), "chat", "hang", "--json"]
+    host = subprocess.Popen(
+        command, cwd=plugins.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    for line in host.stdout:
+        event = json.loads(line)
+        if event["event"] == "notice":
+            return host, os.pidfd_open(int(event["text"]))
+    raise AssertionError(host.stderr.read())
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)]
+)
+def test_an_interrupt_leaves_nothing_running(plugins, number, code):
+    host, plugin = start_hanging(plugins)
+    host.send_signal(number)
+    out, err = host.communicate(timeout=30)
+    ended, _, _ = select.select([plugin], [], [], 0)
+    os.close(plugin)
+    assert ended
+    assert host.returncode == code
+    assert "Traceback" not in out + err
+
+
+def test_a_pipe_that_is_closed_early_ends_the_run_without_a_traceback(plugins):
+    command = [Path(sys.executable).with_name("dify-host"), "chat", "hello", "--json"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    host = subprocess.run(
+        command, cwd=plugins.parent, stdout=writing, stderr=subprocess.PIPE, text=True, check=False
+    )
+    os.close(writing)
+    assert (host.returncode, host.stderr) == (1, "")
