@@ -72,7 +72,7 @@ steps with echo-2, answered by the OpenAI-compatible server at http://127.0.0.1:
 tools: clock, calculator, fail_on_demand
 
 Round 1
-which tool?
+│ which tool?
 → clock(timezone=Asia/Tokyo)
 → fail_on_demand(message=out of ink)
 ← clock: TIME in Asia/Tokyo
@@ -220,7 +220,9 @@ def test_thoughts_are_told_from_text_wherever_the_tags_are_cut(events):
         ({"tool_call_args": {"a": 1}}, {"a": 1}),
         ({"input": {"tool_call_args": {"a": 1}, "tool_call_name": "t"}}, {"a": 1}),
         ({"input": {"a": 1}}, {"a": 1}),
-        ({"call": {"arguments": "{}"}}, "{}"),
+        ({"call": {"arguments": '{"a": 1}'}}, {"a": 1}),
+        ({"arguments": "[1]"}, "[1]"),
+        ({"arguments": "{"}, "{"),
         ({"arg_count": 2}, {"arg_count": 2}),
         ({}, {}),
     ],
@@ -259,6 +261,22 @@ def test_control_characters_do_not_reach_the_terminal(dify_host):
     _, out, _ = dify_host("chat", "pieces " + json.dumps(["red \x1b[31malert\x07"]))
     assert "red [31malert" in out
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", out)
+
+
+def test_thoughts_and_answers_are_told_apart_in_a_pipe_too(dify_host):
+    pieces = ["<think>", "\n\nfirst ", "step\n\nsecond", "</think>", "\nand ", "so", "\n"]
+    _, out, _ = dify_host("chat", f"pieces {json.dumps(pieces)}")
+    assert out.splitlines()[2:-2] == ["│ first step", "│ ", "│ second", "and so"]
+
+
+def test_arguments_that_are_no_object_are_shown_as_they_are(dify_host):
+    _, out, _ = dify_host("chat", "logs " + json.dumps([["CALL t", "start", {"args": "1, 2"}]]))
+    assert "→ t(1, 2)" in out.splitlines()
+
+
+def test_a_failure_in_the_middle_of_a_line_ends_the_line(dify_host):
+    _, out, _ = dify_host("chat", "fail InvokeError no")
+    assert out.endswith("so far\n")
 
 
 def test_long_results_are_cut_on_the_screen_only(dify_host):

@@ -386,10 +386,17 @@ def test_opaque_body_on_a_message_is_refused_on_the_way_back(desk, opaque_body, 
     assert end == ("end", "", None)
 
 
-def test_a_list_of_objects_as_opaque_body_is_refused_too(desk):
-    messages = [{"role": "assistant", "content": "", "opaque_body": [{"a": 1}]}]
+@pytest.mark.parametrize(("item", "kind"), [({"a": 1}, "map"), ([1], "slice")])
+def test_a_list_of_other_things_than_bytes_as_opaque_body_is_refused_too(desk, item, kind):
+    messages = [{"role": "assistant", "content": "", "opaque_body": [1, item]}]
     error, _ = raw_llm(desk(), messages)
-    assert "'prompt_messages[0].opaque_body[0]' expected type 'uint8'" in error[1]
+    expected = f"opaque_body[1]' expected type 'uint8', got unconvertible type '{kind}'"
+    assert error[1].endswith(f"* 'prompt_messages[0].{expected}")
+
+
+def test_a_strategy_hears_of_a_message_with_null_content(desk):
+    error, _ = raw_llm(desk(), [{"role": "assistant", "content": None}])
+    assert error[1] == "invoke llm model failed: content field is required"
 
 
 @pytest.mark.parametrize("opaque_body", [None, [1, 2, 255]])

@@ -383,6 +383,19 @@ asyncio.run(main())
     assert ended
 
 
+def test_a_last_line_without_its_end_still_counts(make_plugin):
+    folder = make_plugin(
+        """
+        wire.ready()
+        request = next(wire.requests())
+        wire.stream(request, {"last": "words"})
+        end = {"event": "session", "session_id": request["session_id"], "data": {"type": "end"}}
+        sys.stdout.write(wire.json.dumps(end))
+        """
+    )
+    assert run(folder) == [{"last": "words"}]
+
+
 def test_a_line_over_the_limit_gets_the_plugin_killed(make_plugin):
     folder = make_plugin(
         """
@@ -606,12 +619,15 @@ def test_a_fault_in_the_answering_code_reaches_the_plugin_too(make_plugin):
     assert replies == [("error", "internal error: KeyError('missing')", None), ("end", "", None)]
 
 
-def test_an_answer_in_the_making_is_dropped_with_its_call(make_plugin):
+def test_an_answer_in_the_making_is_dropped_with_its_call_and_the_plugin_is_told(make_plugin):
     folder = make_plugin(
         """
         wire.ready()
         for request in wire.requests():
             wire.call(request, "tool", {})
+            for reply in wire.replies():
+                text = f"{reply['event']}: {reply['message']}"
+                wire.send("log", {"level": "INFO", "message": text})
         """
     )
     ended = []
@@ -624,12 +640,18 @@ def test_an_answer_in_the_making_is_dropped_with_its_call(make_plugin):
             ended.append(request.type)
 
     async def main():
-        async with PluginProcess(folder, backwards=answer) as plugin:
+        notices = asyncio.Queue()
+        options = {"backwards": answer, "on_notice": notices.put_nowait}
+        async with PluginProcess(folder, **options) as plugin:
             with pytest.raises(InvokeTimeoutError):
-                async for _ in plugin.invoke("model", "x", {}, timeout_seconds=0.3):
-                    pass
+                await anext(plugin.invoke("model", "x", {}, timeout_seconds=0.3))
+            return [(await notices.get()).text for _ in range(3)]
 
-    asyncio.run(main())
+    assert asyncio.run(main()) == [
+        "loaded",
+        "error: session not found: the call that this belongs to is over",
+        "end: ",
+    ]
     assert ended == ["tool"]
 
 

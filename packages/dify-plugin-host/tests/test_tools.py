@@ -67,6 +67,7 @@ def weather(
     world.
 
     Args:
+        (all of them)
         city: The city,
             in English.
         days (int): How many days.

@@ -105,13 +105,13 @@ def _run(options: ChatOptions) -> None:
         # What a tool prints must not end up between the events.
         with contextlib.redirect_stdout(sys.stderr):
             run_chat(options, out=out)
-    except BrokenPipeError:
+    except BrokenPipeError:  # pragma: no cover - the tests see it from outside
         os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())  # Nothing more to flush into.
         raise typer.Exit(1) from None
     except (PluginHostError, SimulatorError) as error:
         typer.echo(f"dify-host: error: {' '.join(str(error).split())}", err=True)
         raise typer.Exit(2 if isinstance(error, _USAGE_ERRORS) else 1) from None
-    except KeyboardInterrupt:
+    except KeyboardInterrupt:  # pragma: no cover - the tests see it from outside
         raise typer.Exit(130) from None
-    except asyncio.CancelledError:
+    except asyncio.CancelledError:  # pragma: no cover - the tests see it from outside
         raise typer.Exit(143) from None

@@ -135,6 +135,8 @@ class Connection:
             except LineTooLongError:
                 limit = self._settings.line_limit_bytes
                 self._kill(f"was killed: it wrote a line of more than {limit} bytes to stdout")
+        for line in splitter.close():
+            self._take(line)
         exit_code = await self._child.reap()
         self._lose(self._exit_error(exit_code))
 

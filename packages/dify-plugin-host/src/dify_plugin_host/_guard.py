@@ -13,7 +13,9 @@ import sys
 _PR_SET_PDEATHSIG = 1
 
 
-def main(host_pid: int, command: list[str]) -> None:
+def main(
+    host_pid: int, command: list[str]
+) -> None:  # pragma: no cover - runs in the plugin's process
     """Tie this process to the host's life, then become `command`."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -22,5 +24,5 @@ def main(host_pid: int, command: list[str]) -> None:
     os.execv(command[0], command)  # noqa: S606 - the command line comes from the host itself
 
 
-if __name__ == "__main__":
+if __name__ == "__main__":  # pragma: no cover - runs in the plugin's process
     main(int(sys.argv[1]), sys.argv[2:])

@@ -27,19 +27,20 @@ class LineSplitter:
         """
         *lines, rest = data.split(b"\n")
         for line in lines:
-            yield from self._non_blank(self._complete(line))
+            yield from self._complete(line)
         self._add(rest)
 
     def close(self) -> Iterator[bytes]:
         """Iterate over what is left: the last line, if no newline ended it."""
-        yield from self._non_blank(self._complete(b""))
+        yield from self._complete(b"")
 
-    def _complete(self, line: bytes) -> bytes:
+    def _complete(self, line: bytes) -> Iterator[bytes]:
         self._add(line)
-        whole = b"".join(self._parts)
+        whole = b"".join(self._parts).strip()
         self._parts.clear()
         self._size = 0
-        return whole
+        if whole:
+            yield whole
 
     def _add(self, part: bytes) -> None:
         self._size += len(part)
@@ -47,9 +48,3 @@ class LineSplitter:
             raise LineTooLongError
         if part:
             self._parts.append(part)
-
-    @staticmethod
-    def _non_blank(line: bytes) -> Iterator[bytes]:
-        stripped = line.strip()
-        if stripped:
-            yield stripped

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
+from pydantic_core import from_json
+
 from dify_plugin_host._json import JsonObject, is_object, object_at
 from dify_plugin_host._think import ThinkSplitter
 
@@ -188,7 +190,8 @@ class Progress:
         call_id, data = str(log.get("id")), object_at(log, "data")
         match log.get("status"):
             case "start":
-                return ToolCalled(id=call_id, name=name, arguments=_find(data, _ARGUMENT_KEYS))
+                arguments = _decoded(_find(data, _ARGUMENT_KEYS))
+                return ToolCalled(id=call_id, name=name, arguments=arguments)
             case "error":
                 result = log.get("error") or _find(data, _RESULT_KEYS)
                 return ToolAnswered(id=call_id, name=name, status="error", result=result)
@@ -199,6 +202,15 @@ class Progress:
 
 def _metadata_of(content: JsonObject) -> Any:
     return object_at(content, "json_object").get("execution_metadata")
+
+
+def _decoded(arguments: Any) -> Any:
+    """Return arguments that came as JSON text as the object that it holds."""
+    try:
+        decoded: Any = from_json(arguments) if isinstance(arguments, str) else None
+    except ValueError:
+        return arguments
+    return decoded if is_object(decoded) else arguments
 
 
 def _find(data: JsonObject, keys: tuple[str, ...]) -> Any:

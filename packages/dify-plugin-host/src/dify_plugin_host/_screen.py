@@ -27,7 +27,8 @@ _LONGEST_VALUE = 500
 class Screen:
     """Print events as they come.
 
-    Nothing is redrawn, so that a pipe gets the same text without any control code.
+    Nothing is redrawn, so that a pipe gets the same text without any control code. Thoughts are dim, and have a bar in front that tells
+    them from answers in a pipe too.
 
     Args:
         console: Where to print.
@@ -38,6 +39,8 @@ class Screen:
         self._console = console
         self._show_thoughts = show_thoughts
         self._at_line_start = True
+        self._has_said = False
+        self._in_thought = False
 
     def show(self, event: RunEvent) -> None:
         """Print one event."""
@@ -54,10 +57,14 @@ class Screen:
                 self._went(event)
 
     def _said(self, event: ThoughtPiece | TextPiece) -> None:
-        if isinstance(event, TextPiece):
-            self._piece(event.text)
-        elif self._show_thoughts:
-            self._piece(event.text, style="dim italic")
+        thinks = isinstance(event, ThoughtPiece)
+        if thinks and not self._show_thoughts:
+            return
+        if thinks != self._in_thought:
+            self._end_line()
+        self._in_thought = thinks
+        for line in _printable(event.text).splitlines(keepends=True):
+            self._piece(line)
 
     def _used(self, event: ToolCalled | ToolAnswered) -> None:
         if isinstance(event, ToolCalled):
@@ -76,17 +83,18 @@ class Screen:
                 self._line(f"\nRound {event.number}", style="bold")
             case RunFinished():
                 self._line(f"\n{_summary(event)}", style="bold")
-            case RunFailed():
+            case _:
                 self._end_line()  # The reason goes to stderr.
 
-    def _piece(self, text: str, *, style: str = "") -> None:
-        shown = _printable(text)
-        if self._at_line_start:
-            shown = shown.lstrip("\n")
-        if not shown:
+    def _piece(self, text: str) -> None:
+        """Print a piece of a line; blank lines that begin a thought or an answer are left out."""
+        begins = self._at_line_start and not self._has_said
+        if begins and text == "\n":
             return
-        self._at_line_start = shown.endswith("\n")
-        self._print(shown, style=style, end="")
+        bar = "│ " if self._in_thought and self._at_line_start else ""
+        self._print(bar + text, style="dim italic" if self._in_thought else "", end="")
+        self._at_line_start = text.endswith("\n")
+        self._has_said = True
 
     def _line(self, text: str, *, style: str = "") -> None:
         self._end_line()
@@ -96,6 +104,7 @@ class Screen:
         if not self._at_line_start:
             self._print("")
         self._at_line_start = True
+        self._has_said = False
 
     def _print(self, text: str, *, style: str = "", end: str = "\n") -> None:
         self._console.print(

@@ -1,0 +1,38 @@
+import ast
+import re
+from pathlib import Path
+
+from dify_plugin_host import load_tools
+
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+def blocks():
+    return re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def test_the_example_of_a_tools_file_makes_a_tool(tmp_path):
+    path = tmp_path / "tools.py"
+    path.write_text(blocks()[0])
+    (tool,) = load_tools(path)
+    assert tool.name == "temperature"
+    assert [parameter.type for parameter in tool.parameters] == ["string", "select"]
+
+
+def test_the_example_of_driving_a_plugin_runs(echo, monkeypatch, capsys):
+    monkeypatch.chdir(echo.rename(echo.with_name("plugin")).parent)
+    exec(compile(blocks()[1], str(README), "exec"), {"__name__": "example"})
+    (answer,) = ast.literal_eval(capsys.readouterr().out)
+    assert answer["action"] == "get_ai_model_schemas"
+
+
+def test_the_events_that_the_readme_documents_are_the_ones_there_are():
+    progress = (README.parent / "src/dify_plugin_host/_progress.py").read_text(encoding="utf-8")
+    defined = set(re.findall(r'event: ClassVar\[str\] = "(\w+)"', progress))
+    section = README.read_text(encoding="utf-8").partition("| `event` | with |")[2]
+    table = section.partition("\n\n")[0]
+    documented = set(
+        re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| ([^|]*) \|", table, re.MULTILINE)))
+    )
+    assert documented == defined
