@@ -5,6 +5,9 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from agent_loop import (
     AgentRun,
     CallEnded,
@@ -21,8 +24,6 @@ from agent_loop import (
     ToolCallFragment,
     ToolResult,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 QUESTION = (Message(role="user", content="?"),)

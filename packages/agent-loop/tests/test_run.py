@@ -1,4 +1,5 @@
 import pytest
+
 from agent_loop import (
     AgentRun,
     CallEnded,

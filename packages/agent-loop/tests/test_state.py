@@ -1,4 +1,5 @@
 import pytest
+
 from agent_loop import TRANSITIONS, LocalProtocolError
 from agent_loop._state import next_state  # noqa: PLC2701 - the table itself is under test
 

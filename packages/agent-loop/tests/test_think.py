@@ -1,9 +1,10 @@
 import re
 
 import pytest
-from agent_loop import ThinkFilter, strip_thoughts
 from hypothesis import given
 from hypothesis import strategies as st
+
+from agent_loop import ThinkFilter, strip_thoughts
 
 
 texts = st.lists(

@@ -1,6 +1,7 @@
 import re
 
 import pytest
+
 from agent_policy import (
     CONTEXT_GATHERING_POLICY,
     PERSISTENCE_POLICY,

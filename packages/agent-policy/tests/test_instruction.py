@@ -1,6 +1,9 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from agent_policy import (
     CONTEXT_GATHERING_POLICY,
     DEFAULT_INSTRUCTION,
@@ -10,8 +13,6 @@ from agent_policy import (
     PolicyError,
     build_system_instruction,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 BLOCKS = {

@@ -3,6 +3,9 @@ import json
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from agent_tooling import (
     DeclarationError,
     ToolArguments,
@@ -11,8 +14,6 @@ from agent_tooling import (
     option_violation,
     parse_tool_arguments,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 PREFIX = "tool arguments validation error: "

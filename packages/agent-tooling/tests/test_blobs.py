@@ -4,6 +4,9 @@ from enum import Enum
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from agent_tooling import (
     Blob,
     BlobChunkError,
@@ -13,8 +16,6 @@ from agent_tooling import (
     UnfinishedBlobError,
     merge_blob_chunks,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 class Type(Enum):

@@ -1,9 +1,10 @@
 import copy
 
 import pytest
-from agent_tooling import ArgumentError, cast_value, missing_hidden_parameters, prepare_arguments
 from hypothesis import given
 from hypothesis import strategies as st
+
+from agent_tooling import ArgumentError, cast_value, missing_hidden_parameters, prepare_arguments
 
 
 def parameter(name="p", **fields):

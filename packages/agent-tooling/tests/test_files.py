@@ -2,6 +2,9 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from agent_tooling import (
     LocalFile,
     LocalFileError,
@@ -10,8 +13,6 @@ from agent_tooling import (
     LocalFileTooLargeError,
     read_local_file,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(8)

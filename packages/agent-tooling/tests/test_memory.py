@@ -1,7 +1,8 @@
 import pytest
-from agent_tooling import REPEATED_FAILURE, REPEATED_SUCCESS_NOTICE, FailureMemory, call_signature
 from hypothesis import given
 from hypothesis import strategies as st
+
+from agent_tooling import REPEATED_FAILURE, REPEATED_SUCCESS_NOTICE, FailureMemory, call_signature
 
 
 def test_a_new_call_is_made():

@@ -2,9 +2,10 @@ import re
 from types import SimpleNamespace
 
 import pytest
-from agent_tooling import DeclarationError, unique_tool_names
 from hypothesis import given
 from hypothesis import strategies as st
+
+from agent_tooling import DeclarationError, unique_tool_names
 
 
 def tool(provider, name):

@@ -2,9 +2,10 @@ from enum import Enum
 from types import MappingProxyType, SimpleNamespace
 
 import pytest
-from agent_tooling import STRATEGY_OBSERVATIONS, TOOL_LAYER_OBSERVATIONS, observation_text
 from hypothesis import given
 from hypothesis import strategies as st
+
+from agent_tooling import STRATEGY_OBSERVATIONS, TOOL_LAYER_OBSERVATIONS, observation_text
 
 
 POLICIES = [STRATEGY_OBSERVATIONS, TOOL_LAYER_OBSERVATIONS]

@@ -3,9 +3,10 @@ from enum import Enum
 from types import SimpleNamespace
 
 import pytest
-from agent_tooling import DeclarationError, ToolParameter, merge_parameters
 from hypothesis import given
 from hypothesis import strategies as st
+
+from agent_tooling import DeclarationError, ToolParameter, merge_parameters
 
 
 class Kind(Enum):

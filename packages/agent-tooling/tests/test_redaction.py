@@ -2,9 +2,10 @@ import copy
 import json
 
 import pytest
-from agent_tooling import ToolParameter, redact_log_data
 from hypothesis import given
 from hypothesis import strategies as st
+
+from agent_tooling import ToolParameter, redact_log_data
 
 
 REDACTED = "***REDACTED***"

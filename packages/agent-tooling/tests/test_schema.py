@@ -1,9 +1,10 @@
 import json
 
 import pytest
-from agent_tooling import llm_json_schema
 from hypothesis import given
 from hypothesis import strategies as st
+
+from agent_tooling import llm_json_schema
 
 
 def parameter(name="p", **fields):

@@ -1,4 +1,5 @@
 import pytest
+
 from agent_tooling import (
     CHECK_CREDENTIALS,
     LOCAL_FILE_FAILED,

@@ -3,6 +3,7 @@ import json
 from dataclasses import replace
 
 import pytest
+
 from dify_plugin_host import (
     AgentRequest,
     BackwardsError,

@@ -1,4 +1,5 @@
 import pytest
+
 from dify_plugin_host import PluginFolder, PluginFolderError
 
 

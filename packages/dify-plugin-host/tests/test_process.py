@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from dify_plugin_host import (
     BackwardsError,
     HostSettings,

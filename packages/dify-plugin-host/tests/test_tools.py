@@ -5,6 +5,7 @@ import textwrap
 import threading
 
 import pytest
+
 from dify_plugin_host import (
     BackwardsError,
     HostSettings,

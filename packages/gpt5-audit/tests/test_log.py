@@ -2,6 +2,7 @@ import json
 import re
 
 import pytest
+
 from gpt5_audit import AuditLog
 
 

@@ -4,9 +4,10 @@ import json
 import re
 import string
 
-from gpt5_audit import AuditLog
 from hypothesis import given
 from hypothesis import strategies as st
+
+from gpt5_audit import AuditLog
 
 
 FIELDS = {

@@ -2,9 +2,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 import pytest
-from gpt5_messages import MessageError, build_input, carried_items
 from hypothesis import given
 from hypothesis import strategies as st
+
+from gpt5_messages import MessageError, build_input, carried_items
 
 
 def call(call_id: str = "c1", name: str = "f", arguments: object = "{}") -> dict[str, object]:

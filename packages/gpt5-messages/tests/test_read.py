@@ -1,4 +1,5 @@
 import pytest
+
 from gpt5_messages import MessageError, ToolCall, Usage, read_response
 
 

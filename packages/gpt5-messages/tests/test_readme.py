@@ -2,8 +2,9 @@ import doctest
 import re
 from pathlib import Path
 
-import gpt5_messages
 import pytest
+
+import gpt5_messages
 
 
 README = Path(__file__).parent.parent / "README.md"

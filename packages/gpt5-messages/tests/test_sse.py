@@ -2,9 +2,10 @@ import json
 from itertools import pairwise
 
 import pytest
-from gpt5_messages import SSEDecoder
 from hypothesis import given
 from hypothesis import strategies as st
+
+from gpt5_messages import SSEDecoder
 
 
 def decode(*pieces: bytes, **settings: int) -> list[dict[str, object]]:

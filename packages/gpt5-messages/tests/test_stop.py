@@ -1,6 +1,7 @@
-from gpt5_messages import StopFilter
 from hypothesis import given
 from hypothesis import strategies as st
+
+from gpt5_messages import StopFilter
 
 
 def run(stop: list[str], *pieces: str) -> str:

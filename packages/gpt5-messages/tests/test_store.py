@@ -1,4 +1,5 @@
 import pytest
+
 from gpt5_messages import ItemStore, MessageError
 
 

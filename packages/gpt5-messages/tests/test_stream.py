@@ -3,6 +3,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from gpt5_messages import (
     BlockDelta,
     BlockStart,
@@ -18,8 +21,6 @@ from gpt5_messages import (
     Usage,
     UsageReported,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 
 RECORDINGS = sorted((Path(__file__).parent / "recordings").glob("*.sse"))

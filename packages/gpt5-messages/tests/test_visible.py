@@ -1,6 +1,7 @@
-from gpt5_messages import BlockDelta, BlockStart, StreamDecoder, StreamEvent, VisibleText
 from hypothesis import given
 from hypothesis import strategies as st
+
+from gpt5_messages import BlockDelta, BlockStart, StreamDecoder, StreamEvent, VisibleText
 
 
 def summary(text: str, index: int = 0) -> BlockDelta:

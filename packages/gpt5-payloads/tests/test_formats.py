@@ -2,6 +2,7 @@ import json
 from types import MappingProxyType
 
 import pytest
+
 from gpt5_payloads import PayloadError, json_schema_format
 
 

@@ -1,6 +1,7 @@
 import dataclasses
 
 import pytest
+
 from gpt5_payloads import profile_for
 
 

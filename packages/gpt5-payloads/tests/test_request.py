@@ -3,9 +3,10 @@ import json
 from types import MappingProxyType
 
 import pytest
-from gpt5_payloads import PayloadError, build_request, profile_for
 from hypothesis import given
 from hypothesis import strategies as st
+
+from gpt5_payloads import PayloadError, build_request, profile_for
 
 
 MODELS = [

@@ -2,6 +2,7 @@ import copy
 from types import SimpleNamespace
 
 import pytest
+
 from gpt5_payloads import PayloadError, build_request, function_tool
 
 

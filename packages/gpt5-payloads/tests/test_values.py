@@ -1,4 +1,5 @@
 import pytest
+
 from gpt5_payloads import PayloadError, coerce_bool
 
 

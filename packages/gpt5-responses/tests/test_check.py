@@ -3,6 +3,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
+
 from gpt5_responses import (
     AuthenticationError,
     Connection,

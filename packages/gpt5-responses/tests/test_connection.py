@@ -1,7 +1,8 @@
 import pytest
-from gpt5_responses import Connection, SettingsError
 from hypothesis import given
 from hypothesis import strategies as st
+
+from gpt5_responses import Connection, SettingsError
 
 
 KEY = {"openai_api_key": "key"}

@@ -3,6 +3,7 @@ from collections.abc import Iterator
 
 import openai
 import pytest
+
 from gpt5_messages import BlockDelta, ResponseEnded, ResponseStarted, StreamEvent
 from gpt5_responses import (
     AuthenticationError,

@@ -3,10 +3,11 @@ from collections.abc import Iterator
 from itertools import chain
 
 import pytest
-from gpt5_messages import BlockDelta, ResponseEnded, StreamEvent
-from gpt5_responses import pace
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from gpt5_messages import BlockDelta, ResponseEnded, StreamEvent
+from gpt5_responses import pace
 
 
 def delta(text: str, index: int = 0) -> BlockDelta:

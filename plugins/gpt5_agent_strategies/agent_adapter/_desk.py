@@ -5,6 +5,9 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
+from dify_plugin.core.runtime import Session
+from dify_plugin.entities.tool import ToolInvokeMessage
+
 from agent_loop import ToolCall, ToolResult
 from agent_tooling import (
     REPEATED_FAILURE,
@@ -15,8 +18,6 @@ from agent_tooling import (
     parse_tool_arguments,
     unknown_tool_text,
 )
-from dify_plugin.core.runtime import Session
-from dify_plugin.entities.tool import ToolInvokeMessage
 
 from ._clock import Clock
 from ._files import ToolAnswer, read_answer

@@ -4,6 +4,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from dify_plugin.entities.invoke_message import InvokeMessage
+from dify_plugin.entities.tool import ToolInvokeMessage
+
 from agent_tooling import (
     LOCAL_FILE_FAILED,
     LocalFileError,
@@ -12,8 +15,6 @@ from agent_tooling import (
     observation_text,
     read_local_file,
 )
-from dify_plugin.entities.invoke_message import InvokeMessage
-from dify_plugin.entities.tool import ToolInvokeMessage
 
 
 _TYPES = ToolInvokeMessage.MessageType

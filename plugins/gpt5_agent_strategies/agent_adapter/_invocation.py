@@ -5,6 +5,12 @@ import os
 from collections.abc import Generator, Iterator, Mapping
 from typing import Any, cast
 
+from dify_plugin.config.logger_format import plugin_logger_handler
+from dify_plugin.entities.agent import AgentInvokeMessage
+from dify_plugin.entities.invoke_message import InvokeMessage
+from dify_plugin.entities.model.message import PromptMessage
+from dify_plugin.interfaces.agent import AgentStrategy
+
 from agent_loop import (
     AgentRun,
     CallEnded,
@@ -24,11 +30,6 @@ from agent_loop import (
     TimeShort,
 )
 from agent_policy import build_system_instruction
-from dify_plugin.config.logger_format import plugin_logger_handler
-from dify_plugin.entities.agent import AgentInvokeMessage
-from dify_plugin.entities.invoke_message import InvokeMessage
-from dify_plugin.entities.model.message import PromptMessage
-from dify_plugin.interfaces.agent import AgentStrategy
 
 from ._clock import Clock
 from ._desk import ToolDesk

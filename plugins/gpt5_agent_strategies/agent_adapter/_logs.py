@@ -4,11 +4,12 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from agent_loop import CallEnded, CallStarted, RoundEnded, RoundStarted, ThoughtEnded, Usage
-from agent_tooling import parse_tool_arguments, redact_log_data
 from dify_plugin.entities.agent import AgentInvokeMessage
 from dify_plugin.entities.provider_config import LogMetadata
 from dify_plugin.interfaces.agent import AgentStrategy
+
+from agent_loop import CallEnded, CallStarted, RoundEnded, RoundStarted, ThoughtEnded, Usage
+from agent_tooling import parse_tool_arguments, redact_log_data
 
 from ._model import Model
 from ._tools import Toolbox

@@ -5,7 +5,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Self, cast
 
-from agent_loop import ModelDelta, ToolCallFragment, Usage
 from dify_plugin.core.runtime import Session
 from dify_plugin.entities.model.llm import LLMModelConfig, LLMResult, LLMResultChunk, LLMUsage
 from dify_plugin.entities.model.message import (
@@ -13,6 +12,8 @@ from dify_plugin.entities.model.message import (
     PromptMessage,
     PromptMessageTool,
 )
+
+from agent_loop import ModelDelta, ToolCallFragment, Usage
 
 from ._errors import ParameterError
 

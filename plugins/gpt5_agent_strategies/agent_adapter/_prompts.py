@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any, Literal, cast
 
-from agent_loop import Message, Role, ToolCall, strip_thoughts
 from dify_plugin.entities.model.message import (
     AssistantPromptMessage,
     PromptMessage,
@@ -15,6 +14,8 @@ from dify_plugin.entities.model.message import (
     UserPromptMessage,
     ensure_prompt_message,
 )
+
+from agent_loop import Message, Role, ToolCall, strip_thoughts
 
 from ._errors import ParameterError
 from ._model import Model

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self, cast
 
-from agent_tooling import ToolingError, ToolParameter, llm_json_schema, unique_tool_names
 from dify_plugin.core.runtime import Session
 from dify_plugin.entities.model.message import PromptMessageTool
 from dify_plugin.entities.tool import ToolInvokeMessage, ToolProviderType
 from pydantic import ValidationError
+
+from agent_tooling import ToolingError, ToolParameter, llm_json_schema, unique_tool_names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

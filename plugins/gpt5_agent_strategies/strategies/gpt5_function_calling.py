@@ -6,9 +6,10 @@ The SDK runs this file and takes the one strategy class that it finds in it: kee
 from collections.abc import Generator
 from typing import Any
 
-from agent_adapter import invoke_agent
 from dify_plugin.entities.agent import AgentInvokeMessage
 from dify_plugin.interfaces.agent import AgentStrategy
+
+from agent_adapter import invoke_agent
 
 
 class GPT5FunctionCallingStrategy(AgentStrategy):

@@ -2,6 +2,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
+
 from dify_plugin_host import PluginProcess
 from far_side import Agent
 

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from far_side import call, chunk, parameter, text_message, tool, usage
 
 

@@ -5,6 +5,7 @@ import itertools
 import json
 
 import pytest
+
 from far_side import FarSideError, call, chunk, parameter, text_message, tool, usage
 
 

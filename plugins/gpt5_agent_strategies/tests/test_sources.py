@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from far_side import chunk
 
 

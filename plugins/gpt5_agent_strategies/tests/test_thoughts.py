@@ -1,6 +1,7 @@
 """What the reader sees of thoughts, and what the model gets back of its own."""
 
 import pytest
+
 from far_side import call, chunk, parameter, text_message, tool
 
 

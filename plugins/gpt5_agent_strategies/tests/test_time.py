@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from far_side import call, chunk, parameter, text_message, tool
 
 

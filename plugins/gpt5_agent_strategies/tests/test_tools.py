@@ -3,6 +3,7 @@
 import base64
 
 import pytest
+
 from far_side import FarSideError, call, chunk, parameter, text_message, tool
 
 

@@ -11,6 +11,7 @@ from dify_plugin.entities.model.message import (
     PromptMessage,
     PromptMessageTool,
 )
+
 from gpt5_messages import (
     Completion,
     ItemStore,

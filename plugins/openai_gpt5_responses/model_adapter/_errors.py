@@ -12,6 +12,7 @@ from dify_plugin.errors.model import (
     InvokeRateLimitError,
     InvokeServerUnavailableError,
 )
+
 from gpt5_messages import MessageError
 from gpt5_payloads import PayloadError
 from gpt5_responses import (

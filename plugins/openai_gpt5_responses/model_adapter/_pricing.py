@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 from dify_plugin.entities.model.llm import LLMUsage
+
 from gpt5_messages import Usage
 from gpt5_payloads import profile_for
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from dify_plugin.entities.model.schema import AIModelEntity, FetchFrom, ModelPropertyKey
 from dify_plugin.entities.parameters import I18nObject
+
 from gpt5_payloads import profile_for
 
 

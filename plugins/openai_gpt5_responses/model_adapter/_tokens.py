@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable
 
 from dify_plugin.entities.model.message import PromptMessage, PromptMessageTool
+
 from gpt5_messages import build_input
 from gpt5_payloads import function_tool
 

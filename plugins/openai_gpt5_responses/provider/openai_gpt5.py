@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import override
 
 from dify_plugin import ModelProvider
+
 from gpt5_responses import check_server
 from model_adapter import validated_connection
 

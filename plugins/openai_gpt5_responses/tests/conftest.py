@@ -2,6 +2,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 
 import pytest
+
 from gpt5_simulator import ResponsesSimulator
 from model_plugin import ModelPlugin
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 
 import pytest
+
 from gpt5_simulator import HttpError, ResponsesSimulator
 from model_plugin import ModelPlugin
 

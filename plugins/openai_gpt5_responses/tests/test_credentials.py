@@ -1,6 +1,7 @@
 """What a user is told who types credentials into Dify's forms."""
 
 import pytest
+
 from gpt5_simulator import HttpError, ResponsesSimulator
 from model_plugin import ModelPlugin
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from gpt5_payloads import build_request, profile_for
 
 

@@ -3,9 +3,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import generate_models
 import pytest
 import yaml
+
+import generate_models
 
 
 ROOT = Path(__file__).parent.parent

@@ -4,6 +4,7 @@ import hashlib
 import json
 
 import pytest
+
 from gpt5_simulator import (
     CutStream,
     FunctionCall,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from gpt5_payloads import build_request
 from gpt5_simulator import ResponsesSimulator
 

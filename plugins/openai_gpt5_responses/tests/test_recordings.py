@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from gpt5_simulator import Recording, ResponsesSimulator
 from model_plugin import Answer, ModelPlugin
 

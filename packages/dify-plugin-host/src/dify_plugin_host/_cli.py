@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from gpt5_simulator import SimulatorError
 
 from dify_plugin_host._chat import ChatOptions, run_chat
 from dify_plugin_host._errors import (
@@ -21,6 +20,7 @@ from dify_plugin_host._errors import (
     UnknownNameError,
 )
 from dify_plugin_host._server import ServerAddressError
+from gpt5_simulator import SimulatorError
 
 
 _USAGE_ERRORS = (PluginFolderError, ServerAddressError, ToolFileError, UnknownNameError)

@@ -5,9 +5,8 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from gpt5_simulator import ResponsesSimulator
-
 from dify_plugin_host._errors import PluginHostError
+from gpt5_simulator import ResponsesSimulator
 
 
 _KEY, _URL = "OPENAI_API_KEY", "OPENAI_BASE_URL"

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 import openai
+
 from gpt5_messages import ResponseError
 from gpt5_payloads import profile_for
 

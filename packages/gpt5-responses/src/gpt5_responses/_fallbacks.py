@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, cast
 
 import openai
+
 from gpt5_messages import without_reasoning
 
 from ._failures import server_message

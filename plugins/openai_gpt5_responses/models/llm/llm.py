@@ -8,6 +8,7 @@ from dify_plugin.entities.model.llm import LLMResultChunk
 from dify_plugin.entities.model.message import PromptMessage, PromptMessageTool
 from dify_plugin.entities.model.schema import AIModelEntity
 from dify_plugin.errors.model import InvokeError
+
 from gpt5_responses import check_model
 from model_adapter import (
     INVOKE_ERRORS,
