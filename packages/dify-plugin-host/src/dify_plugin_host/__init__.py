@@ -1,10 +1,10 @@
 """Runs Dify plugins on a desk: the daemon's side of the plugin protocol, and Dify's."""
 
-from dify_plugin_host._builtin import builtin_tools
-from dify_plugin_host._connection import BackwardsHandler, Notice, NoticeHandler
-from dify_plugin_host._declarations import ModelProvider, Strategy
-from dify_plugin_host._desk import AgentRequest, Desk
-from dify_plugin_host._errors import (
+from ._builtin import builtin_tools
+from ._connection import BackwardsHandler, Notice, NoticeHandler
+from ._declarations import ModelProvider, Strategy
+from ._desk import AgentRequest, Desk
+from ._errors import (
     BackwardsError,
     InvokeTimeoutError,
     PluginExitedError,
@@ -18,13 +18,13 @@ from dify_plugin_host._errors import (
     ToolFileError,
     UnknownNameError,
 )
-from dify_plugin_host._folder import PluginFolder
-from dify_plugin_host._models import LLMRequest
-from dify_plugin_host._process import PluginProcess
-from dify_plugin_host._session import BackwardsRequest
-from dify_plugin_host._settings import HostSettings, Strictness
-from dify_plugin_host._tool import PythonTool, ToolParameter
-from dify_plugin_host._toolfile import load_tools
+from ._folder import PluginFolder
+from ._models import LLMRequest
+from ._process import PluginProcess
+from ._session import BackwardsRequest
+from ._settings import HostSettings, Strictness
+from ._tool import PythonTool, ToolParameter
+from ._toolfile import load_tools
 
 
 __all__ = [

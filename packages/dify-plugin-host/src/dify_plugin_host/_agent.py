@@ -6,10 +6,10 @@ Source: `api/core/workflow/nodes/agent/runtime_support.py` of langgenius/dify at
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dify_plugin_host._declarations import ModelProvider, Strategy
-from dify_plugin_host._errors import PluginHostError, UnknownNameError
-from dify_plugin_host._json import JsonObject, list_at, object_at, objects_at
-from dify_plugin_host._strictness import agent_features
+from ._declarations import ModelProvider, Strategy
+from ._errors import PluginHostError, UnknownNameError
+from ._json import JsonObject, list_at, object_at, objects_at
+from ._strictness import agent_features
 
 
 def build_model_value(

@@ -8,24 +8,24 @@ import contextlib
 from collections.abc import AsyncGenerator, Callable, Iterable
 from typing import Any
 
-from dify_plugin_host._errors import (
+from ._errors import (
     BackwardsError,
     PluginHostError,
     PluginInvokeError,
     StreamRejectedError,
 )
-from dify_plugin_host._folder import PluginFolder
-from dify_plugin_host._json import JsonObject, list_at, object_at, objects_at
-from dify_plugin_host._models import LLMRequest, Models
-from dify_plugin_host._session import BackwardsRequest
-from dify_plugin_host._settings import HostSettings
-from dify_plugin_host._storage import Storage
-from dify_plugin_host._strictness import (
+from ._folder import PluginFolder
+from ._json import JsonObject, list_at, object_at, objects_at
+from ._models import LLMRequest, Models
+from ._session import BackwardsRequest
+from ._settings import HostSettings
+from ._storage import Storage
+from ._strictness import (
     check_no_message_opaque_body,
     check_permission,
     through_go,
 )
-from dify_plugin_host._tool import PROVIDER, PythonTool
+from ._tool import PROVIDER, PythonTool
 
 
 class Backwards:

@@ -4,9 +4,9 @@ import base64
 import binascii
 from typing import Any
 
-from dify_plugin_host._errors import StreamRejectedError
-from dify_plugin_host._json import JsonObject, is_object
-from dify_plugin_host._settings import HostSettings
+from ._errors import StreamRejectedError
+from ._json import JsonObject, is_object
+from ._settings import HostSettings
 
 
 _CHUNK_FIELDS = {"id": str, "total_length": int, "blob": str, "end": bool}

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from dify_plugin_host import _builtin_tools
-from dify_plugin_host._tool import PythonTool
-from dify_plugin_host._toolfile import read_tools
+from . import _builtin_tools
+from ._tool import PythonTool
+from ._toolfile import read_tools
 
 
 def builtin_tools() -> tuple[PythonTool, ...]:

@@ -14,16 +14,16 @@ from typing import Any, TextIO
 
 from rich.console import Console
 
-from dify_plugin_host._builtin import builtin_tools
-from dify_plugin_host._connection import Notice
-from dify_plugin_host._desk import AgentRequest, Desk
-from dify_plugin_host._errors import PluginHostError, PluginInvokeError, UnknownNameError
-from dify_plugin_host._places import find_plugins
-from dify_plugin_host._progress import NoticeGiven, Progress, RunEvent, RunFailed, RunStarted
-from dify_plugin_host._screen import Screen
-from dify_plugin_host._server import ModelServer, open_server
-from dify_plugin_host._tool import PythonTool
-from dify_plugin_host._toolfile import load_tools
+from ._builtin import builtin_tools
+from ._connection import Notice
+from ._desk import AgentRequest, Desk
+from ._errors import PluginHostError, PluginInvokeError, UnknownNameError
+from ._places import find_plugins
+from ._progress import NoticeGiven, Progress, RunEvent, RunFailed, RunStarted
+from ._screen import Screen
+from ._server import ModelServer, open_server
+from ._tool import PythonTool
+from ._toolfile import load_tools
 
 
 _DEFAULT_STRATEGY = "gpt5_function_calling"

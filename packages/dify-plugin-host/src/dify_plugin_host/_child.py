@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
-from dify_plugin_host import _guard
+from . import _guard
 
 
 _READ_BYTES = 64 * 1024

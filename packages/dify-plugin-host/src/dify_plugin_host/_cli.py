@@ -12,15 +12,16 @@ from typing import Annotated
 
 import typer
 
-from dify_plugin_host._chat import ChatOptions, run_chat
-from dify_plugin_host._errors import (
+from gpt5_simulator import SimulatorError
+
+from ._chat import ChatOptions, run_chat
+from ._errors import (
     PluginFolderError,
     PluginHostError,
     ToolFileError,
     UnknownNameError,
 )
-from dify_plugin_host._server import ServerAddressError
-from gpt5_simulator import SimulatorError
+from ._server import ServerAddressError
 
 
 _USAGE_ERRORS = (PluginFolderError, ServerAddressError, ToolFileError, UnknownNameError)

@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 from pydantic_core import from_json, to_json
 
-from dify_plugin_host._child import Child
-from dify_plugin_host._errors import (
+from ._child import Child
+from ._errors import (
     PluginExitedError,
     PluginHostError,
     PluginKilledError,
@@ -22,10 +22,10 @@ from dify_plugin_host._errors import (
     PluginStartError,
     StreamRejectedError,
 )
-from dify_plugin_host._json import JsonObject, is_object
-from dify_plugin_host._lines import LineSplitter, LineTooLongError
-from dify_plugin_host._session import BackwardsRequest, Session
-from dify_plugin_host._settings import HostSettings
+from ._json import JsonObject, is_object
+from ._lines import LineSplitter, LineTooLongError
+from ._session import BackwardsRequest, Session
+from ._settings import HostSettings
 
 
 type BackwardsHandler = Callable[[BackwardsRequest], AsyncGenerator[JsonObject]]

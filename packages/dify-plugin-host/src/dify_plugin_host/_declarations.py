@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dify_plugin_host._errors import PluginFolderError
-from dify_plugin_host._folder import PluginFolder
-from dify_plugin_host._json import JsonObject, list_at, object_at, objects_at
+from ._errors import PluginFolderError
+from ._folder import PluginFolder
+from ._json import JsonObject, list_at, object_at, objects_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

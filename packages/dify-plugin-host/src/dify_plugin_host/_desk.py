@@ -9,23 +9,23 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from dify_plugin_host._agent import (
+from ._agent import (
     build_model_value,
     build_strategy_parameters,
     check_completion_params,
 )
-from dify_plugin_host._backwards import Backwards
-from dify_plugin_host._builtin import builtin_tools
-from dify_plugin_host._connection import NoticeHandler
-from dify_plugin_host._declarations import ModelProvider, Strategy, model_providers, strategies
-from dify_plugin_host._errors import PluginHostError, UnknownNameError
-from dify_plugin_host._folder import PluginFolder
-from dify_plugin_host._json import JsonObject
-from dify_plugin_host._models import LLMRequest, Models
-from dify_plugin_host._process import PluginProcess, ignore_notice
-from dify_plugin_host._settings import HostSettings
-from dify_plugin_host._strictness import through_go, to_daemon_tool_message
-from dify_plugin_host._tool import PythonTool
+from ._backwards import Backwards
+from ._builtin import builtin_tools
+from ._connection import NoticeHandler
+from ._declarations import ModelProvider, Strategy, model_providers, strategies
+from ._errors import PluginHostError, UnknownNameError
+from ._folder import PluginFolder
+from ._json import JsonObject
+from ._models import LLMRequest, Models
+from ._process import PluginProcess, ignore_notice
+from ._settings import HostSettings
+from ._strictness import through_go, to_daemon_tool_message
+from ._tool import PythonTool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from dify_plugin_host._errors import PluginFolderError
-from dify_plugin_host._json import JsonObject, is_object
+from ._errors import PluginFolderError
+from ._json import JsonObject, is_object
 
 
 type PluginKind = Literal["models", "agent_strategies", "tools"]

@@ -5,12 +5,12 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dify_plugin_host._declarations import ModelProvider
-from dify_plugin_host._errors import UnknownNameError
-from dify_plugin_host._json import JsonObject, is_object
-from dify_plugin_host._process import PluginProcess
-from dify_plugin_host._settings import HostSettings
-from dify_plugin_host._strictness import (
+from ._declarations import ModelProvider
+from ._errors import UnknownNameError
+from ._json import JsonObject, is_object
+from ._process import PluginProcess
+from ._settings import HostSettings
+from ._strictness import (
     through_go,
     to_daemon_chunk,
     to_daemon_message,

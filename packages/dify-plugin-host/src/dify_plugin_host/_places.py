@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from dify_plugin_host._errors import PluginFolderError
-from dify_plugin_host._folder import PluginFolder, PluginKind
+from ._errors import PluginFolderError
+from ._folder import PluginFolder, PluginKind
 
 
 def find_plugins(explicit: Path | None, *, start: Path) -> tuple[PluginFolder, PluginFolder]:

@@ -9,19 +9,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from dify_plugin_host._blobs import BlobAssembler
-from dify_plugin_host._child import Child
-from dify_plugin_host._connection import BackwardsHandler, Connection, Notice, NoticeHandler
-from dify_plugin_host._errors import (
+from ._blobs import BlobAssembler
+from ._child import Child
+from ._connection import BackwardsHandler, Connection, Notice, NoticeHandler
+from ._errors import (
     BackwardsError,
     PluginExitedError,
     PluginHostError,
     PluginInvokeError,
 )
-from dify_plugin_host._folder import PluginFolder
-from dify_plugin_host._json import JsonObject
-from dify_plugin_host._session import BackwardsRequest, Session, to_invoke_error
-from dify_plugin_host._settings import HostSettings
+from ._folder import PluginFolder
+from ._json import JsonObject
+from ._session import BackwardsRequest, Session, to_invoke_error
+from ._settings import HostSettings
 
 
 async def refuse_backwards(request: BackwardsRequest) -> AsyncGenerator[JsonObject]:

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Literal
 
 from pydantic_core import from_json
 
-from dify_plugin_host._json import JsonObject, is_object, object_at
-from dify_plugin_host._think import ThinkSplitter
+from ._json import JsonObject, is_object, object_at
+from ._think import ThinkSplitter
 
 
 _ROUND = re.compile(r"ROUND (\d+)")

@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.console import Console
 
-from dify_plugin_host._progress import (
+from ._progress import (
     NoticeGiven,
     OtherMessage,
     RoundStarted,

@@ -5,8 +5,9 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from dify_plugin_host._errors import PluginHostError
 from gpt5_simulator import ResponsesSimulator
+
+from ._errors import PluginHostError
 
 
 _KEY, _URL = "OPENAI_API_KEY", "OPENAI_BASE_URL"

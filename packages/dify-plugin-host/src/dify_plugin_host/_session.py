@@ -4,8 +4,8 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from dify_plugin_host._errors import InvokeTimeoutError, PluginHostError, PluginInvokeError
-from dify_plugin_host._json import JsonObject, is_object
+from ._errors import InvokeTimeoutError, PluginHostError, PluginInvokeError
+from ._json import JsonObject, is_object
 
 
 type ItemKind = Literal["stream", "error", "end"]

@@ -3,8 +3,8 @@
 Source: `executeDifyInvocationStorageTask` of langgenius/dify-plugin-daemon at bdb5642a, read 2026-10.
 """
 
-from dify_plugin_host._errors import BackwardsError
-from dify_plugin_host._json import JsonObject
+from ._errors import BackwardsError
+from ._json import JsonObject
 
 
 class Storage:

@@ -10,10 +10,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from dify_plugin_host._errors import BackwardsError, StreamRejectedError
-from dify_plugin_host._folder import PluginFolder
-from dify_plugin_host._json import JsonObject, is_object
-from dify_plugin_host._wire import LLMChunk, PromptMessage
+from ._errors import BackwardsError, StreamRejectedError
+from ._folder import PluginFolder
+from ._json import JsonObject, is_object
+from ._wire import LLMChunk, PromptMessage
 
 
 _EXACT_FLOAT = 1e21  # from here on Go writes an exponent

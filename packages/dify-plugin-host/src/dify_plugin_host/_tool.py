@@ -12,8 +12,8 @@ from typing import Any, Literal
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from dify_plugin_host._errors import BackwardsError
-from dify_plugin_host._json import JsonObject
+from ._errors import BackwardsError
+from ._json import JsonObject
 
 
 PROVIDER = "desk"

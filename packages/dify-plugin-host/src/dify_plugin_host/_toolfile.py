@@ -12,10 +12,10 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic import TypeAdapter
 
-from dify_plugin_host._docstring import parse_docstring
-from dify_plugin_host._errors import ToolFileError
-from dify_plugin_host._json import JsonObject
-from dify_plugin_host._tool import ParameterType, PythonTool, ToolParameter
+from ._docstring import parse_docstring
+from ._errors import ToolFileError
+from ._json import JsonObject
+from ._tool import ParameterType, PythonTool, ToolParameter
 
 
 _EXPECTED_HINT = "str, int, float, bool, Literal of strings, list, dict, or one of these | None"

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-from gpt5_audit._words import (
+from ._words import (
     CODES,
     ERROR_TYPES,
     EVENT_TYPES,

@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self, cast
 
-from gpt5_audit._fields import OPENAI_HOST, Event, build_line, host_of
+from ._fields import OPENAI_HOST, Event, build_line, host_of
 
 
 ENVIRONMENT_VARIABLE = "OPENAI_GPT5_AUDIT_LOG"

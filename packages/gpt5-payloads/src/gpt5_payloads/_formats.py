@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
-from gpt5_payloads._errors import PayloadError
-from gpt5_payloads._values import coerce_bool, copy_json, is_blank, parse_json
+from ._errors import PayloadError
+from ._values import coerce_bool, copy_json, is_blank, parse_json
 
 
 _FIELD = "json_schema"

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
-from gpt5_payloads._formats import json_schema_format
-from gpt5_payloads._profiles import (
+from ._formats import json_schema_format
+from ._profiles import (
     EFFORTS,
     SUMMARIES,
     VERBOSITIES,
@@ -13,8 +13,8 @@ from gpt5_payloads._profiles import (
     Summary,
     Verbosity,
 )
-from gpt5_payloads._tools import ToolChoice, parse_tool_choice
-from gpt5_payloads._values import choose, coerce_bool, coerce_int, is_blank
+from ._tools import ToolChoice, parse_tool_choice
+from ._values import choose, coerce_bool, coerce_int, is_blank
 
 
 type ResponseFormat = Literal["text", "json_schema"]

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from gpt5_payloads._errors import PayloadError
-from gpt5_payloads._parameters import Parameters
-from gpt5_payloads._profiles import (
+from ._errors import PayloadError
+from ._parameters import Parameters
+from ._profiles import (
     EFFORTS,
     SUMMARIES,
     VERBOSITIES,
@@ -13,8 +13,8 @@ from gpt5_payloads._profiles import (
     fit,
     profile_for,
 )
-from gpt5_payloads._tools import function_tool, resolve_tool_choice
-from gpt5_payloads._values import is_blank
+from ._tools import function_tool, resolve_tool_choice
+from ._values import is_blank
 
 
 def build_request(  # noqa: PLR0913  one keyword for each independent part of a request

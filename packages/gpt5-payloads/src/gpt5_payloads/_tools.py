@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from gpt5_payloads._errors import PayloadError
-from gpt5_payloads._values import copy_json, is_blank, parse_json, quote
+from ._errors import PayloadError
+from ._values import copy_json, is_blank, parse_json, quote
 
 
 type ToolChoice = str | dict[str, Any]

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, cast
 
-from gpt5_payloads._errors import PayloadError
+from ._errors import PayloadError
 
 
 _BOOL_TEXTS = {"true": True, "1": True, "false": False, "0": False}
