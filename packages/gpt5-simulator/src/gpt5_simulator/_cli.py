@@ -78,9 +78,10 @@ def _wait_for_interrupt() -> None:
         del number, frame
         interrupted.set()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stop)
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     interrupted.wait()
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 def _ended(error: SimulatorError, code: int) -> typer.Exit:

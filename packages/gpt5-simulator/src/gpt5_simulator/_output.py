@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
+from typing import assert_never
 
 from gpt5_simulator._json import Json, dump
 from gpt5_simulator._request import ModelRequest
@@ -97,6 +98,8 @@ def _item(
             return _call(entry, "function_call", "fc", ids) | {"arguments": text}
         case CustomToolCall():
             return _call(entry, "custom_tool_call", "ctc", ids) | {"input": entry.input}
+        case _:
+            assert_never(entry)
 
 
 def _reasoning(

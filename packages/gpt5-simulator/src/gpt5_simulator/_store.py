@@ -7,7 +7,7 @@ from gpt5_simulator._errors import ApiError
 from gpt5_simulator._json import Json, objects_in
 
 
-_MAX_RESPONSES = 1024
+_MAX_RESPONSES = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

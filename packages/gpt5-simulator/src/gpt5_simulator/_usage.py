@@ -15,7 +15,7 @@ CHARS_PER_TOKEN = 4
 
 _BLOCK_TOKENS = 128
 _MIN_CACHED_TOKENS = 1024
-_MAX_BLOCKS = 65536
+_MAX_BLOCKS = 16384
 _REASONING_TOKENS = {"low": 64, "medium": 128, "high": 320, "xhigh": 640, "max": 1280}
 
 

@@ -9,6 +9,7 @@ from gpt5_simulator._json import Json, object_at
 from gpt5_simulator._rules._extract import find_numbers, find_quotations
 from gpt5_simulator._rules._kinds import kind_of
 from gpt5_simulator._rules._schema import (
+    fit_length,
     fit_number,
     fit_string,
     fixed_values,
@@ -95,7 +96,8 @@ class _Filler:
         match type_of(plain):
             case "string":
                 kind = kind_of(name, plain)
-                return next(iter(kind.find(self._text) if kind else ()), _ABSENT)
+                values = kind.find(self._text) if kind else []
+                return fit_length(values[0], plain) if values else _ABSENT
             case "integer" | "number":
                 return self._named_number(plain, name)
             case "boolean":
@@ -138,8 +140,9 @@ class _Filler:
     def _string(self, schema: Json, name: str) -> object:
         kind = kind_of(name, schema)
         if kind is not None:
-            values = kind.find(self._text) or kind.find(self._context)
-            return next(iter(values), _ABSENT if kind.fallback is None else kind.fallback)
+            values = kind.find(self._text) or kind.find(self._context) or kind.guess(self._text)
+            values += [] if kind.fallback is None else [kind.fallback]
+            return next((fit_length(value, schema) for value in values), _ABSENT)
         return next((fit_string(text, schema) for text in self._free_texts()), _ABSENT)
 
     def _free_texts(self) -> list[str]:
@@ -161,7 +164,8 @@ class _Filler:
         if type_of(inner) in {"integer", "number"}:
             yield from (fit_number(number, inner) for number in self._numbers)
         elif type_of(inner) == "string":
-            yield from kind.find(self._text) if kind else self._quotations
+            texts = kind.find(self._text) if kind else self._quotations
+            yield from (fit_length(text, inner) for text in texts)
 
     def _mentioned_of(self, schema: Json) -> object:
         return next((value for value in fixed_values(schema) if self._mentions(value)), _ABSENT)

@@ -19,6 +19,11 @@ _ASKS_TIME = re.compile(
 )
 
 
+def _nothing(text: str) -> list[str]:
+    del text
+    return []
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueKind:
     """Be a kind of text.
@@ -26,25 +31,24 @@ class ValueKind:
     Attributes:
         label: Matches the names of parameters of this kind.
         find: Returns the values of this kind in a text.
-        fallback: What to say where the text has none; None takes the text itself.
+        guess: Returns what may pass for a value where there is none.
+        fallback: What to say where there is not even that; None takes the text itself.
         is_described: Whether the parameter's description may say so, too.
         tells: Says whether a clause by itself is reason enough to use a tool with such a parameter; None where it never is.
     """
 
     label: re.Pattern[str]
     find: Callable[[str], list[str]]
+    guess: Callable[[str], list[str]] = _nothing
     fallback: str | None = None
     is_described: bool = False
     tells: Callable[[str], bool] | None = None
 
 
 def find_places(text: str) -> list[str]:
-    """Return the places in a text: known cities, else capitalised words after a preposition, else whatever follows one."""
-    for find in (find_cities, _CAPITALISED.findall, _AFTER_PREPOSITION.findall):
-        found: list[str] = find(text)
-        if found:
-            return [place.strip() for place in found]
-    return []
+    """Return the places in a text: known cities, or else capitalised words after a preposition."""
+    found: list[str] = find_cities(text) or _CAPITALISED.findall(text)
+    return [place.strip() for place in found]
 
 
 def kind_of(name: str, parameter: Json) -> ValueKind | None:
@@ -105,6 +109,7 @@ _KINDS = (
     ValueKind(
         label=_labelled("city", "location", "place", "town", "destination", "origin", "country"),
         find=find_places,
+        guess=_AFTER_PREPOSITION.findall,
     ),
     ValueKind(
         label=_labelled("language", r"lang\b", "locale"),

@@ -20,7 +20,7 @@ from gpt5_simulator._turn import CustomToolCall, FunctionCall, Reasoning, Text, 
 
 
 _SUMMARY_PARTS = {"low": 1, "medium": 1, "high": 2, "xhigh": 3, "max": 3}
-_PREAMBLE = re.compile(r"\bpreamble", re.IGNORECASE)
+_PREAMBLE = re.compile(r"(?<![a-z])preamble", re.IGNORECASE)
 _QUESTION = re.compile(
     r"(?:what|who|when|where|how|which|why|is|are|do|does|can|could|tell|give|find|show|calculate|compute)\b",
     re.IGNORECASE,
@@ -54,8 +54,9 @@ def _forced_calls(request: ModelRequest, conversation: Conversation) -> tuple[Pl
     tool = best_tool(conversation.question, fresh or request.tools)
     if tool is None:
         return ()
-    result = answer(conversation.results, open_calls=(), unserved=()) or None
-    return (build_call(tool, conversation.question, result=result),)
+    results = conversation.results
+    known = answer(results, open_calls=(), unserved=()) if results else None
+    return (build_call(tool, conversation.question, result=known),)
 
 
 def _calling_turn(request: ModelRequest, calls: Sequence[PlannedCall]) -> Turn:

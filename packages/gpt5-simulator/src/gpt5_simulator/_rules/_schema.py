@@ -73,8 +73,11 @@ def fixed_values(schema: Json) -> list[object]:
 def fit_string(text: str, schema: Json) -> str:
     """Return a string of the schema's format and length, `text` itself if it is one."""
     fixed = _FORMATS.get(str(schema.get("format")))
-    if fixed is not None:
-        return fixed
+    return fit_length(text, schema) if fixed is None else fixed
+
+
+def fit_length(text: str, schema: Json) -> str:
+    """Return a string of the schema's length, `text` itself if it is one."""
     padded = text.ljust(int(schema.get("minLength") or 0), ".")
     limit: int | None = schema.get("maxLength")
     return padded if limit is None else padded[:limit]
@@ -130,5 +133,5 @@ def _alternative(schema: Json, root: Json) -> Json:
     options = objects_in(schema.get("anyOf")) + objects_in(schema.get("oneOf"))
     rest = {key: value for key, value in schema.items() if key not in {"anyOf", "oneOf"}}
     useful = [option for option in options if option.get("type") != "null"]
-    chosen: Json = useful[0] if useful else {}
+    chosen = next(iter(useful or options), {"type": "null"})
     return _merged([chosen, rest], root) if "properties" in rest else rest | chosen

@@ -1,0 +1,78 @@
+import json
+from pathlib import Path
+
+import httpx
+import pytest
+
+from gpt5_simulator import ResponsesSimulator
+
+
+RECORDINGS = Path(__file__).parent / "recordings"
+
+
+@pytest.fixture(scope="session")
+def server():
+    """A simulator for tests that change nothing about it."""
+    with ResponsesSimulator() as simulator:
+        yield simulator
+
+
+@pytest.fixture(scope="session")
+def ask():
+    """Post a request to a simulator with a key, and return the HTTP response."""
+    with httpx.Client(timeout=30) as client:
+
+        def post(simulator, body=None, *, key="sk-test", headers=None, **settings):
+            request = {"model": "gpt-5", "input": "Hello"} | (body or {}) | settings
+            request = {name: value for name, value in request.items() if value is not ...}
+            sent = {"authorization": f"Bearer {key}"} | (headers or {})
+            return client.post(f"{simulator.base_url}/responses", json=request, headers=sent)
+
+        yield post
+
+
+@pytest.fixture(scope="session")
+def events_of():
+    """Decode the events of a streamed HTTP response."""
+
+    def decode(response):
+        lines = response.content.decode().split("\n")
+        return [json.loads(line[6:]) for line in lines if line.startswith("data: ")]
+
+    return decode
+
+
+@pytest.fixture(scope="session")
+def function_tool():
+    """Build a function tool as requests declare it; parameters are required unless they are `optional`."""
+
+    def build(name, description="", **parameters):
+        required = [key for key, value in parameters.items() if not value.pop("optional", False)]
+        schema = {"type": "object", "properties": parameters, "required": required}
+        return {
+            "type": "function",
+            "name": name,
+            "description": description,
+            "parameters": schema,
+        }
+
+    return build
+
+
+@pytest.fixture
+def clock(function_tool):
+    return function_tool(
+        "clock", "Tell the current time in a time zone.", timezone={"type": "string"}
+    )
+
+
+@pytest.fixture
+def calculator(function_tool):
+    return function_tool(
+        "calculator", "Work out an arithmetic expression.", expression={"type": "string"}
+    )
+
+
+@pytest.fixture
+def recordings():
+    return RECORDINGS

@@ -1,0 +1,451 @@
+import json
+
+import pytest
+
+from gpt5_simulator import ResponsesSimulator
+
+
+DEMO = "What time is it in Tokyo, and what is 17 * 23?"
+STATELESS = {"store": False, "include": ["reasoning.encrypted_content"]}
+
+
+def calls_in(response):
+    return [
+        (item["name"], json.loads(item["arguments"]))
+        for item in response.json()["output"]
+        if item["type"] == "function_call"
+    ]
+
+
+def text_of(response):
+    return response.json()["output"][-1]["content"][0]["text"]
+
+
+@pytest.fixture
+def talk(server, ask):
+    """Run a question to its answer; tools are functions of their arguments. Return the calls by round, and the answer."""
+
+    def run(question, tools, functions, *, simulator=server, **settings):
+        items = [{"role": "user", "content": question}]
+        rounds = []
+        for _ in range(8):
+            response = ask(simulator, STATELESS, input=items, tools=tools, **settings)
+            assert response.status_code == 200, response.text
+            output = response.json()["output"]
+            items += output
+            calls = [item for item in output if item["type"] == "function_call"]
+            if not calls:
+                return rounds, text_of(response)
+            rounds.append(calls_in(response))
+            for call in calls:
+                result = str(functions[call["name"]](**json.loads(call["arguments"])))
+                items.append(
+                    {"type": "function_call_output", "call_id": call["call_id"], "output": result}
+                )
+        raise AssertionError(rounds)
+
+    return run
+
+
+FUNCTIONS = {
+    "clock": lambda timezone: f"12:03 in {timezone}",
+    "calculator": lambda expression: eval(expression, {}),
+    "fail": lambda **_: "tool invoke error: failed to execute tool",
+}
+
+
+def test_two_questions_become_two_calls_at_once_and_one_answer(talk, clock, calculator):
+    rounds, answer = talk(DEMO, [clock, calculator], FUNCTIONS)
+    assert rounds == [
+        [("clock", {"timezone": "Asia/Tokyo"}), ("calculator", {"expression": "17 * 23"})]
+    ]
+    assert "12:03 in Asia/Tokyo" in answer
+    assert "391" in answer
+
+
+def test_reasoning_comes_before_the_calls_and_before_the_answer(server, ask, clock):
+    body = {"input": "What time is it in Rome?", "tools": [clock], "reasoning": {"summary": "auto"}}
+    output = ask(server, body).json()["output"]
+    assert [item["type"] for item in output] == ["reasoning", "function_call"]
+    assert output[0]["summary"][0]["text"].startswith("**Planning the tool calls**\n\n")
+
+
+@pytest.mark.parametrize(
+    ("reasoning", "parts"),
+    [
+        ({"effort": "minimal", "summary": "auto"}, None),
+        ({"effort": "low", "summary": "auto"}, 1),
+        ({"effort": "high", "summary": "auto"}, 2),
+        ({"effort": "high", "summary": "detailed"}, 3),
+        ({"effort": "high"}, 0),
+    ],
+)
+def test_effort_and_kind_decide_how_much_is_summarised(server, ask, clock, reasoning, parts):
+    output = ask(
+        server, input="What time is it in Rome?", tools=[clock], reasoning=reasoning
+    ).json()["output"]
+    found = [len(item["summary"]) for item in output if item["type"] == "reasoning"]
+    assert found == ([] if parts is None else [parts])
+
+
+def test_concise_summaries_have_one_part(server, ask):
+    reasoning = {"effort": "xhigh", "summary": "concise"}
+    output = ask(server, model="gpt-5.2", reasoning=reasoning).json()["output"]
+    assert len(output[0]["summary"]) == 1
+
+
+def test_calls_come_one_by_one_when_they_may_not_be_parallel(talk, clock, calculator):
+    rounds, answer = talk(DEMO, [clock, calculator], FUNCTIONS, parallel_tool_calls=False)
+    assert [len(calls) for calls in rounds] == [1, 1]
+    assert "391" in answer
+
+
+def test_a_later_call_takes_the_result_of_an_earlier_one(talk, calculator):
+    question = "What is 17 * 23? Then multiply the result by 2, and then subtract 7 from it."
+    rounds, answer = talk(question, [calculator], FUNCTIONS)
+    assert [calls[0][1]["expression"] for calls in rounds] == ["17 * 23", "391 * 2", "782 - 7"]
+    assert answer.endswith("775")
+
+
+def test_a_later_tool_takes_the_text_of_an_earlier_one(talk, function_tool):
+    search = function_tool("web_search", "Search the web.", query={"type": "string"})
+    translate = function_tool(
+        "translate_text", "Translate a text.", text={"type": "string"}, language={"type": "string"}
+    )
+    functions = {
+        "web_search": lambda query: f"About {query}",
+        "translate_text": lambda **given: given,
+    }
+    question = "Search the web for “otters” and then translate it to French"
+    rounds, _ = talk(question, [search, translate], functions)
+    assert rounds == [
+        [("web_search", {"query": "otters"})],
+        [("translate_text", {"text": "About otters", "language": "French"})],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("output", "expression"),
+    [
+        ('{"result": 391, "unit": "m"}', "391 + 1"),
+        ('{"total": 5}', "5 + 1"),
+        ("17 * 23 = 391", "391 + 1"),
+        ("7", "7 + 1"),
+    ],
+)
+def test_the_gist_of_a_result_is_passed_on(server, ask, calculator, output, expression):
+    items = [
+        {"role": "user", "content": "What is 17 * 23? Then add 1 to the result."},
+        {
+            "type": "function_call",
+            "call_id": "c",
+            "name": "calculator",
+            "arguments": '{"expression":"17 * 23"}',
+        },
+        {"type": "function_call_output", "call_id": "c", "output": output},
+    ]
+    calls = calls_in(ask(server, input=items, tools=[calculator]))
+    assert calls == [("calculator", {"expression": "1 + " + expression.split(" ")[0]})]
+
+
+@pytest.mark.parametrize("output", ['["a"]', '{"a": 1, "b": 2}'])
+def test_a_result_without_a_gist_is_passed_on_whole(server, ask, function_tool, output):
+    say = function_tool("say_aloud", "Say something.", text={"type": "string"})
+    look = function_tool("look_up", "Look something up.", key={"type": "string"})
+    items = [
+        {"role": "user", "content": "look up `x` and then say aloud the result"},
+        {"type": "function_call", "call_id": "c", "name": "look_up", "arguments": "{}"},
+        {
+            "type": "function_call_output",
+            "call_id": "c",
+            "output": [{"type": "input_text", "text": output}],
+        },
+    ]
+    assert calls_in(ask(server, input=items, tools=[say, look])) == [
+        ("say_aloud", {"text": output})
+    ]
+
+
+def test_a_failed_tool_is_said_plainly_and_what_needs_it_is_not_tried(
+    talk, function_tool, calculator
+):
+    fail = function_tool("fail", "Fails on demand.", reason={"type": "string"})
+    question = "Use the fail tool and what is 2+2? Then use the fail tool with that result."
+    rounds, answer = talk(question, [fail, calculator], FUNCTIONS)
+    assert [name for name, _ in rounds[0]] == ["fail", "calculator"]
+    assert "The tool fail failed, so its part stays open." in answer
+    assert "calculator: 4" in answer
+
+
+@pytest.mark.parametrize(
+    "output", ["Error: no", '{"error": "no"}', "Request failed", "there is not a tool named x"]
+)
+def test_failures_are_recognised(server, ask, clock, output):
+    items = [
+        {
+            "role": "user",
+            "content": "What time is it in Rome? Then tell me what time it is in the result",
+        },
+        {"type": "function_call", "call_id": "c", "name": "clock", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c", "output": output},
+    ]
+    response = ask(server, input=items, tools=[clock])
+    assert calls_in(response) == []
+    assert "The tool clock failed" in text_of(response)
+
+
+def test_one_call_is_made_for_each_of_several_places(talk, clock):
+    rounds, _ = talk("What time is it in Tokyo, Paris and Asia/Dubai?", [clock], FUNCTIONS)
+    zones = [arguments["timezone"] for _, arguments in rounds[0]]
+    assert zones == ["Asia/Tokyo", "Europe/Paris", "Asia/Dubai"]
+
+
+def test_tools_that_are_named_are_all_called(talk, clock, calculator):
+    rounds, _ = talk(
+        "Call `clock` and `calculator` exactly once each.", [clock, calculator], FUNCTIONS
+    )
+    assert rounds == [[("clock", {"timezone": "UTC"}), ("calculator", {"expression": "0"})]]
+
+
+def test_the_same_call_is_not_made_twice(talk, calculator):
+    rounds, _ = talk("Use the calculator. What is 2 + 2?", [calculator], FUNCTIONS)
+    assert rounds == [[("calculator", {"expression": "2 + 2"})]]
+
+
+def test_without_a_fitting_tool_it_says_that_it_is_a_simulator(server, ask, clock):
+    alone = text_of(ask(server, input="Tell me a joke"))
+    offered = text_of(ask(server, input="Tell me a joke", tools=[clock]))
+    silent = text_of(ask(server, input=""))
+    assert "simulator" in alone
+    assert "There is no tool for “Tell me a joke”" in alone
+    assert "None of the 1 tools on offer fits" in offered
+    assert "what was asked" in silent
+
+
+def test_parts_that_no_tool_serves_are_named(talk, clock):
+    question = "What time is it in Oslo, and what is the capital of France? Thank you."
+    _, answer = talk(question, [clock], FUNCTIONS)
+    assert "No tool could help with “what is the capital of France”." in answer
+    assert "Thank you" not in answer
+
+
+def test_long_results_are_quoted_in_part(talk, function_tool):
+    dump = function_tool("dump_log", "Dump the log.")
+    _, answer = talk("dump the log", [dump], {"dump_log": lambda: "x" * 9000})
+    assert len(answer) < 700
+    assert answer.endswith("…")
+
+
+def test_an_empty_result_is_shown_as_nothing(talk, function_tool):
+    dump = function_tool("dump_log", "Dump the log.")
+    _, answer = talk("dump the log", [dump], {"dump_log": lambda: ""})
+    assert answer.endswith("dump_log: (nothing)")
+
+
+def test_no_tool_is_called_when_none_may_be(server, ask, clock):
+    response = ask(server, input="What time is it in Rome?", tools=[clock], tool_choice="none")
+    assert calls_in(response) == []
+
+
+def test_the_closing_call_answers_from_what_is_there(server, ask, clock, calculator):
+    items = [
+        {"role": "user", "content": DEMO},
+        {"type": "function_call", "call_id": "c", "name": "clock", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c", "output": "noon"},
+        {"role": "user", "content": "Answer now with what you have."},
+    ]
+    response = ask(server, input=items, tools=[clock, calculator], tool_choice="none")
+    assert "clock: noon" in text_of(response)
+
+
+def test_a_required_call_is_made_whether_it_fits_or_not(server, ask, clock, calculator):
+    response = ask(server, input="Hello", tools=[clock, calculator], tool_choice="required")
+    assert len(calls_in(response)) == 1
+
+
+def test_a_required_call_prefers_a_tool_that_has_not_run(talk, calculator, function_tool):
+    final = function_tool("final_result", "Give the final answer.", answer={"type": "string"})
+    seen = []
+    functions = FUNCTIONS | {"final_result": lambda **given: seen.append(given["answer"])}
+    with pytest.raises(AssertionError):
+        talk("What is 5 + 5?", [calculator, final], functions, tool_choice="required")
+    assert "calculator: 10" in seen[0]
+
+
+def test_a_named_tool_is_the_only_one_called(server, ask, clock, calculator):
+    choice = {"type": "function", "name": "calculator"}
+    response = ask(server, input=DEMO, tools=[clock, calculator], tool_choice=choice)
+    assert [name for name, _ in calls_in(response)] == ["calculator"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "question", "calls"),
+    [("auto", "Hello", 0), ("required", "Hello", 1), ("auto", DEMO, 1)],
+)
+def test_only_allowed_tools_are_called(server, ask, clock, *, mode, question, calls):
+    allowed = {
+        "type": "allowed_tools",
+        "mode": mode,
+        "tools": [{"type": "function", "name": "clock"}],
+    }
+    tools = [clock, clock | {"name": "calculator"}]
+    response = ask(server, input=question, tools=tools, tool_choice=allowed)
+    assert [name for name, _ in calls_in(response)] == ["clock"] * calls
+
+
+def test_a_required_call_without_a_function_is_an_answer(server, ask):
+    response = ask(server, tools=[{"type": "web_search"}], tool_choice="required")
+    assert "simulator" in text_of(response)
+
+
+def test_a_custom_tool_gets_the_words(server, ask):
+    tool = {"type": "custom", "name": "take_note", "description": "Take a note."}
+    items = [{"role": "user", "content": "take a note that I am late"}]
+    call = ask(server, input=items, tools=[tool]).json()["output"][-1]
+    assert (call["type"], call["input"]) == ("custom_tool_call", "take a note that I am late")
+    output = {"type": "custom_tool_call_output", "call_id": call["call_id"], "output": "noted"}
+    assert "take_note: noted" in text_of(ask(server, input=[*items, call, output], tools=[tool]))
+
+
+def test_instructions_that_ask_for_preambles_get_them(server, ask, clock):
+    body = {
+        "instructions": "<tool_preambles>…",
+        "input": "What time is it in Rome?",
+        "tools": [clock],
+    }
+    output = ask(server, body, model="gpt-5.4").json()["output"]
+    message = next(item for item in output if item["type"] == "message")
+    assert (message["phase"], message["content"][0]["text"]) == (
+        "commentary",
+        "I will use clock for this.",
+    )
+    assert output[-1]["type"] == "function_call"
+
+
+def test_an_answered_question_is_not_answered_again(server, ask, clock, calculator):
+    items = [
+        {"role": "user", "content": "What time is it in Rome?"},
+        {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": "Let me look."}],
+        },
+        {"type": "function_call", "call_id": "c", "name": "clock", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c", "output": "noon"},
+        {"role": "assistant", "content": "It is noon."},
+        {"role": "user", "content": "And what is 2 + 2?"},
+    ]
+    calls = calls_in(ask(server, input=items, tools=[clock, calculator]))
+    assert calls == [("calculator", {"expression": "2 + 2"})]
+
+
+def test_what_is_said_before_a_call_is_no_answer(server, ask, clock):
+    items = [
+        {"role": "user", "content": "What time is it in Rome?"},
+        {"role": "assistant", "content": "I see."},
+        {"role": "assistant", "content": "Let me look."},
+        {"type": "function_call", "call_id": "c", "name": "clock", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c", "output": "noon"},
+    ]
+    response = ask(server, input=items, tools=[clock])
+    assert calls_in(response) == []
+    assert "clock: noon" in text_of(response)
+
+
+def test_results_may_come_in_any_order(server, ask, clock, calculator):
+    names = ["calculator", "clock"]
+    calls = [
+        {"type": "function_call", "call_id": name, "name": name, "arguments": "{}"}
+        for name in names
+    ]
+    outputs = [
+        {"type": "function_call_output", "call_id": name, "output": f"from {name}"}
+        for name in names
+    ]
+    items = [{"role": "user", "content": DEMO}, *calls, *outputs]
+    answer = text_of(ask(server, input=items, tools=[clock, calculator]))
+    assert "clock: from clock" in answer
+    assert "calculator: from calculator" in answer
+
+
+def test_a_wish_added_on_the_way_is_served_too(server, ask, clock, calculator):
+    items = [
+        {"role": "user", "content": "What time is it in Rome?"},
+        {"type": "function_call", "call_id": "c", "name": "clock", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c", "output": "noon"},
+        {"role": "user", "content": "What is 2 + 2?"},
+    ]
+    calls = calls_in(ask(server, input=items, tools=[clock, calculator]))
+    assert calls == [("calculator", {"expression": "2 + 2"})]
+
+
+def test_a_conversation_that_ends_with_an_answer_asks_its_last_question_again(
+    server, ask, calculator
+):
+    items = [{"role": "user", "content": "What is 2 + 2?"}, {"role": "assistant", "content": "4"}]
+    calls = calls_in(ask(server, input=items, tools=[calculator]))
+    assert calls == [("calculator", {"expression": "2 + 2"})]
+
+
+@pytest.mark.parametrize(
+    ("words", "expression"),
+    [
+        ("what is 12 plus 30", "12 + 30"),
+        ("what is 7 minus 2", "7 - 2"),
+        ("what is 3 times 4", "3 * 4"),
+        ("what is 9 divided by 3", "9 / 3"),
+        ("what is 2 to the power of 8", "2 ** 8"),
+        ("what is 2^8", "2 ** 8"),
+        ("what is 3 x 4", "3 * 4"),
+        ("what is 3 \u00d7 4 \u00f7 2", "3 * 4 / 2"),
+        ("what is 1,234,567 * 2", "1234567 * 2"),
+        ("what is 15% of 80", "15 / 100 * 80"),
+        ("the square root of 144", "144 ** 0.5"),
+        ("square 12", "12 ** 2"),
+        ("12 squared", "12 ** 2"),
+        ("double 8", "8 * 2"),
+        ("half of 8", "8 / 2"),
+        ("subtract 3 from 10", "10 - 3"),
+        ("divide 10 by 4", "10 / 4"),
+        ("the sum of 1 and 2", "1 + 2"),
+        ("the product of 3 and 4", "3 * 4"),
+        ("the difference between 9 and 4", "9 - 4"),
+        ("what is (3 + 4) * 12 - 5", "(3 + 4) * 12 - 5"),
+    ],
+)
+def test_sums_are_read_from_words(server, ask, calculator, words, expression):
+    assert calls_in(ask(server, input=words, tools=[calculator])) == [
+        ("calculator", {"expression": expression})
+    ]
+
+
+@pytest.mark.parametrize(
+    "words", ["What happened on 2026-11-21?", "Call 555-", "((1 + 2", "Hello 5"]
+)
+def test_what_only_looks_like_a_sum_is_none(server, ask, calculator, words):
+    assert calls_in(ask(server, input=words, tools=[calculator])) == []
+
+
+def test_questions_in_japanese_find_their_place(server, ask, clock):
+    calls = calls_in(ask(server, input="東京は今何時ですか\uff1f", tools=[clock]))
+    assert calls == [("clock", {"timezone": "Asia/Tokyo"})]
+
+
+def test_the_answer_takes_the_asked_format(ask, calculator):
+    schema = {
+        "type": "object",
+        "properties": {"answer": {"type": "string"}, "value": {"type": "number"}},
+        "required": ["answer", "value"],
+        "additionalProperties": False,
+    }
+    shape = {"type": "json_schema", "name": "sum", "schema": schema, "strict": True}
+    items = [
+        {"role": "user", "content": "Work it out: 2 + 2"},
+        {"type": "function_call", "call_id": "c", "name": "calculator", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c", "output": "4"},
+    ]
+    with ResponsesSimulator() as simulator:
+        as_schema = text_of(ask(simulator, input=items, tools=[calculator], text={"format": shape}))
+        as_object = text_of(ask(simulator, text={"format": {"type": "json_object"}}))
+    assert "calculator: 4" in json.loads(as_schema)["answer"]
+    assert list(json.loads(as_object)) == ["answer"]
