@@ -9,17 +9,14 @@ from typing import Any
 
 import openai
 
+from ._attempts import Refusals, iter_attempts
 from ._connection import Connection
-from ._failures import to_responses_error
-from ._fallbacks import Fallback, find_fallback, relax
+from ._fallbacks import Fallback
 
 
 type _LeftOut = tuple[Fallback, ...]
 type _Response = openai.APIResponse[Any]
 type _Opening = AbstractContextManager[_Response]
-
-# Refusals that belong to the organisation and will meet every later call; stale reasoning items belong to one call.
-_LASTING: _LeftOut = ("without_summary", "without_streaming")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +45,9 @@ class _Client:
             timeout=connection.timeout_seconds,
             max_retries=connection.max_retries,
         )
-        self.refused: _LeftOut = ()
+        self.refusals = Refusals()
         self.users = 0
         self.is_retired = False
-
-    def learn(self, name: Fallback) -> None:
-        """Remember a refusal that every later call would meet too."""
-        if name in _LASTING and name not in self.refused:
-            self.refused = (*self.refused, name)
 
     def close_if_unused(self) -> None:
         """Close the client's sockets once it is out of the pool and nobody reads from it any more."""
@@ -133,37 +125,17 @@ class Transport:
 
 
 def _send(client: _Client, request: Mapping[str, Any]) -> tuple[_Opening, _Response, _LeftOut]:
-    left_out: _LeftOut = tuple(name for name in client.refused if _applies(name, request))
-    body = dict(request)
-    for known in left_out:
-        body = relax(body, known)
+    attempts = iter_attempts(request, client.refusals)
+    attempt = next(attempts)
     while True:
         try:
             # As `extra_body` the request goes out as it is; typed arguments would be walked through and rewritten on every call.
-            opening = client.openai.responses.with_streaming_response.create(extra_body=body)
-            return opening, opening.__enter__(), left_out
+            opening = client.openai.responses.with_streaming_response.create(
+                extra_body=attempt.body
+            )
+            return opening, opening.__enter__(), attempt.left_out
         except openai.OpenAIError as error:
-            name = _next_fallback(error, body, left_out)
-            if name is None:
-                raise to_responses_error(error, model=str(request.get("model"))) from None
-        body = relax(body, name)
-        left_out = (*left_out, name)
-        client.learn(name)
-
-
-def _next_fallback(
-    error: openai.OpenAIError, body: Mapping[str, Any], left_out: _LeftOut
-) -> Fallback | None:
-    if not isinstance(error, openai.APIStatusError):
-        return None
-    name = find_fallback(error, body)
-    return None if name in left_out else name
-
-
-def _applies(name: Fallback, request: Mapping[str, Any]) -> bool:
-    if name == "without_streaming":
-        return bool(request.get("stream"))
-    return "summary" in (request.get("reasoning") or {})
+            attempt = attempts.send(error)
 
 
 TRANSPORT = Transport()

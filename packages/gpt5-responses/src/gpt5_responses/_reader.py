@@ -1,0 +1,109 @@
+"""One HTTP answer, read without I/O: bytes in, stream events out, errors where they belong in the order."""
+
+import json
+from collections.abc import Iterator
+from typing import Any, cast
+
+from gpt5_messages import Completion, ResponseError, SSEDecoder, StreamDecoder, StreamEvent
+
+from ._errors import UnexpectedResponseError
+from ._failures import from_event
+
+
+_TERMINAL_TYPES = {
+    "incomplete": "response.incomplete",
+    "failed": "response.failed",
+    "cancelled": "response.failed",
+}
+
+
+class ResponseReader:
+    """Read one answer as it arrives: an event stream, or a JSON body as the one event that it amounts to.
+
+    Args:
+        model: The model that was asked for.
+        status_code: The answer's HTTP status.
+        content_type: The answer's `content-type` header.
+        request_id: The server's id of the request.
+
+    Raises:
+        UnexpectedResponseError: The content type is neither an event stream's nor JSON's.
+    """
+
+    def __init__(
+        self, *, model: str, status_code: int, content_type: str, request_id: str | None
+    ) -> None:
+        media_type = content_type.partition(";")[0].strip().lower()
+        if media_type not in ("text/event-stream", "application/json"):
+            raise UnexpectedResponseError(
+                f"The server answered with {media_type or 'no content type'!r} where an event stream or JSON was "
+                "expected. Check openai_api_base.",
+                status_code=status_code,
+                request_id=request_id,
+            )
+        self._is_stream = media_type == "text/event-stream"
+        self._model = model
+        self._request_id = request_id
+        self._frames = SSEDecoder()
+        self._body: list[bytes] = []
+        self._decoder = StreamDecoder()
+        self.event_count = 0
+        """How many events the server has streamed so far."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the response has ended, so that nothing more needs to be read."""
+        return self._decoder.is_over
+
+    @property
+    def completion(self) -> Completion:
+        """What the response has said so far."""
+        return self._decoder.completion
+
+    def feed(self, data: bytes) -> Iterator[StreamEvent]:
+        """Take the next bytes and yield the events that they complete.
+
+        Raises:
+            ResponsesError: The server reported a failure; raised after the events before it.
+        """
+        if self._is_stream:
+            yield from self._decode(self._frames.feed(data))
+        else:
+            self._body.append(data)
+
+    def close(self) -> Iterator[StreamEvent]:
+        """Yield what the end of the body brings.
+
+        Raises:
+            ResponsesError: The server reported a failure, or the body ended too early or is no response.
+        """
+        if self._is_stream:
+            yield from self._decode(self._frames.close())
+        else:
+            yield from self._checked(self._decoder.feed(self._whole_response()))
+        yield from self._checked(self._decoder.close())
+
+    def _decode(self, events: list[dict[str, Any]]) -> Iterator[StreamEvent]:
+        for event in events:
+            self.event_count += 1
+            yield from self._checked(self._decoder.feed(event))
+
+    def _checked(self, events: list[StreamEvent]) -> Iterator[StreamEvent]:
+        for event in events:
+            if isinstance(event, ResponseError):
+                raise from_event(event, model=self._model, request_id=self._request_id)
+            yield event
+
+    def _whole_response(self) -> dict[str, Any]:
+        try:
+            response = json.loads(b"".join(self._body))
+        except (ValueError, RecursionError):
+            response = None
+        if not isinstance(response, dict):
+            raise UnexpectedResponseError(
+                "The server sent a body that is no JSON object. Check openai_api_base.",
+                request_id=self._request_id,
+            )
+        whole = cast("dict[str, Any]", response)
+        event_type = _TERMINAL_TYPES.get(str(whole.get("status")), "response.completed")
+        return {"type": event_type, "response": whole}
