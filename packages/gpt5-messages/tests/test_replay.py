@@ -64,3 +64,17 @@ def test_an_output_whose_call_was_cut_off_is_dropped() -> None:
     kept = {"type": "function_call_output", "call_id": "a", "output": "x"}
 
     assert drop_orphan_outputs([lost, call("a"), kept]) == [call("a"), kept]
+
+
+def test_in_a_whole_conversation_reasoning_stands_only_before_the_models_own_items() -> None:
+    question = {"role": "user", "content": "hi"}
+    output = {"type": "function_call_output", "call_id": "a", "output": "x"}
+    conversation = [question, REASONING, call("a"), output, REASONING, question]
+
+    assert replayable_items(conversation, answered={"a"}) == [
+        question,
+        REASONING,
+        call("a"),
+        output,
+        question,
+    ]

@@ -549,3 +549,17 @@ def test_no_sequence_of_events_raises_or_leaves_a_block_open(
     assert started == list(range(len(started)))
     assert sorted(stopped) == started
     assert decoder.completion is not None
+
+
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [
+        ("text", "text"),
+        ("refusal", "text"),
+        ("reasoning_text", "thinking"),
+        ("summary_text", "thinking"),
+        ("tool_use", "input_json"),
+    ],
+)
+def test_every_kind_of_block_is_text_thinking_or_tool_input(kind: str, content: str) -> None:
+    assert BlockDelta(index=0, kind=kind, text="x").content == content

@@ -15,6 +15,15 @@ from ._events import (
     UsageReported,
 )
 from ._input import build_input, carried_items
+from ._items import (
+    ConversationItem,
+    MessageItem,
+    OtherItem,
+    ReasoningItem,
+    ToolCallItem,
+    ToolOutputItem,
+    parse_item,
+)
 from ._read import read_response
 from ._replay import drop_orphan_outputs, replayable_items, without_reasoning
 from ._sse import SSEDecoder
@@ -32,11 +41,15 @@ __all__ = [
     "BlockStart",
     "BlockStop",
     "Completion",
+    "ConversationItem",
     "FinishReason",
     "Item",
     "ItemDone",
     "ItemStore",
     "MessageError",
+    "MessageItem",
+    "OtherItem",
+    "ReasoningItem",
     "ResponseEnded",
     "ResponseError",
     "ResponseStarted",
@@ -46,6 +59,8 @@ __all__ = [
     "StreamDecoder",
     "StreamEvent",
     "ToolCall",
+    "ToolCallItem",
+    "ToolOutputItem",
     "UnknownEvent",
     "Usage",
     "UsageReported",
@@ -53,6 +68,7 @@ __all__ = [
     "build_input",
     "carried_items",
     "drop_orphan_outputs",
+    "parse_item",
     "read_response",
     "replayable_items",
     "strip_think",

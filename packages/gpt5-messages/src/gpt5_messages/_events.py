@@ -11,8 +11,19 @@ from typing import Any, Literal
 from ._values import Item, Status, Usage
 
 
+type BlockContent = Literal["text", "thinking", "input_json"]
+"""What a block is to a reader who does not ask where it comes from."""
+
 type BlockKind = Literal["text", "refusal", "reasoning_text", "summary_text", "tool_use"]
 """What a block holds: answer text, a refusal, raw reasoning, a reasoning summary part, or the arguments of a tool call."""
+
+_CONTENTS: dict[BlockKind, BlockContent] = {
+    "text": "text",
+    "refusal": "text",
+    "reasoning_text": "thinking",
+    "summary_text": "thinking",
+    "tool_use": "input_json",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +51,11 @@ class BlockDelta:
     index: int
     kind: BlockKind
     text: str
+
+    @property
+    def content(self) -> BlockContent:
+        """Text (answer or refusal), thinking (raw or summarised), or the input of a tool."""
+        return _CONTENTS[self.kind]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,10 +23,10 @@ _OUTPUT_TYPES = {
 def replayable_items(
     items: Iterable[Item], *, answered: Collection[str] | None = None
 ) -> list[dict[str, Any]]:
-    """Return the items of one response that may be sent back, as new dictionaries.
+    """Return the items that may be sent back, as new dictionaries.
 
     Args:
-        items: The output items, in order.
+        items: The output items of one response, or a whole conversation, in order.
         answered: The call ids whose outputs are in the request too; calls to others are left out. None lets every call pass.
     """
     kept: list[dict[str, Any]] = []
@@ -35,6 +35,9 @@ def replayable_items(
         if type_of(item) == "reasoning":
             if item.get("encrypted_content"):
                 waiting.append({"summary": [], **item})
+        elif _is_input(item):
+            kept.append(dict(item))
+            waiting = []
         elif _may_be_sent(item, answered):
             kept += [*waiting, dict(item)]
             waiting = []
@@ -69,6 +72,12 @@ def drop_orphan_outputs(items: Iterable[Item]) -> list[dict[str, Any]]:
         if not is_output or (item_type, item.get("call_id")) in called:
             kept.append(dict(item))
     return kept
+
+
+def _is_input(item: Item) -> bool:
+    """Say whether an item comes from the caller, so that it can't be what reasoning led to."""
+    is_asked = item.get("role") in ("user", "system", "developer")
+    return is_asked or type_of(item) in _OUTPUT_TYPES.values()
 
 
 def _may_be_sent(item: Mapping[str, Any], answered: Collection[str] | None) -> bool:
