@@ -201,7 +201,8 @@ _READERS: dict[str, Callable[[_Wire], ConversationItem | None]] = {
 def _texts_or_parts(value: object) -> str | tuple[_Wire, ...] | None:
     if isinstance(value, str):
         return value
-    return tuple(iter_mappings(value)) if isinstance(value, list) else None
+    parts = tuple(iter_mappings(value))
+    return parts if isinstance(value, list) else None
 
 
 def _part_texts(parts: object) -> list[str]:
