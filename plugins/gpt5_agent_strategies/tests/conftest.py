@@ -11,9 +11,14 @@ PLUGIN = Path(__file__).parent.parent
 
 
 @pytest.fixture(scope="session")
-def start_agent():
+def runner():
+    with asyncio.Runner() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def start_agent(runner):
     """Start plugin processes that end with the session; each start takes seconds, so tests share what they can."""
-    runner = asyncio.Runner()
     started = []
 
     def start(**environment):
@@ -31,7 +36,6 @@ def start_agent():
     yield start
     for process in started:
         runner.run(process.stop())
-    runner.close()
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,118 @@
+"""This plugin and the model plugin beside it, with Dify's part in between and the simulator in place of OpenAI."""
+
+import asyncio
+from pathlib import Path
+
+from dify_plugin_host import (
+    AgentRequest,
+    Desk,
+    HostSettings,
+    PluginInvokeError,
+    PythonTool,
+    ToolParameter,
+)
+from far_side import Transcript
+from gpt5_simulator import ResponsesSimulator, ScriptedModel
+
+
+PLUGIN = Path(__file__).parent.parent
+MODEL_PLUGIN = PLUGIN.parent / "openai_gpt5_responses"
+
+
+def make_tool(function, *parameters):
+    """Offer a function of text parameters as a tool."""
+    return PythonTool(
+        name=function.__name__,
+        description=f"Does {function.__name__}.",
+        parameters=tuple(ToolParameter(name=name, hint=str, type="string") for name in parameters),
+        function=function,
+    )
+
+
+def echo(text):
+    return text
+
+
+def fail(text):
+    raise RuntimeError(f"no route for {text}")
+
+
+class ChangingModel:
+    """The simulator's model: what it says is set anew for each test."""
+
+    def __init__(self):
+        self.current = ScriptedModel([])
+
+    def respond(self, request):
+        return self.current.respond(request)
+
+
+class BothPlugins:
+    """A desk with both plugins, called from ordinary tests."""
+
+    def __init__(self, runner: asyncio.Runner, settings: HostSettings):
+        self._runner = runner
+        self._model = ChangingModel()
+        self._server = ResponsesSimulator(model=self._model)
+        self._settings = settings
+        self._desk: Desk | None = None
+        self._first = 0
+
+    def start(self):
+        self._server.__enter__()
+        self._desk = Desk(
+            PLUGIN,
+            MODEL_PLUGIN,
+            credentials={
+                "openai_api_key": "simulator",
+                "openai_api_base": self._server.base_url,
+                "max_retries": "0",
+            },
+            tools=[make_tool(echo, "text"), make_tool(fail, "text")],
+            settings=self._settings,
+            environment={"PATH": "/usr/bin:/bin", "NO_PROXY": "127.0.0.1"},
+        )
+        self._runner.run(self._desk.start())
+
+    def stop(self):
+        self._runner.run(self._desk.stop())
+        self._server.__exit__(None, None, None)
+
+    @property
+    def bodies(self):
+        """What the model plugin asked of OpenAI since the last script."""
+        return [request.body for request in self._server.requests[self._first :]]
+
+    def script(self, *turns, faults=()):
+        """Have the model say these turns, one a request, with something going wrong or not."""
+        self.use(ScriptedModel(turns))
+        for fault in faults:
+            self._server.add_fault(fault)
+
+    def use(self, model):
+        """Have another model of the simulator answer."""
+        self._model.current = model
+        self._first = len(self._server.requests)
+
+    def run(self, query="What is it?", *, strategy="gpt5_function_calling", **fields):
+        """Run an agent.
+
+        `fields` are those of `AgentRequest`; others are parameters of the strategy.
+        """
+        known = {"model", "completion_params", "history"}
+        request = AgentRequest(
+            query=query,
+            strategy=strategy,
+            **{"model": "gpt-5.2"} | {name: fields.pop(name) for name in known & fields.keys()},
+            parameters=fields,
+        )
+        return self._runner.run(self._collect(request))
+
+    async def _collect(self, request):
+        transcript = Transcript()
+        try:
+            async for message in self._desk.run(request):
+                transcript.messages.append(message)
+        except PluginInvokeError as error:
+            transcript.error = error
+        return transcript

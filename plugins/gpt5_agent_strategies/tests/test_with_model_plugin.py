@@ -1,0 +1,226 @@
+"""Runs with the model plugin that this one is made for."""
+
+from itertools import count, pairwise
+
+import pytest
+
+from both_plugins import BothPlugins
+from dify_plugin_host import HostSettings, Strictness
+from gpt5_simulator import (
+    CutStream,
+    EncryptedContentRefused,
+    FunctionCall,
+    HttpError,
+    Reasoning,
+    RuleModel,
+    Text,
+)
+
+
+CALL_IDS = (f"call_{number}" for number in count())
+KEPT_BY = {
+    "content parts": Strictness(),
+    "the model plugin's store": Strictness(drop_opaque_body=True),
+}
+
+
+@pytest.fixture(scope="session")
+def start_both(runner):
+    """Start both plugins side by side, once for each way that Dify may treat what they carry."""
+    started = {}
+
+    def start(kept_by):
+        if kept_by not in started:
+            both = BothPlugins(runner, HostSettings(strictness=KEPT_BY[kept_by]))
+            both.start()
+            started[kept_by] = both
+        return started[kept_by]
+
+    yield start
+    for both in started.values():
+        both.stop()
+
+
+@pytest.fixture
+def both(start_both):
+    return start_both("content parts")
+
+
+def call(text="x", *, name="echo"):
+    return FunctionCall(name=name, arguments={"text": text}, call_id=next(CALL_IDS))
+
+
+def said(text):
+    return Text(text=text)
+
+
+def thoughts(*parts):
+    return Reasoning(summary=parts or ("**Plan**\n\nLook it up.",))
+
+
+def kinds(items):
+    return [item.get("type") or item["role"] for item in items]
+
+
+def run_three_rounds(both, **fields):
+    both.script(
+        [thoughts(), said("Looking."), call("a"), call("b")],
+        [thoughts(), call("c")],
+        [thoughts(), said("Done.")],
+    )
+    transcript = both.run(**fields)
+    assert transcript.error is None
+    return transcript
+
+
+@pytest.mark.parametrize("strategy", ["gpt5_function_calling", "gpt5_react"])
+@pytest.mark.parametrize("kept_by", KEPT_BY)
+def test_reasoning_is_kept_between_rounds(start_both, kept_by, strategy):
+    """C4: through the official pair of plugins every round begins without it."""
+    both = start_both(kept_by)
+    run_three_rounds(both, strategy=strategy)
+    first, second, third = (body["input"] for body in both.bodies)
+    added = kinds(second[len(first) :])
+    assert added == ["reasoning", "message", *["function_call"] * 2, *["function_call_output"] * 2]
+    assert kinds(third[len(second) :]) == ["reasoning", "function_call", "function_call_output"]
+    reasoning = [item for item in third if item.get("type") == "reasoning"]
+    assert all(item["encrypted_content"] for item in reasoning)
+
+
+@pytest.mark.parametrize("kept_by", KEPT_BY)
+def test_each_request_to_openai_is_the_one_before_and_more(start_both, kept_by):
+    both = start_both(kept_by)
+    run_three_rounds(both, maximum_iterations=3)
+    assert [body["tool_choice"] for body in both.bodies] == ["auto", "auto", "none"]
+    for before, after in pairwise(both.bodies):
+        assert after["input"][: len(before["input"])] == before["input"]
+        changed = {name for name in before | after if before.get(name) != after.get(name)}
+        assert changed <= {"input", "tool_choice"}
+
+
+def test_summaries_are_shown_as_balanced_thoughts(both):
+    text = run_three_rounds(both).text
+    block = "<think>\n**Plan**\n\nLook it up.\n</think>"
+    assert text.count("<think>") == text.count("</think>") == text.count(block) == 3
+    assert "Looking." in text
+    assert text.endswith("Done.")
+
+
+def test_hidden_summaries_leave_only_words(both):
+    text = run_three_rounds(both, emit_intermediate_thoughts=False).text
+    assert text == "Looking.\nDone."
+
+
+def test_no_thought_is_sent_back_as_words(both):
+    run_three_rounds(both)
+    assert "think>" not in str(both.bodies[-1]["input"])
+
+
+def test_the_figures_are_those_of_all_rounds(both):
+    metadata = run_three_rounds(both).metadata
+    inputs = [len(str(body["input"])) for body in both.bodies]
+    assert inputs == sorted(inputs)
+    assert metadata["iterations"] == 3
+    assert metadata["stop_reason"] == "answered"
+    assert metadata["total_tokens"] == metadata["prompt_tokens"] + metadata["completion_tokens"]
+    assert float(metadata["total_price"]) > 0
+
+
+def test_a_failing_and_an_unknown_tool_leave_the_conversation_whole(both):
+    both.script(
+        [thoughts(), call("a", name="fail"), call("b", name="missing"), call("c")],
+        [said("One worked.")],
+    )
+    transcript = both.run()
+    outputs = [item["output"] for item in both.bodies[1]["input"] if "output" in item]
+    assert outputs == [
+        "tool invoke error: failed to execute tool",
+        "there is not a tool named missing",
+        "c",
+    ]
+    assert transcript.text.endswith("One worked.")
+
+
+def test_arguments_that_are_no_json_are_answered_and_not_run(both):
+    broken = FunctionCall(name="echo", arguments='{"text": ', call_id=next(CALL_IDS))
+    both.script([thoughts(), broken], [said("Sorry.")])
+    assert both.run().text.endswith("Sorry.")
+    [output] = [item["output"] for item in both.bodies[1]["input"] if "output" in item]
+    assert output == "tool arguments parse error: tool arguments must be valid JSON object"
+
+
+def test_a_refused_model_call_in_a_later_round_ends_the_run_with_figures_and_a_sentence(both):
+    both.script([thoughts(), said("Looking."), call()], faults=[None, HttpError(status=429)])
+    transcript = both.run()
+    assert transcript.text.endswith("Looking.")
+    assert transcript.error.error_type == "AgentRunError"
+    assert transcript.error.message.startswith("The model call of round 2 failed: ")
+    assert "{" not in transcript.error.message
+    assert {log["status"] for log in transcript.logs.values()} == {"success", "error"}
+    assert transcript.metadata["stop_reason"] == "error"
+    assert transcript.metadata["total_tokens"] > 0
+
+
+def test_a_stream_that_breaks_off_leaves_what_was_shown_in_balance(both):
+    both.script([thoughts("Long. " * 40), said("Never.")], faults=[CutStream(after_events=12)])
+    transcript = both.run()
+    assert transcript.text.count("<think>") == transcript.text.count("</think>") == 1
+    assert transcript.error.message.startswith("The model call of round 1 failed: ")
+    assert transcript.metadata["stop_reason"] == "error"
+
+
+def test_reasoning_that_the_server_does_not_take_back_does_not_end_the_run(both):
+    both.script(
+        [thoughts(), call()],
+        [said("All the same.")],
+        faults=[None, EncryptedContentRefused(times=1)],
+    )
+    transcript = both.run()
+    assert transcript.error is None
+    assert transcript.text.endswith("All the same.")
+
+
+def test_an_answer_that_is_cut_at_the_output_limit_is_shown_and_marked(both):
+    both.script([said("word " * 200)])
+    transcript = both.run(completion_params={"max_output_tokens": 16})
+    assert transcript.text.startswith("word word")
+    assert transcript.error is None
+    assert transcript.metadata["stop_reason"] == "output_limit"
+
+
+def test_reasoning_that_uses_up_the_output_limit_is_a_failure_that_says_what_to_do(both):
+    both.script([thoughts("Long. " * 100), said("Never.")])
+    transcript = both.run(completion_params={"max_output_tokens": 16})
+    assert "max_output_tokens" in transcript.error.message
+    assert transcript.metadata["stop_reason"] == "error"
+
+
+def test_earlier_turns_come_before_the_question(both):
+    both.script([said("Again.")])
+    history = [
+        {"role": "user", "content": "Hello"},
+        {"role": "assistant", "content": "<think>\ngreet\n</think>\nHi"},
+    ]
+    both.run("And now?", history=history)
+    [body] = both.bodies
+    turns = [str(item["content"]) for item in body["input"][-3:]]
+    assert ["Hello" in turns[0], "Hi" in turns[1], "And now?" in turns[2]] == [True] * 3
+    assert "greet" not in str(body)
+
+
+@pytest.mark.parametrize(("model", "has_preamble"), [("gpt-5.2", True), ("gpt-5.3-codex", False)])
+def test_codex_models_are_not_asked_for_preambles(both, model, has_preamble):
+    both.script([said("Done.")])
+    both.run(model=model)
+    [body] = both.bodies
+    assert ("<tool_preamble>" in str(body)) is has_preamble
+    assert "<persistence>" in str(body)
+
+
+def test_a_model_that_decides_for_itself_calls_the_tool_and_answers_from_it(both):
+    both.use(RuleModel())
+    transcript = both.run('Echo the text "seventeen apples".')
+    assert transcript.error is None
+    assert "CALL echo" in transcript.logs
+    assert "seventeen apples" in transcript.text
+    assert "output" in both.bodies[1]["input"][-1]
