@@ -160,6 +160,7 @@ def test_an_open_object_deep_in_a_strict_schema_is_found(server, ask):
     [
         (b"{}", "text/plain", "unsupported_content_type"),
         (b"{", "application/json", None),
+        (b'{"model": NaN}', "application/json", None),
         (b"[]", "application/json; charset=utf-8", None),
         (b"[" * 100_000, "application/json", None),
     ],
@@ -179,7 +180,11 @@ def test_checks_can_be_turned_off(ask):
 
 
 _SCALARS = (
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=5)
 )
 _JSON = st.recursive(
     _SCALARS,

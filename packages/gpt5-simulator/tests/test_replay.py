@@ -1,5 +1,6 @@
 import hashlib
 import json
+import socket
 from itertools import accumulate, repeat
 
 import httpx
@@ -28,6 +29,23 @@ def read_chunks(simulator):
     url = f"{simulator.base_url}/responses"
     with httpx.stream("POST", url, json=STREAM, headers=KEY, timeout=30) as response:
         return list(response.iter_raw())
+
+
+def read_http_chunks(simulator):
+    """Return the body as the chunks of HTTP's chunked encoding: exactly what the server sent in one go each."""
+    host, port = simulator.base_url.split("/")[2].split(":")
+    body = json.dumps(STREAM)
+    head = ["POST /v1/responses HTTP/1.1", f"host: {host}", "authorization: Bearer k"]
+    head += ["content-type: application/json", f"content-length: {len(body)}", "connection: close"]
+    with socket.create_connection((host, int(port)), timeout=30) as connection:
+        connection.sendall("\r\n".join([*head, "", body]).encode())
+        _, _, rest = connection.makefile("rb").read().partition(b"\r\n\r\n")
+    chunks = []
+    while not rest.startswith(b"0\r\n"):
+        size, _, rest = rest.partition(b"\r\n")
+        chunks.append(rest[: int(size, 16)])
+        rest = rest[int(size, 16) + 2 :]
+    return chunks
 
 
 def test_the_copied_recordings_are_as_their_rows_say(recordings):
@@ -77,8 +95,8 @@ def test_any_chunking_gives_the_same_bytes(recordings, sizes):
 def test_chunks_are_sent_one_by_one(recordings):
     path = recordings / f"{PARALLEL}.sse"
     size = path.stat().st_size
-    with ResponsesSimulator(replay=[path], chunk_bytes=[5, 11], delay_seconds=0.05) as simulator:
-        chunks = read_chunks(simulator)
+    with ResponsesSimulator(replay=[path], chunk_bytes=[5, 11]) as simulator:
+        chunks = read_http_chunks(simulator)
     assert list(accumulate(map(len, chunks))) == [5, 16, size]
 
 
@@ -86,8 +104,8 @@ def test_chunks_are_sent_one_by_one(recordings):
 def test_frames_are_found_whatever_ends_their_lines(line_end):
     body = line_end.join([b"data: {}", b"", b": note", b"data: 1", b"", b"data: [DONE]"])
     recording = Recording(name="odd", body=body, is_stream=True)
-    with ResponsesSimulator(replay=[recording], delay_seconds=0.05) as simulator:
-        chunks = read_chunks(simulator)
+    with ResponsesSimulator(replay=[recording]) as simulator:
+        chunks = read_http_chunks(simulator)
     assert b"".join(chunks) == body
     assert len(chunks) == 3
 

@@ -263,13 +263,34 @@ def test_a_required_call_is_made_whether_it_fits_or_not(server, ask, clock, calc
     assert len(calls_in(response)) == 1
 
 
-def test_a_required_call_prefers_a_tool_that_has_not_run(talk, calculator, function_tool):
+def test_a_required_call_ends_with_the_tool_for_the_final_answer(
+    server, ask, clock, calculator, function_tool
+):
     final = function_tool("final_result", "Give the final answer.", answer={"type": "string"})
-    seen = []
-    functions = FUNCTIONS | {"final_result": lambda **given: seen.append(given["answer"])}
-    with pytest.raises(AssertionError):
-        talk("What is 5 + 5?", [calculator, final], functions, tool_choice="required")
-    assert "calculator: 10" in seen[0]
+    items = [
+        {"role": "user", "content": "What is 5 + 5?"},
+        {"type": "function_call", "call_id": "c", "name": "calculator", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c", "output": "10"},
+    ]
+    response = ask(server, input=items, tools=[clock, calculator, final], tool_choice="required")
+    ((name, arguments),) = calls_in(response)
+    assert name == "final_result"
+    assert "calculator: 10" in arguments["answer"]
+
+
+def test_a_required_call_goes_to_a_tool_that_has_not_run_since_the_user_spoke(
+    server, ask, clock, calculator
+):
+    done = [
+        {"type": "function_call", "call_id": "c", "name": "calculator", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c", "output": "10"},
+    ]
+    user = {"role": "user", "content": "What is 5 + 5?"}
+    settings = {"tools": [clock, calculator], "tool_choice": "required"}
+    after = ask(server, settings, input=[user, *done])
+    asked = ask(server, settings, input=[user, *done, user | {"content": "Hello"}])
+    assert [name for name, _ in calls_in(after)] == ["clock"]
+    assert len(calls_in(asked)) == 1
 
 
 def test_a_named_tool_is_the_only_one_called(server, ask, clock, calculator):
@@ -448,4 +469,5 @@ def test_the_answer_takes_the_asked_format(ask, calculator):
         as_schema = text_of(ask(simulator, input=items, tools=[calculator], text={"format": shape}))
         as_object = text_of(ask(simulator, text={"format": {"type": "json_object"}}))
     assert "calculator: 4" in json.loads(as_schema)["answer"]
+    assert json.loads(as_schema)["value"] == 4
     assert list(json.loads(as_object)) == ["answer"]

@@ -254,12 +254,17 @@ def _decode(request: Request, body: bytes) -> Json:
         )
         raise ApiError(text, code="unsupported_content_type")
     try:
-        decoded: object = json.loads(body)
+        decoded: object = json.loads(body, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise ApiError("We could not parse the JSON body of your request.") from error
     if not is_object(decoded):
         raise ApiError("The JSON body of your request has to be an object.")
     return decoded
+
+
+def _refuse_constant(name: str) -> None:
+    """Refuse `NaN` and the infinities, which Python reads although JSON has no such numbers."""
+    raise ValueError(name)
 
 
 def _response_reply(response: Json, body: Json) -> Reply:

@@ -40,10 +40,12 @@ class Conversation:
     Attributes:
         question: What the user wants; later remarks of the same user stand on lines of their own.
         results: The tool results since then, oldest first.
+        latest: The names of the tools that have answered since the user's last word.
     """
 
     question: str
     results: tuple[ToolResult, ...]
+    latest: frozenset[str]
 
 
 def read_conversation(items: Sequence[Json]) -> Conversation:
@@ -51,7 +53,9 @@ def read_conversation(items: Sequence[Json]) -> Conversation:
     open_items = items[_answered(items) :]
     results = tuple(_iter_results(open_items))
     question = "\n".join(_asked(open_items)) or "\n".join(_asked(items)[-1:])
-    return Conversation(question=question, results=results)
+    turn = [index for index, item in enumerate(items) if item.get("role") == "user"][-1:]
+    latest = frozenset(item.name for item in _iter_results(items, since=turn[0] if turn else 0))
+    return Conversation(question=question, results=results, latest=latest)
 
 
 def _answered(items: Sequence[Json]) -> int:
@@ -83,9 +87,9 @@ def _asked(items: Sequence[Json]) -> list[str]:
     return [*before[-1:], *after]
 
 
-def _iter_results(items: Sequence[Json]) -> Iterator[ToolResult]:
+def _iter_results(items: Sequence[Json], *, since: int = 0) -> Iterator[ToolResult]:
     calls = {item.get("call_id"): item for item in items if item.get("type") in _CALLS}
-    for item in items:
+    for item in items[since:]:
         call = calls.get(item.get("call_id"))
         if item.get("type") in _OUTPUTS and call is not None:
             output = item_text(item)

@@ -21,6 +21,7 @@ from gpt5_simulator._turn import CustomToolCall, FunctionCall, Reasoning, Text, 
 
 _SUMMARY_PARTS = {"low": 1, "medium": 1, "high": 2, "xhigh": 3, "max": 3}
 _PREAMBLE = re.compile(r"(?<![a-z])preamble", re.IGNORECASE)
+_CLOSING = re.compile(r"final|finish|answer|respond|response|output|submit", re.IGNORECASE)
 _QUESTION = re.compile(
     r"(?:what|who|when|where|how|which|why|is|are|do|does|can|could|tell|give|find|show|calculate|compute)\b",
     re.IGNORECASE,
@@ -46,12 +47,15 @@ class RuleModel:
 
 
 def _forced_calls(request: ModelRequest, conversation: Conversation) -> tuple[PlannedCall, ...]:
-    """Return the call that has to be made although the plan has none: of a tool not used yet, if there is one."""
+    """Return the call that has to be made although the plan has none.
+
+    Agent frameworks ask for their output by a tool of its own, so what sounds like that comes first, then any tool not used yet.
+    """
     if request.tool_mode != "required":
         return ()
-    used = {result.name for result in conversation.results}
-    fresh = [tool for tool in request.tools if tool.name not in used]
-    tool = best_tool(conversation.question, fresh or request.tools)
+    fresh = [tool for tool in request.tools if tool.name not in conversation.latest]
+    closing = [tool for tool in fresh if _CLOSING.search(tool.name)]
+    tool = best_tool(conversation.question, closing or fresh or request.tools)
     if tool is None:
         return ()
     results = conversation.results
@@ -88,8 +92,9 @@ def _formatted(request: ModelRequest, conversation: Conversation, text: str) -> 
     match request.text_format.get("type"):
         case "json_schema":
             schema = object_at(request.text_format, "schema")
-            outputs = "\n".join(result.output for result in conversation.results)
-            evidence = Evidence(text=f"{conversation.question}\n{outputs}", result=text)
+            newest_first = [result.output for result in reversed(conversation.results)]
+            words = "\n".join([*newest_first, conversation.question])
+            evidence = Evidence(text=words, result=text)
             return dump(build_value(schema, evidence))
         case "json_object":
             return dump({"answer": text})

@@ -34,12 +34,10 @@ class Plan:
 
     Attributes:
         calls: The calls that can be made now.
-        clauses: The question's clauses.
         unserved: The clauses for which there is no tool, or whose earlier result is missing.
     """
 
     calls: tuple[PlannedCall, ...]
-    clauses: tuple[Clause, ...]
     unserved: tuple[Clause, ...]
 
 
@@ -60,9 +58,9 @@ def build_plan(conversation: Conversation, tools: Sequence[Tool]) -> Plan:
         results = [_take(waiting, call.tool.name) for call in distinct]
         calls = [call for call, result in zip(distinct, results, strict=True) if result is None]
         if calls:
-            return Plan(calls=tuple(calls), clauses=clauses, unserved=tuple(unserved))
+            return Plan(calls=tuple(calls), unserved=tuple(unserved))
         previous = results[-1] if results else None
-    return Plan(calls=(), clauses=clauses, unserved=tuple(unserved))
+    return Plan(calls=(), unserved=tuple(unserved))
 
 
 def build_call(tool: Tool, text: str, *, result: str | None = None) -> PlannedCall:
@@ -97,8 +95,10 @@ def _arguments(tool: Tool, evidence: Evidence) -> list[Json]:
 
 def _distinct(calls: Iterable[PlannedCall]) -> list[PlannedCall]:
     """Return the calls without those that repeat an earlier one, word for word."""
-    distinct = {(call.tool.name, dump(call.arguments)): call for call in reversed(list(calls))}
-    return list(reversed(distinct.values()))
+    distinct: dict[tuple[str, str], PlannedCall] = {}
+    for call in calls:
+        distinct.setdefault((call.tool.name, dump(call.arguments)), call)
+    return list(distinct.values())
 
 
 def _take(results: list[ToolResult], name: str) -> ToolResult | None:
