@@ -121,6 +121,13 @@ def plugin(session: nox.Session, name: str) -> None:
 
 
 @nox.session(default=False)
+def bench(session: nox.Session) -> None:
+    """Measure the plugins; `-- --official PATH` measures the official ones of that checkout beside them."""
+    _sync(session, "--all-packages")
+    session.run("python", "-m", "benchmarks", *session.posargs)
+
+
+@nox.session(default=False)
 def catalog(session: nox.Session) -> None:
     """Write the model files of openai_gpt5_responses anew from its catalog.yaml."""
     name = PLUGIN_NAMES["openai_gpt5_responses"]

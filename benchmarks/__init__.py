@@ -1,0 +1,1 @@
+"""Measures the plugins, and the official ones beside them, through the real process protocol."""

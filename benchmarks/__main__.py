@@ -1,0 +1,87 @@
+"""Run the benchmark: `python -m benchmarks [--official PATH] [--repetitions N] [--only streams|runs]`."""
+
+import argparse
+import asyncio
+import os
+import platform
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ._pairs import OURS, Owner, Pair, official_pair
+from ._runs import measure_runs
+from ._server import stream_server
+from ._streams import measure_streams
+from ._table import Figures, build_table
+
+
+type _Measure = Callable[[Pair], Awaitable[Figures]]
+
+
+def main() -> None:
+    """Measure what the command line asks for and print the table."""
+    options = _read_options()
+    pairs = [OURS] if options.official is None else [official_pair(options.official), OURS]
+    with stream_server() as server:
+        measures: dict[str, _Measure] = {
+            "streams": lambda pair: measure_streams(pair, server),
+            "runs": measure_runs,
+        }
+        chosen = [measures[name] for name in options.only or measures]
+        figures = asyncio.run(_measure_all(pairs, chosen, repetitions=options.repetitions))
+    print(build_table(figures))  # noqa: T201 - the result
+    print(f"\n{_describe_machine(options.repetitions)}")  # noqa: T201 - and where it comes from
+
+
+def _read_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="benchmarks", description="Measure the plugins.")
+    parser.add_argument("--official", type=Path, metavar="PATH", help="the official checkout")
+    parser.add_argument("--repetitions", type=int, default=3, metavar="N", help="3 by default")
+    parser.add_argument("--only", action="append", choices=["streams", "runs"], help="not all rows")
+    return parser.parse_args()
+
+
+async def _measure_all(
+    pairs: Sequence[Pair], measures: Sequence[_Measure], *, repetitions: int
+) -> dict[Owner, list[Figures]]:
+    """Measure the pairs in turns, so that whatever else the machine does falls on all of them alike."""
+    figures: dict[Owner, list[Figures]] = {pair.owner: [] for pair in pairs}
+    for pair in pairs:
+        await _warm_up(pair)
+    for repetition in range(1, repetitions + 1):
+        for pair in pairs:
+            _report(f"repetition {repetition} of {repetitions}: {pair.owner}")
+            figures[pair.owner].append(await _measure(pair, measures))
+        pairs = pairs[::-1]
+    return figures
+
+
+async def _warm_up(pair: Pair) -> None:
+    """Start the model plugin once, so that its modules are compiled and in the page cache."""
+    _report(f"warming up: {pair.owner}")
+    async with pair.model_plugin():
+        pass
+
+
+async def _measure(pair: Pair, measures: Sequence[_Measure]) -> Figures:
+    figures: dict[str, float] = {}
+    for measure in measures:
+        figures |= await measure(pair)
+    return figures
+
+
+def _report(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)  # noqa: T201 - progress
+
+
+def _describe_machine(repetitions: int) -> str:
+    load = os.getloadavg()[1]
+    return (
+        f"Medians of {repetitions} repetitions in turns; {os.cpu_count()} cores, {platform.system()}, "
+        f"Python {platform.python_version()}, {datetime.now(tz=UTC):%Y-%m-%d}, load {load:.1f}."
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""The rows about agent runs: both plugins of a pair, a scripted model behind them, and tools that do as told."""
+
+import asyncio
+import time
+from itertools import pairwise
+from typing import Any
+
+from dify_plugin_host import AgentRequest, Desk, PythonTool, ToolParameter
+from gpt5_simulator import FunctionCall, Reasoning, ResponsesSimulator, ScriptedModel, Text, Turn
+
+from ._pairs import MODEL, Pair
+from ._table import Figures
+from ._usage import cpu_seconds
+
+
+_PARALLEL_CALLS = 4
+_TOOL_SECONDS = 0.5
+_ROUNDS = 30  # the most that our strategies allow
+_RESULT_CHARACTERS = 20_000
+_SENTENCE = "The quick brown fox jumps over the lazy dog. "
+
+
+async def measure_runs(pair: Pair) -> Figures:
+    """Make a run with parallel calls and a long one, and then the long one again where `opaque_body` is lost."""
+    turns = [*_parallel_turns(), *_long_turns()]
+    with ResponsesSimulator(model=ScriptedModel(turns)) as simulator:
+        async with pair.desk(simulator.base_url, _TOOLS) as desk:
+            parallel_seconds = await _time_tools(pair, desk)
+            before = len(simulator.requests)
+            cpu = await _measure_run(pair, desk)
+            bodies = [request.body for request in simulator.requests[before:]]
+    return {
+        "parallel_tools": parallel_seconds,
+        "run_cpu": cpu,
+        "reasoning_kept": _share_of_reasoning_kept(bodies),
+        "reasoning_kept_without": await _measure_without_opaque_body(pair),
+        "extending": _share_of_extending(bodies),
+    }
+
+
+async def _measure_without_opaque_body(pair: Pair) -> float:
+    with ResponsesSimulator(model=ScriptedModel(_long_turns())) as simulator:
+        async with pair.desk(simulator.base_url, _TOOLS, drops_opaque_body=True) as desk:
+            await _measure_run(pair, desk)
+        return _share_of_reasoning_kept([request.body for request in simulator.requests])
+
+
+async def _time_tools(pair: Pair, desk: Desk) -> float:
+    """Make a run and return the seconds from the end of the first thought to the end of its round."""
+    ends: dict[str, float] = {}
+    async for message in desk.run(_request(pair)):
+        content = message["message"]
+        if message["type"] == "log" and content["status"] == "success":
+            ends.setdefault(content["label"], time.perf_counter())
+    return ends["ROUND 1"] - ends[f"{MODEL} Thought"]
+
+
+async def _measure_run(pair: Pair, desk: Desk) -> float:
+    """Make a run to its end and return the processor seconds of both plugins."""
+    before = _cpu_of_all(desk)
+    async for _ in desk.run(_request(pair)):
+        pass
+    return _cpu_of_all(desk) - before
+
+
+def _cpu_of_all(desk: Desk) -> float:
+    return sum(cpu_seconds(plugin.pid) for plugin in desk.plugins)
+
+
+def _request(pair: Pair) -> AgentRequest:
+    return AgentRequest(
+        query="Look everything up.",
+        strategy=pair.strategy,
+        model=MODEL,
+        parameters={"maximum_iterations": _ROUNDS},
+    )
+
+
+def _parallel_turns() -> list[Turn]:
+    calls = [FunctionCall(name="wait", arguments={"turn": n}) for n in range(_PARALLEL_CALLS)]
+    return [[Reasoning(summary=(_SENTENCE,)), *calls], [Text(text=_SENTENCE)]]
+
+
+def _long_turns() -> list[Turn]:
+    rounds: list[Turn] = [
+        [
+            Reasoning(summary=(_SENTENCE,)),
+            FunctionCall(name="look_up", arguments={"page": page}),
+        ]
+        for page in range(1, _ROUNDS)
+    ]
+    return [*rounds, [Text(text=_SENTENCE)]]
+
+
+def _share_of_reasoning_kept(bodies: list[dict[str, Any]]) -> float:
+    """Return how many of the reasoning items that a run was given stand in its last request, from 0 to 1."""
+    kept = sum(item.get("type") == "reasoning" for item in bodies[-1]["input"])
+    return kept / (len(bodies) - 1)
+
+
+def _share_of_extending(bodies: list[dict[str, Any]]) -> float:
+    """Return how many requests begin with all of the one before, same tools included, from 0 to 1."""
+    extending = sum(
+        after["input"][: len(before["input"])] == before["input"]
+        and all(after.get(key) == before.get(key) for key in ("tools", "instructions"))
+        for before, after in pairwise(bodies)
+    )
+    return extending / (len(bodies) - 1)
+
+
+async def _wait(turn: int) -> str:
+    await asyncio.sleep(_TOOL_SECONDS)
+    return f"It was turn {turn}."
+
+
+def _look_up(page: int) -> str:
+    repeated = _RESULT_CHARACTERS // len(_SENTENCE) + 1
+    return f"Page {page}. {_SENTENCE * repeated}"[:_RESULT_CHARACTERS]
+
+
+_TOOLS = (
+    PythonTool(
+        name="wait",
+        description="Waits for half a second.",
+        parameters=(ToolParameter(name="turn", hint=int, type="number"),),
+        function=_wait,
+    ),
+    PythonTool(
+        name="look_up",
+        description="Returns a page.",
+        parameters=(ToolParameter(name="page", hint=int, type="number"),),
+        function=_look_up,
+    ),
+)

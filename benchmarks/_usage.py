@@ -1,0 +1,21 @@
+"""What a process has used so far, as Linux counts it."""
+
+import os
+from pathlib import Path
+
+
+_TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+_USER_TICKS, _SYSTEM_TICKS = 11, 12  # of what follows the name in /proc/PID/stat
+
+
+def cpu_seconds(pid: int | None) -> float:
+    """Return the processor time of a process and its threads, in seconds."""
+    # The name stands in parentheses and may hold anything, so the fields are counted from its end.
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[_USER_TICKS]) + int(fields[_SYSTEM_TICKS])) / _TICKS_PER_SECOND
+
+
+def resident_bytes(pid: int | None) -> int:
+    """Return how much memory of a process is resident, in bytes."""
+    pages = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
