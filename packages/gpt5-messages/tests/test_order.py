@@ -28,6 +28,15 @@ def test_an_event_that_comes_twice_counts_once() -> None:
     )
 
 
+def test_the_first_event_may_come_twice_too() -> None:
+    created = {"type": "response.created", "response": {"id": "r"}, "sequence_number": 0}
+
+    assert decode(created, created, created, delta("a", 1), delta("a", 1), completed("a", 2)) == (
+        "a",
+        [],
+    )
+
+
 def test_events_without_numbers_all_count() -> None:
     assert decode(delta("a"), delta("a")) == ("aa", [])
 

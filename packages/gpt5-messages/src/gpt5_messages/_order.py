@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from ._json import type_of
+
 
 _MAX_GAPS = (
     4096  # numbers remembered as missing; a server that leaves out more is not worth the memory
@@ -19,6 +21,7 @@ class EventOrder:
     def __init__(self) -> None:
         self._highest: int | None = None
         self._missing: set[int] = set()
+        self._first: Mapping[str, Any] = {}
         self._is_numbered: bool | None = None  # not known before the second event
         self.is_disordered = False
 
@@ -28,11 +31,13 @@ class EventOrder:
         if not isinstance(number, int) or self._is_numbered is False:
             return False
         if self._highest is None:
-            self._highest = number
+            self._highest, self._first = number, event
             return False
         if self._is_numbered is None:
+            if event == self._first and not type_of(event).endswith(".delta"):
+                return True  # a stream begins once, while two deltas may well be alike
             # Some gateways put the same number on every event: then numbers mean nothing.
-            self._is_numbered = number != self._highest
+            self._is_numbered, self._first = number != self._highest, {}
             if not self._is_numbered:
                 return False
         return self._is_known(number, self._highest)
