@@ -1,11 +1,12 @@
 """One model call: Dify's messages in, Dify's chunks out."""
 
+import os
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dify_plugin.entities.model.llm import LLMResultChunk, LLMResultChunkDelta
+from dify_plugin.entities.model.llm import LLMResultChunk
 from dify_plugin.entities.model.message import (
     AssistantPromptMessage,
     PromptMessage,
@@ -13,10 +14,8 @@ from dify_plugin.entities.model.message import (
 )
 
 from gpt5_messages import (
-    Completion,
     ItemStore,
     MessageError,
-    ToolCall,
     Usage,
     VisibleText,
     build_input,
@@ -33,12 +32,16 @@ from gpt5_responses import (
 )
 
 from ._audit import AUDIT
+from ._chunks import chunk, final_message
 from ._identity import prompt_cache_key, safety_identifier
+from ._limits import iter_pieces
 from ._pricing import price_usage
+from ._settings import PaceSettings
 
 
 # Remembered in this process only, for platforms that drop `opaque_body` on the way (design: reasoning that survives the platform).
 _ITEMS = ItemStore()
+_PACE = PaceSettings.from_env(os.environ)
 
 _ATE_THE_BUDGET = "The model used up max_output_tokens before it could answer. Raise max_output_tokens or lower reasoning_effort."
 
@@ -91,7 +94,7 @@ def _iter_response(
         if call.stream:
             for text in texts:
                 index += 1
-                yield _chunk(call.model, index, AssistantPromptMessage(content=text))
+                yield chunk(call.model, index, AssistantPromptMessage(content=text))
         else:
             # Dify reads one chunk of a call that it does not stream, and no more.
             whole_text = "".join(texts)
@@ -106,10 +109,10 @@ def _iter_response(
     is_whole = completion.status == "completed" and not visible.is_stopped
     if is_whole:
         _ITEMS.remember(connection.fingerprint, completion.items)
-    yield _chunk(
+    yield chunk(
         completion.model or call.model,
         index + 1,
-        _final_message(completion if is_whole else None, whole_text),
+        final_message(completion if is_whole else None, whole_text),
         usage=price_usage(
             call.model,
             completion.usage or Usage(),
@@ -142,10 +145,15 @@ def _request(call: ModelCall, connection: Connection) -> dict[str, Any]:
 def _iter_texts(stream: ResponseStream, visible: VisibleText) -> Iterator[str]:
     """Yield the visible text in paced pieces; an empty one is a sign of life during a silence."""
     try:
-        for batch in pace(stream, close=stream.close):
+        for batch in pace(
+            stream,
+            window_seconds=_PACE.window_seconds,
+            keep_alive_seconds=_PACE.keep_alive_seconds,
+            close=stream.close,
+        ):
             text = "".join(visible.feed(event) for event in batch)
             if text or not batch:
-                yield text
+                yield from iter_pieces(text)
             if visible.is_stopped:
                 return
     except ResponsesError:
@@ -154,31 +162,3 @@ def _iter_texts(stream: ResponseStream, visible: VisibleText) -> Iterator[str]:
         raise
     if rest := visible.close():
         yield rest
-
-
-def _final_message(completion: Completion | None, text: str) -> AssistantPromptMessage:
-    """Return the terminal chunk's message; calls and items only of a response that is whole."""
-    if completion is None:
-        return AssistantPromptMessage(content=text)
-    return AssistantPromptMessage(
-        content=text,
-        tool_calls=[_tool_call(call) for call in completion.tool_calls],
-        opaque_body={"responses_output": [dict(item) for item in completion.items]},
-    )
-
-
-def _tool_call(call: ToolCall) -> AssistantPromptMessage.ToolCall:
-    function = AssistantPromptMessage.ToolCall.ToolCallFunction(
-        name=call.name, arguments=call.arguments
-    )
-    return AssistantPromptMessage.ToolCall(id=call.call_id, type="function", function=function)
-
-
-def _chunk(
-    model: str, index: int, message: AssistantPromptMessage, **ending: Any
-) -> LLMResultChunk:
-    return LLMResultChunk(
-        model=model,
-        prompt_messages=[],
-        delta=LLMResultChunkDelta(index=index, message=message, **ending),
-    )

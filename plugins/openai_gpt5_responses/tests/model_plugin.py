@@ -1,7 +1,7 @@
 """Calling the plugin's process from ordinary tests."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -64,19 +64,21 @@ class ModelPlugin:
         credentials: Mapping[str, str] | None = None,
         **request: Any,
     ) -> Answer:
-        if isinstance(messages, str):
-            messages = [{"role": "user", "content": messages}]
-        data = {
-            "model": "gpt-5.2",
-            "credentials": _credentials(server, key) if credentials is None else credentials,
-            "prompt_messages": list(messages),
-            "model_parameters": {},
-            "tools": [],
-            "stop": None,
-            "stream": True,
-            **request,
-        }
+        if credentials is None:
+            credentials = credentials_for(server, key)
+        data = _call_data(messages, credentials=credentials, **request)
         return self._runner.run(self._collect("invoke_llm", data))
+
+    def invoke_all(self, calls: Iterable[Mapping[str, Any]], *, at_once: int) -> list[Answer]:
+        """Make many calls, so many of them at the same time; the answers come in the order of the calls."""
+        return self._runner.run(self._collect_all(calls, at_once))
+
+    @property
+    def peak_memory_bytes(self) -> int:
+        """The most memory that the process has had so far."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="ascii")
+        (kilobytes,) = (line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))
+        return int(kilobytes) * 1024
 
     def call(self, action: str, **data: Any) -> Answer:
         return self._runner.run(self._collect(action, data))
@@ -84,10 +86,19 @@ class ModelPlugin:
     def validate(
         self, server: ResponsesSimulator, *, model: str | None = None, **credentials: str
     ) -> Answer:
-        complete = {**_credentials(server, "key"), **credentials}
+        complete = {**credentials_for(server, "key"), **credentials}
         if model is None:
             return self.call("validate_provider_credentials", credentials=complete)
         return self.call("validate_model_credentials", model=model, credentials=complete)
+
+    async def _collect_all(self, calls: Iterable[Mapping[str, Any]], at_once: int) -> list[Answer]:
+        places = asyncio.Semaphore(at_once)
+
+        async def collect(call: Mapping[str, Any]) -> Answer:
+            async with places:
+                return await self._collect("invoke_llm", _call_data(**call))
+
+        return await asyncio.gather(*(collect(call) for call in calls))
 
     async def _collect(self, action: str, data: Mapping[str, Any]) -> Answer:
         answer = Answer()
@@ -100,5 +111,21 @@ class ModelPlugin:
         return answer
 
 
-def _credentials(server: ResponsesSimulator, key: str) -> dict[str, str]:
+def credentials_for(server: ResponsesSimulator, key: str) -> dict[str, str]:
     return {"openai_api_key": key, "openai_api_base": server.base_url, "max_retries": "0"}
+
+
+def _call_data(
+    messages: str | Sequence[Mapping[str, Any]] = "Hello", **request: Any
+) -> dict[str, Any]:
+    if isinstance(messages, str):
+        messages = [{"role": "user", "content": messages}]
+    return {
+        "model": "gpt-5.2",
+        "prompt_messages": list(messages),
+        "model_parameters": {},
+        "tools": [],
+        "stop": None,
+        "stream": True,
+        **request,
+    }

@@ -1,0 +1,60 @@
+"""Whatever a stream is broken by: a correct answer or an error that Dify knows, in bounded memory, and never a hang."""
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from broken_streams import BrokenStream, broken_streams
+from gpt5_simulator import ResponsesSimulator
+from model_plugin import Answer, ModelPlugin, credentials_for
+
+
+COUNT = 200
+THINK = re.compile(r"\n?<think>\n(.*?)\n</think>", re.DOTALL)
+DIFY_ERRORS = {
+    "InvokeAuthorizationError",
+    "InvokeBadRequestError",
+    "InvokeConnectionError",
+    "InvokeRateLimitError",
+    "InvokeServerUnavailableError",
+}
+STREAMS = list(broken_streams(COUNT, seed=5))
+
+
+@pytest.fixture(scope="module")
+def outcomes(start_plugin: Callable[..., ModelPlugin]) -> Iterator[dict[str, Answer]]:
+    """Send every stream through the real process, one after the other; a call that hangs would end as a time-out."""
+    plugin = start_plugin()
+    recordings = [stream.recording for stream in STREAMS]
+    cuts = [stream.cut for stream in STREAMS]
+    with ResponsesSimulator(replay=recordings, faults=cuts, strict=False) as server:
+        calls = [
+            {"credentials": credentials_for(server, "key"), "model": stream.name}
+            for stream in STREAMS
+        ]
+        answers = plugin.invoke_all(calls, at_once=1)
+    yield {stream.name: answer for stream, answer in zip(STREAMS, answers, strict=True)}
+    assert plugin.peak_memory_bytes < 600 * 1024 * 1024
+
+
+@pytest.mark.parametrize("stream", STREAMS, ids=lambda stream: stream.name)
+def test_a_broken_stream_is_a_correct_answer_or_an_error_that_dify_knows(
+    outcomes: dict[str, Answer], stream: BrokenStream
+) -> None:
+    answer = outcomes[stream.name]
+
+    assert answer.text.count("<think>") == answer.text.count("</think>")
+    if answer.error is not None:
+        assert answer.error.error_type in DIFY_ERRORS
+    else:
+        truth = stream.truth
+        assert THINK.sub("", answer.text) == stream.added + truth["text"] + (truth["refusal"] or "")
+        calls = [call["call_id"] for call in truth["function_calls"] + truth["custom_tool_calls"]]
+        assert [call_id for call_id, _, _ in answer.calls] == calls
+
+
+def test_both_outcomes_occur(outcomes: dict[str, Answer]) -> None:
+    failed = [name for name, answer in outcomes.items() if answer.error is not None]
+
+    assert COUNT // 4 < len(failed) < 3 * COUNT // 4
