@@ -70,6 +70,8 @@ def test_what_is_no_text_is_refused(value):
         '{"a": ' + "9" * 5000 + "}",
         "[" * 100_000,
         '{"a":' * 101 + "1" + "}" * 101,
+        '{"a": "half of an emoji: \\ud83d"}',
+        '{"\\ude00": 1}',
     ],
 )
 def test_what_is_no_valid_json_is_refused(text):

@@ -43,6 +43,18 @@ def test_strings_are_cut_at_two_thousand_characters(length, logged):
     assert redact_log_data(["x" * length, {"y" * length: 1}]) == ["x" * logged, {"y" * logged: 1}]
 
 
+@pytest.mark.parametrize(
+    ("data", "logged"),
+    [
+        ({"k\ud83d": "v\ud83d"}, {"k?": "v?"}),
+        ('{"a": "\\ud83d"}', '{"a": "?"}'),
+    ],
+)
+def test_what_utf_8_cannot_carry_is_replaced(data, logged):
+    """One such character in a log would end the run that writes it."""
+    assert redact_log_data(data) == logged
+
+
 def test_json_inside_a_string_is_redacted_by_structure():
     text = json.dumps({"credentials": {"user": SECRET}, "q": json.dumps({"api_key": SECRET})})
 

@@ -70,6 +70,12 @@ def test_a_type_is_shown_as_difys_normal_type(kind, shown):
         ("app-selector", {"type": "object"}),
         ("array", {"type": "array", "items": {}}),
         ("number", {"type": "number"}),
+        ("integer", {"type": "integer"}),
+        ("boolean", {"type": "boolean"}),
+        ("object", {"type": "object"}),
+        ("string", {"type": "string"}),
+        ("secret-input", {"type": "string"}),
+        ("a type of tomorrow", {"type": "string"}),
     ],
 )
 def test_a_portable_schema_holds_only_json_schema_types(kind, shown):

@@ -41,8 +41,8 @@ class ToolArguments:
 def parse_tool_arguments(arguments: object) -> ToolArguments:
     """Parse the arguments of a tool call, and never raise.
 
-    Only text that holds a JSON object passes; empty text stands for no arguments. NaN, infinite numbers and nesting
-    over 100 levels are no valid JSON here.
+    Only text that holds a JSON object passes; empty text stands for no arguments. NaN, infinite numbers, nesting over
+    100 levels and halves of surrogate pairs (a lone `\\ud83d`) are no valid JSON here.
     """
     if not isinstance(arguments, str):
         return _refused("tool arguments must be a JSON object string")
@@ -114,6 +114,8 @@ def _load_strict_json(text: str) -> object:
     value: object = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite_float)
     if _is_deeper_than(value, _MAX_DEPTH):
         raise ValueError(f"JSON is nested over {_MAX_DEPTH} levels")
+    # JSON can spell half a character, but no message can carry it on to the tool or to a log.
+    json.dumps(value, ensure_ascii=False).encode()
     return value
 
 

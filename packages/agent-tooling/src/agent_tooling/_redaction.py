@@ -42,15 +42,15 @@ def redact_log_data(data: object) -> Any:
     The value of a key that contains token, secret, authorization, password, api key, access key, private key or
     credential (in any case, with `_`, `-`, a space or nothing between) becomes `***REDACTED***`; counts such as
     `total_tokens: 12` stay. JSON inside strings is treated the same way, and `key=value` or `key: value` pairs in
-    other text as far as they can be told. Strings keep their first 2,000 characters. Bytes become their size, objects
-    that JSON does not know the name of their type.
+    other text as far as they can be told. Strings keep their first 2,000 characters, halves of surrogate pairs become
+    `?`. Bytes become their size, objects that JSON does not know the name of their type.
     """
     return _redact(data, depth=0)
 
 
 def _redact(value: object, *, depth: int) -> object:
     if isinstance(value, str):
-        return _redact_text(value, depth=depth)[:MAX_LOGGED_CHARACTERS]
+        return _cut(_redact_text(value, depth=depth))
     if isinstance(value, Mapping | list | tuple | set | frozenset):
         collection = cast("Mapping[object, object] | Iterable[object]", value)
         return _redact_collection(collection, depth=depth)
@@ -72,11 +72,16 @@ def _redact_collection(
 
 def _redact_mapping(mapping: Mapping[object, object], *, depth: int) -> dict[str, object]:
     return {
-        str(key)[:MAX_LOGGED_CHARACTERS]: REDACTED
+        _cut(str(key)): REDACTED
         if _is_sensitive(str(key), value)
         else _redact(value, depth=depth + 1)
         for key, value in mapping.items()
     }
+
+
+def _cut(text: str) -> str:
+    """Cut text to its limit; what UTF-8 cannot carry, which would end the run that logs it, is replaced."""
+    return text[:MAX_LOGGED_CHARACTERS].encode(errors="replace").decode()
 
 
 def _is_sensitive(key: str, value: object) -> bool:

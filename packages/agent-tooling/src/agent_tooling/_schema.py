@@ -14,8 +14,11 @@ _PORTABLE_TYPES: Final[dict[str, JsonSchema]] = {
     "any": {},
     "app-selector": {"type": "object"},
     "array": {"type": "array", "items": {}},
-    "dynamic-select": {"type": "string"},
+    "boolean": {"type": "boolean"},
+    "integer": {"type": "integer"},
     "model-selector": {"type": "object"},
+    "number": {"type": "number"},
+    "object": {"type": "object"},
 }
 
 
@@ -28,8 +31,9 @@ def llm_json_schema(parameters: Iterable[object] | None, *, portable: bool = Fal
 
     Args:
         parameters: The tool's parameters, merged with its runtime ones.
-        portable: Whether types that only Dify knows (`any`, `dynamic-select`, the selectors) and arrays without items
-            are written as JSON schema that every model API accepts. Off, the types are exactly Dify's own.
+        portable: Whether types that only Dify knows (`any`, `dynamic-select`, the selectors, those of later versions)
+            and arrays without items are written as JSON schema that every model API accepts: one parameter of an
+            unknown type must not have a whole request refused. Off, the types are exactly Dify's own.
 
     Raises:
         DeclarationError: A parameter cannot be read.
@@ -65,8 +69,9 @@ def _type_schema(parameter: ToolParameter, *, portable: bool) -> JsonSchema:
     if parameter.type == "date-range":
         ends = {"start": {"type": "string"}, "end": {"type": "string"}}
         return {"type": "object", "properties": ends}
-    if portable and parameter.type in _PORTABLE_TYPES:
-        return copy.deepcopy(_PORTABLE_TYPES[parameter.type])
+    if portable:
+        # `bind_arguments` takes text for whatever it does not know.
+        return copy.deepcopy(_PORTABLE_TYPES.get(parameter.type, {"type": "string"}))
     return {"type": "string" if parameter.type in _TEXT_TYPES else parameter.type}
 
 
