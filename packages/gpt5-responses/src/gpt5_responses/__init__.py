@@ -1,7 +1,9 @@
-"""The connection to a Responses server: settings, transport, errors, retries."""
+"""The connection to a Responses server: settings, transport, errors, retries, and a stateless client."""
 
 from ._check import check_model, check_server
+from ._client import AsyncResponsesClient, AsyncResponseStream, ModelConfig, ResponsesClient
 from ._connection import Connection
+from ._conversation import Conversation
 from ._errors import (
     AuthenticationError,
     ConnectionFailedError,
@@ -23,24 +25,32 @@ from ._failures import to_responses_error
 from ._fallbacks import Fallback
 from ._open import ResponseStream, create, open_stream
 from ._pace import pace
+from ._scheme import Request, ResponsesScheme
 from ._transport import Transport
 
 
 __all__ = [
+    "AsyncResponseStream",
+    "AsyncResponsesClient",
     "AuthenticationError",
     "Connection",
     "ConnectionFailedError",
     "ConnectionTimeoutError",
+    "Conversation",
     "Fallback",
     "InvalidRequestError",
+    "ModelConfig",
     "ModelNotFoundError",
     "NotFoundError",
     "PermissionDeniedError",
     "RateLimitError",
+    "Request",
     "RequestRefusedError",
     "ResponseFailedError",
     "ResponseStream",
+    "ResponsesClient",
     "ResponsesError",
+    "ResponsesScheme",
     "ServerError",
     "SettingsError",
     "StreamInterruptedError",

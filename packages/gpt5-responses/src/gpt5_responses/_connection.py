@@ -13,7 +13,7 @@ from ._errors import SettingsError
 
 
 ALLOWED_HOSTS_VARIABLE = "OPENAI_GPT5_ALLOWED_BASE_URL_HOSTS"
-"""Environment variable: a comma-separated list of the hosts that `openai_api_base` may name; no limit where it is empty."""
+"""Environment variable: a comma-separated list of the hosts that a base URL may name; no limit where it is empty."""
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 _METADATA_HOSTS = frozenset({"metadata.google.internal", "metadata", "metadata.goog"})
@@ -55,15 +55,38 @@ class Connection:
 
         Source: seed 000 section 3.3, with the refusals of cloud metadata addresses as our addition.
         """
+        return cls._parse(credentials, _CREDENTIAL_NAMES, environ)
+
+    @classmethod
+    def from_settings(
+        cls, settings: Mapping[str, Any], *, environ: Mapping[str, str] | None = None
+    ) -> Self:
+        """Read settings under this class's own field names, with the same care.
+
+        Args:
+            settings: `api_key`, and optionally the other fields.
+            environ: Environment variables; the process's own if None.
+
+        Raises:
+            SettingsError: The key is missing, or the key, organisation or base URL is not usable.
+        """
+        return cls._parse(settings, _OWN_NAMES, environ)
+
+    @classmethod
+    def _parse(
+        cls, values: Mapping[str, Any], names: "_Names", environ: Mapping[str, str] | None
+    ) -> Self:
         variables = os.environ if environ is None else environ
+        url, allowed_hosts = (
+            _text(values, names.base_url),
+            variables.get(ALLOWED_HOSTS_VARIABLE, ""),
+        )
         return cls(
-            api_key=_header_text(credentials, "openai_api_key", required=True),
-            organization=_header_text(credentials, "openai_organization") or None,
-            base_url=_base_url(
-                _text(credentials, "openai_api_base"), variables.get(ALLOWED_HOSTS_VARIABLE, "")
-            ),
-            timeout_seconds=float(_clamped(credentials, "request_timeout_seconds", 300, 30, 900)),
-            max_retries=_clamped(credentials, "max_retries", 1, 0, 5),
+            api_key=_header_text(values, names.api_key, required=True),
+            organization=_header_text(values, names.organization) or None,
+            base_url=_base_url(url, allowed_hosts, names.base_url),
+            timeout_seconds=float(_clamped(values, names.timeout_seconds, 300, 30, 900)),
+            max_retries=_clamped(values, names.max_retries, 1, 0, 5),
         )
 
     @property
@@ -71,6 +94,16 @@ class Connection:
         """A digest that tells connections apart without telling their key: 32 hexadecimal digits."""
         identity = "\0".join((self.api_key, self.base_url, self.organization or ""))
         return hashlib.sha256(identity.encode()).hexdigest()[:32]
+
+    def client_settings(self) -> dict[str, Any]:
+        """Return the arguments of the official client for this connection."""
+        return {
+            "api_key": self.api_key,
+            "organization": self.organization,
+            "base_url": self.base_url,
+            "timeout": self.timeout_seconds,
+            "max_retries": self.max_retries,
+        }
 
     @property
     def host(self) -> str:
@@ -83,14 +116,34 @@ class Connection:
         return self.base_url == DEFAULT_BASE_URL
 
 
-def _text(credentials: Mapping[str, Any], name: str) -> str:
-    value = credentials.get(name)
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What the settings are called where they come from, for the errors to say."""
+
+    api_key: str = "api_key"
+    organization: str = "organization"
+    base_url: str = "base_url"
+    timeout_seconds: str = "timeout_seconds"
+    max_retries: str = "max_retries"
+
+
+_OWN_NAMES = _Names()
+_CREDENTIAL_NAMES = _Names(
+    api_key="openai_api_key",
+    organization="openai_organization",
+    base_url="openai_api_base",
+    timeout_seconds="request_timeout_seconds",
+)
+
+
+def _text(values: Mapping[str, Any], name: str) -> str:
+    value = values.get(name)
     return "" if value is None else str(value).strip()
 
 
-def _header_text(credentials: Mapping[str, Any], name: str, *, required: bool = False) -> str:
+def _header_text(values: Mapping[str, Any], name: str, *, required: bool = False) -> str:
     """Read a text that travels in an HTTP header, where only visible ASCII may stand."""
-    text = _text(credentials, name)
+    text = _text(values, name)
     if required and not text:
         raise SettingsError(f"{name} is required", field=name)
     if not all("!" <= character <= "~" for character in text):
@@ -98,49 +151,48 @@ def _header_text(credentials: Mapping[str, Any], name: str, *, required: bool = 
     return text
 
 
-def _clamped(
-    credentials: Mapping[str, Any], name: str, default: int, lowest: int, highest: int
-) -> int:
+def _clamped(values: Mapping[str, Any], name: str, default: int, lowest: int, highest: int) -> int:
     try:
-        number = int(_text(credentials, name))
+        number = int(_text(values, name))
     except ValueError:
         number = default
     return max(lowest, min(highest, number))
 
 
-def _base_url(text: str, allowed_hosts: str) -> str:
+def _base_url(text: str, allowed_hosts: str, name: str) -> str:
     """Complete a base URL, or refuse it before a key is ever sent there."""
     if not text:
         return DEFAULT_BASE_URL
-    parts = _split(text)
-    _validate_host(_plain_host(parts.hostname or ""), allowed_hosts)
+    parts = _split(text, name)
+    if not _is_allowed(_plain_host(parts.hostname or ""), allowed_hosts):
+        raise _refused_base(name, "host is not allowed")
     url = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
     return url if url.endswith("/v1") else f"{url}/v1"
 
 
-def _split(text: str) -> SplitResult:
+def _split(text: str, name: str) -> SplitResult:
     try:
         parts = urlsplit(text)
         _ = parts.port  # reading it is what checks it
     except ValueError:
-        raise _refused_base("must be a URL such as https://api.openai.com/v1") from None
+        raise _refused_base(name, "must be a URL such as https://api.openai.com/v1") from None
     if parts.scheme not in ("http", "https"):
-        raise _refused_base("must use http or https")
+        raise _refused_base(name, "must use http or https")
     if parts.username is not None or parts.password is not None:
-        raise _refused_base("must not include credentials")
+        raise _refused_base(name, "must not include credentials")
     if not parts.hostname or not _plain_host(parts.hostname):
-        raise _refused_base("host is required")
+        raise _refused_base(name, "host is required")
     if parts.query or parts.fragment:
-        raise _refused_base("must not have a query or a fragment")
+        raise _refused_base(name, "must not have a query or a fragment")
     if any(character.isspace() or not character.isprintable() for character in text):
-        raise _refused_base("must not contain white space")
+        raise _refused_base(name, "must not contain white space")
     return parts
 
 
-def _validate_host(host: str, allowed_hosts: str) -> None:
+def _is_allowed(host: str, allowed_hosts: str) -> bool:
     allowed = {_plain_host(name) for name in allowed_hosts.split(",")} - {""}
-    if host in _METADATA_HOSTS or _is_metadata_address(host) or (allowed and host not in allowed):
-        raise _refused_base("host is not allowed")
+    is_metadata = host in _METADATA_HOSTS or _is_metadata_address(host)
+    return not is_metadata and (not allowed or host in allowed)
 
 
 def _is_metadata_address(host: str) -> bool:
@@ -160,5 +212,5 @@ def _plain_host(host: str) -> str:
     return host.strip().strip(".").lower()
 
 
-def _refused_base(reason: str) -> SettingsError:
-    return SettingsError(f"openai_api_base {reason}", field="openai_api_base")
+def _refused_base(name: str, reason: str) -> SettingsError:
+    return SettingsError(f"{name} {reason}", field=name)

@@ -20,20 +20,17 @@ class ResponseStream:
 
     Attributes:
         left_out: What the server refused and was therefore left out of the request.
-        request_id: The server's id of this request.
     """
 
     def __init__(self, sent: SentRequest, *, model: str) -> None:
         self._sent = sent
         self._is_closed = False
         self.left_out: tuple[Fallback, ...] = sent.left_out
-        self.request_id: str | None = sent.response.headers.get("x-request-id")
         try:
             self._reader = ResponseReader(
                 model=model,
                 status_code=sent.response.status_code,
-                content_type=sent.response.headers.get("content-type", ""),
-                request_id=self.request_id,
+                headers=sent.response.headers,
             )
         except BaseException:
             self.close()
@@ -54,6 +51,11 @@ class ResponseStream:
         if not self._is_closed:
             self._is_closed = True
             self._sent.close()
+
+    @property
+    def request_id(self) -> str | None:
+        """The server's id of this request."""
+        return self._reader.request_id
 
     @property
     def event_count(self) -> int:

@@ -1,7 +1,7 @@
 """One HTTP answer, read without I/O: bytes in, stream events out, errors where they belong in the order."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from gpt5_messages import Completion, ResponseError, SSEDecoder, StreamDecoder, StreamEvent
@@ -23,27 +23,25 @@ class ResponseReader:
     Args:
         model: The model that was asked for.
         status_code: The answer's HTTP status.
-        content_type: The answer's `content-type` header.
-        request_id: The server's id of the request.
+        headers: The answer's headers, found by names in lower case.
 
     Raises:
         UnexpectedResponseError: The content type is neither an event stream's nor JSON's.
     """
 
-    def __init__(
-        self, *, model: str, status_code: int, content_type: str, request_id: str | None
-    ) -> None:
-        media_type = content_type.partition(";")[0].strip().lower()
+    def __init__(self, *, model: str, status_code: int, headers: Mapping[str, str]) -> None:
+        media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+        self.request_id = headers.get("x-request-id")
+        """The server's id of the request."""
         if media_type not in ("text/event-stream", "application/json"):
             raise UnexpectedResponseError(
                 f"The server answered with {media_type or 'no content type'!r} where an event stream or JSON was "
                 "expected. Check openai_api_base.",
                 status_code=status_code,
-                request_id=request_id,
+                request_id=self.request_id,
             )
         self._is_stream = media_type == "text/event-stream"
         self._model = model
-        self._request_id = request_id
         self._frames = SSEDecoder()
         self._body: list[bytes] = []
         self._decoder = StreamDecoder()
@@ -91,7 +89,7 @@ class ResponseReader:
     def _checked(self, events: list[StreamEvent]) -> Iterator[StreamEvent]:
         for event in events:
             if isinstance(event, ResponseError):
-                raise from_event(event, model=self._model, request_id=self._request_id)
+                raise from_event(event, model=self._model, request_id=self.request_id)
             yield event
 
     def _whole_response(self) -> dict[str, Any]:
@@ -102,7 +100,7 @@ class ResponseReader:
         if not isinstance(response, dict):
             raise UnexpectedResponseError(
                 "The server sent a body that is no JSON object. Check openai_api_base.",
-                request_id=self._request_id,
+                request_id=self.request_id,
             )
         whole = cast("dict[str, Any]", response)
         event_type = _TERMINAL_TYPES.get(str(whole.get("status")), "response.completed")

@@ -38,13 +38,7 @@ class _Client:
     """One official client, what its server is known to refuse, and who is using it."""
 
     def __init__(self, connection: Connection) -> None:
-        self.openai = openai.OpenAI(
-            api_key=connection.api_key,
-            organization=connection.organization,
-            base_url=connection.base_url,
-            timeout=connection.timeout_seconds,
-            max_retries=connection.max_retries,
-        )
+        self.openai = openai.OpenAI(**connection.client_settings())
         self.refusals = Refusals()
         self.users = 0
         self.is_retired = False

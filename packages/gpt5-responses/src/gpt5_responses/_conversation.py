@@ -1,0 +1,57 @@
+"""A conversation that grows: what was asked, what came back, what the tools said."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from gpt5_messages import (
+    Completion,
+    ConversationItem,
+    MessageItem,
+    ToolCall,
+    ToolOutputItem,
+    parse_item,
+)
+
+from ._scheme import Request
+
+
+class Conversation:
+    """Collect the items of a conversation, so that each request carries all that came before.
+
+    Example:
+        >>> from gpt5_messages import read_response
+        >>> conversation = Conversation()
+        >>> conversation.ask("Hello")
+        >>> conversation.add(read_response({"output": [{"type": "new_kind", "id": "x"}]}))
+        >>> [item.to_wire().get("type") for item in conversation.request().items]
+        [None, 'new_kind']
+    """
+
+    def __init__(self, items: Iterable[ConversationItem] = ()) -> None:
+        self._items = list(items)
+
+    @property
+    def items(self) -> tuple[ConversationItem, ...]:
+        """Everything said so far, oldest first."""
+        return tuple(self._items)
+
+    def ask(self, text: str) -> None:
+        """Add what the user says."""
+        self._items.append(MessageItem.of_text("user", text))
+
+    def add(self, completion: Completion) -> None:
+        """Add what the model said: every item, its reasoning included, to go back verbatim."""
+        self._items += [parse_item(item) for item in completion.items]
+
+    def answer(self, call: ToolCall, output: str) -> None:
+        """Add what a tool answered to one of the model's calls."""
+        kind = "custom_tool_call_output" if call.type == "custom" else "function_call_output"
+        self._items.append(ToolOutputItem(type=kind, call_id=call.call_id, output=output))
+
+    def request(self, **settings: Any) -> Request:
+        """Return the request that carries the conversation so far.
+
+        Args:
+            settings: Further fields of `Request`.
+        """
+        return Request(items=self.items, **settings)

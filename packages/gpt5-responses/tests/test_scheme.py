@@ -1,0 +1,186 @@
+"""Seed 003, requirement by requirement, as far as it concerns what is sent."""
+
+import copy
+from types import SimpleNamespace
+
+import pytest
+
+from gpt5_messages import MessageItem, ReasoningItem, ToolCallItem, ToolOutputItem
+from gpt5_payloads import PayloadError
+from gpt5_responses import Request, ResponsesScheme
+
+
+QUESTION = MessageItem.of_text("user", "Hello")
+TOOL = {"name": "lookup", "description": "Look up", "parameters": {"type": "object"}}
+
+
+def body(
+    *items: object, model: str = "gpt-5", scheme: ResponsesScheme | None = None, **wanted: object
+):
+    request = Request(items=items or (QUESTION,), **wanted)
+    return (scheme or ResponsesScheme()).build_body(request, model=model)
+
+
+def test_requirement_2_a_request_is_item_based_and_stateless() -> None:
+    assert body(instructions="Be brief.") == {
+        "model": "gpt-5",
+        "instructions": "Be brief.",
+        "input": [{"role": "user", "content": [{"type": "input_text", "text": "Hello"}]}],
+        "store": False,
+        "include": ["reasoning.encrypted_content"],
+        "stream": True,
+        "tool_choice": "auto",
+        "parallel_tool_calls": True,
+    }
+
+
+def test_requirement_2_the_fixed_values_go_out_without_tools_too() -> None:
+    assert (body()["tool_choice"], body()["parallel_tool_calls"]) == ("auto", True)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "previous_response_id",
+        "service_tier",
+        "prompt_cache_key",
+        "text",
+        "instructions",
+        "tools",
+        "reasoning",
+        "max_output_tokens",
+        "temperature",
+        "top_p",
+    ],
+)
+def test_requirement_2_what_nobody_asked_for_is_not_sent(key: str) -> None:
+    assert key not in body()
+
+
+def test_requirement_2_tools_are_flat_and_not_strict() -> None:
+    assert body(tools=[TOOL])["tools"] == [
+        {
+            "type": "function",
+            "name": "lookup",
+            "description": "Look up",
+            "parameters": {"type": "object", "properties": {}},
+            "strict": False,
+        }
+    ]
+
+
+def test_a_tool_of_another_kind_goes_out_as_it_is() -> None:
+    custom = {"type": "custom", "name": "shell"}
+
+    assert body(tools=[custom])["tools"] == [custom]
+
+
+def test_a_tool_may_be_an_object() -> None:
+    tool = SimpleNamespace(name="lookup", description=None, parameters=None)
+
+    assert body(tools=[tool])["tools"][0]["name"] == "lookup"
+
+
+def test_a_tool_without_a_name_is_refused() -> None:
+    with pytest.raises(PayloadError, match="tool name is required"):
+        body(tools=[{"description": "?"}])
+
+
+def test_requirement_5_reasoning_goes_back_with_all_its_parts() -> None:
+    reasoning = ReasoningItem(
+        text="raw", summary=("A",), encrypted_content="e", extra={"id": "rs_1"}
+    )
+    call = ToolCallItem(call_id="c1", name="lookup", arguments="{}")
+    output = ToolOutputItem(call_id="c1", output="x")
+
+    assert body(QUESTION, reasoning, call, output)["input"][1:] == [
+        {
+            "id": "rs_1",
+            "type": "reasoning",
+            "summary": [{"type": "summary_text", "text": "A"}],
+            "content": [{"type": "reasoning_text", "text": "raw"}],
+            "encrypted_content": "e",
+        },
+        {"type": "function_call", "call_id": "c1", "name": "lookup", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c1", "output": "x"},
+    ]
+
+
+def test_custom_tool_calls_and_their_outputs_keep_their_kind() -> None:
+    call = ToolCallItem(type="custom_tool_call", call_id="c1", name="shell", arguments="ls")
+    output = ToolOutputItem(type="custom_tool_call_output", call_id="c1", output="x")
+
+    assert [item["type"] for item in body(QUESTION, call, output)["input"][1:]] == [
+        "custom_tool_call",
+        "custom_tool_call_output",
+    ]
+
+
+def test_items_of_the_wire_are_taken_as_they_are() -> None:
+    wire = {"type": "web_search_call", "id": "ws_1"}
+
+    assert body(QUESTION, wire)["input"][1] == wire
+
+
+def test_a_call_that_nobody_answered_is_not_sent() -> None:
+    call = ToolCallItem(call_id="c1", name="lookup", arguments="{}")
+
+    assert len(body(QUESTION, call)["input"]) == 1
+
+
+def test_requirement_8_an_effort_is_projected_for_models_that_reason() -> None:
+    assert body(effort="low")["reasoning"] == {"effort": "low", "summary": "auto"}
+    assert body(effort="low", model="o4-mini")["reasoning"]["effort"] == "low"
+    assert "reasoning" not in body(effort="low", model="gpt-4o")
+
+
+def test_a_summary_is_asked_for_as_the_scheme_says() -> None:
+    quiet = ResponsesScheme(summary=None)
+
+    assert body(effort="low", scheme=quiet)["reasoning"] == {"effort": "low"}
+
+
+def test_design_point_1_the_scheme_can_be_told_to_store() -> None:
+    kept = body(scheme=ResponsesScheme(store=True, include_encrypted_content=False))
+
+    assert kept["store"] is True
+    assert "include" not in kept
+
+
+def test_design_point_2_reserved_options_go_out_once_they_are_set() -> None:
+    scheme = ResponsesScheme(
+        service_tier="flex", prompt_cache_key="conversation-1", text={"verbosity": "low"}
+    )
+
+    sent = body(scheme=scheme)
+
+    assert (sent["service_tier"], sent["prompt_cache_key"], sent["text"]) == (
+        "flex",
+        "conversation-1",
+        {"verbosity": "low"},
+    )
+
+
+def test_what_a_server_refuses_can_be_switched_off() -> None:
+    scheme = ResponsesScheme(send_max_output_tokens=False, send_sampling_params=False)
+    wanted = {"max_output_tokens": 100, "temperature": 0.5, "top_p": 0.9}
+
+    assert wanted.items() <= body(**wanted).items()
+    assert not wanted.keys() & body(**wanted, scheme=scheme).keys()
+
+
+@pytest.mark.parametrize("role", ["developer", "system"])
+def test_system_messages_go_out_under_the_role_that_the_server_takes(role: str) -> None:
+    system = MessageItem.of_text("system", "Be brief.")
+
+    assert body(system, scheme=ResponsesScheme(system_role=role))["input"][0]["role"] == role
+
+
+def test_building_a_body_changes_nothing() -> None:
+    wire = {"type": "reasoning", "encrypted_content": "e"}
+    items = (wire, {"role": "assistant", "content": "Hi"})
+    before = copy.deepcopy(items)
+
+    body(*items, tools=[TOOL])
+
+    assert items == before
