@@ -42,7 +42,7 @@ def parse_tool_arguments(arguments: object) -> ToolArguments:
     """Parse the arguments of a tool call, and never raise.
 
     Only text that holds a JSON object passes; empty text stands for no arguments. NaN, infinite numbers, nesting over
-    100 levels and halves of surrogate pairs (a lone `\\ud83d`) are no valid JSON here.
+    100 levels and halves of surrogate pairs are no valid JSON here.
     """
     if not isinstance(arguments, str):
         return _refused("tool arguments must be a JSON object string")
