@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 
-WIRE = Path(__file__).parent / "plugins" / "wire.py"
+TESTS = Path(__file__).parent
+WIRE = TESTS / "plugins" / "wire.py"
+PLUGINS = ("echo_model", "small_agent")
 
 MANIFEST = {
     "version": "0.0.1",
@@ -50,7 +52,21 @@ def echo(make_plugin):
 @pytest.fixture
 def plugins(tmp_path):
     """Lay out a `plugins` folder with the model plugin and the agent plugin of these tests."""
-    for name in ("echo_model", "small_agent"):
-        shutil.copytree(WIRE.parent / name, tmp_path / "plugins" / name)
-        shutil.copy(WIRE, tmp_path / "plugins" / name)
-    return tmp_path / "plugins"
+    return lay_out_plugins(tmp_path / "plugins")
+
+
+def lay_out_plugins(folder):
+    for name in PLUGINS:
+        shutil.copytree(TESTS / "plugins" / name, folder / name)
+        shutil.copy(WIRE, folder / name)
+    return folder
+
+
+@pytest.fixture
+def workshop(tmp_path):
+    """Lay out a workspace with three packages, and the plugins of these tests, which need them all."""
+    root = tmp_path / "workshop"
+    shutil.copytree(TESTS / "workshop", root)
+    lay_out_plugins(root / "plugins")
+    (root / "plugins/echo_model/models/llm/_position.yaml").write_text("[echo-2, echo-1]")
+    return root

@@ -6,7 +6,9 @@ from ._declarations import ModelProvider, Strategy
 from ._desk import AgentRequest, Desk
 from ._errors import (
     BackwardsError,
+    InstallError,
     InvokeTimeoutError,
+    PackageError,
     PluginExitedError,
     PluginFolderError,
     PluginHostError,
@@ -34,11 +36,13 @@ __all__ = [
     "BackwardsRequest",
     "Desk",
     "HostSettings",
+    "InstallError",
     "InvokeTimeoutError",
     "LLMRequest",
     "ModelProvider",
     "Notice",
     "NoticeHandler",
+    "PackageError",
     "PluginExitedError",
     "PluginFolder",
     "PluginFolderError",

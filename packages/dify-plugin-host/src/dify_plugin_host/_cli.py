@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import os
 import sys
+from collections.abc import Generator
 from pathlib import Path
 from typing import Annotated
 
@@ -16,15 +17,24 @@ from gpt5_simulator import SimulatorError
 
 from ._chat import ChatOptions, run_chat
 from ._errors import (
+    PackageError,
     PluginFolderError,
     PluginHostError,
     ToolFileError,
     UnknownNameError,
 )
+from ._package import build_package
+from ._places import find_folders
 from ._server import ServerAddressError
 
 
-_USAGE_ERRORS = (PluginFolderError, ServerAddressError, ToolFileError, UnknownNameError)
+_USAGE_ERRORS = (
+    PackageError,
+    PluginFolderError,
+    ServerAddressError,
+    ToolFileError,
+    UnknownNameError,
+)
 
 app = typer.Typer(
     add_completion=False,
@@ -33,11 +43,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Runs Dify plugins on a desk.",
 )
-
-
-@app.callback()
-def _group() -> None:
-    """Keep `chat` a sub-command while it is the only one."""
 
 
 @app.command()
@@ -68,20 +73,41 @@ def chat(  # noqa: PLR0913 - every option is one
     OpenAI, or the compatible server at OPENAI_BASE_URL, answers when OPENAI_API_KEY or OPENAI_BASE_URL is set; otherwise a
     built-in simulator does.
     """
-    _run(
-        ChatOptions(
-            question=_checked_question(question),
-            plugins=plugins,
-            strategy=strategy,
-            model=model,
-            effort=effort,
-            maximum_iterations=max_iterations,
-            instruction=instruction,
-            tools=tuple(tools or ()),
-            hide_thoughts=hide_thoughts,
-            as_json=json,
-        )
+    options = ChatOptions(
+        question=_checked_question(question),
+        plugins=plugins,
+        strategy=strategy,
+        model=model,
+        effort=effort,
+        maximum_iterations=max_iterations,
+        instruction=instruction,
+        tools=tuple(tools or ()),
+        hide_thoughts=hide_thoughts,
+        as_json=json,
     )
+    out = sys.stdout
+    # What a tool prints must not end up between the events.
+    with _exit_codes(), contextlib.redirect_stdout(sys.stderr):
+        run_chat(options, out=out)
+
+
+@app.command()
+def package(
+    plugins: Annotated[
+        list[str] | None,
+        typer.Argument(help="Plugin folders, or their names in plugins/; all of those by default."),
+    ] = None,
+    *,
+    output: Annotated[Path, typer.Option(help="Where to write the packages.")] = Path("dist"),
+) -> None:
+    """Write a package that Dify can install, with everything in it that no index has.
+
+    Prints the path, the size in bytes and the unique identifier of each.
+    """
+    with _exit_codes():
+        for folder in find_folders(plugins or (), start=Path.cwd()):
+            built = build_package(folder, output)
+            typer.echo(f"{built.path}  {built.size_bytes}  {built.identifier}")
 
 
 def main() -> None:
@@ -99,13 +125,12 @@ def _checked_question(question: str) -> str:
     return question
 
 
-def _run(options: ChatOptions) -> None:
-    """Run, and turn what goes wrong into one line and an exit code."""
+@contextlib.contextmanager
+def _exit_codes() -> Generator[None]:
+    """Turn what goes wrong into one line and an exit code."""
     out = sys.stdout
     try:
-        # What a tool prints must not end up between the events.
-        with contextlib.redirect_stdout(sys.stderr):
-            run_chat(options, out=out)
+        yield
     except BrokenPipeError:  # pragma: no cover - the tests see it from outside
         os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())  # Nothing more to flush into.
         raise typer.Exit(1) from None

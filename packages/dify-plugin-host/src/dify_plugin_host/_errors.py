@@ -2,6 +2,8 @@
 
 PluginHostError
 ├── PluginFolderError       the folder is no plugin that can be started
+├── PackageError            a plugin cannot become a package, or a file is no package
+├── InstallError            a package's dependencies cannot be installed the daemon's way
 ├── ToolFileError           a tools file, or a function in it, cannot become a tool
 ├── UnknownNameError        a strategy, model or tool that nobody declared was asked for
 ├── PluginProcessError      the plugin's process is gone; `stderr_tail` shows its last words
@@ -33,6 +35,22 @@ class PluginFolderError(PluginHostError):
     def __init__(self, folder: Path, problem: str) -> None:
         super().__init__(f"{folder}: {problem}")
         self.folder = folder
+
+
+class PackageError(PluginHostError):
+    """Say why a plugin cannot become a package, or a file is none.
+
+    Attributes:
+        path: The file or folder in question.
+    """
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(f"{path}: {problem}")
+        self.path = path
+
+
+class InstallError(PluginHostError):
+    """Say which step of the daemon's installation failed, and with which words."""
 
 
 class ToolFileError(PluginHostError):

@@ -1,5 +1,6 @@
-"""Where the two plugins of a conversation lie."""
+"""Where plugins lie."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from ._errors import PluginFolderError
@@ -22,6 +23,30 @@ def find_plugins(explicit: Path | None, *, start: Path) -> tuple[PluginFolder, P
     found = [PluginFolder.read(path.parent) for path in sorted(place.glob("*/manifest.yaml"))]
     models = _single(place, found, "models", "model plugin")
     return models, _single(place, found, "agent_strategies", "agent strategy plugin")
+
+
+def find_folders(names: Sequence[str], *, start: Path) -> list[Path]:
+    """Return plugin folders.
+
+    Args:
+        names: Folders, or names of folders in the `plugins` folder of `start` or of a parent; empty means all of those.
+        start: Where to look from.
+
+    Raises:
+        PluginFolderError: If there is no such folder, or no plugin at all.
+    """
+    if names:
+        return [_named(name, start=start) for name in names]
+    place = _look_up(start)
+    found = [path.parent for path in sorted(place.glob("*/manifest.yaml"))]
+    if not found:
+        raise PluginFolderError(place, "expected a folder in it with a manifest.yaml")
+    return found
+
+
+def _named(name: str, *, start: Path) -> Path:
+    folder = start / name
+    return folder if folder.is_dir() else _look_up(start) / name
 
 
 def _look_up(start: Path) -> Path:

@@ -1,0 +1,238 @@
+import hashlib
+import importlib.metadata
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tomllib
+import zipfile
+
+import pytest
+import uv
+
+
+@pytest.fixture
+def dify_host(monkeypatch, capsys, workshop):
+    """Run the installed command in this process, in the workshop; return exit code, stdout and stderr."""
+    monkeypatch.chdir(workshop)
+    (command,) = importlib.metadata.entry_points(group="console_scripts", name="dify-host")
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["dify-host", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            command.load()()
+        out, err = capsys.readouterr()
+        return ended.value.code or 0, out, err
+
+    return run
+
+
+@pytest.fixture
+def package(dify_host, workshop):
+    """Package the echo model with these files added to its folder; return the package's files by path."""
+
+    def run(**added):
+        folder = workshop / "plugins" / "echo_model"
+        for name, content in added.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content)
+        code, _, err = dify_host("package", "echo_model")
+        assert (code, err) == (0, "")
+        with zipfile.ZipFile(workshop / "dist" / "echo_model-0.0.1.difypkg") as archive:
+            return {name: archive.read(name) for name in archive.namelist()}
+
+    return run
+
+
+def test_all_plugins_are_packaged_and_named(dify_host, workshop):
+    code, out, err = dify_host("package")
+    assert (code, err) == (0, "")
+    for line, name in zip(out.splitlines(), ("echo_model", "small_agent"), strict=True):
+        path, size, identifier = line.split()
+        assert path == f"dist/{name}-0.0.1.difypkg"
+        assert int(size) == (workshop / path).stat().st_size < 100_000
+        assert identifier.startswith(f"tests/{name}:0.0.1@")
+
+
+def test_the_checksum_is_the_daemons(dify_host, workshop):
+    _, out, _ = dify_host("package", "echo_model")
+    with zipfile.ZipFile(workshop / "dist" / "echo_model-0.0.1.difypkg") as archive:
+        parts = [
+            hashlib.sha256(content).digest()
+            for name in sorted(archive.namelist())
+            for content in (name.encode(), archive.read(name))
+        ]
+    assert out.split()[2].partition("@")[2] == hashlib.sha256(b"".join(parts)).hexdigest()
+
+
+def test_the_same_sources_make_the_same_bytes_in_every_folder(dify_host, workshop, tmp_path):
+    dify_host("package", "echo_model")
+    first = (workshop / "dist" / "echo_model-0.0.1.difypkg").read_bytes()
+    copy = tmp_path / "somewhere" / "else"
+    shutil.copytree(workshop, copy)
+    for path in copy.rglob("*.py"):
+        os.utime(path, (0, 10**9))
+    dify_host("package", copy / "plugins" / "echo_model", "--output", copy / "out")
+    assert (copy / "out" / "echo_model-0.0.1.difypkg").read_bytes() == first
+
+
+def test_a_changed_package_changes_the_checksum(dify_host, workshop):
+    _, before, _ = dify_host("package", "echo_model")
+    (workshop / "packages/tiny-base/src/tiny_base/__init__.py").write_text("ANSWER = 42\n")
+    _, after, _ = dify_host("package", "echo_model")
+    assert before.split()[2] != after.split()[2]
+
+
+def test_wheels_of_every_package_that_is_needed_directly_or_not_are_bundled(package):
+    wheels = {name for name in package() if name.startswith("wheels/")}
+    assert wheels == {
+        "wheels/dify_plugin-0.10.2-py3-none-any.whl",
+        "wheels/tiny_base-0.1.0-py3-none-any.whl",
+        "wheels/tiny_top-0.1.0-py3-none-any.whl",
+    }
+
+
+def test_every_wheel_is_a_direct_dependency_with_a_path(package):
+    pyproject = tomllib.loads(package()["pyproject.toml"].decode())
+    assert pyproject["project"]["dependencies"] == [
+        "dify-plugin==0.10.2",
+        "tiny-base==0.1.0",
+        "tiny-top==0.1.0",
+    ]
+    uv = pyproject["tool"]["uv"]
+    assert uv["sources"]["tiny-base"] == {"path": "wheels/tiny_base-0.1.0-py3-none-any.whl"}
+    assert uv["package"] is False
+    assert "workspace" not in uv
+    assert pyproject["dependency-groups"] == {"dev": []}
+
+
+def test_the_lock_holds_the_hash_of_each_wheel(package):
+    files = package()
+    locked = {entry["name"]: entry for entry in tomllib.loads(files["uv.lock"].decode())["package"]}
+    wheel = files["wheels/tiny_base-0.1.0-py3-none-any.whl"]
+    expected = f"sha256:{hashlib.sha256(wheel).hexdigest()}"
+    assert locked["tiny-base"]["wheels"][0]["hash"] == expected
+
+
+def test_the_requirements_name_the_same_wheels(package):
+    assert package()["requirements.txt"].decode().splitlines() == [
+        "./wheels/dify_plugin-0.10.2-py3-none-any.whl",
+        "./wheels/tiny_base-0.1.0-py3-none-any.whl",
+        "./wheels/tiny_top-0.1.0-py3-none-any.whl",
+    ]
+
+
+def test_tests_caches_and_secrets_stay_behind(package):
+    added = {
+        "tests/test_it.py": "",
+        "__pycache__/main.cpython-312.pyc": "",
+        "provider/__pycache__/echo.cpython-312.pyc": "",
+        "stray.pyc": "",
+        ".env": "KEY=secret",
+        ".venv/bin/python": "",
+        "dist/old.difypkg": "",
+        "wheels/old.whl": "",
+        "generate_models.py": "",
+        "requirements.txt": "evil",
+        "catalog.yaml": "kept",
+    }
+    files = package(**added)
+    assert files["catalog.yaml"] == b"kept"
+    assert files["requirements.txt"] != b"evil"
+    assert not (added.keys() - {"catalog.yaml", "requirements.txt"}) & files.keys()
+
+
+def test_the_archive_says_nothing_of_the_machine_that_made_it(package, workshop):
+    package()
+    with zipfile.ZipFile(workshop / "dist" / "echo_model-0.0.1.difypkg") as archive:
+        entries = archive.infolist()
+        assert archive.comment == b""
+    names = [entry.filename for entry in entries]
+    assert names == sorted(names)
+    assert {entry.date_time for entry in entries} == {(1980, 1, 1, 0, 0, 0)}
+    assert not any(entry.is_dir() or stat.S_IFMT(entry.external_attr >> 16) for entry in entries)
+
+
+ELSEWHERE = """
+[[package]]
+name = "elsewhere"
+version = "1.2.3"
+source = { registry = "https://pypi.org/simple" }
+sdist = { url = "https://example.com/elsewhere-1.2.3.tar.gz", hash = "sha256:%s" }
+""" % ("0" * 64)
+
+
+def test_third_parties_keep_the_versions_that_the_workspace_has_locked(package, workshop):
+    lock = [uv.find_uv_bin(), "lock", "--no-config", "--offline", "--python", sys.executable]
+    subprocess.run(lock, cwd=workshop, check=True, capture_output=True)
+    locked = (workshop / "uv.lock").read_text()
+    needed = '{ name = "dify-plugin" },'
+    locked = locked.replace(needed, f'{needed}\n    {{ name = "elsewhere" }},')
+    (workshop / "uv.lock").write_text(locked + ELSEWHERE)
+    pyproject = tomllib.loads(package()["pyproject.toml"].decode())
+    assert pyproject["tool"]["uv"]["constraint-dependencies"] == ["elsewhere==1.2.3"]
+
+
+def test_a_plugin_outside_of_a_workspace_brings_no_wheels(dify_host, workshop, tmp_path):
+    folder = tmp_path / "alone"
+    shutil.copytree(workshop / "plugins" / "echo_model", folder)
+    project = '[project]\nname = "alone"\nversion = "1.0"\nrequires-python = ">=3.12"\n'
+    (folder / "pyproject.toml").write_text(project)
+    code, _, err = dify_host("package", folder, "--output", tmp_path / "alone.difypkg")
+    assert (code, err) == (0, "")
+    with zipfile.ZipFile(tmp_path / "alone.difypkg") as archive:
+        assert archive.read("requirements.txt") == b""
+        assert not [name for name in archive.namelist() if name.startswith("wheels/")]
+
+
+@pytest.mark.parametrize(
+    ("pyproject", "problem"),
+    [
+        (None, "pyproject.toml: no such file; expected the project's metadata"),
+        ("[project", "pyproject.toml: expected readable TOML"),
+        ("[project]\nname = 'x'", "pyproject.toml: expected 'version' under [project]"),
+        (
+            "[project]\nname = 'x'\nversion = '1'\nrequires-python = '>=3'\ndependencies = ['!']",
+            "pyproject.toml: dependencies: ",
+        ),
+    ],
+)
+def test_a_plugin_that_cannot_be_packaged_is_refused(dify_host, make_plugin, pyproject, problem):
+    folder = make_plugin("")
+    if pyproject is not None:
+        (folder / "pyproject.toml").write_text(pyproject)
+    code, _, err = dify_host("package", folder)
+    assert code == 2
+    assert problem in err
+
+
+def test_a_link_in_a_plugin_is_refused(dify_host, workshop):
+    (workshop / "plugins/echo_model/linked.yaml").symlink_to("manifest.yaml")
+    code, _, err = dify_host("package", "echo_model")
+    assert code == 2
+    assert "linked.yaml: expected a file or folder, for packages hold no links" in err
+
+
+def test_an_unknown_plugin_is_named(dify_host):
+    code, _, err = dify_host("package", "nobody")
+    assert code == 2
+    assert "nobody: no such folder; expected a Dify plugin folder" in err
+
+
+def test_a_folder_without_plugins_is_named(dify_host, workshop):
+    shutil.rmtree(workshop / "plugins")
+    (workshop / "plugins").mkdir()
+    code, _, err = dify_host("package")
+    assert code == 2
+    assert "plugins: expected a folder in it with a manifest.yaml" in err
+
+
+def test_a_wheel_that_cannot_be_built_is_explained(dify_host, workshop):
+    shutil.rmtree(workshop / "packages/tiny-base/src")
+    code, _, err = dify_host("package", "echo_model")
+    assert code == 1
+    assert err.startswith("dify-host: error: `uv build")
+    assert json.dumps(err).count("\\n") == 1

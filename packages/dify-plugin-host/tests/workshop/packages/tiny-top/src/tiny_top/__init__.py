@@ -1,0 +1,1 @@
+"""Is needed by the plugins."""
