@@ -3,6 +3,7 @@
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 
+import openai
 from dify_plugin.errors.model import (
     CredentialsValidateFailedError,
     InvokeAuthorizationError,
@@ -31,13 +32,37 @@ from gpt5_responses import (
 )
 
 
-# The first entry that fits decides, so the narrow ones come first.
+# The first entry that fits decides: narrow errors come before wide ones, and the roots last. The official client's own errors are
+# mapped where they are caught; they stand here too, so that none has to be an unknown one should it ever get this far.
 INVOKE_ERRORS: dict[type[InvokeError], list[type[Exception]]] = {
-    InvokeAuthorizationError: [AuthenticationError, PermissionDeniedError],
-    InvokeRateLimitError: [RateLimitError],
-    InvokeConnectionError: [ConnectionFailedError, StreamInterruptedError],
-    InvokeServerUnavailableError: [ServerError, ResponseFailedError, UnexpectedResponseError],
-    InvokeBadRequestError: [RequestRefusedError, SettingsError, PayloadError, MessageError],
+    InvokeAuthorizationError: [
+        AuthenticationError,
+        PermissionDeniedError,
+        openai.AuthenticationError,
+        openai.PermissionDeniedError,
+    ],
+    InvokeRateLimitError: [RateLimitError, openai.RateLimitError],
+    InvokeConnectionError: [
+        ConnectionFailedError,
+        StreamInterruptedError,
+        openai.APIConnectionError,
+    ],
+    InvokeBadRequestError: [
+        RequestRefusedError,
+        SettingsError,
+        PayloadError,
+        MessageError,
+        openai.BadRequestError,
+        openai.NotFoundError,
+        openai.UnprocessableEntityError,
+    ],
+    InvokeServerUnavailableError: [
+        ServerError,
+        ResponseFailedError,
+        UnexpectedResponseError,
+        ResponsesError,
+        openai.OpenAIError,
+    ],
 }
 
 
@@ -47,11 +72,11 @@ def invoke_errors() -> Generator[None]:
     try:
         yield
     except (ResponsesError, PayloadError, MessageError) as error:
-        kind = next(
-            (kind for kind, causes in INVOKE_ERRORS.items() if isinstance(error, tuple(causes))),
-            InvokeError,
-        )
-        raise kind(str(error)) from error
+        raise _invoke_error(error)(str(error)) from error
+
+
+def _invoke_error(error: Exception) -> type[InvokeError]:
+    return next(kind for kind, causes in INVOKE_ERRORS.items() if isinstance(error, tuple(causes)))
 
 
 @contextmanager

@@ -4,12 +4,14 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
+import yaml
 
 from broken_streams import BrokenStream, broken_streams
 from gpt5_simulator import ResponsesSimulator
-from model_plugin import Answer, ModelPlugin, credentials_for
+from model_plugin import PLUGIN, Answer, ModelPlugin, credentials_for
 
 
+MANIFEST = yaml.safe_load((PLUGIN / "manifest.yaml").read_text(encoding="utf-8"))
 COUNT = 200
 THINK = re.compile(r"\n?<think>\n(.*?)\n</think>", re.DOTALL)
 DIFY_ERRORS = {
@@ -35,7 +37,7 @@ def outcomes(start_plugin: Callable[..., ModelPlugin]) -> Iterator[dict[str, Ans
         ]
         answers = plugin.invoke_all(calls, at_once=1)
     yield {stream.name: answer for stream, answer in zip(STREAMS, answers, strict=True)}
-    assert plugin.peak_memory_bytes < 600 * 1024 * 1024
+    assert plugin.peak_memory_bytes < MANIFEST["resource"]["memory"]
 
 
 @pytest.mark.parametrize("stream", STREAMS, ids=lambda stream: stream.name)

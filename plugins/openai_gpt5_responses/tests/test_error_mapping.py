@@ -1,0 +1,121 @@
+"""Every error that can reach the plugin is one of the five that Dify knows: found by looking, not by listing."""
+
+import pytest
+
+from inside_plugin import run_inside
+
+
+AUTHORIZATION = "InvokeAuthorizationError"
+BAD_REQUEST = "InvokeBadRequestError"
+CONNECTION = "InvokeConnectionError"
+RATE_LIMIT = "InvokeRateLimitError"
+UNAVAILABLE = "InvokeServerUnavailableError"
+
+PACKAGES = {
+    "gpt5_messages.MessageError": BAD_REQUEST,
+    "gpt5_payloads.PayloadError": BAD_REQUEST,
+    "gpt5_responses.AuthenticationError": AUTHORIZATION,
+    "gpt5_responses.ConnectionFailedError": CONNECTION,
+    "gpt5_responses.ConnectionTimeoutError": CONNECTION,
+    "gpt5_responses.InvalidRequestError": BAD_REQUEST,
+    "gpt5_responses.ModelNotFoundError": BAD_REQUEST,
+    "gpt5_responses.NotFoundError": BAD_REQUEST,
+    "gpt5_responses.PermissionDeniedError": AUTHORIZATION,
+    "gpt5_responses.RateLimitError": RATE_LIMIT,
+    "gpt5_responses.RequestRefusedError": BAD_REQUEST,
+    "gpt5_responses.ResponseFailedError": UNAVAILABLE,
+    "gpt5_responses.ResponsesError": UNAVAILABLE,
+    "gpt5_responses.ServerError": UNAVAILABLE,
+    "gpt5_responses.SettingsError": BAD_REQUEST,
+    "gpt5_responses.StreamInterruptedError": CONNECTION,
+    "gpt5_responses.UnexpectedResponseError": UNAVAILABLE,
+}
+CLIENT = {
+    "openai.APIConnectionError": CONNECTION,
+    "openai.APIError": UNAVAILABLE,
+    "openai.APIResponseValidationError": UNAVAILABLE,
+    "openai.APIStatusError": UNAVAILABLE,
+    "openai.APITimeoutError": CONNECTION,
+    "openai.AuthenticationError": AUTHORIZATION,
+    "openai.BadRequestError": BAD_REQUEST,
+    "openai.ConflictError": UNAVAILABLE,
+    "openai.ContentFilterFinishReasonError": UNAVAILABLE,
+    "openai.InternalServerError": UNAVAILABLE,
+    "openai.LengthFinishReasonError": UNAVAILABLE,
+    "openai.NotFoundError": BAD_REQUEST,
+    "openai.OAuthError": AUTHORIZATION,
+    "openai.OpenAIError": UNAVAILABLE,
+    "openai.PermissionDeniedError": AUTHORIZATION,
+    "openai.RateLimitError": RATE_LIMIT,
+    "openai.UnprocessableEntityError": BAD_REQUEST,
+    "openai.WebSocketConnectionClosedError": UNAVAILABLE,
+    "openai.WebSocketQueueFullError": UNAVAILABLE,
+    "openai._AmbiguousModuleClientUsageError": UNAVAILABLE,
+}
+
+LOOK = """
+import dify_plugin
+import inspect, json
+import gpt5_audit, gpt5_messages, gpt5_payloads, gpt5_responses, openai
+from dify_plugin.errors.model import InvokeError
+from model_adapter import INVOKE_ERRORS, invoke_errors
+
+def raised(kind):
+    error = kind.__new__(kind)
+    Exception.__init__(error, "What happened.")
+    return error
+
+def mapped_by_table(error):
+    found = [kind.__name__ for kind, causes in INVOKE_ERRORS.items() if isinstance(error, tuple(causes))]
+    return found[0] if found else None
+
+def mapped_by_raising(error):
+    try:
+        with invoke_errors():
+            raise error
+    except InvokeError as known:
+        return type(known).__name__
+    except Exception as unknown:
+        return repr(unknown)
+
+def mapped_by_the_transport(error):
+    error.status_code, error.code, error.param, error.body, error.request_id = next((status for kind, status in STATUS.items() if isinstance(error, kind)), 500), None, None, None, None
+    return mapped_by_raising(gpt5_responses.to_responses_error(error, model="gpt-5.2"))
+
+STATUS = {openai.AuthenticationError: 401, openai.PermissionDeniedError: 403, openai.NotFoundError: 404, openai.BadRequestError: 400,
+          openai.ConflictError: 409, openai.UnprocessableEntityError: 422, openai.RateLimitError: 429, openai.InternalServerError: 500}
+
+def errors_of(package):
+    return [kind for _, kind in inspect.getmembers(package, inspect.isclass) if issubclass(kind, Exception)]
+
+ours = [kind for package in (gpt5_audit, gpt5_messages, gpt5_payloads, gpt5_responses) for kind in errors_of(package)]
+theirs = [kind for kind in errors_of(openai) if issubclass(kind, openai.OpenAIError)]
+name = lambda kind: f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
+print(json.dumps({
+    "ours": {name(kind): [mapped_by_table(raised(kind)), mapped_by_raising(raised(kind))] for kind in ours},
+    "theirs": {name(kind): [mapped_by_table(raised(kind)), mapped_by_the_transport(raised(kind))] for kind in theirs},
+    "order": [kind.__name__ for kind in INVOKE_ERRORS],
+}))
+"""
+
+
+@pytest.fixture(scope="module")
+def seen() -> dict[str, dict[str, list[str]]]:
+    return run_inside(LOOK)
+
+
+def test_every_error_of_every_package_is_the_right_one_of_the_five(
+    seen: dict[str, dict[str, list[str]]],
+) -> None:
+    assert seen["ours"] == {name: [kind, kind] for name, kind in PACKAGES.items()}
+
+
+def test_every_error_of_the_official_client_is_the_right_one_of_the_five(
+    seen: dict[str, dict[str, list[str]]],
+) -> None:
+    """A version of the client may lack some of these; one that it has more has to be listed."""
+    assert seen["theirs"] == {name: [CLIENT[name], CLIENT[name]] for name in seen["theirs"]}
+
+
+def test_the_five_are_dify_s(seen: dict[str, dict[str, list[str]]]) -> None:
+    assert set(seen["order"]) == {AUTHORIZATION, BAD_REQUEST, CONNECTION, RATE_LIMIT, UNAVAILABLE}
