@@ -21,6 +21,7 @@ from agent_tooling import (
 
 from ._clock import Clock
 from ._files import ToolAnswer, read_answer
+from ._settings import Settings
 from ._tools import Tool, Toolbox
 
 
@@ -67,12 +68,16 @@ class ToolDesk:
         session: The session to call tools through.
         toolbox: The tools.
         clock: The run's time.
+        settings: How long a tool may be silent, and where its images may lie.
     """
 
-    def __init__(self, session: Session, toolbox: Toolbox, clock: Clock) -> None:
+    def __init__(
+        self, session: Session, toolbox: Toolbox, *, clock: Clock, settings: Settings
+    ) -> None:
         self._session = session
         self._toolbox = toolbox
         self._clock = clock
+        self._settings = settings
         self._memory = FailureMemory()
 
     def run(self, calls: Sequence[ToolCall], *, keeps_closing_time: bool) -> Iterator[Outcome]:
@@ -104,6 +109,8 @@ class ToolDesk:
         return _Job(call=call, tool=tool, arguments=bound.args)
 
     def _run_jobs(self, jobs: Sequence[_Job], *, keeps_closing_time: bool) -> Iterator[Outcome]:
+        # The SDK counts seconds of silence from when a call begins.
+        self._session.max_invocation_timeout = self._settings.tool_seconds
         executor = ThreadPoolExecutor(max_workers=min(len(jobs), _PARALLEL_CALLS))
         try:
             open_jobs: dict[Future[ToolAnswer], _Job] = {}
@@ -135,8 +142,11 @@ class ToolDesk:
         except Exception as error:
             if not messages:
                 raise
-            raise _LateError(read_answer(messages)) from error
-        return read_answer(messages)
+            raise _LateError(self._read(messages)) from error
+        return self._read(messages)
+
+    def _read(self, messages: Sequence[ToolInvokeMessage]) -> ToolAnswer:
+        return read_answer(messages, files_root=self._settings.files_root)
 
     def _settle(self, job: _Job, future: Future[ToolAnswer]) -> Outcome:
         error = future.exception()

@@ -21,6 +21,7 @@ _TYPES = ToolInvokeMessage.MessageType
 _IMAGES = frozenset({_TYPES.IMAGE, _TYPES.IMAGE_LINK})
 _SHOWN = frozenset({*_IMAGES, _TYPES.BLOB, _TYPES.FILE})
 _FILE_KEYS = ("tool_file_id", "file")
+_MAX_FILE_BYTES = 15 * 1024 * 1024  # The daemon ends a run that hands on a larger one.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,16 +37,17 @@ class ToolAnswer:
     shown: tuple[ToolInvokeMessage, ...] = ()
 
 
-def read_answer(messages: Iterable[ToolInvokeMessage]) -> ToolAnswer:
-    """Read a tool's messages.
+def read_answer(messages: Iterable[ToolInvokeMessage], *, files_root: str) -> ToolAnswer:
+    """Read a tool's messages, and the files under `files_root` that they name as images.
 
     What is shown stays a tool message: of those, and of no other, the SDK sends the content in chunks, and a line with a whole file of several
     megabytes would kill the plugin.
 
     Raises:
-        BlobError: The chunks of a file do not add up.
+        BlobError: The chunks of a file do not add up, or it is over 15 MiB.
     """
-    local = [_load_local(_to_sdk(message)) for message in merge_blob_chunks(messages)]
+    merged = merge_blob_chunks(messages, max_file_size=_MAX_FILE_BYTES)
+    local = [_load_local(_to_sdk(message), files_root) for message in merged]
     return ToolAnswer(text=observation_text(local), shown=tuple(_iter_shown(local)))
 
 
@@ -72,16 +74,16 @@ def _to_blob(data: bytes, meta: dict[str, Any] | None) -> ToolInvokeMessage:
     )
 
 
-def _load_local(message: ToolInvokeMessage) -> ToolInvokeMessage:
+def _load_local(message: ToolInvokeMessage, root: str) -> ToolInvokeMessage:
     """Replace an image that is a file of this machine by its content, or by a sentence where it must not be read.
 
     A path of the platform looks the same (`/files/tools/...`) but is no file here; it passes.
     """
     path = _text(message)
-    if message.type not in _IMAGES or not path.startswith("/files/"):
+    if message.type not in _IMAGES or not path.startswith(f"{root}/"):
         return message
     try:
-        file = read_local_file(path)
+        file = read_local_file(path, root=root)
     except LocalFileNotFoundError:
         return message
     except LocalFileError:

@@ -3,6 +3,7 @@
 import logging
 import os
 from collections.abc import Generator, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, cast
 
 from dify_plugin.config.logger_format import plugin_logger_handler
@@ -19,7 +20,6 @@ from agent_loop import (
     Event,
     Failure,
     Finished,
-    Message,
     ModelDelta,
     ModelDone,
     RoundEnded,
@@ -28,17 +28,17 @@ from agent_loop import (
     ShowText,
     ThoughtEnded,
     TimeShort,
+    Usage,
 )
-from agent_policy import build_system_instruction
 
 from ._clock import Clock
 from ._desk import ToolDesk
-from ._errors import AgentRunError
+from ._errors import AgentRunError, ParameterError
 from ._failures import describe_model_failure
 from ._logs import RunLog
 from ._metadata import build_execution_metadata
 from ._parameters import Parameters
-from ._prompts import to_message, to_prompt
+from ._prompts import build_messages, to_prompt
 from ._settings import Settings
 from ._sources import build_resources
 from ._tools import Toolbox
@@ -47,6 +47,8 @@ from ._writer import LineLock
 
 type _Action = CallModel | RunTools
 type _Messages = Generator[InvokeMessage, None, _Action | None]
+
+_BROKEN = "The agent run broke because of an error in the plugin. The plugin's log says more."
 
 _logger = logging.getLogger(__name__)
 _logger.addHandler(plugin_logger_handler)
@@ -63,23 +65,19 @@ def invoke_agent(
         ParameterError: A parameter cannot be read.
         AgentRunError: The run failed, after everything that was to be told.
     """
-    parameters = Parameters.from_raw(raw_parameters)
-    settings = Settings.from_environment(os.environ)
-    lines = LineLock(strategy.session)
-    messages = lines.guard(_Invocation(strategy, parameters, settings).run())
+    messages = LineLock(strategy.session).guard(_run(strategy, raw_parameters))
     return cast("Iterator[AgentInvokeMessage]", messages)
 
 
-def _build_messages(parameters: Parameters) -> list[Message]:
-    model = parameters.model
-    instruction = build_system_instruction(
-        parameters.instruction, parameters.prompt_policy_overrides, model=model.name
-    )
-    return [
-        Message(role="system", content=instruction),
-        *(to_message(raw, model) for raw in model.history),
-        Message(role="user", content=parameters.query),
-    ]
+def _run(strategy: AgentStrategy, raw_parameters: Mapping[str, Any]) -> Iterator[InvokeMessage]:
+    settings = Settings.from_environment(os.environ)
+    try:
+        invocation = _Invocation(strategy, Parameters.from_raw(raw_parameters), settings)
+    except ParameterError as error:
+        finished = Finished(reason="error", iterations=0, usage=Usage(), error=str(error))
+        yield strategy.create_json_message(build_execution_metadata(finished))
+        raise
+    yield from invocation.run()
 
 
 class _Invocation:
@@ -95,7 +93,7 @@ class _Invocation:
         self._prompts: list[PromptMessage] = []
         self._causes: dict[str, str] = {}
         self._finished: Finished | None = None
-        self._desk = ToolDesk(self._session, self._toolbox, self._clock)
+        self._desk = ToolDesk(self._session, self._toolbox, clock=self._clock, settings=settings)
         self._log = RunLog(
             strategy,
             model=parameters.model,
@@ -103,7 +101,7 @@ class _Invocation:
             has_content=settings.logs_content,
         )
         self._run = AgentRun(
-            _build_messages(parameters),
+            build_messages(parameters),
             tools=[tool.prompt for tool in self._toolbox.tools.values()],
             maximum_iterations=parameters.maximum_iterations,
             emit_intermediate_thoughts=parameters.emit_intermediate_thoughts,
@@ -118,14 +116,22 @@ class _Invocation:
             yield self._log.warn("Tools left out", self._toolbox.left_out)
         try:
             yield from self._drive()
+            yield from self._tell_sources()
         except Exception:
             _logger.exception("the agent run broke")
-            if self._run.state != "finished":
-                yield from self._report(self._run.feed(Failure(message="The agent run broke.")))
-        yield from self._tell_sources()
+            yield from self._break_off()
         yield from self._tell_figures()
         if self._finished is not None and self._finished.error:
             raise AgentRunError(self._finished.error)
+
+    def _break_off(self) -> Iterator[InvokeMessage]:
+        """End a run that an error of our own has broken; what cannot be told of it any more is left untold."""
+        if self._run.state == "finished":
+            return
+        for event in self._run.feed(Failure(message=_BROKEN)):
+            self._note(event)
+            with suppress(Exception):
+                yield from self._tell(event)
 
     def _drive(self) -> Iterator[InvokeMessage]:
         self._watch_time()
@@ -194,11 +200,16 @@ class _Invocation:
         """Tell Dify of the events, and return the one that asks for something, which is the last if there is one."""
         action: _Action | None = None
         for event in events:
+            self._note(event)
             if isinstance(event, CallModel | RunTools):
                 action = event
             else:
                 yield from self._tell(event)
         return action
+
+    def _note(self, event: Event) -> None:
+        if isinstance(event, Finished):
+            self._finished = event
 
     def _tell(self, event: Event) -> Iterator[AgentInvokeMessage]:
         match event:
@@ -215,8 +226,6 @@ class _Invocation:
                 yield from self._log.end_call(event, cause=cause)
             case RoundEnded():
                 yield from self._log.end_round(event)
-            case Finished():
-                self._finished = event
             case _:
                 pass
 

@@ -45,7 +45,7 @@ class Model:
         """Read the parameter.
 
         Raises:
-            ParameterError: It names no model.
+            ParameterError: It names no model, or a part of it has another shape than Dify gives it.
         """
         if not isinstance(raw, Mapping):
             raise ParameterError("model", "a model with provider and name", raw)
@@ -53,15 +53,15 @@ class Model:
         provider, name = fields.get("provider"), fields.get("model")
         if not isinstance(provider, str) or not isinstance(name, str) or not provider or not name:
             raise ParameterError("model", "a model with provider and name", raw)
-        entity = cast("Mapping[str, Any]", fields.get("entity") or {})
+        entity = _read_object(fields, "entity")
         return cls(
             provider=provider,
             name=name,
             mode=str(fields.get("mode") or "chat"),
-            completion_params=fields.get("completion_params") or {},
+            completion_params=_read_object(fields, "completion_params"),
             features=frozenset(map(str, entity.get("features") or ())) if entity else None,
             parameter_names=_rule_names(entity) if entity else None,
-            history=tuple(fields.get("history_prompt_messages") or ()),
+            history=_read_list(fields, "history_prompt_messages"),
         )
 
     @property
@@ -106,8 +106,23 @@ class Model:
             yield from map(to_delta, chunks)
 
 
+def _read_object(fields: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = fields.get(name)
+    if value is not None and not isinstance(value, Mapping):
+        raise ParameterError(f"model.{name}", "an object", value)
+    return cast("Mapping[str, Any]", value or {})
+
+
+def _read_list(fields: Mapping[str, Any], name: str) -> tuple[Any, ...]:
+    value = fields.get(name)
+    if value is not None and not isinstance(value, list):
+        raise ParameterError(f"model.{name}", "a list", value)
+    return tuple(cast("list[Any]", value or []))
+
+
 def _rule_names(entity: Mapping[str, Any]) -> frozenset[str]:
-    return frozenset(str(rule.get("name")) for rule in entity.get("parameter_rules") or ())
+    rules = entity.get("parameter_rules") or ()
+    return frozenset(str(rule.get("name")) for rule in rules if isinstance(rule, Mapping))
 
 
 def _read_stop(value: object) -> list[str] | None:
@@ -123,8 +138,8 @@ def _to_chunks(answer: object) -> Generator[LLMResultChunk]:
 
 
 def to_delta(chunk: LLMResultChunk) -> ModelDelta:
-    """Translate a chunk of a model's answer."""
-    message = chunk.delta.message
+    """Translate a chunk of a model's answer; one that lacks its message says nothing."""
+    message = cast("AssistantPromptMessage | None", chunk.delta.message) or AssistantPromptMessage()
     return ModelDelta(
         text=message.get_text_content(),
         tool_calls=tuple(map(_to_fragment, message.tool_calls)),

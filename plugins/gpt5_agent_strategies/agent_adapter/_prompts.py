@@ -16,9 +16,11 @@ from dify_plugin.entities.model.message import (
 )
 
 from agent_loop import Message, Role, ToolCall, strip_thoughts
+from agent_policy import build_system_instruction
 
 from ._errors import ParameterError
 from ._model import Model
+from ._parameters import Parameters
 
 
 type PartFeature = Literal["vision", "document", "audio", "video"]
@@ -39,13 +41,26 @@ _FEATURES: Mapping[str, PartFeature] = {
 }
 
 
-def to_message(raw: object, model: Model) -> Message:
-    """Translate a message of the history: thoughts left out, and files that the model cannot read named in their place.
+def build_messages(parameters: Parameters) -> list[Message]:
+    """Return what a run begins with: the system instruction, the history, the query.
+
+    Of the history, thoughts are left out, and files that the model cannot read are named in their place.
 
     Raises:
-        ParameterError: It is no prompt message.
+        ParameterError: Something in the history is no prompt message.
     """
-    prompt = _read_prompt(raw)
+    model = parameters.model
+    instruction = build_system_instruction(
+        parameters.instruction, parameters.prompt_policy_overrides, model=model.name
+    )
+    return [
+        Message(role="system", content=instruction),
+        *(_to_message(_read_prompt(raw, index), model) for index, raw in enumerate(model.history)),
+        Message(role="user", content=parameters.query),
+    ]
+
+
+def _to_message(prompt: PromptMessage, model: Model) -> Message:
     calls = prompt.tool_calls if isinstance(prompt, AssistantPromptMessage) else []
     return Message(
         role=_ROLES[prompt.role],
@@ -60,11 +75,12 @@ def to_message(raw: object, model: Model) -> Message:
     )
 
 
-def _read_prompt(raw: object) -> PromptMessage:
+def _read_prompt(raw: object, index: int) -> PromptMessage:
     try:
         return ensure_prompt_message(cast("PromptMessage", raw))
     except (TypeError, ValueError) as error:
-        raise ParameterError("history_prompt_messages", "prompt messages", raw) from error
+        field = f"model.history_prompt_messages[{index}]"
+        raise ParameterError(field, "a prompt message with role and content", raw) from error
 
 
 def _to_content(prompt: PromptMessage, model: Model) -> str | tuple[Any, ...]:

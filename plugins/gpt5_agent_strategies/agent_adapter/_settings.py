@@ -24,6 +24,12 @@ def read_seconds(
     return min(max(seconds, minimum), maximum)
 
 
+def _read_folder(environment: Mapping[str, str], name: str, *, default: str) -> str:
+    """Return an absolute path other than `/`, without a slash at its end; `default` where there is none."""
+    folder = environment.get(name, "").rstrip("/")
+    return folder if folder.startswith("/") else default
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """The settings of every run.
@@ -32,13 +38,17 @@ class Settings:
         run_seconds: How long a run may take in all. `GPT5_AGENT_RUN_SECONDS`, 1 to 3600. The platform ends a run without a word after
             `PLUGIN_MAX_EXECUTION_TIMEOUT` (600 s by default), so this stays under that.
         closing_seconds: How much of that is kept for the closing call. `GPT5_AGENT_CLOSING_SECONDS`, 0 to 1800.
-        silence_seconds: How long the platform may be silent during a call. `MAX_INVOCATION_TIMEOUT`, 60 to 3600.
+        silence_seconds: How long a model may be silent. `MAX_INVOCATION_TIMEOUT`, 60 to 3600.
+        tool_seconds: How long a tool may be silent. `GPT5_AGENT_TOOL_SECONDS`, 1 to 3600.
+        files_root: The only folder that tools may show images from. `GPT5_AGENT_FILES_ROOT`, an absolute path.
         logs_content: Whether logs hold texts, arguments and results, redacted, or only counts. `GPT5_AGENT_LOG_CONTENT`.
     """
 
     run_seconds: int = 570
     closing_seconds: int = 120
     silence_seconds: int = 900
+    tool_seconds: int = 240
+    files_root: str = "/files"
     logs_content: bool = True
 
     @classmethod
@@ -50,6 +60,10 @@ class Settings:
                 environment, "GPT5_AGENT_CLOSING_SECONDS", default=120, minimum=0, maximum=1800
             ),
             silence_seconds=read_seconds(environment, "MAX_INVOCATION_TIMEOUT", default=900),
+            tool_seconds=read_seconds(
+                environment, "GPT5_AGENT_TOOL_SECONDS", default=240, minimum=1
+            ),
+            files_root=_read_folder(environment, "GPT5_AGENT_FILES_ROOT", default="/files"),
             logs_content=environment.get("GPT5_AGENT_LOG_CONTENT", "").strip().lower()
             not in _FALSE_TEXTS,
         )

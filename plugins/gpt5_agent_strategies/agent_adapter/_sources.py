@@ -42,6 +42,8 @@ def _to_pieces(context: object) -> list[Any]:
 def _to_text_pieces(text: str) -> list[Any]:
     try:
         value: object = json.loads(text)
+        # JSON can spell half a character, but no message can carry it.
+        json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         value = text
     return _to_pieces(value) if isinstance(value, list | dict) else [text]

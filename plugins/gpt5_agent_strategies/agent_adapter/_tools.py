@@ -113,7 +113,7 @@ def _find_problem(raw: object) -> str | None:
         TypeError,
         ValueError,
     ) as error:
-        return f"{_name_of(raw)}: {type(error).__name__}: {error}"
+        return f"{_name_of(raw)}: {type(error).__name__}: {' '.join(str(error).split())}"
     return None
 
 

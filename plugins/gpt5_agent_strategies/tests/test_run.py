@@ -281,12 +281,23 @@ def test_an_empty_answer_is_never_silence(agent):
     [
         ({"model": {"provider": ""}}, "model"),
         ({"tools": "add"}, "tools"),
-        ({"model": {"history_prompt_messages": [{"role": "tool"}]}}, "history_prompt_messages"),
+        ({"model": {"completion_params": ["low"]}}, "model.completion_params"),
+        ({"model": {"entity": "gpt-5.2"}}, "model.entity"),
+        ({"model": {"history_prompt_messages": "Hi"}}, "model.history_prompt_messages"),
+        (
+            {"model": {"history_prompt_messages": [{"role": "user", "content": "Hi"}, None]}},
+            "model.history_prompt_messages[1]",
+        ),
         ({"query": ["?"]}, "query"),
         ({"prompt_policy_overrides": 1}, "prompt_policy_overrides"),
     ],
 )
-def test_a_parameter_that_cannot_be_read_is_named(agent, parameters, field):
-    error = agent.run(**parameters).error
-    assert error.error_type == "ParameterError"
-    assert error.message.startswith(f"{field} must be ")
+def test_a_parameter_that_cannot_be_read_is_named_and_the_figures_are_told(
+    agent, parameters, field
+):
+    transcript = agent.run(**parameters)
+    assert transcript.error.error_type == "ParameterError"
+    assert transcript.error.message.startswith(f"{field} must be ")
+    assert transcript.metadata["stop_reason"] == "error"
+    assert (transcript.metadata["iterations"], transcript.metadata["total_tokens"]) == (0, 0)
+    assert agent.far_side.model_requests == []
