@@ -15,21 +15,22 @@ class _Inbox:
     """What the reader has put in and the consumer has not taken out yet."""
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
+        # A plain lock: the default one may be taken again by its holder, which nobody here does and which costs more.
+        self._changed = threading.Condition(threading.Lock())
         self._events: list[StreamEvent] = []
         self._started_blocks: set[int] = set()
         self._is_urgent = False
+        self._is_empty_handed = False  # the consumer waits for anything at all
         self._failure: BaseException | None = None
         self._is_over = False
         self.is_abandoned = False
 
     def put(self, event: StreamEvent) -> None:
         with self._changed:
-            was_empty = not self._events
             self._events.append(event)
             is_urgent = self._is_first_of_its_kind(event)
             self._is_urgent = self._is_urgent or is_urgent
-            if was_empty or is_urgent:
+            if is_urgent or self._is_empty_handed:
                 self._changed.notify()
 
     def end(self, failure: BaseException | None) -> None:
@@ -40,9 +41,11 @@ class _Inbox:
     def take(self, *, not_before: float, keep_alive_seconds: float) -> list[StreamEvent] | None:
         """Wait for events and return them all; an empty list after a silence, None at the end."""
         with self._changed:
+            # Waking up costs as much as a delta: until the window has passed only what is urgent wakes the consumer.
+            self._changed.wait_for(lambda: self._is_urgent, not_before - time.monotonic())
+            self._is_empty_handed = True
             self._changed.wait_for(lambda: self._events or self._is_over, keep_alive_seconds)
-            if self._events and not self._is_urgent:
-                self._changed.wait_for(lambda: self._is_urgent, not_before - time.monotonic())
+            self._is_empty_handed = False
             events, self._events, self._is_urgent = self._events, [], self._is_over
             if not events and self._is_over:
                 if self._failure is not None:
