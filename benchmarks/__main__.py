@@ -48,7 +48,7 @@ async def _measure_all(
     """Measure the pairs in turns, so that whatever else the machine does falls on all of them alike."""
     figures: dict[Owner, list[Figures]] = {pair.owner: [] for pair in pairs}
     for pair in pairs:
-        await _warm_up(pair)
+        await _warm_up(pair, measures)
     for repetition in range(1, repetitions + 1):
         for pair in pairs:
             _report(f"repetition {repetition} of {repetitions}: {pair.owner}")
@@ -57,11 +57,10 @@ async def _measure_all(
     return figures
 
 
-async def _warm_up(pair: Pair) -> None:
-    """Start the model plugin once, so that its modules are compiled and in the page cache."""
+async def _warm_up(pair: Pair, measures: Sequence[_Measure]) -> None:
+    """Measure once for nothing, so that all modules are compiled and in the page cache."""
     _report(f"warming up: {pair.owner}")
-    async with pair.model_plugin():
-        pass
+    await _measure(pair, measures)
 
 
 async def _measure(pair: Pair, measures: Sequence[_Measure]) -> Figures:

@@ -1,5 +1,6 @@
 """The plugins that are measured: ours, and the official ones where a checkout of them is given."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +35,7 @@ class Pair:
 
     def model_plugin(self) -> PluginProcess:
         """Return the model plugin, ready to be started."""
-        return PluginProcess(self.model_folder)
+        return PluginProcess(self.model_folder, environment=_environment())
 
     def desk(
         self, base_url: str, tools: Sequence[PythonTool], *, drops_opaque_body: bool = False
@@ -53,7 +54,13 @@ class Pair:
             credentials=build_credentials(base_url),
             tools=tools,
             settings=HostSettings(strictness=rules),
+            environment=_environment(),
         )
+
+
+def _environment() -> Mapping[str, str]:
+    """Return this process's environment, in which modules are compiled once, as on any server, and not at every start."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def build_credentials(base_url: str) -> Mapping[str, str]:
