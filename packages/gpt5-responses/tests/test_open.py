@@ -1,4 +1,6 @@
+import contextlib
 import socket
+import threading
 from collections.abc import Iterator
 
 import openai
@@ -363,6 +365,19 @@ def test_a_server_without_encrypted_reasoning_is_not_asked_for_it_again(
     assert [("include" in sent.body) for sent in server.requests] == [True, False]
 
 
+def test_what_was_tried_in_vain_is_said(transport: Transport) -> None:
+    unverified = UnverifiedOrganization(times=1)
+    refused = HttpError(status=400, message="Your organization must be verified to stream.")
+    with (
+        ResponsesSimulator(faults=[unverified, refused]) as server,
+        pytest.raises(InvalidRequestError) as caught,
+    ):
+        create(connection(server), {**SUMMARISED, "stream": False}, transport=transport)
+
+    assert "must be verified" in str(caught.value)
+    assert "sent again without the reasoning summary, in vain" in str(caught.value)
+
+
 def test_a_refusal_that_asking_for_less_does_not_cure_stands(transport: Transport) -> None:
     error = refusal(
         HttpError(status=400, param="reasoning.summary", times=None), transport, request=SUMMARISED
@@ -409,6 +424,27 @@ def test_a_stream_that_ends_without_its_end_is_interrupted(transport: Transport)
             list(stream)
 
     assert stream.completion.text == "Hi"
+
+
+def test_an_answer_without_end_is_given_up(transport: Transport) -> None:
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n: "
+
+    def serve(listener: socket.socket) -> None:
+        peer, _ = listener.accept()
+        with peer, contextlib.suppress(OSError):
+            peer.recv(65_536)
+            peer.sendall(head)
+            while True:
+                peer.sendall(b"x" * 1_000_000)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve, args=(listener,))
+        thread.start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+        endless = Connection(api_key="k", base_url=url, max_retries=0)
+        with pytest.raises(UnexpectedResponseError, match="too large"):
+            create(endless, REQUEST, transport=transport)
+        thread.join()
 
 
 def test_one_client_serves_all_calls_of_a_connection(

@@ -4,6 +4,7 @@ from ._check import check_model, check_server
 from ._client import AsyncResponsesClient, AsyncResponseStream, ModelConfig, ResponsesClient
 from ._connection import Connection
 from ._conversation import Conversation
+from ._deferred import DeferredStream
 from ._errors import (
     AuthenticationError,
     ConnectionFailedError,
@@ -37,6 +38,7 @@ __all__ = [
     "ConnectionFailedError",
     "ConnectionTimeoutError",
     "Conversation",
+    "DeferredStream",
     "Fallback",
     "InvalidRequestError",
     "ModelConfig",

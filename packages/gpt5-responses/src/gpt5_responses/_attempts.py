@@ -7,7 +7,7 @@ from typing import Any
 import openai
 
 from ._failures import to_responses_error
-from ._fallbacks import Fallback, find_fallback, relax
+from ._fallbacks import Fallback, find_fallback, relax, retried_sentence
 
 
 # Refusals that belong to the organisation and will meet every later call; stale reasoning items belong to one call.
@@ -63,7 +63,8 @@ def iter_attempts(
             find_fallback(error, attempt.body) if isinstance(error, openai.APIStatusError) else None
         )
         if name is None or name in attempt.left_out:
-            raise to_responses_error(error, model=str(request.get("model"))) from None
+            tried = retried_sentence(attempt.left_out)
+            raise to_responses_error(error, model=str(request.get("model")), tried=tried) from None
         attempt = attempt.without(name)
         refusals.learn(name)
 

@@ -69,12 +69,13 @@ _EVENT_ERRORS: dict[str, type[ResponsesError]] = {
 _INTERRUPTED = "The connection broke off before the response was complete. What arrived is shown; try again for the rest."
 
 
-def to_responses_error(error: openai.OpenAIError, *, model: str) -> ResponsesError:
+def to_responses_error(error: openai.OpenAIError, *, model: str, tried: str = "") -> ResponsesError:
     """Map any error of the official client to this package's.
 
     Args:
         error: What the client raised.
         model: The model that was asked for, to be named where it is missing or retired.
+        tried: A sentence about what has been tried in vain; it ends the message where the server answered.
     """
     match error:
         case openai.APITimeoutError():
@@ -82,7 +83,7 @@ def to_responses_error(error: openai.OpenAIError, *, model: str) -> ResponsesErr
         case openai.APIConnectionError():
             return ConnectionFailedError(_UNREACHABLE)
         case openai.APIStatusError():
-            return _from_status(error, model)
+            return _from_status(error, model, tried)
         case _:
             return UnexpectedResponseError("The server sent an answer that cannot be read.")
 
@@ -124,26 +125,36 @@ def server_message(error: openai.APIStatusError) -> str:
     return message if isinstance(message, str) else ""
 
 
-def _from_status(error: openai.APIStatusError, model: str) -> ResponsesError:
-    status, code = error.status_code, error.code
-    kind = _STATUS_ERRORS.get(status)
-    if kind is None:
-        kind = ServerError if status >= _FIRST_SERVER_STATUS else InvalidRequestError
-    if code == "model_not_found" or (kind is NotFoundError and error.param == "model"):
-        kind = ModelNotFoundError
-    details: dict[str, Any] = {
-        "status_code": status,
-        "code": code,
-        "param": error.param,
-        "request_id": error.request_id,
-    }
+def _from_status(error: openai.APIStatusError, model: str, tried: str) -> ResponsesError:
+    kind = _status_kind(error)
     if kind is ModelNotFoundError:
-        return kind(_model_sentence(model), **details)
-    if kind is InvalidRequestError:
-        told = explanation(server_message(error)) or "no reason was given."
-        place = _place(code, error.param)
-        return kind(f"The server refused the request (status {status}){place}: {told}", **details)
-    return kind(_sentence(kind, code), **details)
+        message = _model_sentence(model)
+    elif kind is InvalidRequestError:
+        message = _refusal_sentence(error)
+    else:
+        message = _sentence(kind, error.code)
+    return kind(
+        f"{message} {tried}".strip(),
+        status_code=error.status_code,
+        code=error.code,
+        param=error.param,
+        request_id=error.request_id,
+    )
+
+
+def _status_kind(error: openai.APIStatusError) -> type[ResponsesError]:
+    is_server_s = error.status_code >= _FIRST_SERVER_STATUS
+    kind = _STATUS_ERRORS.get(
+        error.status_code, ServerError if is_server_s else InvalidRequestError
+    )
+    is_about_model = kind is NotFoundError and error.param == "model"
+    return ModelNotFoundError if error.code == "model_not_found" or is_about_model else kind
+
+
+def _refusal_sentence(error: openai.APIStatusError) -> str:
+    told = explanation(server_message(error)) or "no reason was given."
+    place = _place(error.code, error.param)
+    return f"The server refused the request (status {error.status_code}){place}: {told}"
 
 
 def _sentence(kind: type[ResponsesError], code: str | None) -> str:

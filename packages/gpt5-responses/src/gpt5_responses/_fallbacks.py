@@ -7,7 +7,7 @@ once, by asking for less.
 Source: error texts in public issue threads, collected in 2026-08 and read 2026-11-21.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, cast
 
 import openai
@@ -55,6 +55,14 @@ def relax(request: Request, fallback: Fallback) -> dict[str, Any]:
     return _RELAXATIONS[fallback](request)
 
 
+def retried_sentence(left_out: Sequence[Fallback]) -> str:
+    """Say what a request was sent again without; an empty text if nothing was left out."""
+    if not left_out:
+        return ""
+    parts = " and ".join(_LEFT_OUT_WORDS[name] for name in left_out)
+    return f"The request was sent again without {parts}, in vain."
+
+
 def _has_reasoning_items(request: Request) -> bool:
     items = request.get("input")
     if not isinstance(items, list):
@@ -80,6 +88,12 @@ def _without_reasoning_items(request: Request) -> dict[str, Any]:
     return {**request, "input": without_reasoning(request["input"])}
 
 
+_LEFT_OUT_WORDS: dict[Fallback, str] = {
+    "without_summary": "the reasoning summary",
+    "without_streaming": "streaming",
+    "without_include": "encrypted reasoning",
+    "without_reasoning_items": "earlier reasoning",
+}
 _RELAXATIONS: dict[Fallback, Callable[[Request], dict[str, Any]]] = {
     "without_summary": _without_summary,
     "without_streaming": _without_streaming,

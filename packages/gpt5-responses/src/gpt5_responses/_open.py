@@ -63,6 +63,11 @@ class ResponseStream:
         return self._reader.event_count
 
     @property
+    def last_event_type(self) -> str | None:
+        """The type of the last event that the server has streamed."""
+        return self._reader.last_event_type
+
+    @property
     def completion(self) -> Completion:
         """What the response has said so far, or in all once the events have been read."""
         return self._reader.completion

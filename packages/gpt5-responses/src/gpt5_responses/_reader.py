@@ -15,6 +15,7 @@ _TERMINAL_TYPES = {
     "failed": "response.failed",
     "cancelled": "response.failed",
 }
+_MAX_BYTES = 128 * 1024 * 1024  # far beyond any answer, and within a server's memory
 
 
 class ResponseReader:
@@ -47,6 +48,9 @@ class ResponseReader:
         self._decoder = StreamDecoder()
         self.event_count = 0
         """How many events the server has streamed so far."""
+        self.last_event_type: str | None = None
+        """The type of the last event that the server has streamed."""
+        self._size = 0
 
     @property
     def is_over(self) -> bool:
@@ -62,8 +66,13 @@ class ResponseReader:
         """Take the next bytes and yield the events that they complete.
 
         Raises:
-            ResponsesError: The server reported a failure; raised after the events before it.
+            ResponsesError: The server reported a failure; raised after the events before it. Or its answer has no end.
         """
+        self._size += len(data)
+        if self._size > _MAX_BYTES:
+            raise UnexpectedResponseError(
+                "The server's answer is too large to be one.", request_id=self.request_id
+            )
         if self._is_stream:
             yield from self._decode(self._frames.feed(data))
         else:
@@ -84,6 +93,7 @@ class ResponseReader:
     def _decode(self, events: list[dict[str, Any]]) -> Iterator[StreamEvent]:
         for event in events:
             self.event_count += 1
+            self.last_event_type = event["type"]
             yield from self._checked(self._decoder.feed(event))
 
     def _checked(self, events: list[StreamEvent]) -> Iterator[StreamEvent]:
