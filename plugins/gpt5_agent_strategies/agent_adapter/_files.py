@@ -47,8 +47,11 @@ def read_answer(messages: Iterable[ToolInvokeMessage], *, files_root: str) -> To
         BlobError: The chunks of a file do not add up, or it is over 15 MiB.
     """
     merged = merge_blob_chunks(messages, max_file_size=_MAX_FILE_BYTES)
-    local = [_load_local(_to_sdk(message), files_root) for message in merged]
-    return ToolAnswer(text=observation_text(local), shown=tuple(_iter_shown(local)))
+    said = [_to_sdk(message) for message in merged]
+    local = [_load_local(message, files_root) for message in said]
+    # To the model an image stays an image, and not some file, unless it must not be read.
+    told = [new if new.type is _TYPES.TEXT else old for old, new in zip(said, local, strict=True)]
+    return ToolAnswer(text=observation_text(told), shown=tuple(_iter_shown(local)))
 
 
 def _iter_shown(messages: Iterable[ToolInvokeMessage]) -> Iterator[ToolInvokeMessage]:

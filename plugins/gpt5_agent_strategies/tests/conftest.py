@@ -21,10 +21,10 @@ def start_agent(runner):
     """Start plugin processes that end with the session; each start takes seconds, so tests share what they can."""
     started = []
 
-    def start(**environment):
+    def start(folder=PLUGIN, **environment):
         agent = Agent(runner)
         process = PluginProcess(
-            PLUGIN,
+            folder,
             backwards=agent.answer,
             environment={"PATH": "/usr/bin:/bin", **environment},
         )

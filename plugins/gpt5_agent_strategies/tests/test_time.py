@@ -20,6 +20,17 @@ def hurried_process(start_agent):
     return start_agent(GPT5_AGENT_RUN_SECONDS="2", GPT5_AGENT_CLOSING_SECONDS="1")
 
 
+@pytest.fixture(scope="session")
+def impatient_process(start_agent):
+    return start_agent(GPT5_AGENT_TOOL_SECONDS="1")
+
+
+@pytest.fixture
+def impatient_agent(impatient_process):
+    impatient_process.far_side = type(impatient_process.far_side)()
+    return impatient_process
+
+
 @pytest.fixture
 def hurried_agent(hurried_process):
     hurried_process.far_side = type(hurried_process.far_side)()
@@ -44,6 +55,52 @@ def test_a_tool_that_does_not_answer_leaves_time_for_the_closing_call(hurried_ag
     assert closing["completion_params"] == {"tool_choice": "none"}
     assert transcript.error is None
     assert transcript.text.endswith("So far: x.")
+    assert transcript.metadata["stop_reason"] == "time_limit"
+
+
+def test_a_tool_that_stays_silent_is_given_up_long_before_the_run_is(impatient_agent):
+    """C16: the official strategy waits for it until the platform ends the run."""
+    impatient_agent.far_side.model = [
+        [chunk(calls=[call("echo", '{"text": "x"}'), call("slow", id_="c2")])],
+        [chunk(calls=[call("slow", id_="c3")])],
+        [chunk("Without it.")],
+    ]
+    impatient_agent.far_side.tools = {"echo": [text_message("x")], "slow": never}
+    transcript = impatient_agent.run(tools=[ECHO, tool("slow")])
+    messages = impatient_agent.far_side.model_requests[2]["prompt_messages"]
+    assert [message["content"] for message in messages if message["role"] == "tool"] == [
+        "x",
+        "tool invoke error: failed to execute tool",
+        "tool invoke error: repeated failure detected; skipped duplicate call",
+    ]
+    assert transcript.metadata["stop_reason"] == "answered"
+    assert transcript.text.endswith("Without it.")
+
+
+def test_a_tool_that_gives_signs_of_life_is_waited_for(impatient_agent):
+    async def steady(_request):
+        for number in range(3):
+            await asyncio.sleep(0.5)  # the clock that is tested is the plugin's own
+            yield text_message(str(number))
+
+    impatient_agent.far_side.model = [[chunk(calls=[call("steady")])], [chunk("Done.")]]
+    impatient_agent.far_side.tools = {"steady": steady}
+    impatient_agent.run(tools=[tool("steady")])
+    last = impatient_agent.far_side.model_requests[1]["prompt_messages"][-1]
+    assert last["content"] == "012"
+
+
+def test_a_model_call_that_ends_late_is_followed_by_the_closing_call(hurried_agent):
+    async def think_long(_request):
+        await asyncio.sleep(1.1)  # beyond what is kept for tools, within the run
+        yield chunk(calls=[call("echo", '{"text": "x"}')])
+
+    hurried_agent.far_side.model = [think_long, [chunk("What I know.")]]
+    transcript = hurried_agent.run(tools=[ECHO])
+    closing = hurried_agent.far_side.model_requests[1]
+    assert closing["completion_params"] == {"tool_choice": "none"}
+    assert hurried_agent.far_side.tool_requests == []
+    assert transcript.text.endswith("What I know.")
     assert transcript.metadata["stop_reason"] == "time_limit"
 
 

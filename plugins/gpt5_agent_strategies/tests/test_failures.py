@@ -1,0 +1,145 @@
+"""What fails, and what a run is worth all the same."""
+
+import asyncio
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from far_side import FarSideError, call, chunk, parameter, text_message, tool, usage
+
+
+PLUGIN = Path(__file__).parent.parent
+ECHO = tool("echo", parameter("text"))
+
+
+def statuses(transcript):
+    """The states that each log went through, by label."""
+    found = {}
+    for message in transcript.of("log"):
+        found.setdefault(message["message"]["id"], []).append(message["message"])
+    return {logs[0]["label"]: [log["status"] for log in logs] for logs in found.values()}
+
+
+def echo_call(number):
+    return call("echo", json.dumps({"text": str(number)}), id_=f"c{number}")
+
+
+def test_one_slow_and_one_failing_call_of_many_do_not_hold_or_break_the_others(agent):
+    others_done = asyncio.Event()
+    answered = []
+
+    async def echo(request):
+        answered.append(request["tool_parameters"]["text"])
+        if len(answered) == 8:
+            others_done.set()
+        yield text_message(answered[-1])
+
+    async def slow(_request):
+        await others_done.wait()
+        yield text_message("late")
+
+    calls = [call("slow", id_="s"), call("bad", id_="b"), *map(echo_call, range(8))]
+    agent.far_side.model = [[chunk(calls=calls)], [chunk("Done.")]]
+    agent.far_side.tools = {"echo": echo, "slow": slow, "bad": [FarSideError("broken")]}
+    transcript = agent.run(tools=[ECHO, tool("slow"), tool("bad")])
+    results = agent.far_side.model_requests[1]["prompt_messages"][-10:]
+    assert [message["content"] for message in results] == [
+        "late",
+        "tool invoke error: failed to execute tool",
+        *map(str, range(8)),
+    ]
+    assert transcript.text.endswith("Done.")
+
+
+@pytest.mark.parametrize("fails_in", [1, 2, 3])
+def test_a_model_call_that_fails_in_any_round_leaves_text_logs_figures_and_one_sentence(
+    agent, fails_in
+):
+    rounds = [
+        [chunk(f"Step {n}. "), chunk(calls=[echo_call(n)], usage=usage())]
+        for n in range(1, fails_in)
+    ]
+    agent.far_side.model = [*rounds, [chunk("So "), FarSideError("connection reset")]]
+    agent.far_side.tools["echo"] = [text_message("ok")]
+    transcript = agent.run(tools=[ECHO])
+    assert transcript.text.endswith("So ")
+    assert (
+        transcript.error.message == f"The model call of round {fails_in} failed: connection reset"
+    )
+    assert all(
+        states in (["start", "success"], ["start", "error"])
+        for states in statuses(transcript).values()
+    )
+    assert transcript.metadata["total_tokens"] == 15 * (fails_in - 1)
+    assert transcript.metadata["iterations"] == fails_in
+    assert transcript.messages[-1]["type"] == "json"
+
+
+@pytest.mark.parametrize("strategy", ["gpt5_function_calling", "gpt5_react"])
+def test_figures_are_told_once_whatever_the_end(agent, strategy):
+    endings = [
+        [[chunk("Done.")]],
+        [[chunk("")]],
+        [[FarSideError("down")]],
+        [[chunk(calls=[echo_call(1)])], [chunk(calls=[echo_call(2)])]],
+    ]
+    for ending in endings:
+        agent.far_side.model = ending
+        agent.far_side.tools["echo"] = [text_message("ok")]
+        transcript = agent.run(strategy=strategy, tools=[ECHO], maximum_iterations=2)
+        assert len(transcript.of("json")) == 1
+        assert set(transcript.metadata) >= {"stop_reason", "total_tokens", "total_price", "latency"}
+
+
+@pytest.mark.parametrize(
+    "arguments", ['{"text": "half \\ud83d"}', '{"text": "\\udc00", "x": ["\\ud83d"]}']
+)
+def test_half_a_character_in_arguments_ends_nothing(agent, arguments):
+    """The SDK cannot write it, so a single one in a log or a call would end the run without a word."""
+    agent.far_side.model = [[chunk(calls=[call("echo", arguments)])], [chunk("Done.")]]
+    transcript = agent.run(tools=[ECHO])
+    assert transcript.error is None
+    assert agent.far_side.tool_requests == []
+    assert transcript.logs["CALL echo"]["error"].startswith("tool arguments parse error: ")
+
+
+def test_a_message_that_no_sdk_knows_is_a_failure_of_its_tool_alone(agent):
+    agent.far_side.model = [[chunk(calls=[echo_call(1)])], [chunk("Done.")]]
+    agent.far_side.tools["echo"] = [{"type": "hologram", "message": {"text": "?"}}]
+    transcript = agent.run(tools=[ECHO])
+    assert transcript.text.endswith("Done.")
+    assert "hologram" in transcript.logs["CALL echo"]["error"]
+    assert "hologram" not in agent.far_side.model_requests[1]["prompt_messages"][-1]["content"]
+
+
+@pytest.fixture(scope="session")
+def break_plugin(start_agent, tmp_path_factory):
+    """Start a copy of the plugin with an error of our own in it."""
+
+    def start(sabotage):
+        folder = tmp_path_factory.mktemp("broken") / PLUGIN.name
+        shutil.copytree(PLUGIN, folder, ignore=shutil.ignore_patterns("tests", "__pycache__"))
+        with (folder / "agent_adapter" / "_logs.py").open("a", encoding="utf-8") as module:
+            module.write(sabotage)
+        return start_agent(folder)
+
+    return start
+
+
+def test_an_error_of_our_own_closes_what_can_be_closed_and_says_so(break_plugin):
+    agent = break_plugin("\n\nRunLog.start_call = None\n")
+    agent.far_side.model = [[chunk("Looking."), chunk(calls=[echo_call(1)], usage=usage())]]
+    transcript = agent.run(tools=[ECHO])
+    assert transcript.text == "Looking."
+    assert (transcript.error.error_type, transcript.error.message) == (
+        "AgentRunError",
+        "The agent run broke because of an error in the plugin. The plugin's log says more.",
+    )
+    assert statuses(transcript) == {
+        "ROUND 1": ["start", "error"],
+        "gpt-5.2 Thought": ["start", "success"],
+    }
+    assert transcript.metadata["total_tokens"] == 15
+    assert transcript.metadata["stop_reason"] == "error"

@@ -1,0 +1,105 @@
+"""Files that tools make, on their way to the user."""
+
+import base64
+
+import pytest
+
+from far_side import call, chunk, tool
+
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(24)
+JPEG = b"\xff\xd8\xff\xe0" + bytes(24)
+DRAWN = "image generated and sent to user. Tell user to review it now."
+REFUSED = "Failed to process generated image file."
+
+
+@pytest.fixture(scope="session")
+def root(tmp_path_factory):
+    """The folder that stands for `/files`, beside one that must stay unread."""
+    house = tmp_path_factory.mktemp("house")
+    (house / "secret.png").write_bytes(PNG)
+    (house / "files").mkdir()
+    return house / "files"
+
+
+@pytest.fixture(scope="session")
+def process_with_files(start_agent, root):
+    return start_agent(GPT5_AGENT_FILES_ROOT=f"{root}/")
+
+
+@pytest.fixture
+def agent_with_files(process_with_files):
+    process_with_files.far_side = type(process_with_files.far_side)()
+    return process_with_files
+
+
+def draw(agent, path, *, kind="image"):
+    """Run an agent whose tool says that its image lies at `path`; return the run and what the model read."""
+    agent.far_side.model = [[chunk(calls=[call("draw")])], [chunk("Done.")]]
+    agent.far_side.tools["draw"] = [{"type": kind, "message": {"text": str(path)}}]
+    transcript = agent.run(tools=[tool("draw")])
+    return transcript, agent.far_side.model_requests[-1]["prompt_messages"][-1]["content"]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "mime_type"),
+    [
+        ("a.png", PNG, "image/png"),
+        ("photo.png", JPEG, "image/jpeg"),
+        ("a.svg", b"<svg/>", "image/svg+xml"),
+    ],
+)
+def test_an_image_of_this_machine_is_passed_on_once_as_what_it_is(
+    agent_with_files, root, name, data, mime_type
+):
+    """C5: the official strategy sends it twice, and calls everything a PNG."""
+    (root / name).write_bytes(data)
+    transcript, observation = draw(agent_with_files, root / name)
+    [blob] = transcript.of("blob")
+    assert base64.b64decode(blob["message"]["blob"]) == data
+    assert blob["meta"] == {"mime_type": mime_type, "filename": name}
+    assert transcript.of("image") == transcript.of("image_link") == []
+    assert observation == DRAWN
+
+
+def test_the_largest_image_passes_and_one_byte_more_does_not(agent_with_files, root):
+    largest = PNG + bytes(5 * 1024 * 1024 - len(PNG))
+    (root / "large.png").write_bytes(largest)
+    transcript, _ = draw(agent_with_files, root / "large.png")
+    assert base64.b64decode(transcript.of("blob")[0]["message"]["blob"]) == largest
+    (root / "large.png").write_bytes(largest + b"x")
+    transcript, observation = draw(agent_with_files, root / "large.png")
+    assert (transcript.of("blob"), observation) == ([], REFUSED)
+    assert REFUSED in transcript.text
+
+
+@pytest.mark.parametrize("way_out", ["../secret.png", "link.png", "folder/secret.png"])
+def test_no_way_leads_out_of_the_folder(agent_with_files, root, way_out):
+    for link, target in {"link.png": "../secret.png", "folder": ".."}.items():
+        if not (root / link).is_symlink():
+            (root / link).symlink_to(target)
+    transcript, observation = draw(agent_with_files, root / way_out)
+    assert (transcript.of("blob"), transcript.of("image"), observation) == ([], [], REFUSED)
+    assert transcript.text.count(REFUSED) == 1
+
+
+def test_a_link_to_an_image_of_this_machine_is_read_too(agent_with_files, root):
+    (root / "linked.png").write_bytes(PNG)
+    transcript, _ = draw(agent_with_files, root / "linked.png", kind="image_link")
+    assert (len(transcript.of("blob")), transcript.of("image_link")) == (1, [])
+
+
+def test_a_path_of_the_platform_passes_as_it_is(agent_with_files, root):
+    transcript, observation = draw(agent_with_files, root / "tools" / "not-here.png")
+    assert [m["message"]["text"] for m in transcript.of("image")] == [f"{root}/tools/not-here.png"]
+    assert observation == DRAWN
+
+
+def test_a_file_that_the_platform_would_not_take_fails_its_tool_and_not_the_run(agent):
+    size = 15 * 1024 * 1024 + 1
+    piece = {"id": "f", "sequence": 0, "total_length": size, "blob": "YWJj", "end": False}
+    agent.far_side.model = [[chunk(calls=[call("draw")])], [chunk("Done.")]]
+    agent.far_side.tools["draw"] = [{"type": "blob_chunk", "message": piece}]
+    transcript = agent.run(tools=[tool("draw")])
+    assert transcript.error is None
+    assert "File is too large" in transcript.logs["CALL draw"]["error"]
