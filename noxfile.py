@@ -121,6 +121,83 @@ def plugin(session: nox.Session, name: str) -> None:
 
 
 @nox.session(default=False)
+@nox.parametrize("package", list(PACKAGES), ids=list(PACKAGES))
+def lowest(session: nox.Session, package: str) -> None:
+    """Run a package's tests with the lowest versions that it says it takes, siblings included."""
+    wheels = _build_wheels(session, *PACKAGES)
+    folder = PACKAGES[package]
+    # Inside the workspace uv would take the siblings from the tree whatever the bounds say: hence wheels, and no sources.
+    session.install(
+        *("--no-sources", "--find-links", wheels, "--resolution", "lowest-direct", f"./{folder}"),
+        *("--group", f"{folder}/pyproject.toml:test"),
+    )
+    with session.chdir(folder):
+        session.run("pytest", *session.posargs)
+
+
+@nox.session(default=False)
+@nox.parametrize("package", list(PACKAGES), ids=list(PACKAGES))
+def wheel(session: nox.Session, package: str) -> None:
+    """Build a package, check its archives, and import the wheel alone, away from the repository."""
+    wheels = _build_wheels(session, *PACKAGES)
+    built = session.create_tmp() + "/built"
+    session.run(
+        "uv", "build", "--quiet", "--package", package, "--no-sources", "-o", built, external=True
+    )
+    archives = [str(path) for path in Path(built).glob("*") if path.suffix in {".whl", ".gz"}]
+    session.run(
+        "uvx", "--quiet", "twine", "check", "--strict", *archives, external=True, silent=True
+    )
+    wheel_file = next(path for path in archives if path.endswith(".whl"))
+    session.run("uvx", "--quiet", "check-wheel-contents", wheel_file, external=True, silent=True)
+    session.install("--find-links", wheels, wheel_file)
+    with session.chdir(session.create_tmp()):
+        session.run(
+            "python", "-I", "-c", _IMPORT_ALONE, package.replace("-", "_"), _version_of(package)
+        )
+
+
+@nox.session
+def bounds(session: nox.Session) -> None:
+    """Install the wheels of all packages together: fails where two siblings disagree about a version."""
+    wheels = sorted(Path(_build_wheels(session, *PACKAGES)).glob("*.whl"))
+    session.install(*map(str, wheels))
+    session.run("uv", "pip", "check", f"--python={session.virtualenv.location}", external=True)
+
+
+@nox.session(default=False)
+@nox.parametrize("package", list(PACKAGES), ids=list(PACKAGES))
+def api(session: nox.Session, package: str) -> None:
+    """Compare a package's public names with its last release: fails on a break."""
+    tags = session.run(
+        "git", "tag", "--sort=-v:refname", "--list", f"{package}-v*", external=True, silent=True
+    )
+    last = str(tags).split()
+    if not last:
+        session.skip(f"{package} has not been released yet")
+    session.install("griffe")
+    source = str(PACKAGES[package] / "src")
+    session.run(
+        "griffe", "check", package.replace("-", "_"), "--search", source, "--against", last[0]
+    )
+
+
+@nox.session(default=False)
+@nox.parametrize("member", list(MEMBERS), ids=list(MEMBERS))
+def release(session: nox.Session, member: str) -> None:
+    """Check, bump, tag and build a release: `-- patch|minor|major|current [--dry-run]`. Publishes nothing."""
+    session.install("packaging")
+    session.run("python", "release/release.py", str(MEMBERS[member]), *session.posargs)
+
+
+@nox.session
+def release_tests(session: nox.Session) -> None:
+    """Test the release itself, on a clone of the repository."""
+    session.install("packaging", "pytest")
+    session.run("pytest", "-o", "pythonpath=release", "release", *session.posargs)
+
+
+@nox.session(default=False)
 def bench(session: nox.Session) -> None:
     """Measure the plugins; `-- --official PATH` measures the official ones of that checkout beside them."""
     _sync(session, "--all-packages")
@@ -146,3 +223,39 @@ def _sources(folder: Path) -> list[str]:
         for entry in entries
         if entry.suffix == ".py" or (entry.name != "tests" and any(entry.rglob("*.py")))
     ]
+
+
+def _build_wheels(session: nox.Session, *packages: str) -> str:
+    """Build the packages' wheels as they would be published, and return the folder that holds them."""
+    folder = session.create_tmp() + "/wheels"
+    for package in packages:
+        session.run(
+            *(
+                "uv",
+                "build",
+                "--quiet",
+                "--wheel",
+                "--package",
+                package,
+                "--no-sources",
+                "-o",
+                folder,
+            ),
+            external=True,
+        )
+    return folder
+
+
+def _version_of(package: str) -> str:
+    text = (ROOT / PACKAGES[package] / "pyproject.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)["project"]["version"]
+
+
+# Run with the module's name and its version, in isolated mode.
+_IMPORT_ALONE = """
+import importlib, importlib.metadata, importlib.resources, sys
+module, version = sys.argv[1:]
+importlib.import_module(module)
+assert importlib.metadata.version(module) == version
+assert importlib.resources.files(module).joinpath("py.typed").is_file()
+"""
