@@ -2,6 +2,7 @@
 
 from ._call import ModelCall, iter_chunks
 from ._errors import INVOKE_ERRORS, invoke_errors, validated_connection
+from ._parameters import known_parameters
 from ._schema import customizable_schema
 from ._settings import read_seconds
 from ._tokens import estimate_tokens
@@ -14,6 +15,7 @@ __all__ = [
     "estimate_tokens",
     "invoke_errors",
     "iter_chunks",
+    "known_parameters",
     "read_seconds",
     "validated_connection",
 ]

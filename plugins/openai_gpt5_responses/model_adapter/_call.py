@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,6 @@ from dify_plugin.entities.model.message import (
 from gpt5_messages import (
     ItemStore,
     MessageError,
-    Usage,
     VisibleText,
     build_input,
     drop_orphan_outputs,
@@ -24,10 +24,9 @@ from gpt5_messages import (
 from gpt5_payloads import PayloadError, build_request
 from gpt5_responses import (
     Connection,
+    DeferredStream,
     InvalidRequestError,
     ResponsesError,
-    ResponseStream,
-    open_stream,
     pace,
 )
 
@@ -37,6 +36,7 @@ from ._identity import prompt_cache_key, safety_identifier
 from ._limits import iter_pieces
 from ._pricing import price_usage
 from ._settings import PaceSettings
+from ._tokens import estimate_usage
 
 
 # Remembered in this process only, for platforms that drop `opaque_body` on the way (design: reasoning that survives the platform).
@@ -68,7 +68,7 @@ def iter_chunks(call: ModelCall) -> Generator[LLMResultChunk]:
         PayloadError: A parameter is not usable.
         MessageError: A message is not usable.
     """
-    audit_id = ""
+    audit_id, stream = "", None
     try:
         connection = Connection.from_credentials(call.credentials)
         request = _request(call, connection)
@@ -77,27 +77,37 @@ def iter_chunks(call: ModelCall) -> Generator[LLMResultChunk]:
             base_url=connection.base_url,
             enable_stream=call.parameters.get("enable_stream"),
         )
-        yield from _iter_response(call, connection, request, audit_id)
+        stream = DeferredStream(connection, request)
+        yield from _iter_response(call, connection, request, stream, audit_id)
     except (ResponsesError, PayloadError, MessageError) as error:
-        AUDIT.error(error, audit_id=audit_id, model=call.model, stream=call.stream)
+        AUDIT.error(
+            error,
+            audit_id=audit_id,
+            model=call.model,
+            stream=call.stream or None,
+            stream_event_type=stream.last_event_type if stream else None,
+        )
         raise
 
 
 def _iter_response(
-    call: ModelCall, connection: Connection, request: Mapping[str, Any], audit_id: str
+    call: ModelCall,
+    connection: Connection,
+    request: Mapping[str, Any],
+    stream: DeferredStream,
+    audit_id: str,
 ) -> Iterator[LLMResultChunk]:
     started = time.perf_counter()
     index, whole_text = 0, ""
-    with open_stream(connection, request) as stream:
-        visible = VisibleText(call.stop)
-        texts = _iter_texts(stream, visible)
-        if call.stream:
-            for text in texts:
-                index += 1
-                yield chunk(call.model, index, AssistantPromptMessage(content=text))
-        else:
-            # Dify reads one chunk of a call that it does not stream, and no more.
-            whole_text = "".join(texts)
+    visible = VisibleText(call.stop)
+    texts = _iter_texts(stream, visible)
+    if call.stream:
+        for text in texts:
+            index += 1
+            yield chunk(call.model, index, AssistantPromptMessage(content=text))
+    else:
+        # Dify reads one chunk of a call that it does not stream, and no more.
+        whole_text = "".join(texts)
     completion = stream.completion
     AUDIT.success(
         audit_id,
@@ -115,7 +125,8 @@ def _iter_response(
         final_message(completion if is_whole else None, whole_text),
         usage=price_usage(
             call.model,
-            completion.usage or Usage(),
+            # A stream that a stop sequence has closed never comes to its usage.
+            completion.usage or estimate_usage(request, completion),
             latency_seconds=time.perf_counter() - started,
         ),
         finish_reason="stop" if visible.is_stopped else completion.finish_reason,
@@ -142,20 +153,22 @@ def _request(call: ModelCall, connection: Connection) -> dict[str, Any]:
     )
 
 
-def _iter_texts(stream: ResponseStream, visible: VisibleText) -> Iterator[str]:
+def _iter_texts(stream: DeferredStream, visible: VisibleText) -> Iterator[str]:
     """Yield the visible text in paced pieces; an empty one is a sign of life during a silence."""
+    batches = pace(
+        stream,
+        window_seconds=_PACE.window_seconds,
+        keep_alive_seconds=_PACE.keep_alive_seconds,
+        close=stream.close,
+    )
     try:
-        for batch in pace(
-            stream,
-            window_seconds=_PACE.window_seconds,
-            keep_alive_seconds=_PACE.keep_alive_seconds,
-            close=stream.close,
-        ):
-            text = "".join(visible.feed(event) for event in batch)
-            if text or not batch:
-                yield from iter_pieces(text)
-            if visible.is_stopped:
-                return
+        with closing(batches):
+            for batch in batches:
+                text = "".join(visible.feed(event) for event in batch)
+                if text or not batch:
+                    yield from iter_pieces(text)
+                if visible.is_stopped:
+                    return
     except ResponsesError:
         if rest := visible.close():
             yield rest  # a thinking block is closed also before an error

@@ -22,14 +22,12 @@ _FREE = {"input": "0", "cached_input": "0", "output": "0"}
 def price_usage(model: str, usage: Usage, *, latency_seconds: float) -> LLMUsage:
     """Return Dify's usage with the price of each token; unknown models cost nothing.
 
-    Cached input is priced at the cached rate, so the input's price may be less than its tokens at the unit price.
+    Cached input is priced at the cached rate, and input that is written to the cache at its own where the model has one, so the
+    input's price may differ from its tokens at the unit price.
     """
     prices = _prices(model, usage.input_tokens)
-    input_rate, cached_rate, output_rate = (
-        Decimal(prices[key]) for key in ("input", "cached_input", "output")
-    )
-    fresh = usage.input_tokens - usage.cached_tokens
-    input_price = _money(fresh * input_rate + usage.cached_tokens * cached_rate)
+    input_rate, output_rate = Decimal(prices["input"]), Decimal(prices["output"])
+    input_price = _input_price(usage, prices)
     output_price = _money(usage.output_tokens * output_rate)
     return LLMUsage(
         prompt_tokens=usage.input_tokens,
@@ -44,6 +42,17 @@ def price_usage(model: str, usage: Usage, *, latency_seconds: float) -> LLMUsage
         total_price=input_price + output_price,
         currency="USD",
         latency=latency_seconds,
+    )
+
+
+def _input_price(usage: Usage, prices: Mapping[str, str]) -> Decimal:
+    cached = min(usage.cached_tokens, usage.input_tokens)
+    written = min(usage.cache_write_tokens, usage.input_tokens - cached)
+    fresh = usage.input_tokens - cached - written
+    return _money(
+        fresh * Decimal(prices["input"])
+        + cached * Decimal(prices["cached_input"])
+        + written * Decimal(prices.get("cache_write", prices["input"]))
     )
 
 

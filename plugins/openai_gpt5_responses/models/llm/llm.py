@@ -17,6 +17,7 @@ from model_adapter import (
     estimate_tokens,
     invoke_errors,
     iter_chunks,
+    known_parameters,
     validated_connection,
 )
 
@@ -52,6 +53,13 @@ class OpenAIGPT5LargeLanguageModel(LargeLanguageModel):
             )
 
     @override
+    def _validate_and_filter_model_parameters(
+        self, model: str, model_parameters: dict, credentials: dict
+    ) -> dict:
+        # The SDK's own check answers with an error that Dify does not know. The request builder checks the same, and says which field.
+        return known_parameters(model_parameters, self.get_parameter_rules(model, credentials))
+
+    @override
     def get_num_tokens(
         self,
         model: str,
@@ -59,7 +67,7 @@ class OpenAIGPT5LargeLanguageModel(LargeLanguageModel):
         prompt_messages: list[PromptMessage],
         tools: list[PromptMessageTool] | None = None,
     ) -> int:
-        """Estimate the input tokens of a call, without a network."""
+        """Count the input tokens of a call, without a network."""
         return estimate_tokens(prompt_messages, tools or ())
 
     @override
