@@ -620,6 +620,16 @@ def test_a_fault_in_the_answering_code_reaches_the_plugin_too(make_plugin):
     assert replies == [("error", "internal error: KeyError('missing')", None), ("end", "", None)]
 
 
+def test_a_fault_whose_text_is_no_utf_8_reaches_the_plugin_too(make_plugin):
+    async def answer(request):
+        del request
+        raise BackwardsError("half a character: \udc80")
+        yield {}
+
+    replies = replies_of(make_plugin(CALLS_BACK), answer)
+    assert replies == [("error", "half a character: ?", None), ("end", "", None)]
+
+
 def test_an_answer_in_the_making_is_dropped_with_its_call_and_the_plugin_is_told(make_plugin):
     folder = make_plugin(
         """

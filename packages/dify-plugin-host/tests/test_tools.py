@@ -263,11 +263,20 @@ def test_plain_results_become_text(load, result, text):
     [
         ("{1, 2}", "expected a str, dict, list or bytes as its result, got set"),
         ("[object()]", "expected a result of plain JSON values"),
+        (r"['\udc80']", "expected a result of plain JSON values"),
+        (r"'\udc80'", "expected a result that is text"),
+        ("10**5000", "expected a result that is text"),
     ],
 )
 def test_other_results_are_refused(load, result, problem):
     with pytest.raises(BackwardsError, match=problem):
         call(load(f'def f():\n    "F."\n    return {result}')["f"])
+
+
+def test_a_number_that_json_does_not_have_arrives_as_null(load):
+    tools = load('def f():\n    "F."\n    return {"x": float("nan"), "y": [float("inf")]}')
+    (message,) = call(tools["f"])
+    assert message["message"] == {"json_object": {"x": None, "y": [None]}}
 
 
 @pytest.mark.parametrize("size", [0, 1, 8192, 20_000])
@@ -289,7 +298,6 @@ def test_bytes_leave_in_chunks_that_the_platform_accepts(load, size):
         ("raise ValueError('bad day')", "tool invoke error: bad day"),
         ("raise ValueError", "tool invoke error: ValueError"),
         ("raise SystemExit(3)", "tool invoke error: 3"),
-        ("raise StopIteration", "tool invoke error: coroutine raised StopIteration"),
     ],
 )
 @pytest.mark.parametrize("kind", ["def", "async def"])
@@ -297,6 +305,12 @@ def test_what_a_tool_raises_becomes_difys_text(load, kind, failure, text):
     with pytest.raises(BackwardsError) as caught:
         call(load(f'{kind} f():\n    "F."\n    {failure}')["f"])
     assert str(caught.value) == text
+
+
+@pytest.mark.parametrize("error", ["KeyboardInterrupt", "GeneratorExit", "StopIteration"])
+def test_what_a_synchronous_tool_raises_never_ends_the_host(load, error):
+    with pytest.raises(BackwardsError, match=f"tool invoke error: {error}"):
+        call(load(f'def f():\n    "F."\n    raise {error}')["f"])
 
 
 def test_synchronous_tools_run_at_the_same_time():

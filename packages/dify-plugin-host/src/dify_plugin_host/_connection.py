@@ -264,7 +264,8 @@ class Connection:
         except Exception as error:  # noqa: BLE001 - a fault of the handler must not leave the plugin waiting
             problem = f"internal error: {error!r}"
         if problem:
-            await reply("error", problem)
+            # It may quote what a tool raised; half a character in it must not leave the plugin waiting either.
+            await reply("error", problem.encode(errors="replace").decode())
         await reply("end", "")
 
     def _objects(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
-from pydantic_core import PydanticSerializationError, to_jsonable_python
+from pydantic_core import from_json, to_json
 
 from ._errors import BackwardsError
 from ._json import JsonObject
@@ -95,14 +95,13 @@ class PythonTool:
             BackwardsError: If the arguments do not fit, the function raises, or its result cannot be sent.
         """
         converted = self._convert(arguments)
-        try:
-            if inspect.iscoroutinefunction(self.function):
+        if inspect.iscoroutinefunction(self.function):
+            try:
                 result = await self.function(**converted)
-            else:
-                result = await _in_thread(self.function, converted)
-        except (Exception, SystemExit) as error:
-            text = str(error) or type(error).__name__
-            raise BackwardsError(f"tool invoke error: {text}") from error
+            except (Exception, SystemExit) as error:
+                raise _failed(error) from error
+        else:
+            result = await _in_thread(self.function, converted)
         return list(self._messages(result))
 
     def _convert(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -137,17 +136,26 @@ class PythonTool:
             case None:
                 yield _message("text", {"text": ""})
             case str() | bool() | int() | float():
-                yield _message("text", {"text": str(result)})
+                yield _message("text", {"text": self._to_text(result)})
             case _:
                 kind = type(result).__name__
                 raise self._mismatch(
                     f"expected a str, dict, list or bytes as its result, got {kind}"
                 )
 
-    def _to_json(self, result: Any) -> Any:
+    def _to_text(self, result: object) -> str:
         try:
-            return to_jsonable_python(result)
-        except PydanticSerializationError as error:
+            text = str(result)
+            text.encode()
+        except ValueError as error:  # half a character, or an integer of thousands of digits
+            raise self._mismatch(f"expected a result that is text: {error}") from None
+        return text
+
+    def _to_json(self, result: Any) -> Any:
+        """Return what arrives of a result, in which NaN and infinities are null as the SDK of tool plugins has it."""
+        try:
+            return from_json(to_json(result, inf_nan_mode="null"))
+        except ValueError as error:
             raise self._mismatch(f"expected a result of plain JSON values: {error}") from None
 
 
@@ -224,5 +232,9 @@ async def _in_thread(function: Callable[..., Any], arguments: dict[str, Any]) ->
     threading.Thread(target=work, daemon=True).start()
     result, error = await future
     if error is not None:
-        raise error
+        raise _failed(error) from error  # As it is, one that is no `Exception` would end the host.
     return result
+
+
+def _failed(error: BaseException) -> BackwardsError:
+    return BackwardsError(f"tool invoke error: {str(error) or type(error).__name__}")
