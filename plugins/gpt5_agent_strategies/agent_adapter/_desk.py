@@ -1,5 +1,6 @@
 """Running the tool calls of a round at the same time."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from agent_tooling import (
     TOOL_FAILED,
     FailureMemory,
     bind_arguments,
+    call_signature,
     parse_error_text,
     parse_tool_arguments,
     unknown_tool_text,
@@ -89,9 +91,24 @@ class ToolDesk:
         """
         checked = [self._check(call) for call in calls]
         yield from (item for item in checked if isinstance(item, Outcome))
-        jobs = [item for item in checked if isinstance(item, _Job)]
+        jobs, repeats = self._set_repeats_apart(
+            [item for item in checked if isinstance(item, _Job)]
+        )
         if jobs:
             yield from self._run_jobs(jobs, keeps_closing_time=keeps_closing_time)
+        yield from (self._recall(job) or _give_up(job.call) for job in repeats)
+
+    def _set_repeats_apart(self, jobs: Sequence[_Job]) -> tuple[list[_Job], list[_Job]]:
+        """Split off the jobs that others of the same round will have answered."""
+        counts = Counter[str]()
+        due: list[_Job] = []
+        repeats: list[_Job] = []
+        for job in jobs:
+            signature = call_signature(job.call.name, job.arguments)
+            counts[signature] += 1
+            is_due = counts[signature] <= self._memory.identical_successes
+            (due if is_due else repeats).append(job)
+        return due, repeats
 
     def _check(self, call: ToolCall) -> _Job | Outcome:
         parsed = parse_tool_arguments(call.arguments)
@@ -103,10 +120,15 @@ class ToolDesk:
         bound = bind_arguments(call.name, tool.parameters, parsed.args, tool.runtime_parameters)
         if not bound.ok:
             return _refuse(call, bound.error or "")
-        recalled = self._memory.recall(call.name, bound.args)
-        if recalled is not None:
-            return _refuse(call, recalled, is_error=recalled == REPEATED_FAILURE)
-        return _Job(call=call, tool=tool, arguments=bound.args)
+        job = _Job(call=call, tool=tool, arguments=bound.args)
+        return self._recall(job) or job
+
+    def _recall(self, job: _Job) -> Outcome | None:
+        """Return what stands in for a call that need not be made again."""
+        recalled = self._memory.recall(job.call.name, job.arguments)
+        if recalled is None:
+            return None
+        return _refuse(job.call, recalled, is_error=recalled == REPEATED_FAILURE)
 
     def _run_jobs(self, jobs: Sequence[_Job], *, keeps_closing_time: bool) -> Iterator[Outcome]:
         # The SDK counts seconds of silence from when a call begins.

@@ -126,6 +126,7 @@ def _rule_names(entity: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _read_stop(value: object) -> list[str] | None:
+    value = [value] if isinstance(value, str) and value else value
     return [str(word) for word in cast("list[object]", value)] if isinstance(value, list) else None
 
 

@@ -10,7 +10,7 @@ from ._model import Model
 
 _DEFAULT_ITERATIONS = 6
 _MAXIMUM_ITERATIONS = 30
-_FALSE_TEXTS = frozenset({"false", "0"})
+_FALSE_TEXTS = frozenset({"false", "0", "no", "off"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

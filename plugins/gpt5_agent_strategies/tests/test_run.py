@@ -57,11 +57,18 @@ def test_a_model_that_answers_in_one_piece_is_understood(agent):
 def test_the_model_is_always_called_in_the_streaming_form(agent):
     agent.far_side.model = [[chunk("4")]]
     entity = {"features": ["tool-call"], "parameter_rules": []}
-    agent.run(model={"entity": entity, "completion_params": {"stop": ["END"], "verbosity": "low"}})
+    agent.run(model={"entity": entity, "completion_params": {"verbosity": "low"}})
     [request] = agent.far_side.model_requests
     assert request["stream"] is True
-    assert request["stop"] == ["END"]
-    assert request["completion_params"] == {"stop": ["END"], "verbosity": "low"}
+    assert request["stop"] is None
+    assert request["completion_params"] == {"verbosity": "low"}
+
+
+@pytest.mark.parametrize("stop", ["END", ["END"]])
+def test_stop_words_are_handed_to_the_model(agent, stop):
+    agent.far_side.model = [[chunk("4")]]
+    agent.run(model={"completion_params": {"stop": stop}})
+    assert agent.far_side.model_requests[0]["stop"] == ["END"]
 
 
 def test_the_system_prompt_is_the_instruction_and_its_policies(agent):

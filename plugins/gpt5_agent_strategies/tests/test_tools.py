@@ -105,6 +105,18 @@ def test_a_call_that_keeps_succeeding_is_answered_from_memory(agent):
     assert transcript.logs["CALL echo"]["status"] == "success"
 
 
+def test_a_call_that_comes_many_times_in_one_round_is_made_twice(agent):
+    calls = [call("echo", '{"text": "x"}', id_=f"c{number}") for number in range(4)]
+    agent.far_side.model = [[chunk(calls=calls)], [chunk("Done.")]]
+    agent.far_side.tools["echo"] = [text_message("same")]
+    agent.run(tools=[ECHO])
+    assert len(agent.far_side.tool_requests) == 2
+    results = agent.far_side.model_requests[1]["prompt_messages"][-4:]
+    assert [message["tool_call_id"] for message in results] == ["c0", "c1", "c2", "c3"]
+    assert [message["content"] for message in results[:2]] == ["same", "same"]
+    assert all(message["content"].startswith("this call was already") for message in results[2:])
+
+
 def test_the_model_cannot_reach_hidden_parameters(agent):
     """C6: through the official strategy it can override them."""
     search = tool(
