@@ -10,6 +10,7 @@ Packages and plugins are found by looking, so that a new one is covered the day 
 
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import nox
 
@@ -124,12 +125,12 @@ def plugin(session: nox.Session, name: str) -> None:
 @nox.parametrize("package", list(PACKAGES), ids=list(PACKAGES))
 def lowest(session: nox.Session, package: str) -> None:
     """Run a package's tests with the lowest versions that it says it takes, siblings included."""
-    wheels = _build_wheels(session, *PACKAGES)
     folder = PACKAGES[package]
     # Inside the workspace uv would take the siblings from the tree whatever the bounds say: hence wheels, and no sources.
     session.install(
-        *("--no-sources", "--find-links", wheels, "--resolution", "lowest-direct", f"./{folder}"),
+        *("--no-sources", "--resolution", "lowest-direct", f"./{folder}"),
         *("--group", f"{folder}/pyproject.toml:test"),
+        *_build_wheels(session, *_siblings(package)),
     )
     with session.chdir(folder):
         session.run("pytest", *session.posargs)
@@ -139,29 +140,29 @@ def lowest(session: nox.Session, package: str) -> None:
 @nox.parametrize("package", list(PACKAGES), ids=list(PACKAGES))
 def wheel(session: nox.Session, package: str) -> None:
     """Build a package, check its archives, and import the wheel alone, away from the repository."""
-    wheels = _build_wheels(session, *PACKAGES)
     built = session.create_tmp() + "/built"
     session.run(
-        "uv", "build", "--quiet", "--package", package, "--no-sources", "-o", built, external=True
+        *("uv", "build", "--quiet", "--package", package, "--no-sources", "-o", built),
+        external=True,
     )
-    archives = [str(path) for path in Path(built).glob("*") if path.suffix in {".whl", ".gz"}]
+    archives = sorted(str(path) for path in Path(built).glob("*-*"))
     session.run(
-        "uvx", "--quiet", "twine", "check", "--strict", *archives, external=True, silent=True
+        *("uvx", "--quiet", "twine", "check", "--strict", *archives), external=True, silent=True
     )
-    wheel_file = next(path for path in archives if path.endswith(".whl"))
+    [wheel_file] = [path for path in archives if path.endswith(".whl")]
     session.run("uvx", "--quiet", "check-wheel-contents", wheel_file, external=True, silent=True)
-    session.install("--find-links", wheels, wheel_file)
+    session.install(wheel_file, *_build_wheels(session, *_siblings(package)))
     with session.chdir(session.create_tmp()):
+        module = package.replace("-", "_")
         session.run(
-            "python", "-I", "-c", _IMPORT_ALONE, package.replace("-", "_"), _version_of(package)
+            "python", "-I", "-c", _IMPORT_ALONE, module, _pyproject(package)["project"]["version"]
         )
 
 
 @nox.session
 def bounds(session: nox.Session) -> None:
     """Install the wheels of all packages together: fails where two siblings disagree about a version."""
-    wheels = sorted(Path(_build_wheels(session, *PACKAGES)).glob("*.whl"))
-    session.install(*map(str, wheels))
+    session.install(*_build_wheels(session, *PACKAGES))
     session.run("uv", "pip", "check", f"--python={session.virtualenv.location}", external=True)
 
 
@@ -225,30 +226,39 @@ def _sources(folder: Path) -> list[str]:
     ]
 
 
-def _build_wheels(session: nox.Session, *packages: str) -> str:
-    """Build the packages' wheels as they would be published, and return the folder that holds them."""
-    folder = session.create_tmp() + "/wheels"
+def _build_wheels(session: nox.Session, *packages: str) -> list[str]:
+    """Build the packages' wheels as they would be published, and return their paths.
+
+    They are installed by path: by name, an index could offer somebody else's package instead of ours.
+    """
+    folder = Path(session.create_tmp()) / "wheels"
     for package in packages:
         session.run(
-            *(
-                "uv",
-                "build",
-                "--quiet",
-                "--wheel",
-                "--package",
-                package,
-                "--no-sources",
-                "-o",
-                folder,
-            ),
+            *("uv", "build", "--quiet", "--wheel", "--package", package, "--no-sources"),
+            *("-o", str(folder)),
             external=True,
         )
-    return folder
+    return sorted(map(str, folder.glob("*.whl")))
 
 
-def _version_of(package: str) -> str:
-    text = (ROOT / PACKAGES[package] / "pyproject.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)["project"]["version"]
+def _siblings(package: str) -> list[str]:
+    """List the packages of the workspace that a package needs, directly or not, to run or to be tested."""
+    found: list[str] = []
+    waiting = [package]
+    while waiting:
+        pyproject = _pyproject(waiting.pop())
+        needs = (
+            pyproject["project"].get("dependencies", []) + pyproject["dependency-groups"]["test"]
+        )
+        names = [need.split(">=")[0] for need in needs]
+        new = [name for name in names if name in PACKAGES and name not in (package, *found)]
+        found += new
+        waiting += new
+    return found
+
+
+def _pyproject(package: str) -> dict[str, Any]:
+    return tomllib.loads((ROOT / PACKAGES[package] / "pyproject.toml").read_text(encoding="utf-8"))
 
 
 # Run with the module's name and its version, in isolated mode.
