@@ -3,6 +3,8 @@
 import json
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from far_side import chunk
 
@@ -87,3 +89,28 @@ def test_a_retrieved_segment_is_cited_with_all_that_is_known_of_it(agent, contex
 )
 def test_any_other_shape_is_cited_as_far_as_it_goes(agent, context, expected):
     assert cite(agent, context) == expected
+
+
+SCALARS = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
+)
+NAMES = st.sampled_from(["content", "title", "metadata", "text", "score", "page", "position", "x"])
+CONTEXTS = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(CONTEXTS | CONTEXTS.map(json.dumps))
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_no_context_ever_ends_a_run(agent, context):
+    for resource in cite(agent, context):
+        assert resource
+
+
+def test_half_a_character_in_a_context_is_cited_as_it_was_written(agent):
+    text = '[{"content": "\\ud83d"}]'
+    assert cite(agent, text) == [{"content": text}]

@@ -177,6 +177,47 @@ def test_a_tool_that_cannot_be_read_is_left_out_with_a_warning(agent):
     ]
 
 
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [
+        ({"parameters": {"text": {}}}, "parameter name must be"),
+        ({"parameters": [{**parameter("p"), "type": 5}]}, "parameter type must be"),
+        ({"parameters": [{**parameter("p"), "input_schema": "{}"}]}, "parameter input_schema must"),
+        ({"runtime_parameters": ["text"]}, "ValueError"),
+        ({"description": "Does it."}, "AttributeError"),
+        ({"identity": {"name": "odd"}}, "KeyError"),
+    ],
+)
+def test_a_malformed_declaration_costs_its_own_tool_alone(agent, changed, problem):
+    agent.far_side.model = [[chunk("Done.")]]
+    transcript = agent.run(tools=[{**tool("odd"), **changed}, ECHO])
+    assert [offered["name"] for offered in agent.far_side.model_requests[0]["tools"]] == ["echo"]
+    [line] = transcript.logs["Tools left out"]["data"]["left_out"]
+    assert line.startswith("odd: ")
+    assert problem in line
+    assert "\n" not in line
+    assert transcript.text == "Done."
+
+
+def test_a_bare_declaration_is_enough(agent):
+    bare = {"identity": {"name": "now", "provider": "desk"}}
+    agent.far_side.model = [[chunk(calls=[call("now", "")])], [chunk("Done.")]]
+    agent.far_side.tools["now"] = [text_message("noon")]
+    agent.run(tools=[bare])
+    [offered] = agent.far_side.model_requests[0]["tools"]
+    assert offered["parameters"] == {"type": "object", "properties": {}, "required": []}
+    assert agent.far_side.tool_requests[0]["tool_parameters"] == {}
+
+
+def test_one_parameter_of_an_unknown_type_does_not_spoil_the_request(agent):
+    agent.far_side.model = [[chunk(calls=[call("odd", '{"p": "x"}')])], [chunk("Done.")]]
+    agent.far_side.tools["odd"] = [text_message("ok")]
+    agent.run(tools=[tool("odd", parameter("p", "a type of tomorrow"))])
+    [offered] = agent.far_side.model_requests[0]["tools"]
+    assert offered["parameters"]["properties"]["p"]["type"] == "string"
+    assert agent.far_side.tool_requests[0]["tool_parameters"] == {"p": "x"}
+
+
 def test_no_bytes_and_no_repr_reach_the_model(agent):
     """C11: the official strategy puts the repr of such messages into the prompt."""
     log = {"type": "log", "message": {"id": "1", "label": "l", "status": "success", "data": {}}}

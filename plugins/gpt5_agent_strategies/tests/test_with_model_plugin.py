@@ -208,6 +208,31 @@ def test_earlier_turns_come_before_the_question(both):
     assert "greet" not in str(body)
 
 
+LOOKED_UP = {
+    "id": "call_old",
+    "type": "function",
+    "function": {"name": "echo", "arguments": "{}"},
+}
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        [{"role": "tool", "content": "x", "tool_call_id": "call_old"}],
+        [{"role": "assistant", "content": "", "tool_calls": [LOOKED_UP]}],
+        [{"role": "assistant", "content": None}],
+        [{"role": "user", "content": [{"type": "text", "data": "Hello"}]}],
+        [{"role": "system", "content": "Formal."}, {"role": "developer", "content": "Short."}],
+    ],
+    ids=["a result alone", "a call alone", "nothing", "parts", "two more instructions"],
+)
+def test_a_history_that_was_cut_or_is_odd_is_no_reason_to_fail(both, history):
+    both.script([said("Fine.")])
+    transcript = both.run(history=history)
+    assert transcript.error is None
+    assert transcript.text == "Fine."
+
+
 @pytest.mark.parametrize(("model", "has_preamble"), [("gpt-5.2", True), ("gpt-5.3-codex", False)])
 def test_codex_models_are_not_asked_for_preambles(both, model, has_preamble):
     both.script([said("Done.")])
