@@ -396,14 +396,14 @@ def test_a_refusing_model_is_an_answer_and_no_error(transport: Transport) -> Non
         assert create(connection(server), REQUEST, transport=transport).refusal == "No."
 
 
-@pytest.mark.parametrize("body", [b"[]", b"{broken", b"\xff"])
+@pytest.mark.parametrize("body", [b"[]", b"{broken", b"\xff", b'{"hello": 1}'])
 def test_a_body_that_is_no_response_is_an_unexpected_answer(
     body: bytes, transport: Transport
 ) -> None:
     recording = Recording(name="x", body=body, is_stream=False)
     with (
         ResponsesSimulator(replay=[recording]) as server,
-        pytest.raises(UnexpectedResponseError, match="no JSON object"),
+        pytest.raises(UnexpectedResponseError, match="no response of the Responses API"),
     ):
         create(connection(server), {**REQUEST, "stream": False}, transport=transport)
 

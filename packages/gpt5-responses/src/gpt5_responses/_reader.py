@@ -15,6 +15,11 @@ _TERMINAL_TYPES = {
     "failed": "response.failed",
     "cancelled": "response.failed",
 }
+_RESPONSE_FIELDS = (
+    "output",
+    "status",
+    "error",
+)  # every response has one, however little of it a gateway fills in
 _MAX_BYTES = 128 * 1024 * 1024  # far beyond any answer, and within a server's memory
 
 
@@ -107,9 +112,9 @@ class ResponseReader:
             response = json.loads(b"".join(self._body))
         except (ValueError, RecursionError):
             response = None
-        if not isinstance(response, dict):
+        if not isinstance(response, dict) or response.keys().isdisjoint(_RESPONSE_FIELDS):
             raise UnexpectedResponseError(
-                "The server sent a body that is no JSON object. Check openai_api_base.",
+                "The server sent a body that is no response of the Responses API. Check openai_api_base.",
                 request_id=self.request_id,
             )
         whole = cast("dict[str, Any]", response)
