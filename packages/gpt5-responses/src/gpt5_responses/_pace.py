@@ -25,13 +25,15 @@ class _Inbox:
         self._is_over = False
         self.is_abandoned = False
 
-    def put(self, event: StreamEvent) -> None:
+    def put(self, event: StreamEvent) -> bool:
+        """Take an event in; say whether somebody waits for just this one."""
         with self._changed:
             self._events.append(event)
             is_urgent = self._is_first_of_its_kind(event)
             self._is_urgent = self._is_urgent or is_urgent
             if is_urgent or self._is_empty_handed:
                 self._changed.notify()
+            return is_urgent
 
     def end(self, failure: BaseException | None) -> None:
         with self._changed:
@@ -106,7 +108,9 @@ def _read(events: Iterable[StreamEvent], inbox: _Inbox) -> None:
     failure: BaseException | None = None
     try:
         for event in events:
-            inbox.put(event)
+            if inbox.put(event):
+                # Where threads take turns of their own accord (gevent), the consumer gets one now and not when all has been read.
+                time.sleep(0)
             if inbox.is_abandoned:
                 break
     except BaseException as error:  # noqa: BLE001  it is raised again where the events are consumed
