@@ -2,6 +2,7 @@
 
 from ._arguments import ToolArguments, bind_arguments, option_violation, parse_tool_arguments
 from ._blobs import Blob, BlobMessage, merge_blob_chunks
+from ._budget import ResultBudget
 from ._coercion import cast_value, missing_hidden_parameters, prepare_arguments
 from ._errors import (
     ArgumentError,
@@ -64,6 +65,7 @@ __all__ = [
     "LocalFileOutsideRootError",
     "LocalFileTooLargeError",
     "ObservationPolicy",
+    "ResultBudget",
     "ToolArguments",
     "ToolParameter",
     "ToolingError",
