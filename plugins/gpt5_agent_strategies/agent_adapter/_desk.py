@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dify_plugin.core.runtime import Session
@@ -14,6 +14,7 @@ from agent_tooling import (
     REPEATED_FAILURE,
     TOOL_FAILED,
     FailureMemory,
+    ResultBudget,
     bind_arguments,
     call_signature,
     parse_error_text,
@@ -70,7 +71,7 @@ class ToolDesk:
         session: The session to call tools through.
         toolbox: The tools.
         clock: The run's time.
-        settings: How long a tool may be silent, and where its images may lie.
+        settings: How long a tool may be silent, how much it may say, and where its images may lie.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class ToolDesk:
         self._clock = clock
         self._settings = settings
         self._memory = FailureMemory()
+        self._budget = ResultBudget(per_result=settings.result_characters)
 
     def run(self, calls: Sequence[ToolCall], *, keeps_closing_time: bool) -> Iterator[Outcome]:
         """Run the calls at the same time and return what becomes of each as soon as it is known.
@@ -89,6 +91,11 @@ class ToolDesk:
             calls: The calls of a round.
             keeps_closing_time: Give up in time for a closing call; otherwise at the end of the run's time.
         """
+        for outcome in self._run(calls, keeps_closing_time=keeps_closing_time):
+            content = self._budget.fit(outcome.result.content)
+            yield replace(outcome, result=replace(outcome.result, content=content))
+
+    def _run(self, calls: Sequence[ToolCall], *, keeps_closing_time: bool) -> Iterator[Outcome]:
         checked = [self._check(call) for call in calls]
         yield from (item for item in checked if isinstance(item, Outcome))
         jobs, repeats = self._set_repeats_apart(

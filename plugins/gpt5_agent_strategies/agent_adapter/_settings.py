@@ -8,6 +8,17 @@ from typing import Self
 _FALSE_TEXTS = frozenset({"false", "0", "no", "off"})
 
 
+def read_number(
+    environment: Mapping[str, str], name: str, *, default: int, minimum: int, maximum: int
+) -> int:
+    """Return a whole number, clamped to `minimum`..`maximum`; `default` where there is none."""
+    try:
+        number = int(environment.get(name, ""))
+    except ValueError:
+        return default
+    return min(max(number, minimum), maximum)
+
+
 def read_seconds(
     environment: Mapping[str, str],
     name: str,
@@ -16,12 +27,8 @@ def read_seconds(
     minimum: int = 60,
     maximum: int = 3600,
 ) -> int:
-    """Return a number of seconds, clamped to `minimum`..`maximum`; `default` where there is no whole number."""
-    try:
-        seconds = int(environment.get(name, ""))
-    except ValueError:
-        return default
-    return min(max(seconds, minimum), maximum)
+    """Return a number of seconds, as `read_number` does."""
+    return read_number(environment, name, default=default, minimum=minimum, maximum=maximum)
 
 
 def _read_folder(environment: Mapping[str, str], name: str, *, default: str) -> str:
@@ -40,6 +47,7 @@ class Settings:
         closing_seconds: How much of that is kept for the closing call. `GPT5_AGENT_CLOSING_SECONDS`, 0 to 1800.
         silence_seconds: How long a model may be silent. `MAX_INVOCATION_TIMEOUT`, 60 to 3600.
         tool_seconds: How long a tool may be silent. `GPT5_AGENT_TOOL_SECONDS`, 1 to 3600.
+        result_characters: How much of a tool's result the model reads. `GPT5_AGENT_RESULT_CHARACTERS`, 1,000 to 1,000,000.
         files_root: The only folder that tools may show images from. `GPT5_AGENT_FILES_ROOT`, an absolute path.
         logs_content: Whether logs hold texts, arguments and results, redacted, or only counts. `GPT5_AGENT_LOG_CONTENT`.
     """
@@ -48,6 +56,7 @@ class Settings:
     closing_seconds: int = 120
     silence_seconds: int = 900
     tool_seconds: int = 240
+    result_characters: int = 200_000
     files_root: str = "/files"
     logs_content: bool = True
 
@@ -62,6 +71,13 @@ class Settings:
             silence_seconds=read_seconds(environment, "MAX_INVOCATION_TIMEOUT", default=900),
             tool_seconds=read_seconds(
                 environment, "GPT5_AGENT_TOOL_SECONDS", default=240, minimum=1
+            ),
+            result_characters=read_number(
+                environment,
+                "GPT5_AGENT_RESULT_CHARACTERS",
+                default=200_000,
+                minimum=1_000,
+                maximum=1_000_000,
             ),
             files_root=_read_folder(environment, "GPT5_AGENT_FILES_ROOT", default="/files"),
             logs_content=environment.get("GPT5_AGENT_LOG_CONTENT", "").strip().lower()

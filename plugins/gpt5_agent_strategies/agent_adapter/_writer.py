@@ -6,6 +6,13 @@ from typing import Any
 
 from dify_plugin.core.runtime import ResponseWriter, Session
 
+from ._errors import RequestTooLargeError
+
+
+# The daemon's PLUGIN_STDIO_MAX_BUFFER_SIZE: for a longer line it kills the process, with the runs of everybody in it.
+_MAX_LINE_BYTES = 5 * 1024 * 1024
+_MAX_CHARACTER_BYTES = 4
+
 
 class _WholeLineWriter(ResponseWriter):
     """Write each line of a session at once and alone: the SDK writes it in two unlocked parts."""
@@ -22,8 +29,17 @@ class _WholeLineWriter(ResponseWriter):
 
     def session_message(self, session_id: str | None = None, data: Any = None) -> None:
         line = self.session_message_text(session_id, data)
+        _check_size(line)
         with self._lock:
             self._writer.write(line)
+
+
+def _check_size(line: str) -> None:
+    if len(line) * _MAX_CHARACTER_BYTES <= _MAX_LINE_BYTES:
+        return
+    size = len(line.encode())
+    if size > _MAX_LINE_BYTES:
+        raise RequestTooLargeError(size, _MAX_LINE_BYTES)
 
 
 class LineLock:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -112,6 +113,30 @@ def test_a_message_that_no_sdk_knows_is_a_failure_of_its_tool_alone(agent):
     assert transcript.text.endswith("Done.")
     assert "hologram" in transcript.logs["CALL echo"]["error"]
     assert "hologram" not in agent.far_side.model_requests[1]["prompt_messages"][-1]["content"]
+
+
+def test_a_result_that_no_model_can_read_keeps_its_beginning_and_its_end(agent):
+    """Whole it would make a line for which the platform kills the plugin's process, and every run in it."""
+    agent.far_side.model = [[chunk(calls=[echo_call(1)])], [chunk("Done.")]]
+    agent.far_side.tools["echo"] = [text_message("b" * 3_000_000), text_message("e" * 3_000_000)]
+    transcript = agent.run(tools=[ECHO])
+    assert transcript.text.endswith("Done.")
+    content = agent.far_side.model_requests[1]["prompt_messages"][-1]["content"]
+    assert content == (
+        f"{'b' * 150_000}\n[... 5,800,000 characters left out here ...]\n{'e' * 50_000}"
+    )
+
+
+def test_a_request_that_the_platform_cannot_carry_fails_its_run_and_no_other(agent):
+    agent.far_side.model = [[chunk("Still there.")]]
+    history = [{"role": "user", "content": "ä" * (5 * 1024 * 1024 // 2)}]
+    transcript = agent.run(model={"history_prompt_messages": history})
+    assert re.fullmatch(
+        r"The model call of round 1 failed: the request has 5,2\d\d,\d\d\d bytes, "
+        r"but Dify's plugin daemon takes 5,242,880 at most",
+        transcript.error.message,
+    )
+    assert agent.run().text == "Still there."
 
 
 @pytest.fixture(scope="session")
