@@ -110,6 +110,40 @@ def test_an_error_comes_after_the_events_before_it() -> None:
         next(batches)
 
 
+def test_a_reader_does_not_run_far_ahead() -> None:
+    read: list[int] = []
+
+    def events() -> Iterator[StreamEvent]:
+        for number in range(10_000):
+            read.append(number)
+            yield delta("a")
+
+    batches = pace(events(), window_seconds=LONG)
+    ahead: list[int] = []
+    taken = 0
+    for batch in batches:
+        taken += len(batch)
+        ahead.append(len(read) - taken)
+
+    assert taken == 10_000
+    assert max(ahead) <= 1024
+
+
+def test_walking_away_from_a_reader_that_waits_ends_it() -> None:
+    def events() -> Iterator[StreamEvent]:
+        while True:
+            yield delta("a")
+
+    batches = pace(events(), window_seconds=0)
+    next(batches)
+    readers = [thread for thread in threading.enumerate() if thread.name == "responses-reader"]
+    batches.close()
+    for reader in readers:
+        reader.join(timeout=10)
+
+    assert not any(reader.is_alive() for reader in readers)
+
+
 def test_walking_away_closes_the_source_and_ends_the_reader() -> None:
     closed = threading.Event()
 

@@ -11,6 +11,9 @@ from collections.abc import Callable, Generator, Iterable
 from gpt5_messages import BlockDelta, ResponseEnded, ResponseError, StreamEvent
 
 
+_MOST_WAITING = 1024  # events; a reader that is further ahead waits, for the memory and for whoever else wants a turn
+
+
 class _Inbox:
     """What the reader has put in and the consumer has not taken out yet."""
 
@@ -33,7 +36,20 @@ class _Inbox:
             self._is_urgent = self._is_urgent or is_urgent
             if is_urgent or self._is_empty_handed:
                 self._changed.notify()
+            if len(self._events) >= _MOST_WAITING:
+                self._wait_for_room()
             return is_urgent
+
+    def _wait_for_room(self) -> None:
+        self._is_urgent = True
+        self._changed.notify()
+        self._changed.wait_for(lambda: len(self._events) < _MOST_WAITING or self.is_abandoned)
+
+    def abandon(self) -> None:
+        """Say that nobody takes anything out any more."""
+        with self._changed:
+            self.is_abandoned = True
+            self._changed.notify()
 
     def end(self, failure: BaseException | None) -> None:
         with self._changed:
@@ -49,6 +65,8 @@ class _Inbox:
             self._changed.wait_for(lambda: self._events or self._is_over, keep_alive_seconds)
             self._is_empty_handed = False
             events, self._events, self._is_urgent = self._events, [], self._is_over
+            if len(events) >= _MOST_WAITING:
+                self._changed.notify()
             if not events and self._is_over:
                 if self._failure is not None:
                     raise self._failure
@@ -99,7 +117,7 @@ def pace(
             yield batch
             not_before = time.monotonic() + window_seconds
     finally:
-        inbox.is_abandoned = True
+        inbox.abandon()
         if close is not None:
             close()
 
