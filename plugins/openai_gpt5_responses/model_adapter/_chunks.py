@@ -39,7 +39,7 @@ def final_message(completion: Completion | None, text: str) -> AssistantPromptMe
     if completion is None:
         return AssistantPromptMessage(content=_checked(text, ()))
     content = _checked(text, completion.tool_calls)
-    opaque = {"responses_output": [dict(item) for item in completion.items]}
+    opaque: dict[str, Any] = {"responses_output": [dict(item) for item in completion.items]}
     return AssistantPromptMessage(
         content=content,
         tool_calls=[_tool_call(call) for call in completion.tool_calls],

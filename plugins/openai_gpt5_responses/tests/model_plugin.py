@@ -4,14 +4,20 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from dify_plugin_host import Notice, PluginInvokeError, PluginProcess
-from gpt5_simulator import ResponsesSimulator
 
 
 PLUGIN = Path(__file__).parent.parent
 PROVIDER = "openai_gpt5_responses"
+
+
+class Server(Protocol):
+    """Whatever can be called."""
+
+    @property
+    def base_url(self) -> str: ...
 
 
 @dataclass
@@ -57,7 +63,7 @@ class ModelPlugin:
 
     def invoke(
         self,
-        server: ResponsesSimulator,
+        server: Server,
         messages: str | Sequence[Mapping[str, Any]] = "Hello",
         *,
         key: str = "key",
@@ -83,9 +89,7 @@ class ModelPlugin:
     def call(self, action: str, **data: Any) -> Answer:
         return self._runner.run(self._collect(action, data))
 
-    def validate(
-        self, server: ResponsesSimulator, *, model: str | None = None, **credentials: str
-    ) -> Answer:
+    def validate(self, server: Server, *, model: str | None = None, **credentials: str) -> Answer:
         complete = {**credentials_for(server, "key"), **credentials}
         if model is None:
             return self.call("validate_provider_credentials", credentials=complete)
@@ -102,16 +106,17 @@ class ModelPlugin:
 
     async def _collect(self, action: str, data: Mapping[str, Any]) -> Answer:
         answer = Answer()
+        user_id = str(data.get("user_id", "desk"))
         named = {"provider": PROVIDER, "model_type": "llm", **data}
         try:
-            async for chunk in self._process.invoke("model", action, named):
+            async for chunk in self._process.invoke("model", action, named, user_id=user_id):
                 answer.chunks.append(chunk)
         except PluginInvokeError as error:
             answer.error = error
         return answer
 
 
-def credentials_for(server: ResponsesSimulator, key: str) -> dict[str, str]:
+def credentials_for(server: Server, key: str) -> dict[str, str]:
     return {"openai_api_key": key, "openai_api_base": server.base_url, "max_retries": "0"}
 
 

@@ -57,7 +57,8 @@ class OpenAIGPT5LargeLanguageModel(LargeLanguageModel):
         self, model: str, model_parameters: dict, credentials: dict
     ) -> dict:
         # The SDK's own check answers with an error that Dify does not know. The request builder checks the same, and says which field.
-        return known_parameters(model_parameters, self.get_parameter_rules(model, credentials))
+        rules = self.get_parameter_rules(model, credentials)
+        return known_parameters(model_parameters, (rule.name for rule in rules))
 
     @override
     def get_num_tokens(
