@@ -1,5 +1,7 @@
 import json
 import shutil
+import subprocess
+import sys
 import textwrap
 from pathlib import Path
 
@@ -65,8 +67,22 @@ def lay_out_plugins(folder):
 @pytest.fixture
 def workshop(tmp_path):
     """Lay out a workspace with three packages, and the plugins of these tests, which need them all."""
-    root = tmp_path / "workshop"
+    return lay_out_workshop(tmp_path / "workshop")
+
+
+def lay_out_workshop(root):
     shutil.copytree(TESTS / "workshop", root)
     lay_out_plugins(root / "plugins")
     (root / "plugins/echo_model/models/llm/_position.yaml").write_text("[echo-2, echo-1]")
     return root
+
+
+@pytest.fixture(scope="session")
+def packages(tmp_path_factory):
+    """Package both plugins of the workshop; return the folder with `echo_model` and `small_agent`, each a .difypkg."""
+    root = lay_out_workshop(tmp_path_factory.mktemp("packages") / "workshop")
+    command = [Path(sys.executable).with_name("dify-host"), "package"]
+    subprocess.run(command, cwd=root, check=True, capture_output=True)
+    for path in (root / "dist").iterdir():
+        path.rename(path.with_name(path.name.replace("-0.0.1", "")))
+    return root / "dist"

@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from gpt5_simulator import SimulatorError
 
 from ._chat import ChatOptions, run_chat
+from ._check import check_package, show_results
 from ._errors import (
     PackageError,
     PluginFolderError,
@@ -108,6 +110,24 @@ def package(
         for folder in find_folders(plugins or (), start=Path.cwd()):
             built = build_package(folder, output)
             typer.echo(f"{built.path}  {built.size_bytes}  {built.identifier}")
+
+
+@app.command()
+def check(
+    file: Annotated[Path, typer.Argument(help="The package.")],
+    *,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Leave out installing, starting and calling it.")
+    ] = False,
+) -> None:
+    """Check a package as strictly as Dify, its daemon and the plugin SDK together.
+
+    Installs it in an empty folder, on both of the daemon's routes, starts it and makes a call.
+    """
+    with _exit_codes():
+        results = check_package(file, quick=quick, start=Path.cwd())
+        if not show_results(results, Console()):
+            raise typer.Exit(1)
 
 
 def main() -> None:

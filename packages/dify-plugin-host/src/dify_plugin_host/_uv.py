@@ -14,6 +14,7 @@ from ._errors import PluginHostError
 # 1980-01-01, the first date that a zip file can hold.
 _SOURCE_DATE_EPOCH = "315532800"
 _SHOWN_LINES = 12
+_TIMEOUT_SECONDS = 600.0  # as long as the daemon gives an installation
 
 
 class UvError(PluginHostError):
@@ -30,18 +31,33 @@ def run_uv(*arguments: str, cwd: Path, environment: Mapping[str, str]) -> str:
     Raises:
         UvError: If it fails.
     """
-    done = subprocess.run(  # noqa: S603 - a fixed program with arguments of our own
-        [uv.find_uv_bin(), *arguments],
-        cwd=cwd,
-        env=dict(environment),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_program(uv.find_uv_bin(), *arguments, cwd=cwd, environment=environment)
     if done.returncode:
         raise UvError(" ".join(["uv", *arguments]), done.stderr or done.stdout)
     return done.stdout
+
+
+def run_program(
+    *command: str, cwd: Path, environment: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end and keep what it says; one that hangs is ended.
+
+    Raises:
+        PluginHostError: If it takes longer than the daemon lets an installation take.
+    """
+    try:
+        return subprocess.run(  # noqa: S603 - programs that we choose
+            command,
+            cwd=cwd,
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_TIMEOUT_SECONDS,
+        )
+    except subprocess.TimeoutExpired:  # pragma: no cover - would take minutes
+        raise PluginHostError(f"`{' '.join(command)}` took {_TIMEOUT_SECONDS:g} s") from None
 
 
 def neutral_environment() -> dict[str, str]:
@@ -55,5 +71,8 @@ def neutral_environment() -> dict[str, str]:
 
 
 def search_path() -> str:
-    """Return PATH with this interpreter in front, for uv finds Python there."""
-    return os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    """Return PATH with the Python that this process is made of in front, for there uv finds one.
+
+    Not the environment's own `bin`: uv makes no environment from another one.
+    """
+    return os.pathsep.join([str(Path(sys.base_prefix) / "bin"), os.environ.get("PATH", os.defpath)])

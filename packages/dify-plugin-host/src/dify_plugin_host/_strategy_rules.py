@@ -1,0 +1,146 @@
+"""What an agent strategy provider's YAML files must look like, to the plugin SDK and to the daemon at once.
+
+Source: `entities/agent.py` of dify-plugin 0.10.2 and `pkg/entities/plugin_entities/agent_declaration.go` of
+langgenius/dify-plugin-daemon at bdb5642a, read 2026-11.
+"""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, StringConstraints, model_validator
+
+from ._manifest_rules import IdentityName, PathText, Rules, Tag, Translated
+
+
+_SCOPES = {
+    "model-selector": {
+        "llm",
+        "text-embedding",
+        "rerank",
+        "tts",
+        "speech2text",
+        "moderation",
+        "vision",
+        "document",
+        "tool-call",
+    },
+    "app-selector": {"all", "chat", "workflow", "completion"},
+    "any": {
+        "string",
+        "number",
+        "object",
+        "array[number]",
+        "array[string]",
+        "array[object]",
+        "array[file]",
+    },
+}
+
+type _Text = Annotated[str, StringConstraints(min_length=1)]
+
+
+class _ProviderIdentity(Rules):
+    author: _Text
+    name: IdentityName
+    label: Translated
+    description: Translated
+    icon: PathText
+    icon_dark: PathText | None = None
+    tags: list[Tag] = Field(default=[])
+
+
+class _Python(Rules):
+    source: PathText
+
+
+class _Extra(Rules):
+    python: _Python
+
+
+class StrategyProviderRules(Rules):
+    """An agent strategy provider's file."""
+
+    identity: _ProviderIdentity
+    strategies: list[PathText] = Field(min_length=1)
+    extra: _Extra | None = None
+
+
+class _Identity(Rules):
+    author: _Text
+    name: IdentityName
+    label: Translated
+
+
+class _Option(Rules):
+    value: _Text
+    label: Translated
+
+
+class _AutoGenerate(Rules):
+    type: Literal["prompt_instruction"]
+
+
+class _Template(Rules):
+    enabled: bool
+
+
+class _Parameter(Rules):
+    name: Annotated[str, StringConstraints(min_length=1, max_length=1023)]
+    label: Translated
+    help: Translated | None = None
+    type: Literal[
+        "string",
+        "number",
+        "boolean",
+        "select",
+        "secret-input",
+        "file",
+        "files",
+        "app-selector",
+        "model-selector",
+        "array[tools]",
+        "any",
+    ]
+    auto_generate: _AutoGenerate | None = None
+    template: _Template | None = None
+    scope: Annotated[str, StringConstraints(max_length=1024)] | None = None
+    required: bool = False
+    default: bool | int | float | str | None = None
+    min: float | None = None
+    max: float | None = None
+    precision: int | None = None
+    options: list[_Option] | None = None
+
+    @model_validator(mode="after")
+    def _scope_is_known(self) -> Self:
+        if self.scope is None:
+            return self
+        known = _SCOPES.get(self.type)
+        if known is None:
+            raise ValueError(f"expected no scope for the type {self.type!r}")
+        if not known & {part.strip() for part in self.scope.split("&")}:
+            raise ValueError(f"expected a scope of {sorted(known)}, got {self.scope!r}")
+        return self
+
+    @model_validator(mode="after")
+    def _select_has_options(self) -> Self:
+        if self.type == "select" and not self.options:
+            raise ValueError("expected options for the type 'select'")
+        return self
+
+
+class StrategyRules(Rules):
+    """An agent strategy's file."""
+
+    identity: _Identity
+    description: Translated
+    features: list[Literal["history-messages"]] = Field(default=[])
+    parameters: list[_Parameter] = Field(default=[])
+    output_schema: dict[str, Any] | None = None
+    extra: _Extra
+
+    @model_validator(mode="after")
+    def _names_are_unique(self) -> Self:
+        names = [parameter.name for parameter in self.parameters]
+        if len(names) != len(set(names)):
+            raise ValueError("expected every parameter once")
+        return self

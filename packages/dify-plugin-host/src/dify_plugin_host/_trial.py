@@ -1,0 +1,128 @@
+"""One start and one call of an installed plugin, with nobody else around."""
+
+import asyncio
+import contextlib
+import functools
+import os
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ._agent import build_strategy_parameters
+from ._builtin import builtin_tools
+from ._declarations import Strategy, strategies
+from ._desk import Desk
+from ._errors import PluginHostError
+from ._folder import PluginFolder
+from ._json import JsonObject, object_at
+from ._models import LLMRequest
+from ._process import PluginProcess
+from ._scripted import ANSWER, MODEL_VALUE, answer_scripted
+from ._server import open_server
+
+
+_CALL_SECONDS = 60.0
+_VALUES: dict[str, Callable[[], Any]] = {
+    "model-selector": lambda: MODEL_VALUE,
+    "array[tools]": lambda: [tool.to_entity() for tool in builtin_tools()],
+    "string": lambda: "hello",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """Tell how a plugin's start and calls went; none went wrong.
+
+    Attributes:
+        start_seconds: How long the first heartbeat took.
+        calls: What was called and answered.
+    """
+
+    start_seconds: float
+    calls: tuple[str, ...]
+
+
+def try_plugin(folder: Path) -> Trial:
+    """Start a plugin, call its model or each of its strategies once, and end it.
+
+    A model is asked for through the simulator, a strategy gets a model that calls one tool and then answers.
+
+    Raises:
+        PluginHostError: If it does not start, or a call fails or comes to nothing.
+    """
+    plugin = PluginFolder.read(folder)
+    with open_server({"PATH": os.environ.get("PATH", os.defpath)}) as server:
+        return asyncio.run(_try(plugin, server.credentials, server.environment))
+
+
+async def _try(
+    plugin: PluginFolder, credentials: Mapping[str, str], environment: Mapping[str, str]
+) -> Trial:
+    started = time.monotonic()
+    if plugin.has("models"):
+        async with Desk(plugin, credentials=credentials, environment=environment) as desk:
+            seconds = time.monotonic() - started
+            calls = [await _ask_model(desk)]
+    else:
+        backwards = functools.partial(answer_scripted, plugin)
+        async with PluginProcess(plugin, backwards=backwards, environment=environment) as process:
+            seconds = time.monotonic() - started
+            calls = [await _run(process, strategy) for strategy in strategies(plugin)]
+    return Trial(start_seconds=seconds, calls=tuple(calls))
+
+
+async def _ask_model(desk: Desk) -> str:
+    models = desk.model_providers[0].models
+    if not models:
+        raise PluginHostError("expected a predefined model to call")
+    message = {"role": "user", "content": "hello"}
+    chunks = desk.invoke_llm(LLMRequest(model=models[0], messages=[message]))
+    text = [_chunk_text(chunk) async for chunk in _in_time(chunks)]
+    return _answered(models[0], "".join(text), expected="")
+
+
+def _chunk_text(chunk: JsonObject) -> str:
+    return str(object_at(object_at(chunk, "delta"), "message").get("content") or "")
+
+
+async def _run(process: PluginProcess, strategy: Strategy) -> str:
+    given = {
+        name: _VALUES[str(parameter.get("type"))]()
+        for name, parameter in strategy.parameters.items()
+        if parameter.get("required") and str(parameter.get("type")) in _VALUES
+    }
+    data = {
+        "agent_strategy_provider": strategy.provider,
+        "agent_strategy": strategy.name,
+        "agent_strategy_params": build_strategy_parameters(strategy, given),
+    }
+    context: JsonObject = {"credentials": {"tool_credentials": {}}}
+    answer = process.invoke("agent_strategy", "invoke_agent_strategy", data, context=context)
+    text = [_message_text(message) async for message in _in_time(answer)]
+    return _answered(strategy.name, "".join(text), expected="".join(ANSWER))
+
+
+def _message_text(message: JsonObject) -> str:
+    return str(object_at(message, "message").get("text") or "")
+
+
+async def _in_time(items: AsyncGenerator[JsonObject]) -> AsyncGenerator[JsonObject]:
+    """Iterate, but not for ever.
+
+    Raises:
+        PluginHostError: If it takes too long.
+    """
+    try:
+        async with asyncio.timeout(_CALL_SECONDS), contextlib.aclosing(items):
+            async for item in items:
+                yield item
+    except TimeoutError:
+        raise PluginHostError(f"no answer within {_CALL_SECONDS:g} s") from None
+
+
+def _answered(name: str, text: str, *, expected: str) -> str:
+    if not text or expected not in text:
+        raise PluginHostError(f"{name}: expected an answer {expected!r}, got {text[:200]!r}")
+    return name

@@ -1,0 +1,404 @@
+"""One good package of each kind, and many with a single fault each, which the right check has to name."""
+
+import importlib.metadata
+import io
+import re
+import stat
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+
+MODEL, AGENT = "echo_model", "small_agent"
+MANIFEST = "manifest.yaml"
+PROVIDER = "provider/echo.yaml"
+ECHO = "models/llm/echo-1.yaml"
+STRATEGY = "strategies/steps.yaml"
+BASE = "wheels/tiny_base-0.1.0-py3-none-any.whl"
+TOP = "wheels/tiny_top-0.1.0-py3-none-any.whl"
+
+
+@pytest.fixture
+def check(monkeypatch, capsys, tmp_path):
+    """Run the installed command on a package; return exit code and the table's rows as (mark, check, text)."""
+    monkeypatch.setenv("COLUMNS", "400")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (command,) = importlib.metadata.entry_points(group="console_scripts", name="dify-host")
+
+    def run(path, *options):
+        monkeypatch.setattr(sys, "argv", ["dify-host", "check", str(path), *options])
+        with pytest.raises(SystemExit) as ended:
+            command.load()()
+        out, err = capsys.readouterr()
+        assert err == ""
+        return ended.value.code or 0, list(rows(out))
+
+    return run
+
+
+@pytest.fixture
+def read(packages):
+    """Return the files of a good package, to be spoilt."""
+
+    def run(name):
+        with zipfile.ZipFile(packages / f"{name}.difypkg") as archive:
+            return {path: archive.read(path) for path in archive.namelist()}
+
+    return run
+
+
+@pytest.fixture
+def refused(check, tmp_path):
+    """Write these files as a package; return what the quick checks say is wrong with it, by check."""
+
+    def run(files, entries=(), comment=b""):
+        path = tmp_path / "broken.difypkg"
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, content in [*files.items(), *entries]:
+                archive.writestr(name, content)
+            archive.comment = comment
+        code, results = check(path, "--quick")
+        assert code == 1
+        return {name: text for mark, name, text in results if mark == "✗"}
+
+    return run
+
+
+def rows(table):
+    """Iterate over the rows of a table; one that goes on in the next line stays one."""
+    for row in re.split(r"\n(?! )", table.rstrip())[1:]:
+        mark, name, text = (*re.split(r"  +", row, maxsplit=2), "", "")[:3]
+        yield mark, name.rstrip(), re.sub(r"\s*\n\s*", "\n", text.strip())
+
+
+def swap(path, old, new):
+    """Make a fault: other text in one file."""
+
+    def spoil(files):
+        text = files[path].decode()
+        assert old in text
+        files[path] = text.replace(old, new, 1).encode()
+
+    return spoil
+
+
+def add(path, content=""):
+    """Make a fault: one file more, or with another content."""
+    return lambda files: files.update({path: content.encode()})
+
+
+def drop(path):
+    """Make a fault: one file less."""
+    return lambda files: files.pop(path)
+
+
+def rebuild(path, change, new_path=None):
+    """Make a fault: a wheel with other files in it, under its own name or another."""
+
+    def spoil(files):
+        with zipfile.ZipFile(io.BytesIO(files.pop(path))) as archive:
+            inner = {name: archive.read(name) for name in archive.namelist()}
+        change(inner)
+        target = io.BytesIO()
+        with zipfile.ZipFile(target, "w") as archive:
+            for name, content in inner.items():
+                archive.writestr(name, content)
+        files[new_path or path] = target.getvalue()
+
+    return spoil
+
+
+def metadata(old, new):
+    """Change the METADATA of a wheel."""
+
+    def change(inner):
+        (name,) = (name for name in inner if name.endswith("METADATA"))
+        swap(name, old, new)(inner)
+
+    return change
+
+
+# Each line: the package that gets the fault, the fault, the check that names it, and with which words.
+FAULTS = [
+    # The manifest
+    (MODEL, drop(MANIFEST), "manifest.yaml", "expected a file 'manifest.yaml'"),
+    (MODEL, add(MANIFEST, "a: ["), "manifest.yaml", "manifest.yaml: expected readable YAML"),
+    (MODEL, add(MANIFEST, "- a"), "manifest.yaml", "'the whole': Input should be a valid dictionary"),
+    (MODEL, swap(MANIFEST, "type: plugin", "type: plugin\ntype: plugin"), "manifest.yaml", "the key 'type' stands twice"),
+    (MODEL, swap(MANIFEST, "author: tests", "author: Tests"), "manifest.yaml", "'author': String should match pattern"),
+    (MODEL, swap(MANIFEST, "author: tests", "author: 0b9f7c7e-14b6-4d3f-8a57-3d7a4f6d2f10"), "manifest.yaml", "'author': expected a name, not a UUID"),
+    (MODEL, swap(MANIFEST, "name: echo_model", "name: echo.model"), "manifest.yaml", "'name': String should match pattern"),
+    (MODEL, swap(MANIFEST, "version: 0.0.1", "version: 0.1"), "manifest.yaml", "'version': Input should be a valid string, got 0.1"),
+    (MODEL, swap(MANIFEST, "version: 0.0.1", "version: 0.0.1-wild"), "manifest.yaml", "'version': expected a version such as 1.2.3"),
+    (MODEL, swap(MANIFEST, "type: plugin", "type: bundle"), "manifest.yaml", "'type': Input should be 'plugin'"),
+    (MODEL, swap(MANIFEST, "{ en_US: Echo }", "{ ja_JP: Echo }"), "manifest.yaml", "'label.en_US': Field required"),
+    (MODEL, swap(MANIFEST, "en_US: Echo", f"en_US: {'e' * 1024}"), "manifest.yaml", "'label.en_US': String should have at most 1023 characters"),
+    (MODEL, swap(MANIFEST, '"2026-11-21T00:00:00Z"', '"21 November"'), "manifest.yaml", "'created_at': expected an RFC 3339 time"),
+    (MODEL, swap(MANIFEST, "type: plugin", "type: plugin\ntags: [ai]"), "manifest.yaml", "'tags.0': Input should be 'search', 'image'"),
+    (MODEL, swap(MANIFEST, "memory: 1048576", "memory: 1GB"), "manifest.yaml", "'resource.memory': Input should be a valid integer"),
+    (MODEL, swap(MANIFEST, "permission: {}", "permission: { storage: { enabled: true, size: 1 } }"), "manifest.yaml", "'resource.permission.storage.size': Input should be greater than or equal to 1024"),
+    (MODEL, swap(MANIFEST, "models: [provider/echo.yaml]", "models: []"), "manifest.yaml", "'plugins': expected a provider of some kind"),
+    (MODEL, swap(MANIFEST, "[provider/echo.yaml]", "[provider/echo.yaml, provider/echo.yaml]"), "manifest.yaml", "'plugins.models': List should have at most 1 item"),
+    (MODEL, swap(MANIFEST, "[provider/echo.yaml]", "[provider/echo.yaml], agent_strategies: [a.yaml]"), "manifest.yaml", "expected one kind of provider, got models and agent_strategies"),
+    (MODEL, swap(MANIFEST, "provider/echo.yaml", "p" * 129), "manifest.yaml", "'plugins.models.0': String should have at most 128 characters"),
+    (MODEL, swap(MANIFEST, "amd64", "x86"), "manifest.yaml", "'meta.arch.0': Input should be 'amd64' or 'arm64'"),
+    (MODEL, swap(MANIFEST, "language: python", "language: go"), "manifest.yaml", "'meta.runner.language': Input should be 'python'"),
+    (MODEL, swap(MANIFEST, "arch: [amd64, arm64]", "arch: [arm64], minimum_dify_version: new"), "manifest.yaml", "'meta.minimum_dify_version': expected a version"),
+    (MODEL, swap(MANIFEST, "type: plugin", "type: plugin\nrepo: github"), "manifest.yaml", "'repo': String should match pattern"),
+    # Permissions
+    (AGENT, swap(MANIFEST, "tool: { enabled: true }", "tool: { enabled: false }"), "permissions", "an agent strategy needs resource.permission.tool.enabled"),
+    (AGENT, swap(MANIFEST, "llm: true", "llm: false"), "permissions", "an agent strategy needs resource.permission.model.llm"),
+    (AGENT, swap(MANIFEST, "version: 0.0.2", "version: 0.0.1"), "permissions", "meta.version: expected more than 0.0.1"),
+    # A model provider and its models
+    (MODEL, drop(PROVIDER), "providers", "expected a file 'provider/echo.yaml'"),
+    (MODEL, add(PROVIDER, "[]"), "providers", "provider/echo.yaml: expected a mapping"),
+    (MODEL, swap(PROVIDER, "[llm]", "[chat]"), "providers", "'supported_model_types.0': Input should be 'llm'"),
+    (MODEL, swap(PROVIDER, "[predefined-model]", "[]"), "providers", "'configurate_methods': List should have at least 1 item"),
+    (MODEL, swap(PROVIDER, "type: secret-input", "type: password"), "providers", "'provider_credential_schema.credential_form_schemas.0.type'"),
+    (MODEL, swap(PROVIDER, 'default: "300"', "default: 300"), "providers", "default': Input should be a valid string, got 300"),
+    (MODEL, swap(PROVIDER, "variable: request_timeout_seconds", "variable: openai_api_key"), "providers", "expected every variable once"),
+    (MODEL, swap(PROVIDER, '"models/llm/*.yaml"', '"models/**/*.yaml"'), "providers", "expected a pattern without '**'"),
+    (MODEL, swap(PROVIDER, "provider_source: provider/echo.py, ", ""), "providers", "'extra.python.provider_source': Field required"),
+    (MODEL, swap(PROVIDER, "models/llm/*.yaml", "models/llms/*.yaml"), "models and strategies", "'models/llms/*.yaml' matches no file"),
+    (MODEL, drop("models/llm/_position.yaml"), "models and strategies", "expected a file 'models/llm/_position.yaml'"),
+    (MODEL, add("models/llm/_position.yaml", "llm: [echo-1]"), "models and strategies", "expected a list of model names"),
+    (MODEL, add("models/llm/_position.yaml", "[echo-9]"), "models and strategies", "'echo-9' is no model of this package"),
+    (MODEL, swap(ECHO, "model: echo-1", "model: echo-2"), "models and strategies", "the model 'echo-2' is declared 2 times"),
+    (MODEL, swap(ECHO, "features: [", "features: [telepathy, "), "models and strategies", "'features.0': Input should be 'tool-call'"),
+    (MODEL, swap(ECHO, "context_size", "context"), "models and strategies", "'model_properties.context.[key]': Input should be 'mode'"),
+    (MODEL, swap(ECHO, "options: [low, high]", "options: [low, 1]"), "models and strategies", "'parameter_rules.0.options.1': Input should be a valid string, got 1"),
+    (MODEL, swap(ECHO, "options: [low, high]", "default: huge, options: [low, high]"), "models and strategies", "expected one of the options as default, got 'huge'"),
+    (MODEL, swap(ECHO, "type: string, options: [low, high]", "type: int, default: 9, max: 5"), "models and strategies", "expected a default from min to max, got 9"),
+    (MODEL, swap(ECHO, "type: string, options: [low, high]", "type: int, default: true"), "models and strategies", "expected a default of type int, got True"),
+    (MODEL, swap(ECHO, "use_template: temperature", "use_template: heat"), "models and strategies", "'parameter_rules.1.use_template': Input should be 'temperature'"),
+    (MODEL, swap(ECHO, ", use_template: temperature", ""), "models and strategies", "expected a label and a type, or a use_template"),
+    (MODEL, swap(ECHO, "name: temperature", "name: reasoning_effort"), "models and strategies", "expected every parameter once"),
+    (MODEL, swap(ECHO, 'input: "1"', "input: 1"), "models and strategies", "'pricing.input': Input should be a valid string, got 1"),
+    # An agent strategy provider and its strategies
+    (AGENT, swap("provider/small.yaml", "icon: icon.svg", "picture: icon.svg"), "providers", "'identity.icon': Field required"),
+    (AGENT, swap("provider/small.yaml", "name: small", "name: small agent"), "providers", "'identity.name': String should match pattern"),
+    (AGENT, swap("provider/small.yaml", "strategies/quiet.yaml", "strategies/loud.yaml"), "models and strategies", "expected a file 'strategies/loud.yaml'"),
+    (AGENT, swap(STRATEGY, "name: steps", "name: quiet"), "models and strategies", "the strategy 'quiet' is declared 2 times"),
+    (AGENT, swap(STRATEGY, "[history-messages]", "[memory]"), "models and strategies", "'features.0': Input should be 'history-messages'"),
+    (AGENT, swap(STRATEGY, "type: boolean", "type: checkbox"), "models and strategies", "'parameters.5.type': Input should be 'string', 'number'"),
+    (AGENT, swap(STRATEGY, "type: boolean", "type: select"), "models and strategies", "expected options for the type 'select'"),
+    (AGENT, swap(STRATEGY, "default: 3", "default: [3]"), "models and strategies", "'parameters.4.default"),
+    (AGENT, swap(STRATEGY, "type: any", "type: any, scope: text"), "models and strategies", "expected a scope of ['array[file]'"),
+    (AGENT, swap(STRATEGY, "type: number", "type: number, scope: llm"), "models and strategies", "expected no scope for the type 'number'"),
+    (AGENT, swap(STRATEGY, "name: query", "name: instruction"), "models and strategies", "expected every parameter once"),
+    # Files that something names
+    (MODEL, drop("_assets/icon.svg"), "icons", "manifest.yaml: icon: expected a file '_assets/icon.svg'"),
+    (MODEL, swap(PROVIDER, "icon_small: { en_US: icon.svg", "icon_small: { en_US: small.svg"), "icons", "icon_small.en_US: expected a file '_assets/small.svg'"),
+    (AGENT, swap("provider/small.yaml", "icon.svg", "agent.svg"), "icons", "identity.icon: expected a file '_assets/agent.svg'"),
+    (MODEL, drop("README.md"), "documents", "expected a file 'README.md'"),
+    (MODEL, drop("PRIVACY.md"), "documents", "privacy: expected a file 'PRIVACY.md'"),
+    (MODEL, drop("main.py"), "Python sources", "meta.runner.entrypoint: expected a file 'main.py'"),
+    (MODEL, drop("provider/echo.py"), "Python sources", "provider_source: expected a file 'provider/echo.py'"),
+    (MODEL, drop("models/llm/llm.py"), "Python sources", "model_sources: expected a file 'models/llm/llm.py'"),
+    (AGENT, drop("strategies/steps.py"), "Python sources", "source: expected a file 'strategies/steps.py'"),
+    (MODEL, add("main.py", "def main(:"), "Python sources", "main.py: line 1: invalid syntax"),
+    (MODEL, add("main.py", "def main[T = int](): ..."), "Python sources", "main.py: line 1: "),
+    # What does not belong in
+    (MODEL, add(".env", "KEY=secret"), "nothing left over", "'.env' does not belong into a package"),
+    (MODEL, add("tests/test_it.py"), "nothing left over", "'tests/test_it.py' does not belong"),
+    (MODEL, add("provider/__pycache__/echo.pyc"), "nothing left over", "does not belong into a package"),
+    (MODEL, add("film.bin", "x" * 6_000_000), "size", "expected at most 5242880 bytes, got 6"),
+    # Paths
+    (MODEL, add("../evil.py"), "archive entries", "'../evil.py': expected a relative path"),
+    (MODEL, add("/etc/evil.py"), "archive entries", "'/etc/evil.py': expected a relative path"),
+    (MODEL, add("provider\\evil.py"), "archive entries", "expected a relative path with forward slashes"),
+    (MODEL, add("./evil.py"), "archive entries", "'./evil.py': expected a relative path"),
+    # Wheels
+    (MODEL, add(BASE, "no zip"), "wheels", f"{BASE}: expected a readable wheel"),
+    (MODEL, rebuild(BASE, lambda inner: inner.update({"models/__init__.py": b""})), "wheels", "brings 'models', which is a name in the plugin's own folder"),
+    (MODEL, rebuild(BASE, lambda inner: inner.update({"wire.py": b""})), "wheels", "brings 'wire', which is a name in the plugin's own folder"),
+    (MODEL, rebuild(BASE, metadata("Version: 0.1.0", "Version: 0.2.0")), "wheels", "is named otherwise than its metadata"),
+    (MODEL, rebuild(BASE, dict.copy, BASE.replace("py3-none-any", "cp312-cp312-linux_x86_64")), "wheels", "expected a wheel for every machine"),
+    (MODEL, rebuild(BASE, dict.copy, BASE.replace("wheels/", "lib/")), "wheels", "expected it in 'wheels/'"),
+    # What they need
+    (MODEL, drop(BASE), "siblings", f"{TOP} needs 'tiny-base', which is not bundled"),
+    (MODEL, rebuild(TOP, metadata(">=0.1,<0.2", ">=0.2,<0.3")), "siblings", "needs tiny-base<0.3,>=0.2, bundled is 0.1.0"),
+    (MODEL, swap("uv.lock", 'source = { path = "wheels/tiny_base-0.1.0-py3-none-any.whl" }', 'source = { registry = "https://pypi.org/simple" }'), "siblings", "takes 'tiny-base' from an index"),
+    # The three files
+    (MODEL, drop("pyproject.toml"), "pyproject.toml", "expected a file 'pyproject.toml'"),
+    (MODEL, add("pyproject.toml", "[project"), "pyproject.toml", "pyproject.toml: expected readable TOML"),
+    (MODEL, swap("pyproject.toml", 'version = "0.0.1"', 'version = "0.0.2"'), "pyproject.toml", "expected the version of manifest.yaml"),
+    (MODEL, swap("pyproject.toml", ">=3.12", ">=3.13"), "pyproject.toml", "requires-python: expected it to admit 3.12"),
+    (MODEL, swap("pyproject.toml", "dev = []", ""), "pyproject.toml", "expected a dependency group 'dev'"),
+    (MODEL, swap("pyproject.toml", "package = false", ""), "pyproject.toml", "tool.uv.package: expected false"),
+    (MODEL, swap("pyproject.toml", "package = false", "package = false\nfind-links = ['x']"), "pyproject.toml", "tool.uv.find-links means nothing"),
+    (MODEL, swap("pyproject.toml", '{ path = "wheels/tiny_base', '{ path = "../tiny_base'), "pyproject.toml", f"tool.uv.sources.tiny-base: expected the path '{BASE}'"),
+    (MODEL, swap("pyproject.toml", "tiny-base = { path =", "tiny-bass = { path ="), "pyproject.toml", "tool.uv.sources.tiny-bass: expected a bundled wheel"),
+    (MODEL, swap("pyproject.toml", "tiny-base==0.1.0", "tiny-base>=0.1.0"), "pyproject.toml", "dependencies: expected 'tiny-base==0.1.0'"),
+    (MODEL, swap("pyproject.toml", "tiny-base==0.1.0", "!"), "pyproject.toml", "pyproject.toml: dependencies: "),
+    (MODEL, swap("uv.lock", "version = 1", "version = 2"), "uv.lock", "uv.lock: version: expected 1, got 2"),
+    (MODEL, drop("uv.lock"), "uv.lock", "expected a file 'uv.lock'"),
+    (MODEL, rebuild(BASE, lambda inner: inner.update({"tiny_base/more.py": b""})), "uv.lock", f"'tiny-base': expected the hash of '{BASE}'"),
+    (MODEL, swap("uv.lock", 'name = "tiny-base"\nversion = "0.1.0"', 'name = "tiny-base"\nversion = "0.1.1"'), "uv.lock", "'tiny-base': expected the version '0.1.0'"),
+    (MODEL, swap("uv.lock", "[[package]]", '[[package]]\nname = "x"\nversion = "1"\nsource = { registry = "https://mirror.example/simple" }\n\n[[package]]'), "uv.lock", "'x' comes from 'https://mirror.example/simple'"),
+    (MODEL, swap("uv.lock", "requires-dist = [", 'requires-dist = [{ name = "more" },'), "uv.lock", "is not the lock of this pyproject.toml"),
+    (MODEL, drop("requirements.txt"), "requirements.txt", "expected a file 'requirements.txt'"),
+    (MODEL, swap("requirements.txt", f"./{BASE}\n", ""), "requirements.txt", f"expected a line for each bundled wheel and no other: './{BASE}'"),
+    (MODEL, swap("requirements.txt", "./", "requests==2.0\n./"), "requirements.txt", "expected what uv.lock says of 'requests', got '2.0'"),
+    (MODEL, swap("requirements.txt", "./", "-e .\n./"), "requirements.txt", "expected 'name==version', got '-e .'"),
+    (MODEL, swap("requirements.txt", "./", "requests>=2,<3\n./"), "requirements.txt", "expected 'name==version', got 'requests>=2,<3'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "fault", FAULTS, ids=[f"{n}: {fault[3]}" for n, fault in enumerate(FAULTS)]
+)
+def test_a_package_with_one_fault_is_refused_for_it(read, refused, fault):
+    name, spoil, check_name, reason = fault
+    files = read(name)
+    spoil(files)
+    problems = refused(files)
+    assert reason in problems.get(check_name, problems)
+
+
+def test_a_package_whose_sdk_is_not_named_as_the_daemon_reads_it_is_refused(read, refused):
+    files = read(MODEL)
+    del files["wheels/dify_plugin-0.10.2-py3-none-any.whl"]
+    swap("pyproject.toml", "dify-plugin==0.10.2", "dify-plugin >= 0.10.1")(files)
+    swap("requirements.txt", "./wheels/dify_plugin-0.10.2-py3-none-any.whl", "")(files)
+    problems = refused(files)
+    for name in ("pyproject.toml", "requirements.txt"):
+        assert f"{name}: expected a pin such as 'dify-plugin>=0.10.1,<0.11'" in problems[name]
+    swap("pyproject.toml", "dify-plugin >= 0.10.1", "dify-plugin>=0.10.1,<0.11")(files)
+    assert "a pin such as" not in refused(files)["pyproject.toml"]
+
+
+def test_entries_that_the_daemon_cannot_extract_are_refused(read, refused):
+    files = read(MODEL)
+    link = zipfile.ZipInfo("link.py")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    link.create_system = 3
+    assert "'wheels/' is a directory entry" in refused(files, [("wheels/", "")])["archive entries"]
+    assert "'link.py' is a link" in refused(files, [(link, "main.py")])["archive entries"]
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")
+def test_an_entry_that_stands_twice_is_refused(read, refused):
+    problems = refused(read(MODEL), [("main.py", "print()")])
+    assert problems["archive entries"] == "'main.py' stands in it 2 times"
+
+
+@pytest.mark.parametrize("comment", [b"hello", b"[]", b'{"signature": "x"}'])
+def test_a_comment_that_is_no_signature_is_refused(read, refused, comment):
+    problems = refused(read(MODEL), comment=comment)
+    assert "expected an archive comment that is empty or a signature" in problems["signature"]
+
+
+def test_what_comes_after_a_failed_stage_is_skipped(check, read, tmp_path):
+    files = read(MODEL)
+    swap(MANIFEST, "author: tests", "author: T")(files)
+    path = tmp_path / "broken.difypkg"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+        archive.comment = b'{"signature": "x", "time": 1}'
+    _, results = check(path)
+    marks = {name: mark for mark, name, _ in results}
+    assert marks["signature"] == "✓"
+    assert marks["manifest.yaml"] == "✗"
+    assert {marks[name] for name in ("uv.lock", "install by uv.lock")} == {"-"}
+
+
+@pytest.mark.parametrize("name", [MODEL, AGENT])
+def test_a_good_package_passes_the_quick_checks(check, packages, name):
+    code, results = check(packages / f"{name}.difypkg", "--quick")
+    assert code == 0
+    assert {mark for mark, _, _ in results} == {"✓"}
+
+
+@pytest.mark.parametrize(("name", "called"), [(MODEL, "; echo-2"), (AGENT, "; steps, quiet")])
+def test_a_good_package_is_installed_started_and_called_on_both_routes(
+    check, packages, name, called
+):
+    code, results = check(packages / f"{name}.difypkg")
+    assert code == 0
+    notes = {check: note for mark, check, note in results if mark == "✓"}
+    for route in ("uv.lock", "requirements.txt"):
+        assert notes[f"install by {route}"].endswith(" s")
+        assert notes[f"start and call, by {route}"].endswith(called)
+
+
+def failures(results):
+    return {name: text for mark, name, text in results if mark == "✗"}
+
+
+@pytest.fixture
+def repackage(workshop):
+    """Change the workshop's model plugin, then package it anew."""
+
+    def run(path, old, new):
+        swapped = (workshop / path).read_text().replace(old, new)
+        (workshop / path).write_text(swapped)
+        command = [Path(sys.executable).with_name("dify-host"), "package", "echo_model"]
+        subprocess.run(command, cwd=workshop, check=True, capture_output=True)
+        return workshop / "dist" / "echo_model-0.0.1.difypkg"
+
+    return run
+
+
+def test_a_package_without_the_sdk_fails_its_installation(check, repackage):
+    path = repackage("packages/dify-plugin/src/dify_plugin/__init__.py", '"""', "import gone #")
+    code, results = check(path)
+    assert code == 1
+    expected = "`import dify_plugin` failed: ModuleNotFoundError: No module named 'gone'"
+    assert failures(results) == {
+        "install by uv.lock": expected,
+        "install by requirements.txt": expected,
+    }
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("import wire\n", "import gone\n", "before its first heartbeat; its stderr ends with"),
+        ("chunk(request, said, usage=USAGE)", "pass", "echo-2: expected an answer '', got ''"),
+        ("chunk(request, said,", "chunk(request, None,", "content field is required"),
+    ],
+)
+def test_a_plugin_that_does_not_start_or_answer_is_refused(check, repackage, old, new, reason):
+    code, results = check(repackage("plugins/echo_model/main.py", old, new))
+    assert code == 1
+    problems = failures(results)
+    assert problems.keys() == {"start and call, by uv.lock", "start and call, by requirements.txt"}
+    assert reason in problems["start and call, by uv.lock"]
+
+
+@pytest.fixture
+def unreadable(monkeypatch, capsys):
+    """Check a file that is no package at all; return exit code and complaint."""
+    (command,) = importlib.metadata.entry_points(group="console_scripts", name="dify-host")
+
+    def run(path):
+        monkeypatch.setattr(sys, "argv", ["dify-host", "check", str(path)])
+        with pytest.raises(SystemExit) as ended:
+            command.load()()
+        return ended.value.code, capsys.readouterr().err
+
+    return run
+
+
+def test_a_file_that_is_no_archive_is_named(unreadable, packages, tmp_path):
+    path = tmp_path / "p.difypkg"
+    assert unreadable(path)[1].endswith("no such file; expected a .difypkg file\n")
+    path.write_text("hello")
+    assert "expected a readable zip archive: File is not a zip file" in unreadable(path)[1]
+    content = (packages / "echo_model.difypkg").read_bytes()
+    path.write_bytes(content.replace(b"def main():", b"def niam():"))
+    code, err = unreadable(path)
+    assert code == 2
+    assert "expected a readable zip archive: Bad CRC-32 for file 'main.py'" in err
+
+
+def test_an_archive_that_grows_beyond_the_platforms_limit_is_not_even_read(unreadable, tmp_path):
+    path = tmp_path / "p.difypkg"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("zeros", bytes(52_428_801))
+    assert "expected at most 52428800 bytes uncompressed" in unreadable(path)[1]
