@@ -71,6 +71,16 @@ def test_stop_words_are_handed_to_the_model(agent, stop):
     assert agent.far_side.model_requests[0]["stop"] == ["END"]
 
 
+def test_stop_words_are_the_same_in_every_round(agent):
+    """C10: the official ReAct strategy adds to the caller's list each time."""
+    agent.far_side.model = [[chunk(calls=[SUM])], [chunk("4")]]
+    agent.far_side.tools["add"] = [text_message("4")]
+    parameters = {"stop": ["END"], "verbosity": "low"}
+    agent.run(strategy="gpt5_react", tools=[ADD], model={"completion_params": parameters})
+    asked = [(r["stop"], r["completion_params"]) for r in agent.far_side.model_requests]
+    assert asked == [(["END"], parameters)] * 2
+
+
 def test_the_system_prompt_is_the_instruction_and_its_policies(agent):
     agent.far_side.model = [[chunk("4")]]
     agent.run(prompt_policy_overrides='{"persistence_policy": "", "extra_policy": "In French."}')

@@ -111,14 +111,23 @@ IMAGE = {
     "type": "image",
     "format": "png",
     "mime_type": "image/png",
+    "detail": "high",
     "url": "https://example.org/a.png",
 }
 
 
-def ask_about_image(agent, features):
+DOCUMENT = {
+    "type": "document",
+    "format": "pdf",
+    "mime_type": "application/pdf",
+    "url": "https://example.org/a.pdf",
+}
+
+
+def ask_about(agent, part, features):
     agent.far_side.model = [[chunk(calls=[SUM])], [chunk("4")]]
     agent.far_side.tools["add"] = [text_message("4")]
-    parts = [{"type": "text", "data": "What is this?"}, IMAGE]
+    parts = [{"type": "text", "data": "What is this?"}, part]
     model = {
         "history_prompt_messages": [{"role": "user", "content": parts}],
         "entity": features and {"features": features, "parameter_rules": []},
@@ -130,9 +139,17 @@ def ask_about_image(agent, features):
 @pytest.mark.parametrize("features", [["vision"], None])
 def test_images_stay_in_all_rounds_where_the_model_sees(agent, features):
     """C14: the official strategy drops them after the first round."""
-    for content in ask_about_image(agent, features):
-        assert content[1]["url"] == "https://example.org/a.png"
+    first, second = ask_about(agent, IMAGE, features)
+    assert (first[1]["url"], first[1]["detail"]) == ("https://example.org/a.png", "high")
+    assert second == first
 
 
-def test_a_model_that_does_not_see_is_told_that_there_was_an_image(agent):
-    assert ask_about_image(agent, ["tool-call"]) == ["What is this?\n[image]"] * 2
+def test_documents_stay_where_the_model_reads_them(agent):
+    first, second = ask_about(agent, DOCUMENT, ["document"])
+    assert first[1]["url"] == "https://example.org/a.pdf"
+    assert second == first
+
+
+@pytest.mark.parametrize(("part", "told"), [(IMAGE, "[image]"), (DOCUMENT, "[file]")])
+def test_a_model_that_cannot_read_a_file_is_told_that_there_was_one(agent, part, told):
+    assert ask_about(agent, part, ["tool-call"]) == [f"What is this?\n{told}"] * 2
