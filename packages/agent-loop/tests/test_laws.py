@@ -12,6 +12,7 @@ from agent_loop import (
     AgentRun,
     CallEnded,
     CallModel,
+    CallStarted,
     Failure,
     Finished,
     LocalProtocolError,
@@ -167,6 +168,8 @@ def test_every_run_ends_with_something_shown(setting, script):
 @given(settings, scripts)
 def test_every_call_gets_exactly_one_result(setting, script):
     driven = drive(setting, script)
+    started = Counter(event.call.id for event in driven.only(CallStarted))
+    assert Counter(event.call.id for event in driven.only(CallEnded)) == started
     asked = Counter(call.id for event in driven.only(RunTools) for call in event.calls)
     answered = Counter(
         event.call.id for event in driven.only(CallEnded) if not event.result.is_error
