@@ -3,9 +3,11 @@ import json
 import os
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -306,7 +308,7 @@ def test_the_strategy_and_the_model_have_names_that_are_preferred(dify_host, plu
         (["hello", "--effort", "huge"], "there is no reasoning_effort 'huge'; expected one of"),
         (["hello", "--tools", "none.py"], "none.py: no such file; expected a Python file"),
         (["hello", "--plugins", "none"], "none: no such folder; expected one that holds plugin"),
-        (["hello", "--plugins", "."], "expected a folder in it with a model plugin"),
+        (["hello", "--plugins", "."], "expected a model plugin in it"),
     ],
 )
 def test_bad_usage_gets_one_line_and_exit_code_2(dify_host, arguments, problem):
@@ -437,3 +439,69 @@ def test_a_pipe_that_is_closed_early_ends_the_run_without_a_traceback(plugins):
     )
     os.close(writing)
     assert (host.returncode, host.stderr) == (1, "")
+
+
+@pytest.fixture
+def state(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state" / "dify-host"
+
+
+@pytest.mark.usefixtures("server", "state")
+def test_packages_answer_as_their_sources_do(dify_host, packages):
+    code, out, err = dify_host("chat", QUESTION, "--packages", packages)
+    assert (code, err) == (0, "")
+    assert out.splitlines()[-1].startswith("2 rounds")
+
+
+@pytest.mark.usefixtures("server")
+def test_a_package_is_installed_once(dify_host, packages, state):
+    dify_host("chat", "hello", "--packages", packages)
+    before = {path: path.stat().st_mtime_ns for path in state.rglob(".venv/dify/plugin.json")}
+    assert len(before) == 2
+    dify_host("chat", "hello", "--packages", packages)
+    after = {path: path.stat().st_mtime_ns for path in state.rglob(".venv/dify/plugin.json")}
+    assert after == before
+
+
+@pytest.mark.usefixtures("server")
+def test_an_installation_that_was_cut_short_is_done_again(dify_host, packages, state):
+    dify_host("chat", "hello", "--packages", packages)
+    for mark in state.rglob(".venv/dify/plugin.json"):
+        mark.unlink()
+        mark.parents[2].joinpath("main.py").write_text("import half_a_file")
+    assert dify_host("chat", "hello", "--packages", packages)[0] == 0
+
+
+@pytest.mark.usefixtures("server", "state")
+def test_the_latest_of_several_versions_is_taken(dify_host, packages, tmp_path):
+    place = tmp_path / "dist"
+    shutil.copytree(packages, place)
+    with (
+        zipfile.ZipFile(place / "echo_model.difypkg") as given,
+        zipfile.ZipFile(place / "a_first.difypkg", "w") as newer,
+    ):
+        for name in given.namelist():
+            content = given.read(name).replace(b"version: 0.0.1\n", b"version: 0.0.10\n")
+            newer.writestr(name, content.replace(b'"results: "', b'"newer: "'))
+    _, out, _ = dify_host("chat", QUESTION, "--packages", place)
+    assert "\nnewer: TIME" in re.sub(r"\w+, [-\d]+ [:\d]+ JST \(UTC\+0900\)", "TIME", out)
+
+
+def test_packages_that_are_none_are_named(dify_host, tmp_path):
+    assert (
+        "no such folder; expected one that holds packages"
+        in dify_host("chat", "hello", "--packages", tmp_path / "none")[2]
+    )
+    assert "expected a model plugin in it" in dify_host("chat", "hello", "--packages", tmp_path)[2]
+    with zipfile.ZipFile(tmp_path / "p.difypkg", "w") as archive:
+        archive.writestr("main.py", "")
+    code, _, err = dify_host("chat", "hello", "--packages", tmp_path)
+    assert code == 2
+    assert "p.difypkg: expected a file 'manifest.yaml'" in err
+
+
+def test_sources_and_packages_at_once_are_refused(dify_host):
+    code, _, err = dify_host("chat", "hello", "--packages", "dist", "--plugins", "plugins")
+    assert code == 2
+    assert "expected this or --plugins" in err

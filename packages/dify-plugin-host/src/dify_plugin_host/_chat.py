@@ -18,7 +18,8 @@ from ._builtin import builtin_tools
 from ._connection import Notice
 from ._desk import AgentRequest, Desk
 from ._errors import PluginHostError, PluginInvokeError, UnknownNameError
-from ._places import find_plugins
+from ._folder import PluginFolder
+from ._places import find_plugins, install_plugins
 from ._progress import NoticeGiven, Progress, RunEvent, RunFailed, RunStarted
 from ._screen import Screen
 from ._server import ModelServer, open_server
@@ -39,6 +40,7 @@ class ChatOptions:
 
     question: str
     plugins: Path | None = None
+    packages: Path | None = None
     strategy: str | None = None
     model: str | None = None
     effort: str | None = None
@@ -69,7 +71,7 @@ def run_chat(options: ChatOptions, *, out: TextIO) -> None:
 
 def _answer(options: ChatOptions, show: Show) -> None:
     tools = _tools(options)
-    folders = find_plugins(options.plugins, start=Path.cwd())
+    folders = _plugins(options)
     with open_server(os.environ) as server:
         chat = _Chat(options, server, show)
         desk = Desk(
@@ -84,6 +86,13 @@ def _answer(options: ChatOptions, show: Show) -> None:
             asyncio.run(chat.run(desk))
         except PluginHostError as error:
             raise chat.explain(error) from error
+
+
+def _plugins(options: ChatOptions) -> tuple[PluginFolder, PluginFolder]:
+    if options.packages is None:
+        return find_plugins(options.plugins, start=Path.cwd())
+    with Console(stderr=True).status("installing the packages"):
+        return install_plugins(options.packages)
 
 
 def _json_lines(out: TextIO) -> Show:

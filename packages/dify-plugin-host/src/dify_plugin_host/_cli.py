@@ -69,15 +69,21 @@ def chat(  # noqa: PLR0913 - every option is one
     plugins: Annotated[
         Path | None, typer.Option(help="The folder with the plugins; plugins/ by default.")
     ] = None,
+    packages: Annotated[
+        Path | None, typer.Option(help="A folder with packages to run in place of sources.")
+    ] = None,
 ) -> None:
     """Ask a question and watch the agent answer it.
 
     OpenAI, or the compatible server at OPENAI_BASE_URL, answers when OPENAI_API_KEY or OPENAI_BASE_URL is set; otherwise a
     built-in simulator does.
     """
+    if plugins and packages:
+        raise typer.BadParameter("expected this or --plugins", param_hint="--packages")
     options = ChatOptions(
         question=_checked_question(question),
         plugins=plugins,
+        packages=packages,
         strategy=strategy,
         model=model,
         effort=effort,

@@ -3,8 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from packaging.version import Version
+
 from ._errors import PluginFolderError
+from ._file_checks import read_identity
 from ._folder import PluginFolder, PluginKind
+from ._install import installed
 
 
 def find_plugins(explicit: Path | None, *, start: Path) -> tuple[PluginFolder, PluginFolder]:
@@ -21,6 +25,28 @@ def find_plugins(explicit: Path | None, *, start: Path) -> tuple[PluginFolder, P
     if not place.is_dir():
         raise PluginFolderError(place, "no such folder; expected one that holds plugin folders")
     found = [PluginFolder.read(path.parent) for path in sorted(place.glob("*/manifest.yaml"))]
+    models = _single(place, found, "models", "model plugin")
+    return models, _single(place, found, "agent_strategies", "agent strategy plugin")
+
+
+def install_plugins(place: Path) -> tuple[PluginFolder, PluginFolder]:
+    """Install what lies in a folder of packages; return a model plugin and an agent strategy plugin of it.
+
+    Of several versions of a plugin the latest is taken; what is installed already stays.
+
+    Raises:
+        PluginFolderError: If there is no such folder, or not one plugin of each kind in it.
+        PackageError: If a file in it is no package.
+        InstallError: If a package cannot be installed.
+    """
+    if not place.is_dir():
+        raise PluginFolderError(place, "no such folder; expected one that holds packages")
+    latest: dict[tuple[str, str], tuple[Version, Path]] = {}
+    for path in sorted(place.glob("*.difypkg")):
+        author, name, version = read_identity(path)
+        if (author, name) not in latest or latest[author, name][0] < version:
+            latest[author, name] = version, path
+    found = [PluginFolder.read(installed(path)) for _, path in latest.values()]
     models = _single(place, found, "models", "model plugin")
     return models, _single(place, found, "agent_strategies", "agent strategy plugin")
 
@@ -64,7 +90,7 @@ def _single(place: Path, found: list[PluginFolder], kind: PluginKind, name: str)
         case [folder]:
             return folder
         case []:
-            problem = f"expected a folder in it with a {name} (manifest.yaml with plugins.{kind})"
+            problem = f"expected a {name} in it (manifest.yaml with plugins.{kind})"
             raise PluginFolderError(place, problem)
         case _:
             names = ", ".join(folder.path.name for folder in fitting)
