@@ -12,7 +12,7 @@ from typing import Final
 PERSISTENCE_POLICY: Final = """\
 <persistence>
 - Work until the user's request is resolved, then end your turn. Do not stop half-way, and do not give a plan where a result was asked for.
-- Nobody answers questions during this run. Where something is unclear, take the most reasonable assumption, carry on, and name the assumption in your final answer.
+- Unless the instructions above say otherwise, nobody answers questions during this run: where something is unclear, take the most reasonable assumption, carry on, and name the assumption in your final answer.
 - One exception: an action that cannot be undone (deleting, paying, publishing, sending to others) needs the user's clear request. Without it, prepare everything else and ask for the go-ahead in your final answer.
 - When a tool keeps failing or a fact cannot be found, say so and give the best answer that the evidence supports.
 </persistence>"""
