@@ -19,8 +19,11 @@ from agent_loop import (
     Message,
     ModelDelta,
     ModelDone,
+    RoundEnded,
+    RoundStarted,
     RunTools,
     ShowText,
+    ThoughtEnded,
     TimeShort,
     ToolCallFragment,
     ToolResult,
@@ -134,6 +137,18 @@ class RudeDriver(Driver):
         return super().feed(received)
 
 
+class FailingDriver(Driver):
+    """Feed a failure in place of the input number `point`, and nothing after it."""
+
+    point = 0
+
+    def feed(self, received):
+        if self.run.state == "finished":
+            return ()
+        self.point -= 1
+        return super().feed(received if self.point >= 0 else Failure(message="It broke."))
+
+
 def drive(setting, script, driver=Driver):
     return driver(AgentRun(QUESTION, tools=("add", "sub"), **setting), script).drive()
 
@@ -208,6 +223,19 @@ def test_no_thought_ever_goes_back_to_the_model(setting, script):
 @given(settings, scripts)
 def test_what_is_not_allowed_changes_nothing(setting, script):
     assert drive(setting, script, RudeDriver).events == drive(setting, script).events
+
+
+@given(settings, scripts, st.integers(0, 25))
+def test_what_starts_ends_once_wherever_a_failure_comes(setting, script, point):
+    driver = FailingDriver(AgentRun(QUESTION, tools=("add", "sub"), **setting), script)
+    driver.point = point
+    driven = driver.drive()
+    rounds = [event.iteration for event in driven.only(RoundStarted)]
+    assert [event.iteration for event in driven.only(RoundEnded)] == rounds
+    assert [event.iteration for event in driven.only(ThoughtEnded)] == rounds
+    started = Counter(event.call.id for event in driven.only(CallStarted))
+    assert Counter(event.call.id for event in driven.only(CallEnded)) == started
+    assert driven.only(Finished) == [driven.events[-1]]
 
 
 @given(settings, answers, st.booleans())
