@@ -1,11 +1,11 @@
 """The audit log, as an operator sees it in Dify's plugin log."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
-from gpt5_simulator import HttpError, ResponsesSimulator
+from gpt5_simulator import HttpError, LateError, LateFailure, ResponsesSimulator, UnknownEvent
 from model_plugin import ModelPlugin
 
 
@@ -47,6 +47,137 @@ def test_a_failed_call_leaves_an_error(audited: ModelPlugin) -> None:
     request, error = events(audited)
     assert (error["event"], error["status_code"]) == ("responses_api_error", 429)
     assert error["audit_id"] == request["audit_id"]
+
+
+REQUEST_FIELDS = {
+    "audit_id",
+    "base_url_host",
+    "event",
+    "has_stop",
+    "has_user",
+    "input_message_count",
+    "max_output_tokens",
+    "model",
+    "response_format",
+    "stream",
+    "tool_count",
+    "use_custom_base_url",
+}
+SUCCESS_FIELDS = {"audit_id", "event", "model", "request_id", "response_model"}
+STREAMED = {"stream", "stream_event_count"}
+
+
+@pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "whole"])
+def test_the_events_have_exactly_the_fields_that_are_allowed(
+    audited: ModelPlugin, server: ResponsesSimulator, *, streamed: bool
+) -> None:
+    audited.notices.clear()
+    audited.invoke(server, stop=["END"], model_parameters={"enable_stream": streamed})
+
+    request, success = events(audited)
+    assert set(request) == REQUEST_FIELDS | {"enable_stream"}
+    assert set(success) == SUCCESS_FIELDS | (STREAMED if streamed else set())
+    assert (request["has_stop"], request["has_user"], request["tool_count"]) == (True, True, 0)
+    assert (request["base_url_host"], request["use_custom_base_url"]) == ("127.0.0.1", True)
+
+
+def test_a_failure_inside_a_stream_says_at_which_event(audited: ModelPlugin) -> None:
+    audited.notices.clear()
+    with ResponsesSimulator(faults=[LateError(code="server_error")]) as server:
+        audited.invoke(server)
+
+    _, error = events(audited)
+    assert set(error) == {
+        *("audit_id", "code", "error_type", "event", "model", "request_id"),
+        *("stream", "stream_event_type"),
+    }
+    assert (error["error_type"], error["code"]) == ("ServerError", "server_error")
+    assert (error["stream"], error["stream_event_type"]) == (True, "error")
+
+
+def test_a_request_that_is_never_sent_leaves_only_an_error(
+    audited: ModelPlugin, server: ResponsesSimulator
+) -> None:
+    audited.notices.clear()
+    audited.invoke(server, model_parameters={"max_output_tokens": -1})
+
+    (error,) = events(audited)
+    assert (error["event"], error["param"]) == ("responses_api_error", "max_output_tokens")
+
+
+SECRET = "sk-proj-TOPSECRETvalue0123456789"
+
+
+def secret_calls(server: ResponsesSimulator) -> Iterator[dict[str, object]]:
+    """Yield calls that hold the secret in every place that a caller can fill."""
+    base = {"openai_api_key": "key", "openai_api_base": server.base_url, "max_retries": "0"}
+    host = server.base_url.removeprefix("http://")
+    for field, value in (
+        ("openai_api_key", SECRET),
+        ("openai_organization", SECRET),
+        ("openai_api_base", f"http://user:{SECRET}@{host}"),
+        ("openai_api_base", f"http://{SECRET}.invalid/v1"),
+        ("openai_api_base", f"{server.base_url}?key={SECRET}"),
+        ("request_timeout_seconds", SECRET),
+    ):
+        yield {"credentials": base | {field: value}}
+    schema = {"type": "object", "properties": {SECRET: {"type": "string", "description": SECRET}}}
+    call = {"id": SECRET, "type": "function", "function": {"name": SECRET, "arguments": SECRET}}
+    for request in (
+        {"messages": SECRET},
+        {"messages": [{"role": "system", "content": SECRET}, {"role": "user", "content": "Hi"}]},
+        {"messages": [{"role": "assistant", "content": SECRET, "tool_calls": [call]}]},
+        {"messages": [{"role": "tool", "content": SECRET, "tool_call_id": SECRET}]},
+        {"tools": [{"name": "f", "description": SECRET, "parameters": schema}]},
+        {"tools": [{"name": SECRET + "!", "description": "", "parameters": {}}]},
+        {"stop": [SECRET]},
+        {"user_id": SECRET},
+        {"model": SECRET},
+        {"model_parameters": {"tool_choice": SECRET}},
+        {"model_parameters": {"reasoning_effort": SECRET}},
+        {"model_parameters": {"enable_stream": SECRET}},
+        {"model_parameters": {"response_format": "json_schema", "json_schema": SECRET}},
+        {
+            "model_parameters": {
+                "response_format": "json_schema",
+                "json_schema": json.dumps({"name": "s", "schema": schema}),
+            }
+        },
+    ):
+        yield {"credentials": base, **request}
+
+
+def test_no_secret_of_the_caller_s_is_ever_logged(audited: ModelPlugin) -> None:
+    audited.notices.clear()
+    with ResponsesSimulator() as server:
+        calls = list(secret_calls(server))
+        audited.invoke_all(calls, at_once=1)
+
+    assert len(events(audited)) >= len(calls)
+    assert "TOPSECRET" not in str(audited.notices)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        HttpError(status=400, message=SECRET, code=SECRET, param=SECRET, error_type=SECRET),
+        HttpError(status=401, message=SECRET, code=SECRET),
+        HttpError(status=500, message=SECRET, code=SECRET),
+        LateError(code=SECRET, message=SECRET),
+        LateFailure(code=SECRET, message=SECRET),
+        UnknownEvent(event_type=SECRET),
+    ],
+    ids=["400", "401", "500", "error", "failed", "unknown"],
+)
+def test_no_secret_of_the_server_s_is_ever_logged(
+    audited: ModelPlugin, fault: HttpError | LateError | LateFailure | UnknownEvent
+) -> None:
+    audited.notices.clear()
+    with ResponsesSimulator(faults=[fault]) as server:
+        audited.invoke(server)
+
+    assert len(events(audited)) == 2
+    assert "TOPSECRET" not in str(audited.notices)
 
 
 def test_without_the_setting_nothing_is_logged(

@@ -18,6 +18,7 @@ from gpt5_simulator import (
     Text,
     UnverifiedOrganization,
 )
+from inside_plugin import run_inside
 from model_plugin import ModelPlugin
 
 
@@ -178,16 +179,6 @@ def test_a_history_that_lost_its_beginning_is_still_accepted(
     assert len(server.requests[-1].body["input"]) == 1
 
 
-def test_a_stop_sequence_ends_the_answer_and_closes_the_stream(plugin: ModelPlugin) -> None:
-    """D2 and D10 of the official plugin."""
-    turn = (Reasoning(summary=("STOP is only a thought.",)), Text(text="one STOP two"))
-    with scripted(turn) as server:
-        answer = plugin.invoke(server, stop=["STOP"])
-
-    assert answer.text == "<think>\nSTOP is only a thought.\n</think>one "
-    assert (answer.last["finish_reason"], answer.calls) == ("stop", [])
-
-
 def test_a_refusal_is_visible(plugin: ModelPlugin) -> None:
     with scripted((Refusal(text="I can't help with that."),)) as server:
         assert plugin.invoke(server).text == "I can't help with that."
@@ -261,49 +252,132 @@ def test_an_unverified_organisation_gets_its_answer_without_a_summary(plugin: Mo
     assert (answer.text, answer.error) == ("The answer is 42.", None)
 
 
-def test_cached_input_costs_its_own_rate(plugin: ModelPlugin, server: ResponsesSimulator) -> None:
-    """D11 of the official plugin."""
-    messages = [
-        {"role": "system", "content": "Rules. " * 2000},
-        {"role": "user", "content": "Hello"},
-    ]
-    first = plugin.invoke(server, messages).last["usage"]
-    second = plugin.invoke(server, messages).last["usage"]
-
-    assert second["prompt_tokens"] == first["prompt_tokens"]
-    assert float(second["prompt_price"]) < 0.5 * float(first["prompt_price"])
-    assert float(second["total_price"]) == pytest.approx(
-        float(second["prompt_price"]) + float(second["completion_price"])
-    )
-
-
-def test_tokens_are_estimated_without_a_network(plugin: ModelPlugin) -> None:
-    def count(text: str, tools: list[object]) -> int:
-        messages = [{"role": "user", "content": text}]
-        (answer,) = plugin.call(
-            "get_llm_num_tokens",
-            model="gpt-5.2",
-            credentials={},
-            prompt_messages=messages,
-            tools=tools,
-        ).chunks
-        return answer["num_tokens"]
-
-    assert count("word " * 1000, []) == pytest.approx(1250, rel=0.1)
-    assert count("日本語" * 100, []) >= 300
-    assert count("word", [TOOL]) > count("word", [])
-
-
-def test_any_model_name_has_a_schema_that_agents_can_choose(plugin: ModelPlugin) -> None:
+@pytest.mark.parametrize(
+    ("model", "context_size", "price"),
+    [
+        ("gpt-5-2025-08-07", 400_000, "1.25"),
+        ("ft:gpt-5-mini:org::id", 400_000, "0.25"),
+        ("openai/gpt-5.4", 1_050_000, "2.50"),
+        ("gpt-4o", 128_000, None),
+        ("gpt-4.1", 1_047_576, None),
+        ("our-own-deployment", 400_000, None),
+    ],
+)
+def test_any_model_name_has_a_schema_that_agents_can_choose(
+    plugin: ModelPlugin, model: str, context_size: int, price: str | None
+) -> None:
     (answer,) = plugin.call(
-        "get_ai_model_schemas", model="gpt-5-2025-08-07", credentials={"openai_api_key": "k"}
+        "get_ai_model_schemas", model=model, credentials={"openai_api_key": "k"}
     ).chunks
 
     schema = answer["model_schema"]
-    assert schema["model"] == "gpt-5-2025-08-07"
-    assert {"tool-call", "stream-tool-call"} <= set(schema["features"])
+    assert schema["model"] == model
+    assert set(schema["features"]) == {
+        *("tool-call", "multi-tool-call", "agent-thought", "stream-tool-call"),
+        "structured-output",
+    }
     assert len(schema["parameter_rules"]) == 9
-    assert schema["pricing"]["input"] == "1.25"
+    assert schema["model_properties"]["context_size"] == context_size
+    assert (schema["pricing"] and schema["pricing"]["input"]) == price
+
+
+@pytest.mark.parametrize(
+    ("choice", "sent"),
+    [
+        ("auto", "auto"),
+        (" Required ", "required"),
+        ("none", "none"),
+        ("lookup", {"type": "function", "name": "lookup"}),
+        ('{"type": "function", "name": "lookup"}', {"type": "function", "name": "lookup"}),
+        (
+            '{"type": "function", "function": {"name": "lookup"}}',
+            {"type": "function", "name": "lookup"},
+        ),
+    ],
+)
+def test_a_tool_choice_may_be_a_mode_a_name_or_a_form(
+    plugin: ModelPlugin, server: ResponsesSimulator, choice: str, sent: object
+) -> None:
+    answer = plugin.invoke(server, tools=[TOOL], model_parameters={"tool_choice": choice})
+
+    assert answer.error is None
+    assert server.requests[-1].body["tool_choice"] == sent
+
+
+@pytest.mark.parametrize(
+    ("value", "sent"),
+    [(True, True), (False, False), ("true", True), ("FALSE", False), (1, True), ("0", False)],
+    ids=repr,
+)
+def test_what_plainly_means_a_boolean_is_one(
+    plugin: ModelPlugin, server: ResponsesSimulator, *, value: object, sent: bool
+) -> None:
+    parameters = {"parallel_tool_calls": value, "enable_stream": value}
+    answer = plugin.invoke(server, tools=[TOOL], model_parameters=parameters)
+
+    body = server.requests[-1].body
+    assert answer.error is None
+    assert (body["parallel_tool_calls"], body["stream"]) == (sent, sent)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("enable_stream", "yes"),
+        ("parallel_tool_calls", 2),
+        ("max_output_tokens", 0),
+        ("max_output_tokens", "many"),
+        ("reasoning_effort", "huge"),
+        ("reasoning_summary", "long"),
+        ("verbosity", 3),
+        ("response_format", "JSON"),
+        ("response_format", "XML"),
+        ("json_schema", "{broken"),
+        ("tool_choice", "no_such_tool"),
+    ],
+    ids=repr,
+)
+def test_a_parameter_that_cannot_be_used_is_a_bad_request_that_names_it(
+    plugin: ModelPlugin, server: ResponsesSimulator, name: str, value: object
+) -> None:
+    needed = {"response_format": "json_schema"} if name == "json_schema" else {}
+    answer = plugin.invoke(server, tools=[TOOL], model_parameters={**needed, name: value})
+
+    assert answer.error.error_type == "InvokeBadRequestError"
+    assert name in str(answer.error)
+    assert server.requests == []
+
+
+ASK_IN_APPS = """
+import dify_plugin, json, os
+from types import SimpleNamespace
+from dify_plugin.core.session_context import use_current_session
+from dify_plugin.entities.model.message import PromptMessageTool, SystemPromptMessage, UserPromptMessage
+from model_adapter import ModelCall, iter_chunks
+
+def ask(app, instruction="A", tools=("lookup",), question="?"):
+    call = ModelCall(
+        model="gpt-5.2", parameters={}, stop=(), stream=True, user=None,
+        messages=[SystemPromptMessage(content=instruction), UserPromptMessage(content=question)],
+        tools=[PromptMessageTool(name=name, description="", parameters={}) for name in tools],
+        credentials={"openai_api_key": "k", "openai_api_base": os.environ["BASE_URL"], "max_retries": "0"},
+    )
+    with use_current_session(SimpleNamespace(app_id=app)):
+        return len(list(iter_chunks(call)))
+
+print(json.dumps([
+    ask("one"), ask("one", question="!"), ask("two"), ask("one", instruction="B"), ask("one", tools=()), ask(None),
+]))
+"""
+
+
+def test_the_cache_key_follows_app_instruction_and_tools(server: ResponsesSimulator) -> None:
+    run_inside(ASK_IN_APPS, BASE_URL=server.base_url)
+
+    one, same, *others = (request.body["prompt_cache_key"] for request in server.requests)
+    assert one == same
+    assert len({one, *others}) == 5
+    assert all(0 < len(key) <= 64 for key in others)
 
 
 def test_the_process_writes_nothing_but_the_protocol(

@@ -70,7 +70,7 @@ def test_d02_stop_sequences_count_in_the_answer_alone(plugin: ModelPlugin) -> No
 
 
 @pytest.mark.parametrize("stream", [True, False])
-def test_d03_summary_parts_are_a_blank_line_apart(plugin: ModelPlugin, stream: bool) -> None:
+def test_d03_summary_parts_are_a_blank_line_apart(plugin: ModelPlugin, *, stream: bool) -> None:
     with saying(Reasoning(summary=("**A** foo.", "**B** bar.")), Text(text="!")) as server:
         answer = plugin.invoke(server, stream=stream)
 
@@ -79,7 +79,7 @@ def test_d03_summary_parts_are_a_blank_line_apart(plugin: ModelPlugin, stream: b
 
 @pytest.mark.parametrize("stream", [True, False])
 def test_d04_d05_an_incomplete_response_hands_out_no_call_and_no_items_and_says_so(
-    plugin: ModelPlugin, stream: bool
+    plugin: ModelPlugin, *, stream: bool
 ) -> None:
     call = FunctionCall(name="lookup", arguments={"word": "x" * 1000}, call_id="c1")
     with saying(Text(text="Let me see."), call) as server:
@@ -123,7 +123,7 @@ def test_d06_d07_think_blocks_and_parts_of_the_history_go_back_as_plain_answers(
     ],
 )
 def test_d08_an_error_event_keeps_its_code_wherever_it_stands(
-    plugin: ModelPlugin, code: str, expected: str, flat: bool
+    plugin: ModelPlugin, code: str, expected: str, *, flat: bool
 ) -> None:
     fault = LateError(code=code, flat=flat)
     with saying(Reasoning(summary=("Plan.",)), Text(text="no"), faults=[fault]) as server:
@@ -291,7 +291,7 @@ def test_d21_a_think_block_begins_on_a_line_of_its_own(plugin: ModelPlugin) -> N
 
 @pytest.mark.parametrize("stream", [True, False])
 def test_d22_a_silence_is_broken_by_empty_chunks(
-    start_plugin: Callable[..., ModelPlugin], stream: bool
+    start_plugin: Callable[..., ModelPlugin], *, stream: bool
 ) -> None:
     plugin = start_plugin(OPENAI_GPT5_KEEP_ALIVE_SECONDS="0.05")
     fault = Silence(after_events=1 if stream else 0, seconds=0.5)

@@ -1,0 +1,163 @@
+"""Retries, many calls at once, and readers who walk away."""
+
+import pytest
+
+from gpt5_simulator import (
+    CutStream,
+    FunctionCall,
+    HttpError,
+    LateError,
+    ModelRequest,
+    Reasoning,
+    ResponsesSimulator,
+    Text,
+    Turn,
+    UnverifiedOrganization,
+)
+from inside_plugin import run_inside
+from model_plugin import ModelPlugin
+
+
+TOOL = {"name": "echo", "description": "Echo", "parameters": {"type": "object"}}
+
+
+def credentials(server: ResponsesSimulator, **settings: str) -> dict[str, str]:
+    return {"openai_api_key": "key", "openai_api_base": server.base_url, **settings}
+
+
+@pytest.mark.parametrize("status", [408, 409, 429, 500, 503])
+def test_a_start_that_failed_is_tried_again_as_often_as_was_set(
+    plugin: ModelPlugin, server: ResponsesSimulator, status: int
+) -> None:
+    for _ in range(3):
+        server.add_fault(HttpError(status=status, retry_after_ms=1))
+    answer = plugin.invoke(server, credentials=credentials(server, max_retries="3"))
+
+    assert answer.error is None
+    retries = [request.headers["x-stainless-retry-count"] for request in server.requests]
+    assert retries == ["0", "1", "2", "3"]
+
+
+@pytest.mark.parametrize(("given", "tries"), [("0", 1), ("2", 3), ("", 2), ("-1", 1), ("x", 2)])
+def test_no_more_tries_than_were_set(plugin: ModelPlugin, given: str, tries: int) -> None:
+    fault = HttpError(status=500, retry_after_ms=1, times=None)
+    with ResponsesSimulator(faults=[fault]) as server:
+        answer = plugin.invoke(server, credentials=credentials(server, max_retries=given))
+
+    assert answer.error.error_type == "InvokeServerUnavailableError"
+    assert len(server.requests) == tries
+
+
+@pytest.mark.parametrize("fault", [CutStream(after_events=0), CutStream(), LateError()])
+def test_a_stream_that_has_begun_is_never_asked_for_again(
+    plugin: ModelPlugin, fault: CutStream | LateError
+) -> None:
+    with ResponsesSimulator(faults=[fault]) as server:
+        answer = plugin.invoke(server, credentials=credentials(server, max_retries="5"))
+
+    assert answer.error is not None
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
+def test_a_refusal_is_not_tried_again(
+    plugin: ModelPlugin, server: ResponsesSimulator, status: int
+) -> None:
+    server.add_fault(HttpError(status=status))
+    plugin.invoke(server, credentials=credentials(server, max_retries="5"))
+
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(("given", "used"), [("45", 45), ("1", 30), ("5000", 900), ("soon", 300)])
+def test_the_timeout_is_the_one_that_was_set(
+    plugin: ModelPlugin, server: ResponsesSimulator, given: str, used: int
+) -> None:
+    plugin.invoke(server, credentials=credentials(server, request_timeout_seconds=given))
+
+    assert float(server.requests[-1].headers["x-stainless-read-timeout"]) == used
+
+
+def test_an_organisation_s_refusal_names_what_was_tried(
+    plugin: ModelPlugin, server: ResponsesSimulator
+) -> None:
+    server.add_fault(UnverifiedOrganization(times=1))
+    server.add_fault(
+        HttpError(status=400, message="Your organization must be verified to use this model.")
+    )
+    error = plugin.invoke(server, key="unverified-key").error
+
+    assert error.error_type == "InvokeBadRequestError"
+    assert "must be verified" in str(error)
+    assert "sent again without the reasoning summary" in str(error)
+
+
+def test_a_retired_model_s_successor_is_named(
+    plugin: ModelPlugin, server: ResponsesSimulator
+) -> None:
+    error = plugin.invoke(server, model="gpt-5.1-codex").error
+
+    assert error.error_type == "InvokeBadRequestError"
+    assert "'gpt-5.1-codex' has been shut down by OpenAI. Use 'gpt-5.4' instead." in str(error)
+
+
+class Echo:
+    """Say back what was asked, in a thought, in a text and in a call that has the same id for everybody."""
+
+    def respond(self, request: ModelRequest) -> Turn:
+        asked = request.items[-1]["content"][0]["text"]
+        call = FunctionCall(name="echo", arguments={"word": asked}, call_id="everybody-s-call")
+        return (Reasoning(summary=(f"Thought {asked}.",)), Text(text=f"Said {asked}."), call)
+
+
+def test_two_hundred_calls_at_once_with_two_keys_never_mix_anything(plugin: ModelPlugin) -> None:
+    with ResponsesSimulator(model=Echo()) as server:
+        calls = [
+            {
+                "credentials": credentials(server) | {"openai_api_key": ("ann", "bob")[number % 2]},
+                "messages": f"word-{number}",
+                "tools": [TOOL],
+                "user_id": f"user-{number}",
+            }
+            for number in range(200)
+        ]
+        answers = plugin.invoke_all(calls, at_once=200)
+        keys = {
+            request.body["input"][-1]["content"][0]["text"]: request.headers["authorization"]
+            for request in server.requests
+        }
+
+    for number, answer in enumerate(answers):
+        word = f"word-{number}"
+        assert answer.text == f"<think>\nThought {word}.\n</think>Said {word}."
+        assert answer.calls == [("everybody-s-call", "echo", f'{{"word":"{word}"}}')]
+        assert answer.last["message"]["opaque_body"]["responses_output"][0]["summary"] == [
+            {"type": "summary_text", "text": f"Thought {word}."}
+        ]
+    ann, bob = ({keys[f"word-{n}"] for n in range(start, 200, 2)} for start in (0, 1))
+    assert (len(ann), len(bob), len(ann | bob)) == (1, 1, 2)
+
+
+WALK_AWAY = """
+import dify_plugin, json, sys
+sys.path.append("tests")
+from dify_plugin.entities.model.message import UserPromptMessage
+from model_adapter import ModelCall, iter_chunks
+from raw_server import RawServer, delta, silent_after
+
+answer, client_has_gone = silent_after(delta("Hel"))
+with RawServer(answer) as server:
+    chunks = iter_chunks(ModelCall(
+        model="gpt-5.2", messages=[UserPromptMessage(content="Hello")], parameters={}, tools=(), stop=(), stream=True, user=None,
+        credentials={"openai_api_key": "k", "openai_api_base": server.base_url, "max_retries": "0"},
+    ))
+    first = next(chunks).delta.message.content
+    before = client_has_gone.is_set()
+    chunks.close()
+    print(json.dumps([first, before, client_has_gone.wait(timeout=30)]))
+"""
+
+
+def test_walking_away_closes_the_connection() -> None:
+    """The platform sends no word when a user leaves, but where it closes the answer, the server is let go."""
+    assert run_inside(WALK_AWAY) == ["Hel", False, True]
