@@ -5,9 +5,8 @@ import contextlib
 import dataclasses
 import json
 import os
-import signal
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -23,6 +22,7 @@ from ._places import find_plugins, install_plugins
 from ._progress import NoticeGiven, Progress, RunEvent, RunFailed, RunStarted
 from ._screen import Screen
 from ._server import ModelServer, open_server
+from ._signals import cancelled_by_signals
 from ._tool import PythonTool
 from ._toolfile import load_tools
 
@@ -129,7 +129,7 @@ class _Chat:
     async def run(self, desk: Desk) -> None:
         """Start the plugins, run the strategy, show what happens."""
         request = self._request(desk)
-        with _cancelled_by_signals(), Console(stderr=True).status("starting the plugins") as status:
+        with cancelled_by_signals(), Console(stderr=True).status("starting the plugins") as status:
             async with desk:
                 status.stop()
                 self._show(
@@ -210,17 +210,3 @@ class _Chat:
 
 def _preferred(name: str, known: tuple[str, ...]) -> str:
     return name if name in known or not known else known[0]
-
-
-@contextlib.contextmanager
-def _cancelled_by_signals() -> Generator[None]:
-    """Have SIGTERM and SIGHUP end the current task in good order, as Ctrl-C does anyway."""
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    assert task is not None  # noqa: S101 - only called from one
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, task.cancel)
-    try:
-        yield
-    finally:
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.remove_signal_handler(number)
