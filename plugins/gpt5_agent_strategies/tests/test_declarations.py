@@ -1,5 +1,7 @@
 """What the plugin declares: to the daemon, to Dify, and to the person who builds an app."""
 
+import json
+import re
 import tomllib
 from pathlib import Path
 
@@ -50,7 +52,8 @@ def test_manifest_and_project_have_one_version():
     manifest = read_yaml("manifest.yaml")
     changelog = (PLUGIN / "CHANGELOG.md").read_text(encoding="utf-8")
     assert manifest["version"] == project["version"]
-    assert f"## {manifest['version']} " in changelog
+    newest = re.findall(r"^## (\S+)", changelog, re.MULTILINE)[0]
+    assert newest in {"Unreleased", f"[{project['version']}]", project["version"]}
 
 
 def test_the_manifest_asks_for_what_a_run_needs_and_no_more():
@@ -98,6 +101,24 @@ def test_every_word_to_a_person_is_there_in_english_and_japanese(strategy):
     for parameter in strategy["parameters"]:
         texts += [parameter["label"], parameter["help"]]
     assert all(text["en_US"].strip() and text["ja_JP"].strip() for text in texts)
+
+
+def test_the_readme_explains_every_parameter_and_every_setting(strategy):
+    readme = (PLUGIN / "README.md").read_text(encoding="utf-8")
+    labels = [parameter["label"]["en_US"] for parameter in strategy["parameters"]]
+    assert [label for label in labels if f"| {label} |" not in readme] == []
+    code = (PLUGIN / "agent_adapter" / "_settings.py").read_text(encoding="utf-8")
+    settings = re.findall(r'"(GPT5_AGENT_[A-Z_]+|MAX_[A-Z_]+)"', code)
+    assert len(settings) == 7
+    assert [name for name in settings if f"| `{name}` |" not in readme] == []
+
+
+def test_the_example_of_overrides_in_the_readme_is_what_it_says():
+    readme = (PLUGIN / "README.md").read_text(encoding="utf-8")
+    [example] = re.findall(r"```json\n(.*?)```", readme, re.DOTALL)
+    keys = "persistence_policy context_gathering_policy uncertainty_policy tool_preamble_policy extra_policy"
+    assert json.loads(example).keys() <= set(keys.split())
+    assert [key for key in keys.split() if key not in readme] == []
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
