@@ -1,0 +1,50 @@
+"""The plugin as Dify gets it. Slow: it is installed three times, from the public index where nothing is cached yet."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpt5_simulator import ResponsesSimulator
+
+
+TESTS = Path(__file__).parent
+BIN = Path(sys.executable).parent
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory):
+    """Run a command of this environment away from the repository; return the finished process."""
+    place = tmp_path_factory.mktemp("away")
+    environment = {**os.environ, "XDG_STATE_HOME": str(place / "state"), "COLUMNS": "200"}
+
+    def run(*command: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            list(map(str, command)),
+            cwd=place,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
+
+
+def test_the_package_is_installed_started_and_called(run, tmp_path: Path) -> None:
+    packaged = run(BIN / "dify-host", "package", TESTS.parent, "--output", tmp_path)
+    assert packaged.returncode == 0, packaged.stderr
+    checked = run(BIN / "dify-host", "check", packaged.stdout.split()[0])
+    assert checked.returncode == 0, checked.stdout
+    assert checked.stdout.count("; gpt-5.2") == 2
+
+
+def test_the_sdks_own_runner_drives_the_plugin(run, server: ResponsesSimulator) -> None:
+    called = run(
+        sys.executable, TESTS / "sdk_runner.py", BIN / "dify-plugin", TESTS.parent, server.base_url
+    )
+    assert called.returncode == 0, called.stderr
+    assert called.stdout
+    assert [request.path for request in server.requests] == ["/v1/responses"]
