@@ -28,6 +28,7 @@ from ._messages import Message
 from ._round import Round
 from ._state import State, Trigger, next_state
 from ._texts import CUT_BEFORE_ANSWER, NO_ANSWER, build_refusal, build_status, should_emit_text
+from ._think import ThinkFilter
 from ._usage import Usage
 
 
@@ -234,7 +235,9 @@ class AgentRun:
     def _show_results(self) -> Iterator[Event]:
         for result in self._round.results:
             self._display.open_round()
-            yield from self._display.show(result.content)
+            # A tag that a tool left open would swallow everything after it.
+            shown = ThinkFilter(show=self._emit_thoughts)
+            yield from self._display.show(shown.feed(result.content) + shown.close())
         if not self._display.has_words:
             yield from self._display.show(NO_ANSWER)
 
