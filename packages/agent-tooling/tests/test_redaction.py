@@ -75,6 +75,8 @@ def test_json_inside_a_string_is_redacted_by_structure():
         f"Authorization: Bearer {SECRET}",
         f"authorization: {SECRET}",
         f"bearer {SECRET}",
+        f"Incorrect API key provided: sk-proj-{SECRET}.",
+        f'{{"error": "no such key: sk-{SECRET}"}}',
         f"DB_PASSWORD={SECRET}\nnext",
         "x" * 1990 + f" token={SECRET}",
     ],

@@ -33,6 +33,9 @@ _PAIR: Final = re.compile(
     rf"""(?P<head>(?:{"|".join(_WORDS)})[\w-]*\\?["']?\s*[:=]\s*){_VALUE}""",
     re.IGNORECASE | re.VERBOSE | re.DOTALL,
 )
+_KEY: Final = re.compile(
+    r"\b(?P<head>sk-)[\w-]{8,}"
+)  # OpenAI's keys, and those of many that copied the habit
 _SCHEME: Final = re.compile(r"\b(?P<head>bearer|basic)\s+[\w.~+/=-]{8,}", re.IGNORECASE)
 
 
@@ -42,7 +45,7 @@ def redact_log_data(data: object) -> Any:
     The value of a key that contains token, secret, authorization, password, api key, access key, private key or
     credential (in any case, with `_`, `-`, a space or nothing between) becomes `***REDACTED***`; counts such as
     `total_tokens: 12` stay. JSON inside strings is treated the same way, and `key=value` or `key: value` pairs in
-    other text as far as they can be told. Strings keep their first 2,000 characters, halves of surrogate pairs become
+    other text as far as they can be told, and keys that begin with `sk-`. Strings keep their first 2,000 characters, halves of surrogate pairs become
     `?`. Bytes become their size, objects that JSON does not know the name of their type.
     """
     return _redact(data, depth=0)
@@ -103,4 +106,5 @@ def _redact_text(text: str, *, depth: int) -> str:
     # The margin keeps a pair that begins before the cut whole.
     text = text[: MAX_LOGGED_CHARACTERS * 2]
     text = _PAIR.sub(rf"\g<head>{REDACTED}", text)
-    return _SCHEME.sub(rf"\g<head> {REDACTED}", text)
+    text = _SCHEME.sub(rf"\g<head> {REDACTED}", text)
+    return _KEY.sub(rf"\g<head>{REDACTED}", text)
