@@ -72,6 +72,9 @@ def rehearse(root: Path, folder: Path, bump: str) -> None:
     with tempfile.TemporaryDirectory(prefix="release-") as scratch:
         clone = Path(scratch) / "clone"
         _run(root, "git", "clone", "--quiet", "--branch", "main", str(root), str(clone))
+        # A clone leaves the repository's own settings behind, and with them perhaps who commits.
+        settings = _run(root, "git", "rev-parse", "--path-format=absolute", "--git-path", "config")
+        _run(clone, "git", "config", "include.path", settings.strip())
         release(clone, folder, bump)
         print("That was a dry run: nothing here has changed.")  # noqa: T201 - the answer
 

@@ -21,8 +21,10 @@ def git(root: Path, *arguments: str) -> str:
 
 
 @pytest.fixture
-def clone(tmp_path: Path) -> Path:
-    """A repository with the files of this one as they are now, committed on main."""
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with the files of this one as they are now, committed on main, where git knows a name only in there."""
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+    monkeypatch.setenv("GIT_CONFIG_SYSTEM", "/dev/null")
     root = tmp_path / "clone"
     git(ROOT, "clone", "--quiet", str(ROOT), str(root))
     for name in git(ROOT, "ls-files", "--modified", "--others", "--exclude-standard").splitlines():
