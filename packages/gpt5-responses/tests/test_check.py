@@ -11,13 +11,15 @@ from gpt5_responses import (
     InvalidRequestError,
     ModelNotFoundError,
     NotFoundError,
+    ResponseFailedError,
+    ResponsesError,
     ServerError,
     Transport,
     UnexpectedResponseError,
     check_model,
     check_server,
 )
-from gpt5_simulator import HttpError, ResponsesSimulator
+from gpt5_simulator import HttpError, Recording, ResponsesSimulator
 
 
 @pytest.fixture
@@ -97,12 +99,33 @@ def test_a_model_is_tried_with_the_smallest_request(transport: Transport) -> Non
     assert server.requests[0].body["max_output_tokens"] == 16
 
 
-def test_a_refused_ping_is_told(transport: Transport) -> None:
-    with (
-        ResponsesSimulator(faults=[HttpError(status=400)]) as server,
-        pytest.raises(InvalidRequestError),
-    ):
+@pytest.mark.parametrize(
+    ("body", "status", "kind"),
+    [
+        (b'{"error": {"message": "internal host db-7"}}', 400, InvalidRequestError),
+        (b'{"status": "failed", "error": {"message": "db-7"}}', 200, ResponseFailedError),
+    ],
+    ids=["refused", "failed"],
+)
+def test_a_refused_ping_is_told_without_the_server_s_words(
+    body: bytes, status: int, kind: type[ResponsesError], transport: Transport
+) -> None:
+    recording = Recording(name="x", body=body, is_stream=False, status=status)
+    with ResponsesSimulator(replay=[recording]) as server, pytest.raises(kind) as caught:
         check_model(connection(server), "gpt-5.2", transport=transport)
+
+    assert "db-7" not in str(caught.value)
+    assert "'gpt-5.2'" in str(caught.value)
+
+
+def test_a_refused_list_is_told_without_the_server_s_words(transport: Transport) -> None:
+    with (
+        ResponsesSimulator(models_status=400) as server,
+        pytest.raises(InvalidRequestError) as caught,
+    ):
+        check_server(connection(server), transport=transport)
+
+    assert "openai_api_base" in str(caught.value)
 
 
 def test_a_web_page_in_place_of_the_list_is_no_list(transport: Transport) -> None:

@@ -5,7 +5,13 @@ import json
 import openai
 
 from ._connection import Connection
-from ._errors import NotFoundError, PermissionDeniedError
+from ._errors import (
+    InvalidRequestError,
+    NotFoundError,
+    PermissionDeniedError,
+    ResponseFailedError,
+    ResponsesError,
+)
 from ._failures import to_responses_error
 from ._open import create
 from ._transport import TRANSPORT, Transport
@@ -13,6 +19,10 @@ from ._transport import TRANSPORT, Transport
 
 _CHEAPEST_MODEL = "gpt-5-nano"
 _SMALLEST_OUTPUT = 16  # the API refuses less
+_REFUSED = (
+    "The server refused the smallest request to the model {!r}. Check its name, whether the key's organisation may use it, "
+    "and openai_api_base."
+)
 _NO_SUCH_ROUTE = (403, 404, 405)
 
 
@@ -22,14 +32,15 @@ def check_server(connection: Connection, *, transport: Transport = TRANSPORT) ->
     Lists the models. Many gateways have no such route; there a minimal call decides, and a server that only misses its model passes.
 
     Raises:
-        ResponsesError: It is not, or does not.
+        ResponsesError: It is not, or does not. The message holds nothing of what the server wrote.
     """
     try:
         with transport.lend(connection) as client:
             if _lists_models(client):
                 return
     except openai.OpenAIError as error:
-        raise to_responses_error(error, model=_CHEAPEST_MODEL) from None
+        told = to_responses_error(error, model=_CHEAPEST_MODEL)
+        raise _without_server_text(told, _CHEAPEST_MODEL) from None
     try:
         check_model(connection, _CHEAPEST_MODEL, transport=transport)
     except (NotFoundError, PermissionDeniedError) as error:
@@ -41,7 +52,7 @@ def check_model(connection: Connection, model: str, *, transport: Transport = TR
     """Find out whether the server answers with this model, by the smallest request it accepts.
 
     Raises:
-        ResponsesError: It does not.
+        ResponsesError: It does not. The message holds nothing of what the server wrote.
     """
     request = {
         "model": model,
@@ -50,7 +61,23 @@ def check_model(connection: Connection, model: str, *, transport: Transport = TR
         "store": False,
         "stream": False,
     }
-    create(connection, request, transport=transport)
+    try:
+        create(connection, request, transport=transport)
+    except ResponsesError as error:
+        raise _without_server_text(error, model) from None
+
+
+def _without_server_text(error: ResponsesError, model: str) -> ResponsesError:
+    """Return the same error for the eyes of whoever fills in a form: only refusals and failures quote the server."""
+    if not isinstance(error, (InvalidRequestError, ResponseFailedError)):
+        return error
+    return type(error)(
+        _REFUSED.format(model),
+        status_code=error.status_code,
+        code=error.code,
+        param=error.param,
+        request_id=error.request_id,
+    )
 
 
 def _lists_models(client: openai.OpenAI) -> bool:
