@@ -142,3 +142,21 @@ def test_an_sdk_model_is_read_like_its_json() -> None:
 def test_anything_else_is_refused_by_name() -> None:
     with pytest.raises(MessageError, match="response: expected a mapping"):
         read_response("text")
+
+
+def test_half_a_character_is_replaced_wherever_it_stands() -> None:
+    """Nothing that is sent on may hold one: no UTF-8 can carry it."""
+    call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "\ud83d{}"}
+    thought = {"type": "reasoning", "summary": [], "encrypted_content": "a\ude00", "\ud83d": 1}
+    whole = {"type": "message", "content": [{"type": "output_text", "text": "\U0001f600é"}]}
+
+    completion = read_response({"status": "completed", "output": [call, thought, whole]})
+
+    assert completion.tool_calls[0].arguments == "\ufffd{}"
+    assert completion.items[1] == {
+        "type": "reasoning",
+        "summary": [],
+        "encrypted_content": "a\ufffd",
+        "\ufffd": 1,
+    }
+    assert completion.items[2] == whole

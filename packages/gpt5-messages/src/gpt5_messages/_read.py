@@ -5,6 +5,7 @@ from typing import Any, Protocol, cast, get_args, runtime_checkable
 
 from ._errors import MessageError
 from ._json import count, iter_mappings, mapping, text_or_none, type_of
+from ._text import whole_characters
 from ._values import Completion, FinishReason, Item, Status, ToolCall, Usage
 
 
@@ -33,7 +34,7 @@ def read_response(response: Mapping[str, Any] | object) -> Completion:
     Source: https://platform.openai.com/docs/api-reference/responses/object, read 2026-11-21, and recorded traffic.
     """
     body = _as_mapping(response)
-    items = tuple(iter_mappings(body.get("output")))
+    items = tuple(iter_mappings(whole_characters(body.get("output"))))
     status = _status(body)
     calls = tuple(_iter_tool_calls(items)) if status == "completed" else ()
     reason = text_or_none(mapping(body.get("incomplete_details")).get("reason"))

@@ -1,5 +1,7 @@
 """Joining what JSON escapes tear apart: the two halves of a character beyond the basic plane."""
 
+from typing import Any, cast
+
 
 class SurrogateJoiner:
     r"""Put surrogate halves that arrive in different pieces together, and replace lonely ones by U+FFFD.
@@ -23,6 +25,20 @@ class SurrogateJoiner:
         """Return the replacement for a half that was never completed."""
         half, self._half = self._half, ""
         return _repaired(half)
+
+
+def whole_characters(value: Any) -> Any:
+    """Return a JSON value with every half of a character replaced, which no UTF-8 can carry; equal to it if there is none."""
+    match value:
+        case str():
+            return value if value.isascii() else _repaired(value)
+        case list():
+            return [whole_characters(part) for part in cast("list[object]", value)]
+        case dict():
+            members = cast("dict[str, object]", value).items()
+            return {whole_characters(name): whole_characters(part) for name, part in members}
+        case _:
+            return value
 
 
 def _repaired(text: str) -> str:

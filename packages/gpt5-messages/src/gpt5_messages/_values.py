@@ -65,7 +65,7 @@ class Completion:
         usage: Token counts, or None where the server sent none.
         status: The response's state.
         finish_reason: Why the model stopped.
-        items: Every output item, verbatim and in order, for the next request.
+        items: Every output item in order, for the next request; verbatim but for halves of characters, which are U+FFFD.
         incomplete_reason: `max_output_tokens`, `content_filter`, or what else the server calls it.
         error: The server's error object of a failed response.
         response_id: The server's id of this response.
