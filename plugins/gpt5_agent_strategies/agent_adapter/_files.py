@@ -16,6 +16,8 @@ from agent_tooling import (
     read_local_file,
 )
 
+from ._links import FileLink
+
 
 _TYPES = ToolInvokeMessage.MessageType
 _IMAGES = frozenset({_TYPES.IMAGE, _TYPES.IMAGE_LINK})
@@ -49,9 +51,15 @@ def read_answer(messages: Iterable[ToolInvokeMessage], *, files_root: str) -> To
     merged = merge_blob_chunks(messages, max_file_size=_MAX_FILE_BYTES)
     said = [_to_sdk(message) for message in merged]
     local = [_load_local(message, files_root) for message in said]
-    # To the model an image stays an image, and not some file, unless it must not be read.
-    told = [new if new.type is _TYPES.TEXT else old for old, new in zip(said, local, strict=True)]
+    told = [_to_told(old, new) for old, new in zip(said, local, strict=True)]
     return ToolAnswer(text=observation_text(told), shown=tuple(_iter_shown(local)))
+
+
+def _to_told(said: ToolInvokeMessage, local: ToolInvokeMessage) -> ToolInvokeMessage:
+    """Return what the model is told of a message: an image stays an image, and not some file, unless it must not be read."""
+    if isinstance(said, FileLink):
+        return said.to_link()
+    return local if local.type is _TYPES.TEXT else said
 
 
 def _iter_shown(messages: Iterable[ToolInvokeMessage]) -> Iterator[ToolInvokeMessage]:

@@ -35,6 +35,7 @@ from ._clock import Clock
 from ._desk import ToolDesk
 from ._errors import AgentRunError, ParameterError
 from ._failures import describe_model_failure
+from ._links import accept_file_links
 from ._logs import RunLog
 from ._metadata import build_execution_metadata
 from ._parameters import Parameters
@@ -65,6 +66,7 @@ def invoke_agent(
         ParameterError: A parameter cannot be read.
         AgentRunError: The run failed, after everything that was to be told.
     """
+    accept_file_links(strategy.session)
     messages = LineLock(strategy.session).guard(_run(strategy, raw_parameters))
     return cast("Iterator[AgentInvokeMessage]", messages)
 

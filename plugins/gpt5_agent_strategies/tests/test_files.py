@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from far_side import call, chunk, tool
+from far_side import call, chunk, text_message, tool
 
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(24)
@@ -93,6 +93,26 @@ def test_a_path_of_the_platform_passes_as_it_is(agent_with_files, root):
     transcript, observation = draw(agent_with_files, root / "tools" / "not-here.png")
     assert [m["message"]["text"] for m in transcript.of("image")] == [f"{root}/tools/not-here.png"]
     assert observation == DRAWN
+
+
+def test_a_link_to_a_file_that_is_no_image_is_passed_on_as_a_file(agent):
+    """Dify makes such a link of every document that a tool makes, and the SDK fails the tool for it."""
+    url = "/files/tools/4f.docx"
+    meta = {"tool_file_id": "4f", "mime_type": "application/msword"}
+    agent.far_side.model = [[chunk(calls=[call("draw")])], [chunk("Done.")]]
+    agent.far_side.tools["draw"] = [
+        text_message("Made it. "),
+        {"type": "binary_link", "message": {"text": url}, "meta": meta},
+    ]
+    transcript = agent.run(tools=[tool("draw")])
+    # The agent node treats it as it does `binary_link`: it asks the stored file what it is.
+    assert transcript.of("image_link") == [
+        {"type": "image_link", "message": {"text": url}, "meta": meta}
+    ]
+    assert agent.far_side.model_requests[1]["prompt_messages"][-1]["content"] == (
+        f"Made it. result link: {url}. please tell user to check it."
+    )
+    assert transcript.logs["CALL draw"]["status"] == "success"
 
 
 def test_a_file_that_the_platform_would_not_take_fails_its_tool_and_not_the_run(agent):

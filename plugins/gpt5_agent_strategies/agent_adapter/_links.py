@@ -1,0 +1,52 @@
+"""Links to files that tools made, which Dify sends and the plugin SDK does not know.
+
+Source: langgenius/dify, `ToolFileMessageTransformer`, which makes a `binary_link` of every file that is no image; langgenius/dify-plugin-sdks
+issue 383, by which SDKs up to 0.10.2 refuse the whole answer for it.
+"""
+
+from collections.abc import Generator
+from typing import Any, cast
+
+from dify_plugin.core.entities.invocation import InvokeType
+from dify_plugin.core.runtime import Session
+from dify_plugin.entities.tool import ToolInvokeMessage
+from dify_plugin.invocations.tool import ToolInvocation
+
+
+_TYPES = ToolInvokeMessage.MessageType
+
+
+class FileLink(ToolInvokeMessage):
+    """A link to a file that is no image.
+
+    Its type is that of a link to an image: the agent node treats both alike and asks the stored file what it is.
+    """
+
+    def to_link(self) -> ToolInvokeMessage:
+        """Return what the model is told of: a link."""
+        return ToolInvokeMessage(type=_TYPES.LINK, message=self.message, meta=self.meta)
+
+
+class _Tools(ToolInvocation):
+    """Call tools and understand all that they answer."""
+
+    def _backwards_invoke(
+        self,
+        type: InvokeType,  # noqa: A002 - the SDK's name
+        data_type: type[ToolInvokeMessage],  # noqa: ARG002 - it is only called with fields
+        data: dict[str, Any],
+    ) -> Generator[ToolInvokeMessage]:
+        reader = cast("type[ToolInvokeMessage]", _read_message)
+        return super()._backwards_invoke(type, reader, data)
+
+
+def _read_message(**fields: Any) -> ToolInvokeMessage:
+    if fields.get("type") != "binary_link":
+        return ToolInvokeMessage.model_validate(fields)
+    return FileLink.model_validate({**fields, "type": _TYPES.IMAGE_LINK})
+
+
+def accept_file_links(session: Session) -> None:
+    """Have the tools of a session answer with links to files too."""
+    if type(session.tool) is ToolInvocation:
+        session.tool = _Tools(session)
