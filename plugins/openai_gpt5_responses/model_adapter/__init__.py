@@ -4,13 +4,14 @@ from ._call import ModelCall, iter_chunks
 from ._errors import INVOKE_ERRORS, invoke_errors, validated_connection
 from ._parameters import known_parameters
 from ._schema import customizable_schema
-from ._settings import read_seconds
+from ._settings import PaceSettings, read_seconds
 from ._tokens import estimate_tokens
 
 
 __all__ = [
     "INVOKE_ERRORS",
     "ModelCall",
+    "PaceSettings",
     "customizable_schema",
     "estimate_tokens",
     "invoke_errors",

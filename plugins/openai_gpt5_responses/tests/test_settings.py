@@ -1,0 +1,52 @@
+"""What an operator can set by environment variable."""
+
+import re
+
+import pytest
+
+from inside_plugin import run_inside
+from model_plugin import PLUGIN
+
+
+READ = """
+import dify_plugin, json
+from model_adapter import PaceSettings, read_seconds
+print(json.dumps([
+    [settings.window_seconds, settings.keep_alive_seconds]
+    for value in ("", "0.2", "0", "-1", "1000", "soon", "nan", "inf")
+    for settings in [PaceSettings.from_env({"OPENAI_GPT5_CHUNK_WINDOW_SECONDS": value, "OPENAI_GPT5_KEEP_ALIVE_SECONDS": value})]
+] + [
+    read_seconds({"MAX_REQUEST_TIMEOUT": value}, "MAX_REQUEST_TIMEOUT", default=900) for value in ("", "1", "120", "9999", "x")
+]))
+"""
+VARIABLES = (
+    "MAX_INVOCATION_TIMEOUT",
+    "MAX_REQUEST_TIMEOUT",
+    "OPENAI_GPT5_ALLOWED_BASE_URL_HOSTS",
+    "OPENAI_GPT5_AUDIT_LOG",
+    "OPENAI_GPT5_CHUNK_WINDOW_SECONDS",
+    "OPENAI_GPT5_KEEP_ALIVE_SECONDS",
+    "TIKTOKEN_CACHE_DIR",
+)
+
+
+def test_settings_are_brought_within_their_ranges() -> None:
+    empty, plain, zero, negative, high, word, nan, infinite, *seconds = run_inside(READ)
+
+    assert empty == word == nan == [0.05, 15]
+    assert plain == [0.2, 0.2]
+    assert zero == negative == [0, 0.01]
+    assert high == infinite == [1, 200]
+    assert seconds == [900, 60, 120, 3600, 900]
+
+
+@pytest.mark.parametrize("variable", VARIABLES)
+def test_every_variable_is_explained(variable: str) -> None:
+    assert f"| `{variable}` |" in (PLUGIN / "README.md").read_text(encoding="utf-8")
+
+
+def test_no_other_variable_of_ours_is_read() -> None:
+    sources = [path.read_text(encoding="utf-8") for path in PLUGIN.glob("model_adapter/*.py")]
+    named = set(re.findall(r"\bOPENAI_GPT5_[A-Z_]+", "".join(sources)))
+
+    assert named <= set(VARIABLES)
