@@ -488,6 +488,36 @@ def test_the_latest_of_several_versions_is_taken(dify_host, packages, tmp_path):
     assert "\nnewer: TIME" in re.sub(r"\w+, [-\d]+ [:\d]+ JST \(UTC\+0900\)", "TIME", out)
 
 
+def respoil(package, target, path, content):
+    """Copy a package with one file of another content, or one more."""
+    with zipfile.ZipFile(package) as given, zipfile.ZipFile(target, "w") as spoilt:
+        files = {name: given.read(name) for name in given.namelist()}
+        for name, kept in {**files, path: content}.items():
+            spoilt.writestr(name, kept)
+
+
+@pytest.mark.usefixtures("server", "state")
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [
+        ("../evil.py", "'../evil.py' leads out of the package"),
+        (
+            "wheels/tiny_top-0.1.0-py3-none-any.whl",
+            "`uv sync --no-dev --frozen` failed: error: Failed to",
+        ),
+    ],
+)
+def test_a_package_that_cannot_be_installed_is_explained(
+    dify_host, packages, tmp_path, path, problem
+):
+    place = tmp_path / "dist"
+    place.mkdir()
+    respoil(packages / "echo_model.difypkg", place / "p.difypkg", path, b"")
+    code, _, err = dify_host("chat", "hello", "--packages", place)
+    assert code
+    assert problem in err
+
+
 def test_packages_that_are_none_are_named(dify_host, tmp_path):
     assert (
         "no such folder; expected one that holds packages"

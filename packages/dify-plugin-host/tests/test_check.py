@@ -25,6 +25,7 @@ TOP = "wheels/tiny_top-0.1.0-py3-none-any.whl"
 def check(monkeypatch, capsys, tmp_path):
     """Run the installed command on a package; return exit code and the table's rows as (mark, check, text)."""
     monkeypatch.setenv("COLUMNS", "400")
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     (command,) = importlib.metadata.entry_points(group="console_scripts", name="dify-host")
 
@@ -148,6 +149,8 @@ FAULTS = [
     (MODEL, swap(MANIFEST, "language: python", "language: go"), "manifest.yaml", "'meta.runner.language': Input should be 'python'"),
     (MODEL, swap(MANIFEST, "arch: [amd64, arm64]", "arch: [arm64], minimum_dify_version: new"), "manifest.yaml", "'meta.minimum_dify_version': expected a version"),
     (MODEL, swap(MANIFEST, "type: plugin", "type: plugin\nrepo: github"), "manifest.yaml", "'repo': String should match pattern"),
+    (MODEL, lambda files: files.update({MANIFEST: b"\xff"}), "manifest.yaml", "manifest.yaml: expected UTF-8 text"),
+    (MODEL, swap(MANIFEST, "name: echo_model", "name: Echo"), "unique identifier", "expected author/name:version@checksum, got 'tests/Echo:0.0.1@"),
     # Permissions
     (AGENT, swap(MANIFEST, "tool: { enabled: true }", "tool: { enabled: false }"), "permissions", "an agent strategy needs resource.permission.tool.enabled"),
     (AGENT, swap(MANIFEST, "llm: true", "llm: false"), "permissions", "an agent strategy needs resource.permission.model.llm"),
@@ -174,7 +177,7 @@ FAULTS = [
     (MODEL, swap(ECHO, "type: string, options: [low, high]", "type: int, default: 9, max: 5"), "models and strategies", "expected a default from min to max, got 9"),
     (MODEL, swap(ECHO, "type: string, options: [low, high]", "type: int, default: true"), "models and strategies", "expected a default of type int, got True"),
     (MODEL, swap(ECHO, "use_template: temperature", "use_template: heat"), "models and strategies", "'parameter_rules.1.use_template': Input should be 'temperature'"),
-    (MODEL, swap(ECHO, ", use_template: temperature", ""), "models and strategies", "expected a label and a type, or a use_template"),
+    (MODEL, swap(ECHO, ", use_template: temperature, default: 0.3", ""), "models and strategies", "expected a label and a type, or a use_template"),
     (MODEL, swap(ECHO, "name: temperature", "name: reasoning_effort"), "models and strategies", "expected every parameter once"),
     (MODEL, swap(ECHO, 'input: "1"', "input: 1"), "models and strategies", "'pricing.input': Input should be a valid string, got 1"),
     # An agent strategy provider and its strategies
@@ -201,6 +204,7 @@ FAULTS = [
     (AGENT, drop("strategies/steps.py"), "Python sources", "source: expected a file 'strategies/steps.py'"),
     (MODEL, add("main.py", "def main(:"), "Python sources", "main.py: line 1: invalid syntax"),
     (MODEL, add("main.py", "def main[T = int](): ..."), "Python sources", "main.py: line 1: "),
+    (MODEL, swap(PROVIDER, "models/llm/llm.py", "models/llm.py"), "model modules", "expected two folders above 'models/llm.py'"),
     # What does not belong in
     (MODEL, add(".env", "KEY=secret"), "nothing left over", "'.env' does not belong into a package"),
     (MODEL, add("tests/test_it.py"), "nothing left over", "'tests/test_it.py' does not belong"),
@@ -369,6 +373,22 @@ def test_a_plugin_that_does_not_start_or_answer_is_refused(check, repackage, old
     problems = failures(results)
     assert problems.keys() == {"start and call, by uv.lock", "start and call, by requirements.txt"}
     assert reason in problems["start and call, by uv.lock"]
+
+
+def test_a_provider_without_predefined_models_cannot_be_called(check, repackage):
+    code, results = check(repackage("plugins/echo_model/provider/echo.yaml", *NO_MODELS))
+    assert code == 1
+    assert set(failures(results).values()) == {"expected a predefined model to call"}
+
+
+NO_MODELS = (
+    """models:
+  llm:
+    predefined: ["models/llm/*.yaml"]
+    position: models/llm/_position.yaml
+""",
+    "models: { llm: { predefined: [] } }\n",
+)
 
 
 @pytest.fixture

@@ -16,55 +16,67 @@ import pytest
 COMMAND = Path(sys.executable).with_name("dify-plugin")
 
 
-@pytest.fixture
-def start(tmp_path):
-    """Start `plugin run` on a package; return its process, with text pipes."""
-    started = []
-
-    def run(package):
-        process = subprocess.Popen(
-            [COMMAND, "plugin", "run", package, "--response-format", "json"],
-            env={**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        started.append(process)
-        return process
-
-    yield run
-    for process in started:
-        process.kill()
-        process.communicate()
+@pytest.fixture(scope="session")
+def state(tmp_path_factory):
+    return tmp_path_factory.mktemp("state")
 
 
 @pytest.fixture
-def ready(start, packages):
-    """Start a plugin of these tests and wait until it is ready."""
+def dify_plugin(monkeypatch, capsys, state):
+    """Run the installed command in this process with these lines on stdin; return exit code, stdout and stderr."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(state))
+    (command,) = importlib.metadata.entry_points(group="console_scripts", name="dify-plugin")
 
-    def run(name):
-        process = start(packages / f"{name}.difypkg")
-        assert json.loads(process.stdout.readline())["response"] == {"info": "loading plugin"}
-        assert json.loads(process.stdout.readline()) == {
-            "invoke_id": "",
-            "type": "plugin_ready",
-            "response": {"info": "plugin loaded"},
-        }
-        return process
+    def run(*arguments, lines=()):
+        reading, writing = os.pipe()
+        with os.fdopen(writing, "w") as pipe:
+            pipe.writelines(f"{line}\n" for line in lines)
+        with os.fdopen(reading) as stdin:
+            monkeypatch.setattr(sys, "stdin", stdin)
+            monkeypatch.setattr(sys, "argv", ["dify-plugin", *map(str, arguments)])
+            with pytest.raises(SystemExit) as ended:
+                command.load()()
+        out, err = capsys.readouterr()
+        return ended.value.code or 0, out, err
 
     return run
 
 
-def ask(process, *requests):
-    """Send requests and end stdin; return the answers by invoke id."""
-    lines = "".join(json.dumps(request) + "\n" for request in requests)
-    out, _ = process.communicate(lines, timeout=30)
-    answers = {}
-    for line in out.splitlines():
-        answer = json.loads(line)
-        answers.setdefault(answer["invoke_id"], []).append((answer["type"], answer["response"]))
-    assert answers.pop("") == [("info", {"info": "received request"})] * len(requests)
-    return answers
+@pytest.fixture
+def answers(dify_plugin, packages):
+    """Send lines to a plugin of these tests; return what it says after it is ready, but for the receipts."""
+
+    def run(name, *lines):
+        package = packages / f"{name}.difypkg"
+        code, out, err = dify_plugin(
+            "plugin", "run", package, "--response-format", "json", lines=lines
+        )
+        assert (code, err) == (0, "")
+        loading, ready, *rest = [json.loads(line) for line in out.splitlines()]
+        assert loading == message("info", {"info": "loading plugin"})
+        assert ready == message("plugin_ready", {"info": "plugin loaded"})
+        receipt = message("info", {"info": "received request"})
+        assert rest.count(receipt) == len(lines)
+        return [answer for answer in rest if answer != receipt]
+
+    return run
+
+
+@pytest.fixture
+def ask(answers):
+    """Send requests to a plugin of these tests; return the answers by invoke id."""
+
+    def run(name, *requests):
+        taken = {}
+        for answer in answers(name, *map(json.dumps, requests)):
+            taken.setdefault(answer["invoke_id"], []).append((answer["type"], answer["response"]))
+        return taken
+
+    return run
+
+
+def message(kind, response):
+    return {"invoke_id": "", "type": kind, "response": response}
 
 
 def invoke_llm(invoke_id, text):
@@ -75,60 +87,117 @@ def invoke_llm(invoke_id, text):
 END = ("plugin_invoke_end", {"info": "plugin invoke end"})
 
 
-def test_the_version_is_the_hosts():
-    out = subprocess.check_output([COMMAND, "version"], text=True)
-    assert out == importlib.metadata.version("dify-plugin-host") + "\n"
+def test_the_version_is_the_hosts(dify_plugin):
+    assert dify_plugin("version") == (0, importlib.metadata.version("dify-plugin-host") + "\n", "")
 
 
-def test_a_folder_becomes_a_package_where_the_caller_wants_it(workshop, tmp_path):
+def test_a_folder_becomes_a_package_where_the_caller_wants_it(dify_plugin, workshop, tmp_path):
     output = tmp_path / "out" / "plugin.difypkg"
-    command = [COMMAND, "plugin", "package", workshop / "plugins" / "echo_model", "-o", output]
-    out = subprocess.check_output(command, text=True)
-    assert out == f"plugin packaged successfully, output path: {output}\n"
+    folder = workshop / "plugins" / "echo_model"
+    expected = f"plugin packaged successfully, output path: {output}\n"
+    assert dify_plugin("plugin", "package", folder, "-o", output) == (0, expected, "")
     assert output.is_file()
 
 
-def test_a_folder_that_is_no_plugin_is_named(tmp_path):
-    command = [COMMAND, "plugin", "package", tmp_path]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert done.stderr.startswith(f"dify-plugin: error: {tmp_path}: expected a file")
+def test_a_folder_that_is_no_plugin_is_named(dify_plugin, tmp_path):
+    code, _, err = dify_plugin("plugin", "package", tmp_path)
+    assert code == 1
+    assert err.startswith(f"dify-plugin: error: {tmp_path}: expected a file")
 
 
-def test_requests_are_answered_side_by_side_under_their_own_ids(ready):
-    process = ready("echo_model")
-    answers = ask(process, invoke_llm("a", "one"), invoke_llm("b", "two"))
+def test_requests_are_answered_side_by_side_under_their_own_ids(ask):
+    taken = ask("echo_model", invoke_llm("a", "one"), invoke_llm("b", "two"))
     for invoke_id, text in (("a", "one"), ("b", "two")):
-        (kind, chunk), end = answers[invoke_id]
+        (kind, chunk), end = taken[invoke_id]
         assert (kind, end) == ("plugin_response", END)
         assert chunk["delta"]["message"]["content"] == text
-    assert process.returncode == 0
 
 
-def test_an_error_of_the_plugin_comes_as_the_daemon_words_it(ready):
-    answers = ask(ready("echo_model"), invoke_llm("a", "fail InvokeRateLimitError slow down"))
-    _, (kind, response), end = answers["a"]
+def test_an_error_of_the_plugin_comes_as_the_daemon_words_it(ask):
+    taken = ask("echo_model", invoke_llm("a", "fail InvokeRateLimitError slow down"))
+    _, (kind, response), end = taken["a"]
     error = json.loads(response["error"])
     assert (kind, end) == ("error", END)
     assert (error["error_type"], error["message"]) == ("InvokeRateLimitError", "slow down")
 
 
-def test_a_strategy_gets_a_model_and_tools_to_call(ready):
+def run_strategy(query, tools=()):
     model = {"provider": "p", "model": "m", "model_type": "llm", "mode": "chat"}
-    params = {"model": {**model, "completion_params": {}}, "query": "hi", "maximum_iterations": 3}
+    params = {"model": {**model, "completion_params": {}}, "query": query, "tools": list(tools)}
     data = {"agent_strategy_provider": "small", "agent_strategy": "steps"}
     request = {"type": "agent_strategy", "action": "invoke_agent_strategy", "invoke_id": "a"}
-    request["request"] = {**data, "agent_strategy_params": params}
-    texts = [
+    data["agent_strategy_params"] = {**params, "maximum_iterations": 3}
+    return {**request, "request": data}
+
+
+def texts(taken):
+    return [
         response["message"]["text"]
-        for kind, response in ask(ready("small_agent"), request)["a"]
+        for kind, response in taken
         if kind == "plugin_response" and response["type"] == "text"
     ]
-    assert texts == ["hello", " world"]
 
 
-def test_a_call_back_of_a_model_is_refused(ready):
-    (_, chunk), _ = ask(ready("echo_model"), invoke_llm("a", "callback"))["a"]
+def test_a_strategy_gets_a_model_that_answers(ask):
+    assert texts(ask("small_agent", run_strategy("hi"))["a"]) == ["hello", " world"]
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "unit": {"type": "string", "enum": ["c", "f"]},
+        "city": {"type": "string"},
+        "days": {"type": "integer"},
+        "note": {"type": "string"},
+    },
+    "required": ["unit", "city", "days"],
+}
+
+
+def backwards(kind, payload):
+    return run_strategy(f"raw {kind} {json.dumps(payload)}")
+
+
+def replies(taken):
+    (text,) = texts(taken)
+    return json.loads(text)
+
+
+def test_the_model_calls_the_first_tool_as_its_schema_asks(ask):
+    tool = {"name": "weather", "description": "", "parameters": SCHEMA}
+    payload = {"model": "m", "prompt_messages": [], "tools": [tool, {"name": "other"}]}
+    chunk, _ = replies(ask("small_agent", backwards("llm", payload))["a"])
+    (call,) = chunk["data"]["delta"]["message"]["tool_calls"]
+    assert call["function"]["name"] == "weather"
+    arguments = json.loads(call["function"]["arguments"])
+    assert arguments == {"unit": "c", "city": "example", "days": 1}
+
+
+def test_the_model_answers_once_it_has_a_result(ask):
+    payload = {"model": "m", "tools": [{"name": "weather"}]}
+    payload["prompt_messages"] = [{"role": "tool", "content": "fine", "tool_call_id": "c"}]
+    taken = replies(ask("small_agent", backwards("llm", payload))["a"])
+    deltas = [reply["data"]["delta"]["message"]["content"] for reply in taken[:-1]]
+    assert deltas == ["hello", " world"]
+
+
+def test_every_tool_agrees(ask):
+    reply, _ = replies(ask("small_agent", backwards("tool", {"tool": "weather"}))["a"])
+    assert reply["data"]["message"] == {"text": "weather was called"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "problem"),
+    [("storage", "permission denied"), ("upload_file", "nothing here answers 'upload_file' calls")],
+)
+def test_other_calls_are_refused(ask, kind, problem):
+    error, _ = replies(ask("small_agent", backwards(kind, {}))["a"])
+    assert error["event"] == "error"
+    assert problem in error["message"]
+
+
+def test_a_call_back_of_a_model_is_refused(ask):
+    (_, chunk), _ = ask("echo_model", invoke_llm("a", "callback"))["a"]
     assert "you can not invoke dify from model" in chunk["delta"]["message"]["content"]
 
 
@@ -140,28 +209,38 @@ def test_a_call_back_of_a_model_is_refused(ready):
         ('{"invoke_id": "a"}', "expected an object with 'invoke_id', 'type' and 'action'"),
     ],
 )
-def test_a_line_that_is_no_request_is_answered_with_an_error(ready, line, problem):
-    out, _ = ready("echo_model").communicate(f"{line}\n", timeout=30)
-    error = json.loads(out.splitlines()[1])
+def test_a_line_that_is_no_request_is_answered_with_an_error(answers, line, problem):
+    error, _ = answers("echo_model", line)
     assert (error["invoke_id"], error["type"]) == ("", "error")
     assert error["response"]["error"].startswith(problem)
 
 
-def test_a_package_that_does_not_start_is_an_error_of_nobody(start, workshop, tmp_path):
+def test_a_plugin_that_ends_meanwhile_is_an_error_of_the_request(ask):
+    ((kind, response), end) = ask("small_agent", run_strategy("die"))["a"]
+    assert (kind, end) == ("error", END)
+    assert "ended with exit code 1" in response["error"]
+
+
+def test_a_package_that_does_not_start_is_an_error_of_nobody(dify_plugin, workshop, tmp_path):
     (workshop / "plugins/echo_model/main.py").write_text("import gone")
     package = tmp_path / "p.difypkg"
-    folder = workshop / "plugins" / "echo_model"
-    subprocess.check_output([COMMAND, "plugin", "package", folder, "-o", package])
-    process = start(package)
-    out, _ = process.communicate(timeout=30)
+    dify_plugin("plugin", "package", workshop / "plugins" / "echo_model", "-o", package)
+    code, out, _ = dify_plugin("plugin", "run", package)
     last = json.loads(out.splitlines()[-1])
-    assert process.returncode == 1
+    assert code == 1
     assert (last["invoke_id"], last["type"]) == ("", "error")
     assert "before its first heartbeat" in last["response"]["error"]
 
 
-def test_sigterm_ends_the_plugin_with_it(ready):
-    process = ready("echo_model")
+def test_sigterm_ends_the_plugin_with_it(packages, state):
+    process = subprocess.Popen(
+        [COMMAND, "plugin", "run", packages / "echo_model.difypkg"],
+        env={**os.environ, "XDG_STATE_HOME": str(state)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert b"loading plugin" in process.stdout.readline()
+    assert b"plugin_ready" in process.stdout.readline()
     (child,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     plugin = os.pidfd_open(int(child))
     process.send_signal(signal.SIGTERM)

@@ -57,7 +57,7 @@ def check_package(path: Path, *, quick: bool, start: Path) -> Iterator[CheckResu
     contents = Contents(archive.files)
     workspace = Workspace.find(start)
     siblings = frozenset(workspace.members) if workspace else frozenset[str]()
-    stages = [_outside(archive), _manifest(contents), _inside(archive, contents, siblings)]
+    stages = [_outside(archive), _naming(archive, contents), _inside(contents, siblings)]
     is_sound = True
     for stage in stages:
         results = [_result(*check) if is_sound else _skipped(check[0]) for check in stage]
@@ -94,11 +94,14 @@ def _outside(archive: Archive) -> Checks:
     )
 
 
-def _manifest(contents: Contents) -> Checks:
-    return (("manifest.yaml", functools.partial(declarations.check_manifest, contents)),)
+def _naming(archive: Archive, contents: Contents) -> Checks:
+    return (
+        ("manifest.yaml", functools.partial(declarations.check_manifest, contents)),
+        ("unique identifier", functools.partial(files.check_identifier, archive)),
+    )
 
 
-def _inside(archive: Archive, contents: Contents, siblings: frozenset[str]) -> Checks:
+def _inside(contents: Contents, siblings: frozenset[str]) -> Checks:
     of_contents = {
         "providers": declarations.check_providers,
         "models and strategies": _check_declared,
@@ -113,7 +116,6 @@ def _inside(archive: Archive, contents: Contents, siblings: frozenset[str]) -> C
         "requirements.txt": dependencies.check_requirements,
     }
     return (
-        ("unique identifier", functools.partial(files.check_identifier, archive)),
         *((name, functools.partial(check, contents)) for name, check in of_contents.items()),
         ("siblings", functools.partial(dependencies.check_siblings, contents, siblings)),
     )

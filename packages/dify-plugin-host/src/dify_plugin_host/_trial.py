@@ -1,11 +1,10 @@
 """One start and one call of an installed plugin, with nobody else around."""
 
 import asyncio
-import contextlib
 import functools
 import os
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,9 +20,10 @@ from ._models import LLMRequest
 from ._process import PluginProcess
 from ._scripted import ANSWER, MODEL_VALUE, answer_scripted
 from ._server import open_server
+from ._settings import HostSettings
 
 
-_CALL_SECONDS = 60.0
+_SETTINGS = HostSettings(call_timeout_seconds=60)
 _VALUES: dict[str, Callable[[], Any]] = {
     "model-selector": lambda: MODEL_VALUE,
     "array[tools]": lambda: [tool.to_entity() for tool in builtin_tools()],
@@ -62,12 +62,16 @@ async def _try(
 ) -> Trial:
     started = time.monotonic()
     if plugin.has("models"):
-        async with Desk(plugin, credentials=credentials, environment=environment) as desk:
+        desk = Desk(plugin, credentials=credentials, settings=_SETTINGS, environment=environment)
+        async with desk:
             seconds = time.monotonic() - started
             calls = [await _ask_model(desk)]
     else:
         backwards = functools.partial(answer_scripted, plugin)
-        async with PluginProcess(plugin, backwards=backwards, environment=environment) as process:
+        process = PluginProcess(
+            plugin, settings=_SETTINGS, backwards=backwards, environment=environment
+        )
+        async with process:
             seconds = time.monotonic() - started
             calls = [await _run(process, strategy) for strategy in strategies(plugin)]
     return Trial(start_seconds=seconds, calls=tuple(calls))
@@ -79,7 +83,7 @@ async def _ask_model(desk: Desk) -> str:
         raise PluginHostError("expected a predefined model to call")
     message = {"role": "user", "content": "hello"}
     chunks = desk.invoke_llm(LLMRequest(model=models[0], messages=[message]))
-    text = [_chunk_text(chunk) async for chunk in _in_time(chunks)]
+    text = [_chunk_text(chunk) async for chunk in chunks]
     return _answered(models[0], "".join(text), expected="")
 
 
@@ -100,26 +104,12 @@ async def _run(process: PluginProcess, strategy: Strategy) -> str:
     }
     context: JsonObject = {"credentials": {"tool_credentials": {}}}
     answer = process.invoke("agent_strategy", "invoke_agent_strategy", data, context=context)
-    text = [_message_text(message) async for message in _in_time(answer)]
+    text = [_message_text(message) async for message in answer]
     return _answered(strategy.name, "".join(text), expected="".join(ANSWER))
 
 
 def _message_text(message: JsonObject) -> str:
     return str(object_at(message, "message").get("text") or "")
-
-
-async def _in_time(items: AsyncGenerator[JsonObject]) -> AsyncGenerator[JsonObject]:
-    """Iterate, but not for ever.
-
-    Raises:
-        PluginHostError: If it takes too long.
-    """
-    try:
-        async with asyncio.timeout(_CALL_SECONDS), contextlib.aclosing(items):
-            async for item in items:
-                yield item
-    except TimeoutError:
-        raise PluginHostError(f"no answer within {_CALL_SECONDS:g} s") from None
 
 
 def _answered(name: str, text: str, *, expected: str) -> str:
