@@ -1,5 +1,7 @@
 """What a user is told who types credentials into Dify's forms."""
 
+from collections.abc import Callable
+
 import pytest
 
 from gpt5_simulator import HttpError, ResponsesSimulator
@@ -48,3 +50,81 @@ def test_a_failing_server_is_told_from_a_wrong_key(plugin: ModelPlugin) -> None:
         faults=[HttpError(status=500, times=None)], models_status=500
     ) as server:
         assert "Try again later" in str(plugin.validate(server).error)
+
+
+def ways(
+    plugin: ModelPlugin, server: ResponsesSimulator, **credentials: str
+) -> list[tuple[str, str]]:
+    """Return the error of both validations and of a call, for the same credentials."""
+    complete = {"openai_api_key": "key", "openai_api_base": server.base_url, **credentials}
+    answers = (
+        plugin.validate(server, **credentials),
+        plugin.validate(server, model="gpt-5.2", **credentials),
+        plugin.invoke(server, credentials=complete),
+    )
+    return [(answer.error.error_type, str(answer.error)) for answer in answers]
+
+
+@pytest.mark.parametrize(
+    ("base_url", "sentence"),
+    [
+        ("ftp://host/v1", "openai_api_base must use http or https"),
+        ("http://user:word@host/v1", "openai_api_base must not include credentials"),
+        ("http:///v1", "openai_api_base host is required"),
+        ("http://169.254.169.254/latest", "openai_api_base host is not allowed"),
+        ("http://metadata.google.internal", "openai_api_base host is not allowed"),
+        ("http://host:port", "openai_api_base must be a URL"),
+    ],
+)
+def test_a_base_url_is_refused_alike_wherever_it_is_used(
+    plugin: ModelPlugin, server: ResponsesSimulator, base_url: str, sentence: str
+) -> None:
+    provider, model, call = ways(plugin, server, openai_api_base=base_url)
+
+    assert [kind for kind, _ in (provider, model, call)] == [
+        "CredentialsValidateFailedError",
+        "CredentialsValidateFailedError",
+        "InvokeBadRequestError",
+    ]
+    assert all(sentence in told for _, told in (provider, model, call))
+    assert server.requests == []
+
+
+def test_an_operator_can_limit_the_hosts(
+    start_plugin: Callable[..., ModelPlugin], server: ResponsesSimulator
+) -> None:
+    limited = start_plugin(OPENAI_GPT5_ALLOWED_BASE_URL_HOSTS="api.openai.com, gateway.example")
+
+    assert all("host is not allowed" in told for _, told in ways(limited, server))
+    assert server.requests == []
+
+
+def test_credentials_are_used_as_they_were_meant(
+    plugin: ModelPlugin, server: ResponsesSimulator
+) -> None:
+    meant = {
+        "openai_api_key": " key ",
+        "openai_organization": " org-1 ",
+        "openai_api_base": server.base_url.removesuffix("/v1") + "/",
+    }
+    assert plugin.validate(server, **meant).error is None
+    assert plugin.validate(server, model="gpt-5.2", **meant).error is None
+    assert plugin.invoke(server, credentials=meant).error is None
+
+    assert [request.path for request in server.requests] == [
+        "/v1/models",
+        "/v1/responses",
+        "/v1/responses",
+    ]
+    assert {request.headers["openai-organization"] for request in server.requests} == {"org-1"}
+    assert len({request.headers["authorization"] for request in server.requests}) == 1
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 422, 429, 500])
+def test_no_form_shows_what_the_server_wrote(plugin: ModelPlugin, status: int) -> None:
+    fault = HttpError(status=status, message="host db-7 says no", times=None)
+    with ResponsesSimulator(faults=[fault], models_status=404) as server:
+        for model in (None, "gpt-5.2"):
+            told = str(plugin.validate(server, model=model).error)
+            assert "db-7" not in told
+            assert told.endswith(".")
