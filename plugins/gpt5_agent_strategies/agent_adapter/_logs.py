@@ -175,7 +175,7 @@ def _build_metadata(log: AgentInvokeMessage, usage: Usage | None) -> dict[LogMet
     metadata[LogMetadata.FINISHED_AT] = finished_at
     metadata[LogMetadata.ELAPSED_TIME] = finished_at - metadata[LogMetadata.STARTED_AT]
     if usage is not None:
-        metadata[LogMetadata.TOTAL_PRICE] = str(usage.total_price)
+        metadata[LogMetadata.TOTAL_PRICE] = format(usage.total_price, "f")
         metadata[LogMetadata.CURRENCY] = usage.currency
         metadata[LogMetadata.TOTAL_TOKENS] = usage.total_tokens
     return metadata

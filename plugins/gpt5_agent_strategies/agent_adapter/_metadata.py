@@ -16,7 +16,7 @@ def build_execution_metadata(finished: Finished) -> dict[str, Any]:
     Source: langgenius/dify, the agent node's message transformer, which takes the key `execution_metadata` out of a JSON message.
     """
     figures = {
-        name: str(value) if isinstance(value, Decimal) else value
+        name: format(value, "f") if isinstance(value, Decimal) else value
         for name, value in asdict(finished.usage).items()
     }
     figures |= {"stop_reason": finished.reason, "iterations": finished.iterations}
