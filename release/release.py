@@ -83,7 +83,8 @@ def release(root: Path, folder: Path, bump: str) -> None:
     """Check everything first, then change, commit, tag and build.
 
     Raises:
-        ReleaseError: Something stands in the way; nothing has been changed.
+        ReleaseError: Something stands in the way. The checks come before any change; if git or uv fails after them, what has been
+            written so far is left in the work tree for a look.
     """
     members = read_members(root)
     member = next((one for one in members if one.folder == folder), None)
