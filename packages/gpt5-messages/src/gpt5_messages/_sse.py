@@ -100,7 +100,8 @@ class SSEDecoder:
 
 def _parse_event(data: bytes, name: bytes) -> Event:
     try:
-        event = json.loads(data)
+        # Given bytes, `json.loads` looks for five encodings first; an event stream is always UTF-8.
+        event = json.loads(data.decode(errors="surrogatepass"))
     except (
         ValueError,
         RecursionError,
