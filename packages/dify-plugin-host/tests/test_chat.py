@@ -324,7 +324,7 @@ def test_bad_usage_gets_one_line_and_exit_code_2(dify_host, arguments, problem):
     [
         (["chat", " "], "expected some text"),
         (["chat", "\udcff"], "expected UTF-8 text"),
-        (["chat", "hello", "--max-iterations", "0"], "greater than or equal to 1"),
+        (["chat", "hello", "--max-iterations", "0"], "--max-iterations"),
         (["chat", "hello", "--bogus"], "No such option: --bogus"),
         (["chat"], "Missing argument"),
     ],
