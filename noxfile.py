@@ -18,6 +18,7 @@ import nox
 nox.needs_version = ">=2026.8.10"
 nox.options.default_venv_backend = "uv"
 nox.options.allow_parallel = True
+nox.options.parallel = 2  # sessions wait for processes and sleeping servers more than they compute
 nox.options.error_on_external_run = True
 nox.options.error_on_missing_interpreters = True
 nox.options.stop_on_first_error = False
