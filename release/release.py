@@ -232,7 +232,7 @@ def _build(root: Path, member: Member, version: Version) -> list[Path]:
             "dify-host",
             "package",
             str(member.folder),
-            "--out",
+            "--output",
             str(out),
         )
         expected = {f"{member.folder.name}-{version}.difypkg"}
