@@ -407,7 +407,13 @@ def start_hanging(plugins):
     """Start a conversation that hangs in the model; return it and the model plugin's process."""
     command = [Path(sys.executable).with_name("dify-host"), "chat", "hang", "--json"]
     host = subprocess.Popen(
-        command, cwd=plugins.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        cwd=plugins.parent,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Whoever runs the tests in the background has them ignore SIGINT, and ignoring is inherited.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509  no threads here
     )
     for line in host.stdout:
         event = json.loads(line)

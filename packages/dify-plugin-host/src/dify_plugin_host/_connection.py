@@ -251,7 +251,7 @@ class Connection:
 
         kind = str(call.get("type"))
         limit = self._settings.backwards_timeout_seconds
-        problem = ""
+        problem: str | None = None
         try:
             async with asyncio.timeout(limit):
                 async with contextlib.aclosing(self._objects(session, kind, call)) as objects:
@@ -263,7 +263,7 @@ class Connection:
             problem = str(error)
         except Exception as error:  # noqa: BLE001 - a fault of the handler must not leave the plugin waiting
             problem = f"internal error: {error!r}"
-        if problem:
+        if problem is not None:
             # It may quote what a tool raised; half a character in it must not leave the plugin waiting either.
             await reply("error", problem.encode(errors="replace").decode())
         await reply("end", "")
