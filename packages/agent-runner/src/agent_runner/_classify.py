@@ -1,0 +1,65 @@
+"""From a line of stdout to a typed output."""
+
+from typing import Any, cast
+
+from ._json import parse_json
+from ._outputs import AudioOutput, ImageOutput, JsonOutput, ResourceOutput, TextOutput
+
+
+METADATA_FIELDS = ("_llm_usage", "_profile_data", "_trace_data")
+
+type _StdoutOutput = JsonOutput | TextOutput | ImageOutput | AudioOutput | ResourceOutput
+
+
+def classify_line(line: bytes | str) -> _StdoutOutput:
+    r"""Return what a line of a script's stdout is; no line is refused.
+
+    JSON whose `type` is `image_output`, `audio_output` or `resource_output` is that; any other JSON is a `JsonOutput`, be it an
+    object, a number or null; the rest is a `TextOutput`. `{"type": "error"}` is plain JSON: errors come from stderr only.
+
+    Args:
+        line: The line with or without its end (`\n` or `\r\n`). A leading byte order mark is dropped.
+
+    Source: seed document of the Agent Runner, section on stdout.
+    """
+    text, invalid = _decode_line(line)
+    try:
+        value = parse_json(text)
+    except ValueError:
+        return TextOutput(text=text, invalid_utf8=invalid)
+    match value:
+        case {"type": "image_output"}:
+            return ImageOutput(value=value, invalid_utf8=invalid)
+        case {"type": "audio_output"}:
+            return AudioOutput(value=value, invalid_utf8=invalid)
+        case {"type": "resource_output"}:
+            return ResourceOutput(value=value, invalid_utf8=invalid)
+        case _:
+            return _json_output(value, invalid_utf8=invalid)
+
+
+def _decode_line(line: bytes | str) -> tuple[str, bool]:
+    """Return the line as text without its end and byte order mark, and whether bytes had to be replaced."""
+    if isinstance(line, str):
+        text, invalid = line, False
+    else:
+        text, invalid = _decode(line)
+    return text.removeprefix("\ufeff").removesuffix("\n").removesuffix("\r"), invalid
+
+
+def _decode(line: bytes) -> tuple[str, bool]:
+    try:
+        return line.decode(), False
+    except UnicodeDecodeError:
+        return line.decode(errors="replace"), True
+
+
+def _json_output(value: Any, *, invalid_utf8: bool) -> JsonOutput:
+    if not isinstance(value, dict):
+        return JsonOutput(value=value, invalid_utf8=invalid_utf8)
+    fields = cast("dict[str, Any]", value)
+    return JsonOutput(
+        value={name: inner for name, inner in fields.items() if name not in METADATA_FIELDS},
+        metadata={name: fields[name] for name in METADATA_FIELDS if name in fields},
+        invalid_utf8=invalid_utf8,
+    )

@@ -1,0 +1,146 @@
+"""What a script says, as values: one class for each type of the contract.
+
+Source: seed document of the Agent Runner, section on stdout; `to_dict()` shapes of text, JSON and errors are our choice.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextOutput:
+    """Hold a line that is not JSON.
+
+    Attributes:
+        text: The line without its line end.
+        invalid_utf8: Whether bytes that are no UTF-8 were replaced by U+FFFD.
+    """
+
+    type: ClassVar[Literal["text_output"]] = "text_output"
+    text: str
+    invalid_utf8: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the output as a JSON object: `type` and `text`."""
+        return {"type": self.type, "text": self.text}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonOutput:
+    """Hold a line of JSON that has no `type` or one that the contract does not know.
+
+    Attributes:
+        value: The JSON value; of an object without the metadata fields.
+        metadata: The fields `_llm_usage`, `_profile_data` and `_trace_data`, which no caller is shown.
+        invalid_utf8: Whether bytes that are no UTF-8 were replaced by U+FFFD.
+    """
+
+    type: ClassVar[Literal["json_output"]] = "json_output"
+    value: Any
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    invalid_utf8: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the output as a JSON object: `type` and `value`, never the metadata."""
+        return {"type": self.type, "value": self.value}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _MediaOutput:
+    value: Mapping[str, Any]
+    invalid_utf8: bool = False
+
+    @property
+    def mime_type(self) -> str | None:
+        """Return `mimeType`, or None where it is missing or no string."""
+        return self._text_field("mimeType")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object as the script printed it."""
+        return dict(self.value)
+
+    def _text_field(self, name: str) -> str | None:
+        value = self.value.get(name)
+        return value if isinstance(value, str) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageOutput(_MediaOutput):
+    """Hold an image; its `type` alone makes it one, so that any other field may be missing.
+
+    Attributes:
+        value: The object as the script printed it.
+        invalid_utf8: Whether bytes that are no UTF-8 were replaced by U+FFFD.
+    """
+
+    type: ClassVar[Literal["image_output"]] = "image_output"
+
+    @property
+    def data(self) -> str | None:
+        """Return the image in base64 (not checked), or None where it is missing or no string."""
+        return self._text_field("data")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AudioOutput(_MediaOutput):
+    """Hold a sound; its `type` alone makes it one, so that any other field may be missing.
+
+    Attributes:
+        value: The object as the script printed it.
+        invalid_utf8: Whether bytes that are no UTF-8 were replaced by U+FFFD.
+    """
+
+    type: ClassVar[Literal["audio_output"]] = "audio_output"
+
+    @property
+    def data(self) -> str | None:
+        """Return the sound in base64 (not checked), or None where it is missing or no string."""
+        return self._text_field("data")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceOutput(_MediaOutput):
+    """Hold a file or another resource; its `type` alone makes it one, so that any other field may be missing.
+
+    Attributes:
+        value: The object as the script printed it.
+        invalid_utf8: Whether bytes that are no UTF-8 were replaced by U+FFFD.
+    """
+
+    type: ClassVar[Literal["resource_output"]] = "resource_output"
+
+    @property
+    def uri(self) -> str | None:
+        """Return `uri`, or None where it is missing or no string."""
+        return self._text_field("uri")
+
+    @property
+    def text(self) -> str | None:
+        """Return `text`, or None where it is missing or no string."""
+        return self._text_field("text")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorOutput:
+    """Hold a line of stderr, or what the runner has to say about the run.
+
+    A script may write to stderr and succeed: its exit code decides.
+
+    Attributes:
+        message: The line without its line end, or the runner's words.
+        source: Who said it: the script's `stderr`, or the `runner`.
+        invalid_utf8: Whether bytes that are no UTF-8 were replaced by U+FFFD.
+    """
+
+    type: ClassVar[Literal["error"]] = "error"
+    message: str
+    source: Literal["stderr", "runner"] = "stderr"
+    invalid_utf8: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the output as a JSON object: `type`, `message` and `source`."""
+        return {"type": self.type, "message": self.message, "source": self.source}
+
+
+type Output = JsonOutput | TextOutput | ImageOutput | AudioOutput | ResourceOutput | ErrorOutput
