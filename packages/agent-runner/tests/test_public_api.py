@@ -15,3 +15,13 @@ def test_the_export_list_is_sorted_and_complete():
 
 def test_the_installed_version_is_known():
     assert importlib.metadata.version("agent-runner").count(".") == 2
+
+
+def test_every_error_descends_from_the_root():
+    errors = [
+        value
+        for name in agent_runner.__all__
+        if isinstance(value := getattr(agent_runner, name), type) and issubclass(value, Exception)
+    ]
+    assert len(errors) == 3
+    assert all(issubclass(error, agent_runner.RunnerError) for error in errors)

@@ -1,6 +1,8 @@
 """Runs an agent script behind a stdin/stdout contract, as typed outputs."""
 
 from ._classify import classify_line
+from ._environment import read_production_env
+from ._errors import ConfigurationError, InputError, InputProblem, RunnerError
 from ._outputs import (
     AudioOutput,
     ErrorOutput,
@@ -10,15 +12,24 @@ from ._outputs import (
     ResourceOutput,
     TextOutput,
 )
+from ._result import RunResult
+from ._runner import AgentRunner
 
 
 __all__ = [
+    "AgentRunner",
     "AudioOutput",
+    "ConfigurationError",
     "ErrorOutput",
     "ImageOutput",
+    "InputError",
+    "InputProblem",
     "JsonOutput",
     "Output",
     "ResourceOutput",
+    "RunResult",
+    "RunnerError",
     "TextOutput",
     "classify_line",
+    "read_production_env",
 ]

@@ -3,7 +3,7 @@
 from typing import Any, cast
 
 from ._json import parse_json
-from ._outputs import AudioOutput, ImageOutput, JsonOutput, ResourceOutput, TextOutput
+from ._outputs import AudioOutput, ErrorOutput, ImageOutput, JsonOutput, ResourceOutput, TextOutput
 
 
 METADATA_FIELDS = ("_llm_usage", "_profile_data", "_trace_data")
@@ -36,6 +36,12 @@ def classify_line(line: bytes | str) -> _StdoutOutput:
             return ResourceOutput(value=value, invalid_utf8=invalid)
         case _:
             return _json_output(value, invalid_utf8=invalid)
+
+
+def classify_error(line: bytes) -> ErrorOutput:
+    """Return a line of a script's stderr as an error."""
+    text, invalid = _decode_line(line)
+    return ErrorOutput(message=text, invalid_utf8=invalid)
 
 
 def _decode_line(line: bytes | str) -> tuple[str, bool]:

@@ -1,0 +1,162 @@
+"""The variables that a script sees."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from dotenv import dotenv_values
+
+from ._errors import ConfigurationError
+
+
+ENV_FILE = ".env"
+REQUEST_VARIABLE = "AGENT_RUNNER_REQUEST_ID"  # marks a run's processes: see _sweep
+
+_SETTING = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
+_INHERITED = frozenset(
+    [
+        "PATH",
+        "HOME",
+        "USER",
+        "LOGNAME",
+        "SHELL",
+        "LANG",
+        "LANGUAGE",
+        "LC_ALL",
+        "LC_CTYPE",
+        "TZ",
+        "TMPDIR",
+        "TEMP",
+        "TMP",
+        "XDG_CACHE_HOME",
+        "XDG_DATA_HOME",
+        "XDG_CONFIG_HOME",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+        "REQUESTS_CA_BUNDLE",
+        "CURL_CA_BUNDLE",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "ALL_PROXY",
+        "NO_PROXY",
+        "http_proxy",
+        "https_proxy",
+        "all_proxy",
+        "no_proxy",
+        "UV_CACHE_DIR",
+        "UV_CONFIG_FILE",
+        "UV_DEFAULT_INDEX",
+        "UV_EXCLUDE_NEWER",
+        "UV_EXTRA_INDEX_URL",
+        "UV_FIND_LINKS",
+        "UV_INDEX",
+        "UV_INDEX_URL",
+        "UV_LINK_MODE",
+        "UV_NATIVE_TLS",
+        "UV_NO_CACHE",
+        "UV_OFFLINE",
+        "UV_PYTHON",
+        "UV_PYTHON_INSTALL_DIR",
+        "UV_PYTHON_PREFERENCE",
+        "UV_SYSTEM_CERTS",
+    ]
+)
+# Lowest of all, so that everyone may set them otherwise: no surprise downloads of interpreters, no traces sent to OpenAI, UTF-8 on all
+# three pipes whatever the locale.
+_DEFAULTS = {
+    "UV_PYTHON_DOWNLOADS": "never",
+    "OPENAI_AGENTS_DISABLE_TRACING": "1",
+    "PYTHONIOENCODING": "utf-8",
+}
+# Highest of all: output must arrive as it is written.
+_FIXED = {"PYTHONUNBUFFERED": "1"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvironmentSettings:
+    """Hold what the runner's owner adds to a script's environment.
+
+    Attributes:
+        default_model: Value of `OPENAI_DEFAULT_MODEL` where `.env` sets none; None sets none.
+        production_env: Variables that win over `.env`.
+        pass_env: Further variables of the runner's own environment that the script may see.
+    """
+
+    default_model: str | None = None
+    production_env: Mapping[str, str]
+    pass_env: tuple[str, ...] = ()
+
+
+def build_environment(
+    folder: Path,
+    settings: EnvironmentSettings,
+    *,
+    parent: Mapping[str, str],
+    runner_request_id: str,
+) -> dict[str, str]:
+    """Return a script's whole environment.
+
+    From low to high: defaults, the allowed part of `parent`, the default model, the folder's `.env`, the production
+    variables, what the contract fixes. Of `parent` only what a process needs to run, find its interpreter and reach the network is
+    allowed, and what `pass_env` names: the runner's own secrets stay with it.
+
+    Raises:
+        ConfigurationError: If `.env` is not UTF-8, or a variable cannot be handed to a process.
+    """
+    allowed = _INHERITED.union(settings.pass_env)
+    model = settings.default_model
+    environment = (
+        _DEFAULTS
+        | {name: value for name, value in parent.items() if name in allowed}
+        | ({} if model is None else {"OPENAI_DEFAULT_MODEL": model})
+        | read_env_file(folder / ENV_FILE)
+        | dict(settings.production_env)
+        | _FIXED
+        | {REQUEST_VARIABLE: runner_request_id}
+    )
+    for name, value in environment.items():
+        _check_variable(name, value)
+    return environment
+
+
+def read_env_file(path: Path) -> dict[str, str]:
+    """Return the variables of a file in `.env` form, none if there is no such file.
+
+    `${NAME}` stands for itself, for secrets may hold a dollar sign. A name without `=` is skipped.
+
+    Raises:
+        ConfigurationError: If the file is not UTF-8.
+    """
+    try:
+        values = dotenv_values(path, interpolate=False, encoding="utf-8-sig")
+    except ValueError as error:
+        raise ConfigurationError(str(path), "expected UTF-8") from error
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def read_production_env(sources: Iterable[str]) -> dict[str, str]:
+    """Return the variables of several sources, each `NAME=VALUE` or a path to a file in `.env` form; later ones win.
+
+    Raises:
+        ConfigurationError: If a source is neither, or a file is not UTF-8.
+    """
+    variables: dict[str, str] = {}
+    for source in sources:
+        if setting := _SETTING.fullmatch(source):
+            variables[setting[1]] = setting[2]
+        elif Path(source).is_file():
+            variables |= read_env_file(Path(source))
+        else:
+            # Not quoted: it may be a secret whose name was forgotten.
+            raise ConfigurationError(
+                "production env", "expected NAME=VALUE or a path to a file, got neither"
+            )
+    return variables
+
+
+def _check_variable(name: str, value: str) -> None:
+    if not name or "=" in name or "\0" in name:
+        raise ConfigurationError("environment", f"expected a variable's name, got {name!r}")
+    if "\0" in value:
+        raise ConfigurationError(name, "expected a value without NUL")

@@ -1,0 +1,51 @@
+"""Everything that this package raises, by whose fault it is.
+
+A script that fails is none of these: its run ends with a result that says so.
+
+RunnerError
+├── ConfigurationError   the agent's owner: the folder, its schema, an environment file, or the command to run it with
+└── InputError           the caller: a field of the input is not what the agent expects (a ValueError too)
+"""
+
+from dataclasses import dataclass
+
+
+class RunnerError(Exception):
+    """Be the root of everything that this package raises."""
+
+
+class ConfigurationError(RunnerError):
+    """Say that an agent cannot be run as it is set up.
+
+    Attributes:
+        subject: The file or setting at fault.
+    """
+
+    def __init__(self, subject: str, message: str) -> None:
+        super().__init__(f"{subject}: {message}")
+        self.subject = subject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputProblem:
+    """Hold one thing that is wrong with the input.
+
+    Attributes:
+        field: Path of the field, such as `places[2].name`; `input` for the input as a whole.
+        message: What was expected.
+    """
+
+    field: str
+    message: str
+
+
+class InputError(RunnerError, ValueError):
+    """Say what is wrong with the input; the script was not started.
+
+    Attributes:
+        problems: Everything that is wrong, at least one.
+    """
+
+    def __init__(self, *problems: InputProblem) -> None:
+        super().__init__("; ".join(f"{problem.field}: {problem.message}" for problem in problems))
+        self.problems = problems

@@ -1,0 +1,51 @@
+"""An agent as it lies in its folder."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ._errors import ConfigurationError
+from ._json import parse_json
+from ._schema import check_schema
+
+
+SCRIPT = "main.py"
+INPUT_SCHEMA = "input_schema.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentFolder:
+    """Hold a folder with a script, and what its input must look like.
+
+    Attributes:
+        path: The folder, absolute.
+        input_schema: The JSON Schema of the input; None takes any object.
+    """
+
+    path: Path
+    input_schema: Mapping[str, Any] | None
+
+
+def load_folder(folder: Path) -> AgentFolder:
+    """Return the agent in a folder.
+
+    Raises:
+        ConfigurationError: If there is no `main.py`, or `input_schema.json` is no JSON Schema.
+    """
+    path = folder.absolute()
+    if not (path / SCRIPT).is_file():
+        raise ConfigurationError(str(folder / SCRIPT), "expected a script, found no such file")
+    return AgentFolder(path=path, input_schema=_load_schema(path / INPUT_SCHEMA))
+
+
+def _load_schema(path: Path) -> Mapping[str, Any] | None:
+    if not path.exists():
+        return None
+    try:
+        schema = parse_json(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise ConfigurationError(path.name, f"expected a file to read: {error.strerror}") from error
+    except ValueError as error:
+        raise ConfigurationError(path.name, f"expected JSON: {error}") from error
+    return check_schema(schema, name=path.name)

@@ -1,0 +1,71 @@
+"""What a script gets on stdin."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ._errors import InputError, InputProblem
+from ._folder import INPUT_SCHEMA, AgentFolder
+from ._schema import find_problems
+
+
+_RESERVED = ("runner_request_id", "client_request_id")
+
+
+def build_payload(
+    agent: AgentFolder,
+    input: Mapping[str, Any],  # noqa: A002 - the word of the contract
+    *,
+    runner_request_id: str,
+    client_request_id: str | None = None,
+) -> bytes:
+    """Return the bytes for the script's stdin: one JSON object with the input's fields and the ids of the request.
+
+    Raises:
+        InputError: If a field is reserved, is not JSON, or is not what the agent's schema expects.
+        ConfigurationError: If the agent's schema cannot be applied.
+
+    Source: seed document of the Agent Runner, section on stdin; that ids are reserved names is our choice.
+    """
+    problems = [*_name_problems(input), *_value_problems(input)]
+    if problems:
+        raise InputError(*problems)
+    # As the script will see it: tuples as arrays, for one.
+    fields = json.loads(json.dumps(dict(input)))
+    schema = agent.input_schema
+    if schema is not None and (found := find_problems(fields, schema, name=INPUT_SCHEMA)):
+        raise InputError(*found)
+    ids = {"runner_request_id": runner_request_id}
+    if client_request_id is not None:
+        ids["client_request_id"] = client_request_id
+    return json.dumps(fields | ids).encode()
+
+
+def _name_problems(fields: Mapping[Any, Any]) -> list[InputProblem]:
+    reserved = [
+        InputProblem(field=name, message="expected to be absent: the runner sets it")
+        for name in _RESERVED
+        if name in fields
+    ]
+    unnamed = [
+        InputProblem(field="input", message=f"expected names that are strings, got {name!r}")
+        for name in fields
+        if not isinstance(name, str)
+    ]
+    return reserved + unnamed
+
+
+def _value_problems(fields: Mapping[Any, Any]) -> list[InputProblem]:
+    return [
+        InputProblem(field=str(name), message="expected a JSON value")
+        for name, value in fields.items()
+        if not _is_json(value)
+    ]
+
+
+def _is_json(value: Any) -> bool:
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True

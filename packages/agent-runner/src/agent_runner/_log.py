@@ -1,0 +1,89 @@
+"""What is written down of a run: one file of JSON lines each, without a secret."""
+
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TextIO
+
+from ._errors import ConfigurationError
+
+
+LOG_FOLDER = "logs"
+
+_SHOWN_CHARACTERS = 16 * 1024  # of a line; a picture says little in a log
+
+
+class RunLog:
+    """Write the records of one run to `logs/<UTC time>_<runner_request_id>.jsonl`, readable by the owner only.
+
+    What the script says goes through `redact` first. Once the log can no longer be written, say on a full disk, the run goes on without it.
+
+    Raises:
+        ConfigurationError: If the log cannot be opened.
+    """
+
+    def __init__(
+        self, folder: Path, *, runner_request_id: str, keep: int, redact: Callable[[str], str]
+    ) -> None:
+        self._redact = redact
+        self._last_event = ""
+        name = f"{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}_{runner_request_id}.jsonl"
+        try:
+            self._file = _open_private(folder / name if keep else Path(os.devnull))
+            if keep:
+                _rotate(folder, keep)
+        except OSError as error:
+            raise ConfigurationError(
+                str(folder), f"expected a folder for logs: {error.strerror}"
+            ) from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error is not None and self._last_event != "ended":
+            self.write("interrupted", by=type(error).__name__)
+        with suppress(OSError):
+            self._file.close()
+
+    def write_lines(self, source: str, lines: Sequence[bytes], *, types: Sequence[str]) -> None:
+        """Add lines of the script, each with the type of its output."""
+        at = datetime.now(UTC).isoformat()
+        self._append(
+            {"at": at, "event": source, "type": kind} | self._line_fields(line)
+            for line, kind in zip(lines, types, strict=True)
+        )
+
+    def write(self, event: str, **fields: Any) -> None:
+        """Add a record with the time, what happened, and the fields."""
+        self._last_event = event
+        self._append([{"at": datetime.now(UTC).isoformat(), "event": event} | fields])
+
+    def _line_fields(self, line: bytes) -> dict[str, Any]:
+        text = self._redact(line.decode(errors="replace"))
+        cut = {"characters": len(text)} if len(text) > _SHOWN_CHARACTERS else {}
+        return {"line": text[:_SHOWN_CHARACTERS]} | cut
+
+    def _append(self, records: Iterable[dict[str, Any]]) -> None:
+        with suppress(OSError):
+            self._file.write("".join(f"{json.dumps(record)}\n" for record in records))
+            self._file.flush()
+
+
+def _open_private(path: Path) -> TextIO:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8")
+
+
+def _rotate(folder: Path, keep: int) -> None:
+    for path in sorted(folder.glob("[0-9]*T[0-9]*Z_*.jsonl"))[:-keep]:
+        path.unlink(missing_ok=True)

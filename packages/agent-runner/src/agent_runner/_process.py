@@ -1,0 +1,269 @@
+"""A script as a process: its lines as they come, and its end whatever it does."""
+
+import asyncio
+import os
+import signal
+import tempfile
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ._errors import ConfigurationError
+from ._lines import LineSplitter
+from ._sweep import kill_marked
+
+
+type Source = Literal["stdout", "stderr"]
+type StopReason = Literal["exited", "timed_out", "output_limit"]
+
+_CHUNK_BYTES = 64 * 1024
+_WAITING_CHUNKS = 16  # read ahead of a slow consumer; beyond that the script waits, too
+_DRAIN_SECONDS = 1.0  # for what outlives the script and still holds its pipes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessLimits:
+    """Hold what a process may take.
+
+    Attributes:
+        timeout_seconds: From start to exit.
+        terminate_seconds: From SIGTERM to SIGKILL.
+        max_line_bytes: Of one line.
+        max_output_bytes: Of stdout and stderr together.
+    """
+
+    timeout_seconds: float
+    terminate_seconds: float
+    max_line_bytes: int
+    max_output_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """Hold what a process is started with.
+
+    Attributes:
+        command: Program and arguments.
+        folder: Working directory.
+        environment: All variables.
+        stdin: All of stdin.
+        marker: The variable, as `NAME=value`, by which the run's processes are known wherever they hide.
+    """
+
+    command: Sequence[str]
+    folder: Path
+    environment: Mapping[str, str]
+    stdin: bytes
+    marker: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lines:
+    """Hold lines that came together, without their ends."""
+
+    source: Source
+    lines: Sequence[bytes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """Say that the process is gone; `exit_code` is negative where a signal ended it."""
+
+    exit_code: int
+    stop_reason: StopReason
+
+
+async def run_process(launch: Launch, limits: ProcessLimits) -> AsyncGenerator[Lines | Ended]:
+    """Run a process and yield its lines, and at last its end.
+
+    Closing the generator or cancelling who waits for it ends the process, too.
+
+    Raises:
+        ConfigurationError: If the command cannot be started.
+    """
+    pipes = [await _Pipe.open("stdout"), await _Pipe.open("stderr")]
+    try:
+        process = await _start(launch, pipes)
+    except BaseException:
+        for pipe in pipes:
+            pipe.close()
+        raise
+    finally:
+        for pipe in pipes:
+            pipe.close_write_end()
+    supervisor = _Supervisor(process, pipes, limits, launch.marker)
+    supervision = asyncio.create_task(supervisor.supervise())
+    try:
+        while True:
+            event = await supervisor.events.get()
+            yield event
+            if isinstance(event, Ended):
+                return
+    finally:
+        supervision.cancel()
+        await asyncio.wait({supervision})
+
+
+async def _start(launch: Launch, pipes: Sequence["_Pipe"]) -> asyncio.subprocess.Process:
+    # A file instead of a pipe: a script that never reads cannot make anybody wait.
+    with tempfile.TemporaryFile() as stdin:
+        stdin.write(launch.stdin)
+        stdin.seek(0)
+        try:
+            return await asyncio.create_subprocess_exec(
+                *launch.command,
+                cwd=launch.folder,
+                env=launch.environment,
+                stdin=stdin,
+                stdout=pipes[0].write_end,
+                stderr=pipes[1].write_end,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise ConfigurationError(
+                "command", f"{launch.command[0]!r} cannot be started: {error.strerror}"
+            ) from error
+
+
+class _Pipe:
+    """The reading end of a pipe of our own.
+
+    asyncio's own pipes would make `Process.wait()` wait for everyone who holds them.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        reader: asyncio.StreamReader,
+        transport: asyncio.ReadTransport,
+        write_end: int,
+    ) -> None:
+        self.source: Source = source
+        self.write_end = write_end
+        self.is_idle = False
+        self._reader = reader
+        self._transport = transport
+
+    @classmethod
+    async def open(cls, source: Source) -> "_Pipe":
+        read_end, write_end = os.pipe()
+        reader = asyncio.StreamReader(limit=_CHUNK_BYTES)
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(read_end, "rb", buffering=0)
+        )
+        return cls(source, reader, transport, write_end)
+
+    async def read(self) -> bytes:
+        self.is_idle = True
+        chunk = await self._reader.read(_CHUNK_BYTES)
+        self.is_idle = False
+        return chunk
+
+    def close_write_end(self) -> None:
+        os.close(self.write_end)
+
+    def close(self) -> None:
+        """Close the reading end; who reads finds the end of the stream there."""
+        self._transport.close()
+
+
+class _Supervisor:
+    """Reads a process's pipes into `events` and sees to its end."""
+
+    def __init__(
+        self,
+        process: asyncio.subprocess.Process,
+        pipes: Sequence[_Pipe],
+        limits: ProcessLimits,
+        marker: str,
+    ) -> None:
+        self.events = asyncio.Queue[Lines | Ended](maxsize=_WAITING_CHUNKS)
+        self._process = process
+        self._pipes = pipes
+        self._limits = limits
+        self._marker = marker
+        self._received_bytes = 0
+        self._overflow = asyncio.Event()
+        self._exit = asyncio.create_task(process.wait())
+        self._pumps = {asyncio.create_task(self._pump(pipe)): pipe for pipe in pipes}
+
+    async def supervise(self) -> None:
+        """Wait for the end, enforce it where it is due, and report it."""
+        try:
+            reason = await self._wait()
+            await self._terminate()
+            await self._drain()
+            if self._overflow.is_set():
+                reason = "output_limit"
+            await self.events.put(Ended(exit_code=self._exit.result(), stop_reason=reason))
+        except asyncio.CancelledError:
+            await self._terminate()
+            raise
+        finally:
+            self._release()
+
+    async def _wait(self) -> StopReason:
+        overflow = asyncio.create_task(self._overflow.wait())
+        try:
+            done, _ = await asyncio.wait(
+                {self._exit, overflow},
+                timeout=self._limits.timeout_seconds,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+        finally:
+            overflow.cancel()
+        if self._exit in done:
+            return "exited"
+        return "output_limit" if overflow in done else "timed_out"
+
+    async def _terminate(self) -> None:
+        """End the script if it still runs: ask first, then do."""
+        if self._exit.done():
+            return
+        self._signal_group(signal.SIGTERM)
+        await asyncio.wait({self._exit}, timeout=self._limits.terminate_seconds)
+        self._signal_group(signal.SIGKILL)
+        await asyncio.wait({self._exit})
+
+    async def _drain(self) -> None:
+        """Read what is left, and do not wait for anyone who keeps a pipe open without a word."""
+        pumps = set(self._pumps)
+        _, pumps = await asyncio.wait(pumps, timeout=_DRAIN_SECONDS)
+        self._kill_rest()
+        while pumps:
+            _, pumps = await asyncio.wait(pumps, timeout=_DRAIN_SECONDS)
+            for pump in pumps:
+                if self._pumps[pump].is_idle:
+                    self._pumps[pump].close()
+
+    async def _pump(self, pipe: _Pipe) -> None:
+        splitter = LineSplitter(max_line_bytes=self._limits.max_line_bytes)
+        while chunk := await pipe.read():
+            self._received_bytes += len(chunk)
+            await self._report(pipe.source, splitter.feed(chunk))
+            if splitter.overflowed or self._received_bytes > self._limits.max_output_bytes:
+                self._overflow.set()
+                return
+        await self._report(pipe.source, splitter.close())
+
+    async def _report(self, source: Source, lines: Sequence[bytes]) -> None:
+        if lines:
+            await self.events.put(Lines(source=source, lines=lines))
+
+    def _signal_group(self, number: signal.Signals) -> None:
+        # Group and process have the same number, and it stays taken while anyone is left in the group.
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, number)
+
+    def _kill_rest(self) -> None:
+        self._signal_group(signal.SIGKILL)
+        kill_marked(self._marker)
+
+    def _release(self) -> None:
+        """Leave nothing behind; without awaiting, so that no second cancellation can come between."""
+        self._kill_rest()
+        for pump, pipe in self._pumps.items():
+            pump.cancel()
+            pipe.close()

@@ -1,0 +1,44 @@
+"""How a run ended."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from ._process import StopReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """Hold how a run ended.
+
+    Attributes:
+        status: `succeeded` where the script exited by itself with code 0, whatever it wrote to stderr.
+        stop_reason: Why the script is gone: it `exited`, it `timed_out`, or it wrote more than the `output_limit`.
+        exit_code: The script's exit code; negative where a signal ended it, as in `subprocess`.
+        runner_request_id: The id that the runner gave the run.
+        client_request_id: The id that the caller gave the run, or None.
+        duration_seconds: From start to end.
+        metadata: For each of `_llm_usage`, `_profile_data` and `_trace_data` that the script printed, all its values in order. Not for the
+            caller's eyes: `to_dict()` leaves it out.
+    """
+
+    type: ClassVar[Literal["result"]] = "result"
+    status: Literal["succeeded", "failed"]
+    stop_reason: StopReason
+    exit_code: int
+    runner_request_id: str
+    client_request_id: str | None
+    duration_seconds: float
+    metadata: Mapping[str, Sequence[Any]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as a JSON object: `type` and every attribute but the metadata."""
+        return {
+            "type": self.type,
+            "status": self.status,
+            "stop_reason": self.stop_reason,
+            "exit_code": self.exit_code,
+            "runner_request_id": self.runner_request_id,
+            "client_request_id": self.client_request_id,
+            "duration_seconds": self.duration_seconds,
+        }

@@ -1,0 +1,235 @@
+"""One run of an agent, from its input to its result."""
+
+import hashlib
+import os
+import signal
+import time
+import uuid
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import uv
+
+from ._classify import classify_error, classify_line
+from ._environment import REQUEST_VARIABLE, EnvironmentSettings, build_environment
+from ._folder import SCRIPT, load_folder
+from ._input import build_payload
+from ._log import LOG_FOLDER, RunLog
+from ._outputs import ErrorOutput, JsonOutput, Output
+from ._process import Ended, Launch, Lines, ProcessLimits, run_process
+from ._redaction import Redactor
+from ._result import RunResult
+
+
+_MIB = 1024 * 1024
+
+
+class AgentRunner:
+    """Run agents: folders with a `main.py` that reads JSON from stdin and writes lines to stdout.
+
+    One runner may run any number of agents at a time.
+    """
+
+    def __init__(  # noqa: PLR0913 - settings, each with a default
+        self,
+        *,
+        command: Sequence[str] | None = None,
+        default_model: str | None = None,
+        production_env: Mapping[str, str] | None = None,
+        pass_env: Sequence[str] = (),
+        timeout_seconds: float = 600.0,
+        terminate_seconds: float = 5.0,
+        max_line_bytes: int = 32 * _MIB,
+        max_output_bytes: int = 64 * _MIB,
+        keep_logs: int = 50,
+    ) -> None:
+        """Take the settings of all runs.
+
+        Args:
+            command: What is run in the agent's folder; by default uv, with the dependencies that `main.py` declares (PEP 723).
+            default_model: Value of `OPENAI_DEFAULT_MODEL` where the agent's `.env` sets none.
+            production_env: Variables that win over the agent's `.env`.
+            pass_env: Names of variables of this process that scripts may see beside what every process needs.
+            timeout_seconds: From start to exit, above 0.
+            terminate_seconds: From SIGTERM to SIGKILL where a run has to be ended, 0 or more.
+            max_line_bytes: Of one line. A script that writes a longer one is ended.
+            max_output_bytes: Of stdout and stderr together. A script that writes more is ended.
+            keep_logs: How many log files stay in an agent's `logs` folder; 0 writes none.
+        """
+        self._command = tuple(command) if command is not None else None
+        self._environment = EnvironmentSettings(
+            default_model=default_model,
+            production_env=dict(production_env or {}),
+            pass_env=tuple(pass_env),
+        )
+        self._limits = ProcessLimits(
+            timeout_seconds=timeout_seconds,
+            terminate_seconds=terminate_seconds,
+            max_line_bytes=max_line_bytes,
+            max_output_bytes=max_output_bytes,
+        )
+        self._keep_logs = keep_logs
+
+    def run(
+        self,
+        folder: str | os.PathLike[str],
+        input: Mapping[str, Any],  # noqa: A002 - the word of the contract
+        *,
+        client_request_id: str | None = None,
+    ) -> AsyncGenerator[Output | RunResult]:
+        """Return the outputs of a run as they come, and at last its result.
+
+        The script starts when the first output is asked for. Where the caller may stop early, close the generator
+        (`contextlib.aclosing`): that ends the script, as does cancelling the task that waits.
+
+        Args:
+            folder: The agent.
+            input: The fields for the script, as its `input_schema.json` expects them.
+            client_request_id: The caller's own id for the run, handed to the script.
+
+        Raises:
+            InputError: If a field is not what the agent expects; at once, without starting the script.
+            ConfigurationError: If the agent cannot be run as it is set up; at once, or with the first output where only starting shows it.
+        """
+        agent = load_folder(Path(folder))
+        ids = _Ids(runner=str(uuid.uuid4()), client=client_request_id)
+        payload = build_payload(
+            agent, input, runner_request_id=ids.runner, client_request_id=ids.client
+        )
+        environment = build_environment(
+            agent.path, self._environment, parent=os.environ, runner_request_id=ids.runner
+        )
+        launch = Launch(
+            command=self._command or _uv_command(),
+            folder=agent.path,
+            environment=environment,
+            stdin=payload,
+            marker=f"{REQUEST_VARIABLE}={ids.runner}",
+        )
+        return self._iterate(launch, ids)
+
+    async def _iterate(self, launch: Launch, ids: "_Ids") -> AsyncGenerator[Output | RunResult]:
+        log = RunLog(
+            launch.folder / LOG_FOLDER,
+            runner_request_id=ids.runner,
+            keep=self._keep_logs,
+            redact=Redactor(launch.environment).redact,
+        )
+        run = _Run(ids, log, self._limits)
+        with log:
+            run.log_start(launch)
+            async with aclosing(run_process(launch, self._limits)) as events:
+                async for event in events:
+                    for output in run.outputs(event):
+                        yield output
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ids:
+    runner: str
+    client: str | None
+
+
+class _Run:
+    """What happened in a run so far, and what its caller is told of it."""
+
+    def __init__(self, ids: _Ids, log: RunLog, limits: ProcessLimits) -> None:
+        self._ids = ids
+        self._log = log
+        self._limits = limits
+        self._started = time.monotonic()
+        self._metadata: dict[str, list[Any]] = {}
+        self._wrote_errors = False
+
+    def log_start(self, launch: Launch) -> None:
+        """Write down what is run, with the names of its variables and never their values."""
+        self._log.write(
+            "started",
+            runner_request_id=self._ids.runner,
+            client_request_id=self._ids.client,
+            input_bytes=len(launch.stdin),
+            input_sha256=hashlib.sha256(launch.stdin).hexdigest(),
+            environment=sorted(launch.environment),
+        )
+
+    def outputs(self, event: Lines | Ended) -> Iterator[Output | RunResult]:
+        """Yield what the event means to the caller."""
+        match event:
+            case Lines(source="stdout", lines=lines):
+                yield from self._stdout(lines)
+            case Lines(lines=lines):
+                yield from self._stderr(lines)
+            case _:
+                yield from self._end(event)
+
+    def _stdout(self, lines: Sequence[bytes]) -> Iterator[Output]:
+        outputs = [classify_line(line) for line in lines]
+        self._log.write_lines("stdout", lines, types=[output.type for output in outputs])
+        for output in outputs:
+            if isinstance(output, JsonOutput) and output.metadata:
+                yield from self._without_metadata(output)
+            else:
+                yield output
+
+    def _without_metadata(self, output: JsonOutput) -> Iterator[Output]:
+        """Keep the metadata; an object that held nothing else is not for the caller."""
+        for name, value in output.metadata.items():
+            self._metadata.setdefault(name, []).append(value)
+        if output.value:
+            yield JsonOutput(value=output.value, invalid_utf8=output.invalid_utf8)
+
+    def _stderr(self, lines: Sequence[bytes]) -> Iterator[Output]:
+        self._wrote_errors = True
+        self._log.write_lines("stderr", lines, types=[ErrorOutput.type] * len(lines))
+        yield from map(classify_error, lines)
+
+    def _end(self, end: Ended) -> Iterator[Output | RunResult]:
+        message = self._end_message(end)
+        if message is not None:
+            yield ErrorOutput(message=message, source="runner")
+        result = RunResult(
+            status="succeeded" if end == _SUCCESS else "failed",
+            stop_reason=end.stop_reason,
+            exit_code=end.exit_code,
+            runner_request_id=self._ids.runner,
+            client_request_id=self._ids.client,
+            duration_seconds=round(time.monotonic() - self._started, 3),
+            metadata=self._metadata,
+        )
+        self._log.write("ended", message=message, **result.to_dict())
+        yield result
+
+    def _end_message(self, end: Ended) -> str | None:
+        limits = self._limits
+        match end:
+            case Ended(stop_reason="timed_out"):
+                return f"timed out after {limits.timeout_seconds:g} s"
+            case Ended(stop_reason="output_limit"):
+                return (
+                    f"ended because it wrote too much: a line may have {limits.max_line_bytes} bytes,"
+                    f" all lines together {limits.max_output_bytes}"
+                )
+            case Ended(exit_code=code) if code and not self._wrote_errors:
+                return f"{SCRIPT} {_describe_exit(code)}"
+            case _:
+                return None
+
+
+_SUCCESS = Ended(exit_code=0, stop_reason="exited")
+
+
+def _describe_exit(code: int) -> str:
+    if code > 0:
+        return f"exited with code {code}"
+    try:
+        return f"was ended by {signal.Signals(-code).name}"
+    except ValueError:  # a real-time signal
+        return f"was ended by signal {-code}"
+
+
+def _uv_command() -> tuple[str, ...]:
+    """Return the command of the seed's own example, for scripts that are no part of a project around them."""
+    return (uv.find_uv_bin(), "run", "--quiet", "--no-project", "--script", SCRIPT)

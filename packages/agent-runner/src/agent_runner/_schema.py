@@ -1,0 +1,88 @@
+"""JSON Schema: which schemas are taken, and what is wrong with an input."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError, ValidationError
+from jsonschema.protocols import Validator
+from jsonschema.validators import validator_for
+from referencing import Registry
+from referencing.exceptions import Unresolvable
+
+from ._errors import ConfigurationError, InputProblem
+
+
+_SHOWN_CHARACTERS = 200
+
+
+def check_schema(schema: Any, *, name: str) -> Mapping[str, Any]:
+    """Return the schema if it is one.
+
+    Its draft is what `$schema` names, 2020-12 otherwise.
+
+    Raises:
+        ConfigurationError: If it is no object or no valid JSON Schema.
+    """
+    if not isinstance(schema, dict):
+        raise ConfigurationError(name, "expected a JSON Schema, which is an object")
+    fields = cast("dict[str, Any]", schema)
+    if not isinstance(fields.get("$schema", ""), str):
+        raise ConfigurationError(name, "expected $schema to be a string")
+    try:
+        _validator_class(fields).check_schema(fields)
+    except SchemaError as error:
+        raise ConfigurationError(
+            name, f"expected a valid JSON Schema: {error.json_path}: {_shortened(error.message)}"
+        ) from error
+    return fields
+
+
+def find_problems(value: Any, schema: Mapping[str, Any], *, name: str) -> list[InputProblem]:
+    """Return everything in which the value is not what the schema expects.
+
+    Nothing is fetched to resolve a `$ref`, and `format` is not checked.
+
+    Raises:
+        ConfigurationError: If the schema refers to what it does not hold, or a pattern in it is broken.
+    """
+    validator = _validator_class(schema)(schema, registry=Registry())
+    try:
+        errors = sorted(validator.iter_errors(value), key=lambda error: error.json_path)
+    except Unresolvable as error:
+        raise ConfigurationError(
+            name, f"expected every $ref to lead into the schema itself, got {error.ref!r}"
+        ) from error
+    except RecursionError:
+        raise ConfigurationError(name, "expected no $ref that leads to itself") from None
+    except re.error as error:
+        raise ConfigurationError(name, f"expected valid patterns: {error}") from error
+    return list(dict.fromkeys(problem for error in errors for problem in _problems(error)))
+
+
+def _validator_class(schema: Mapping[str, Any]) -> type[Validator]:
+    return validator_for(schema, default=Draft202012Validator)
+
+
+def _problems(error: ValidationError) -> Iterator[InputProblem]:
+    """Say what was expected without quoting the value, which may be long or private."""
+    field = error.json_path.removeprefix("$").removeprefix(".")
+    expected: Any = error.validator_value
+    match error.validator:
+        case "required":
+            missing = [name for name in expected if name not in error.instance]
+            for name in missing:
+                yield InputProblem(
+                    field=f"{field}.{name}" if field else name, message="expected to be present"
+                )
+        case "additionalProperties" | "unevaluatedProperties":
+            yield InputProblem(field=field or "input", message=_shortened(error.message))
+        case keyword:
+            yield InputProblem(
+                field=field or "input", message=_shortened(f"expected {keyword} {expected!r}")
+            )
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"

@@ -1,0 +1,201 @@
+import asyncio
+import time
+from contextlib import aclosing
+
+import psutil
+import pytest
+
+from agent_runner import ErrorOutput, JsonOutput, TextOutput
+
+
+def _processes(request_id):
+    """List the living processes of a run, wherever they hide."""
+    return [process for process in psutil.process_iter() if _belongs(process, request_id)]
+
+
+def _belongs(process, request_id):
+    try:
+        return process.environ().get("AGENT_RUNNER_REQUEST_ID") == request_id
+    except psutil.Error:
+        return False
+
+
+def _wait_until_gone(processes):
+    _, alive = psutil.wait_procs(processes, timeout=30)
+    return not alive
+
+
+SPAWN = """
+import subprocess, sys, time
+def spawn(code, **options):
+    return subprocess.Popen([sys.executable, "-c", code], **options)
+"""
+SLEEP = "import time; time.sleep(600)"
+STUBBORN = (
+    "import signal, time; signal.signal(15, signal.SIG_IGN); print(1, flush=True); time.sleep(600)"
+)
+
+
+def test_a_run_out_of_time_ends_and_keeps_what_it_said(make_agent, run_agent):
+    folder = make_agent(f"print('so far'); {SLEEP}")
+    outputs, result = run_agent(folder, timeout_seconds=2)
+    assert outputs == [
+        TextOutput(text="so far"),
+        ErrorOutput(message="timed out after 2 s", source="runner"),
+    ]
+    assert (result.status, result.stop_reason, result.exit_code) == ("failed", "timed_out", -15)
+
+
+def test_a_script_may_clean_up_when_its_time_is_over(make_agent, run_agent):
+    folder = make_agent(
+        f"import signal, sys; signal.signal(15, lambda *_: (print('bye'), sys.exit(0))); {SLEEP}"
+    )
+    outputs, result = run_agent(folder, timeout_seconds=2)
+    assert outputs[0] == TextOutput(text="bye")
+    assert (result.status, result.stop_reason, result.exit_code) == ("failed", "timed_out", 0)
+
+
+def test_a_script_that_ignores_sigterm_is_killed(make_agent, run_agent):
+    _, result = run_agent(make_agent(STUBBORN), timeout_seconds=2, terminate_seconds=0.2)
+    assert (result.stop_reason, result.exit_code) == ("timed_out", -9)
+
+
+def test_a_script_that_floods_both_pipes_loses_no_line(make_agent, run_agent):
+    folder = make_agent(
+        """
+        import sys, threading
+        def flood(stream, start):
+            for number in range(start, start + 20_000):
+                stream.write(f"{number}\\n")
+        threads = [threading.Thread(target=flood, args=pair) for pair in ((sys.stdout, 0), (sys.stderr, 50_000))]
+        [thread.start() for thread in threads]; [thread.join() for thread in threads]
+        """
+    )
+    outputs, result = run_agent(folder)
+    numbers = [output.value for output in outputs if isinstance(output, JsonOutput)]
+    errors = [int(output.message) for output in outputs if isinstance(output, ErrorOutput)]
+    assert numbers == list(range(20_000))
+    assert errors == list(range(50_000, 70_000))
+    assert result.status == "succeeded"
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+@pytest.mark.parametrize("line", ["y\\n", "y"])
+def test_a_script_that_writes_without_end_is_ended(make_agent, run_agent, stream, line):
+    folder = make_agent(f"import sys\nwhile True: sys.{stream}.write('{line}' * 10_000)")
+    outputs, result = run_agent(folder, max_line_bytes=50_000, max_output_bytes=100_000)
+    assert outputs[-1].source == "runner"
+    assert outputs[-1].message.startswith("ended because it wrote too much: a line may have 50000")
+    assert (result.status, result.stop_reason) == ("failed", "output_limit")
+    assert len(outputs) <= 100_000
+
+
+def test_a_script_that_never_reads_its_input_is_not_waited_for(make_agent, run_agent):
+    outputs, result = run_agent(make_agent("print('done')"), {"prompt": "x" * 1_000_000})
+    assert (outputs, result.status) == ([TextOutput(text="done")], "succeeded")
+
+
+@pytest.mark.parametrize("options", ["", "start_new_session=True"])
+def test_what_a_script_leaves_running_is_ended_with_it(make_agent, run_agent, options):
+    folder = make_agent(f"{SPAWN}\nspawn({SLEEP!r}, {options})\nprint('done')")
+    outputs, result = run_agent(folder)
+    assert (outputs, result.status) == ([TextOutput(text="done")], "succeeded")
+    assert _wait_until_gone(_processes(result.runner_request_id))
+
+
+def test_an_orphan_that_cannot_be_found_makes_nobody_wait(make_agent, run_agent):
+    script = f"{SPAWN}\nprint(spawn({SLEEP!r}, start_new_session=True, env={{}}).pid)"
+    outputs, result = run_agent(make_agent(script))
+    psutil.Process(outputs[0].value).kill()
+    assert result.status == "succeeded"
+
+
+def test_an_orphan_that_floods_is_stopped(make_agent, run_agent):
+    flood = "while True: print('y' * 1000)"
+    folder = make_agent(f"{SPAWN}\nspawn({flood!r}, start_new_session=True)")
+    outputs, result = run_agent(folder, max_output_bytes=3_000_000_000)
+    assert set(map(type, outputs)) <= {TextOutput}
+    assert result.status == "succeeded"
+    assert _wait_until_gone(_processes(result.runner_request_id))
+
+
+def test_an_orphan_that_writes_too_much_fails_the_run(make_agent, run_agent):
+    flood = "while True: print('y' * 1000)"
+    folder = make_agent(f"{SPAWN}\nspawn({flood!r})")
+    _, result = run_agent(folder, max_output_bytes=100_000)
+    assert (result.status, result.stop_reason) == ("failed", "output_limit")
+
+
+def test_a_script_that_forks_stubborn_children_is_ended_whole(make_agent, run_agent):
+    folder = make_agent(f"{SPAWN}\n[spawn({STUBBORN!r}) for _ in range(5)]\n{STUBBORN}")
+    _, result = run_agent(folder, timeout_seconds=3, terminate_seconds=0.2)
+    assert result.stop_reason == "timed_out"
+    assert _wait_until_gone(_processes(result.runner_request_id))
+
+
+def test_a_caller_that_leaves_ends_the_script(make_agent, make_runner):
+    folder = make_agent(
+        f"import json, os\nprint(json.dumps(os.environ['AGENT_RUNNER_REQUEST_ID']))\n{SLEEP}"
+    )
+
+    async def leave():
+        async with aclosing(make_runner().run(folder, {})) as outputs:
+            return (await anext(outputs)).value
+
+    assert _processes(asyncio.run(leave())) == []
+
+
+def test_cancelling_the_caller_ends_the_script_and_what_it_started(make_agent, make_runner):
+    folder = make_agent(
+        f"{SPAWN}\nimport json, os\nspawn({STUBBORN!r}, start_new_session=True, stdout=subprocess.DEVNULL)\n"
+        f"print(json.dumps(os.environ['AGENT_RUNNER_REQUEST_ID']))\n{STUBBORN}"
+    )
+    seen = []
+
+    async def consume(started):
+        async for output in make_runner(terminate_seconds=0.1).run(folder, {}):
+            seen.append(output.value)
+            if len(seen) == 2:
+                started.set()
+
+    async def cancel():
+        started = asyncio.Event()
+        task = asyncio.create_task(consume(started))
+        await started.wait()
+        task.cancel()
+        await asyncio.wait({task})
+        return task.cancelled()
+
+    assert asyncio.run(cancel())
+    assert _wait_until_gone(_processes(seen[0]))
+
+
+def test_a_slow_consumer_loses_nothing_and_time_still_runs_out(make_agent, make_runner):
+    folder = make_agent("for number in range(10**9): print(number)")
+
+    async def consume():
+        seen = []
+        async for output in make_runner(timeout_seconds=1).run(folder, {}):
+            if not seen:
+                await asyncio.to_thread(time.sleep, 3)
+            seen.append(output)
+        return seen
+
+    *numbers, _, result = asyncio.run(consume())
+    assert [output.value for output in numbers[:-1]] == list(range(len(numbers) - 1))
+    assert result.stop_reason == "timed_out"
+
+
+def test_garbage_is_outputs_like_any_other(make_agent, run_agent):
+    folder = make_agent(
+        """
+        import os, sys
+        garbage = bytes(range(256)) * 40 + os.urandom(100_000) + b"[" * 100_000 + b"\\n" + b"9" * 5000 + b"\\nNaN\\n"
+        sys.stdout.buffer.write(garbage)
+        sys.stderr.buffer.write(garbage)
+        """
+    )
+    outputs, result = run_agent(folder)
+    assert TextOutput(text="9" * 5000) in outputs
+    assert TextOutput(text="NaN") in outputs
+    assert result.status == "succeeded"

@@ -1,0 +1,166 @@
+import asyncio
+
+import pytest
+
+from agent_runner import (
+    ConfigurationError,
+    ErrorOutput,
+    ImageOutput,
+    JsonOutput,
+    RunResult,
+    TextOutput,
+)
+
+
+EVERY_TYPE = r"""
+import json, sys
+sys.stdin.read()
+print("Hello")
+print(json.dumps({"type": "image_output", "data": "aGk=", "mimeType": "image/png"}))
+print(json.dumps({"answer": 1, "_llm_usage": {"total_tokens": 3}}))
+print(json.dumps({"_llm_usage": {"total_tokens": 4}, "_trace_data": []}))
+print("{}")
+sys.stdout.buffer.write(b'"a\xe2\x80\xa8b"\n\n\xff\nno end')
+"""
+
+
+def test_outputs_come_in_order_and_metadata_goes_to_the_result(make_agent, run_agent):
+    outputs, result = run_agent(make_agent(EVERY_TYPE), client_request_id="mine")
+    assert outputs == [
+        TextOutput(text="Hello"),
+        ImageOutput(value={"type": "image_output", "data": "aGk=", "mimeType": "image/png"}),
+        JsonOutput(value={"answer": 1}),
+        JsonOutput(value={}),
+        JsonOutput(value="a\u2028b"),
+        TextOutput(text=""),
+        TextOutput(text="\ufffd", invalid_utf8=True),
+        TextOutput(text="no end"),
+    ]
+    assert result.metadata == {
+        "_llm_usage": [{"total_tokens": 3}, {"total_tokens": 4}],
+        "_trace_data": [[]],
+    }
+    assert result.to_dict() == {
+        "type": "result",
+        "status": "succeeded",
+        "stop_reason": "exited",
+        "exit_code": 0,
+        "runner_request_id": result.runner_request_id,
+        "client_request_id": "mine",
+        "duration_seconds": result.duration_seconds,
+    }
+
+
+def test_outputs_arrive_while_the_script_still_runs(make_agent, make_runner):
+    folder = make_agent(
+        """
+        import pathlib, time
+        print("first")
+        while not pathlib.Path("go").exists():
+            time.sleep(0.01)
+        print("second")
+        """
+    )
+
+    async def collect():
+        seen = []
+        async for output in make_runner().run(folder, {}):
+            seen.append(output)
+            (folder / "go").touch()
+        return seen
+
+    first, second, result = asyncio.run(collect())
+    assert (first, second) == (TextOutput(text="first"), TextOutput(text="second"))
+    assert isinstance(result, RunResult)
+
+
+def test_a_script_that_writes_to_stderr_may_succeed(make_agent, run_agent):
+    folder = make_agent("import sys; sys.stderr.buffer.write(b'careful\\n\\xff')")
+    outputs, result = run_agent(folder)
+    assert outputs == [
+        ErrorOutput(message="careful"),
+        ErrorOutput(message="\ufffd", invalid_utf8=True),
+    ]
+    assert result.status == "succeeded"
+
+
+def test_the_exit_code_decides_and_stderr_says_why(make_agent, run_agent):
+    outputs, result = run_agent(make_agent("import sys; sys.exit('no such city')"))
+    assert outputs == [ErrorOutput(message="no such city")]
+    assert (result.status, result.exit_code, result.stop_reason) == ("failed", 1, "exited")
+
+
+@pytest.mark.parametrize(
+    ("script", "message", "exit_code"),
+    [
+        ("raise SystemExit(3)", "main.py exited with code 3", 3),
+        ("import os; os.kill(os.getpid(), 9)", "main.py was ended by SIGKILL", -9),
+        ("import os; os.kill(os.getpid(), 40)", "main.py was ended by signal 40", -40),
+    ],
+)
+def test_a_script_that_fails_without_a_word_gets_one(
+    make_agent, run_agent, script, message, exit_code
+):
+    outputs, result = run_agent(make_agent(script))
+    assert outputs == [ErrorOutput(message=message, source="runner")]
+    assert (result.status, result.exit_code) == ("failed", exit_code)
+
+
+def test_runs_at_the_same_time_keep_apart(make_agent, make_runner):
+    folder = make_agent("import json, sys; print(json.load(sys.stdin)['number'])")
+
+    async def collect(number):
+        return [output async for output in make_runner().run(folder, {"number": number})]
+
+    async def gather():
+        return await asyncio.gather(*map(collect, range(4)))
+
+    runs = asyncio.run(gather())
+    assert [run[0] for run in runs] == [JsonOutput(value=number) for number in range(4)]
+    assert len({run[-1].runner_request_id for run in runs}) == 4
+
+
+def test_the_default_command_runs_the_script_with_uv(make_agent, run_agent):
+    folder = make_agent(
+        """
+        # /// script
+        # requires-python = ">=3.11"
+        # dependencies = []
+        # ///
+        import json, sys
+        print(json.load(sys.stdin)["prompt"])
+        sys.exit(3)
+        """
+    )
+    outputs, result = run_agent(folder, {"prompt": "東京"}, command=None)
+    assert outputs[0] == TextOutput(text="東京")
+    assert result.exit_code == 3
+    assert {path.name for path in folder.iterdir()} == {"main.py", "logs"}
+
+
+@pytest.mark.parametrize("command", [["no-such-command"], ["/"]])
+def test_a_command_that_cannot_be_started_is_named(make_agent, run_agent, command):
+    with pytest.raises(ConfigurationError, match=f"command: {command[0]!r} cannot be started"):
+        run_agent(make_agent(""), command=command)
+
+
+def test_a_folder_without_a_script_is_refused(tmp_path, run_agent):
+    with pytest.raises(ConfigurationError, match=r"main\.py: expected a script") as caught:
+        run_agent(tmp_path)
+    assert caught.value.subject == str(tmp_path / "main.py")
+
+
+def test_stdin_is_one_json_object_and_then_ends(make_agent, run_agent):
+    folder = make_agent("import sys; data = sys.stdin.buffer.read(); print(data.decode())")
+    [output], result = run_agent(folder, {"prompt": "\ud83d 東"}, client_request_id="")
+    assert output.value == {
+        "prompt": "\ud83d 東",
+        "runner_request_id": result.runner_request_id,
+        "client_request_id": "",
+    }
+
+
+def test_the_clients_id_is_handed_on_only_if_there_is_one(make_agent, run_agent):
+    folder = make_agent("import json, sys; print(json.dumps(list(json.load(sys.stdin))))")
+    [output], _ = run_agent(folder)
+    assert output == JsonOutput(value=["runner_request_id"])
