@@ -1,0 +1,61 @@
+"""A run as text: for machines, and for people."""
+
+import json
+from collections.abc import Callable
+
+import typer
+
+from ._outputs import (
+    AudioOutput,
+    ErrorOutput,
+    ImageOutput,
+    JsonOutput,
+    Output,
+    ResourceOutput,
+    TextOutput,
+)
+from ._result import RunResult
+
+
+type Show = Callable[[Output | RunResult], None]
+
+
+def show_json(output: Output | RunResult) -> None:
+    """Print one line of JSON, in ASCII so that it survives every terminal and pipe."""
+    typer.echo(json.dumps(output.to_dict()))
+
+
+def show_text(output: Output | RunResult) -> None:
+    """Print what a person wants to see: the answer on stdout; errors and how it went on stderr."""
+    match output:
+        case TextOutput(text=text):
+            _print(text)
+        case JsonOutput(value=value):
+            _print(json.dumps(value, ensure_ascii=False, indent=2))
+        case ImageOutput() | AudioOutput():
+            kind = output.type.removesuffix("_output")
+            _print(f"[{kind} {output.mime_type or 'of unknown type'}, {_size(output.data)}]")
+        case ResourceOutput():
+            _print(f"[resource {output.uri or 'without uri'}] {output.text or ''}".rstrip())
+        case ErrorOutput(message=message):
+            _print(message, err=True, color=typer.colors.RED)
+        case _:
+            _show_result(output)
+
+
+def _show_result(result: RunResult) -> None:
+    color = typer.colors.GREEN if result.status == "succeeded" else typer.colors.RED
+    _print(f"{result.status} in {result.duration_seconds:.1f} s", err=True, color=color)
+
+
+def _size(data: str | None) -> str:
+    return "no data" if data is None else f"{len(data) * 3 // 4:,} bytes"
+
+
+def _print(text: str, *, err: bool = False, color: str | None = None) -> None:
+    """Print text of whatever a script wrote: what the terminal would obey, or could not encode, is shown as an escape."""
+    safe = "".join(
+        character if character.isprintable() or character in "\n\t" else ascii(character)[1:-1]
+        for character in text
+    )
+    typer.secho(safe, err=err, fg=color)

@@ -1,0 +1,135 @@
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+COMMAND = str(Path(sys.executable).with_name("agent-runner"))
+
+
+@pytest.fixture
+def run_command():
+    def run(*arguments, stdin="", **options):
+        return subprocess.run(
+            [COMMAND, *map(str, arguments)],
+            input=stdin.encode("utf-8", "surrogateescape"),
+            capture_output=True,
+            check=False,
+            timeout=120,
+            **options,
+        )
+
+    return run
+
+
+SCRIPT = r"""
+import json, sys
+fields = json.load(sys.stdin)
+print("Looking at", fields["prompt"], "\x1b[2J")
+print(json.dumps({"prompt": fields["prompt"], "client": fields.get("client_request_id")}))
+print(json.dumps({"type": "image_output", "data": "aGk=", "mimeType": "image/png"}))
+print(json.dumps({"type": "audio_output"}))
+print(json.dumps({"type": "resource_output", "uri": "file:///a.csv", "text": "A table"}))
+print(json.dumps({"type": "resource_output"}))
+print("careful", file=sys.stderr)
+"""
+
+
+def test_people_see_the_outputs_and_how_it_went(make_agent, run_command):
+    done = run_command("run", make_agent(SCRIPT), "--input", '{"prompt": "東京"}')
+    assert done.stdout.decode() == (
+        'Looking at 東京 \\x1b[2J\n{\n  "prompt": "東京",\n  "client": null\n}\n[image image/png, 3 bytes]\n'
+        "[audio of unknown type, no data]\n[resource file:///a.csv] A table\n[resource without uri]\n"
+    )
+    warning, summary = done.stderr.decode().splitlines()
+    assert warning == "careful"
+    assert summary.startswith("succeeded in ")
+    assert done.returncode == 0
+
+
+def test_machines_get_a_line_of_json_for_each_output_and_the_result(make_agent, run_command):
+    folder = make_agent(SCRIPT)
+    done = run_command("run", folder, "--json", "--client-request-id", "7", stdin='{"prompt": "x"}')
+    *outputs, result = map(json.loads, done.stdout.splitlines())
+    assert {"type": "json_output", "value": {"prompt": "x", "client": "7"}} in outputs
+    assert (result["type"], result["status"]) == ("result", "succeeded")
+    assert done.stderr == b""
+
+
+@pytest.mark.parametrize(
+    ("script", "options", "exit_code"),
+    [
+        ("raise SystemExit(3)", [], 1),
+        ("import time; time.sleep(600)", ["--timeout", "2"], 124),
+    ],
+)
+def test_the_exit_code_says_how_the_run_ended(make_agent, run_command, script, options, exit_code):
+    done = run_command("run", make_agent(script), *options, stdin="{}")
+    assert done.returncode == exit_code
+    assert b"failed in " in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "message"),
+    [
+        ([], "", "input: expected JSON in UTF-8"),
+        ([], "\udcff", "input: expected JSON in UTF-8"),
+        ([], "[1]", "input: expected a JSON object"),
+        (["--input", "{}"], "", "prompt: expected to be present"),
+        (["--input", "{}", "--production-env", "sk-x"], "", "production env: expected NAME=VALUE"),
+    ],
+)
+def test_what_is_wrong_is_told_and_nothing_started(
+    make_agent, run_command, arguments, stdin, message
+):
+    folder = make_agent("open('started', 'w')", schema={"required": ["prompt"]})
+    done = run_command("run", folder, *arguments, stdin=stdin)
+    assert done.stderr.decode().startswith(f"agent-runner: {message}")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert not (folder / "started").exists()
+
+
+def test_a_terminal_is_not_waited_for(make_agent):
+    ours, theirs = pty.openpty()
+    done = subprocess.run(
+        [COMMAND, "run", make_agent("")], stdin=theirs, capture_output=True, check=False
+    )
+    os.close(ours)
+    os.close(theirs)
+    assert done.stderr == b"agent-runner: input: expected --input or JSON on stdin\n"
+    assert done.returncode == 2
+
+
+def test_options_reach_the_script(make_agent, run_command, tmp_path):
+    folder = make_agent(
+        "import os; print([os.environ.get(name) for name in ('A', 'B', 'C', 'OPENAI_DEFAULT_MODEL')])"
+    )
+    (tmp_path / "prod").write_text("A=file\nB=file\n")
+    options = [*("--production-env", tmp_path / "prod"), *("--production-env", "B=given")]
+    done = run_command(
+        "run",
+        folder,
+        *options,
+        *("--model", "gpt-5.2", "--pass-env", "C"),
+        stdin="{}",
+        env=os.environ | {"C": "passed"},
+    )
+    assert done.stdout == b"['file', 'given', 'passed', 'gpt-5.2']\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_ends_the_script_too(make_agent, number):
+    folder = make_agent("import os, time; print(os.getpid(), flush=True); time.sleep(600)")
+    with subprocess.Popen(
+        [COMMAND, "run", folder, "--input", "{}"], stdout=subprocess.PIPE
+    ) as process:
+        pid = int(process.stdout.readline())
+        process.send_signal(number)
+        assert process.wait(timeout=60) == 130
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
