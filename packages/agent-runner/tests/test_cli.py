@@ -61,6 +61,14 @@ def test_machines_get_a_line_of_json_for_each_output_and_the_result(make_agent, 
     assert done.stderr == b""
 
 
+def test_what_the_terminal_cannot_encode_is_shown_as_an_escape(make_agent, run_command):
+    folder = make_agent("print('東 \\u2028')")
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    done = run_command("run", folder, stdin="{}", env=environment)
+    assert done.stdout == b"\\u6771 \\u2028\n"
+    assert done.returncode == 0
+
+
 @pytest.mark.parametrize(
     ("script", "options", "exit_code"),
     [

@@ -3,6 +3,7 @@ import asyncio
 import pytest
 
 from agent_runner import (
+    AgentRunner,
     ConfigurationError,
     ErrorOutput,
     ImageOutput,
@@ -142,6 +143,24 @@ def test_the_default_command_runs_the_script_with_uv(make_agent, run_agent):
 def test_a_command_that_cannot_be_started_is_named(make_agent, run_agent, command):
     with pytest.raises(ConfigurationError, match=f"command: {command[0]!r} cannot be started"):
         run_agent(make_agent(""), command=command)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"timeout_seconds": 0}, "timeout_seconds: expected a number above 0, got 0"),
+        ({"max_line_bytes": -1}, "max_line_bytes: expected a number above 0, got -1"),
+        ({"max_output_bytes": 0}, "max_output_bytes: expected a number above 0, got 0"),
+        ({"timeout_seconds": float("nan")}, "timeout_seconds: expected a number above 0, got nan"),
+        ({"terminate_seconds": -1}, "terminate_seconds: expected 0 or more, got -1"),
+        ({"keep_logs": -1}, "keep_logs: expected 0 or more, got -1"),
+        ({"command": []}, "command: expected a program, got nothing"),
+    ],
+)
+def test_a_setting_out_of_its_range_is_refused_at_once(setting, message):
+    with pytest.raises(ConfigurationError) as caught:
+        AgentRunner(**setting)
+    assert str(caught.value) == message
 
 
 def test_a_folder_without_a_script_is_refused(tmp_path, run_agent):

@@ -15,6 +15,7 @@ import uv
 
 from ._classify import classify_error, classify_line
 from ._environment import REQUEST_VARIABLE, EnvironmentSettings, build_environment
+from ._errors import ConfigurationError
 from ._folder import SCRIPT, load_folder
 from ._input import build_payload
 from ._log import LOG_FOLDER, RunLog
@@ -58,7 +59,17 @@ class AgentRunner:
             max_line_bytes: Of one line. A script that writes a longer one is ended.
             max_output_bytes: Of stdout and stderr together. A script that writes more is ended.
             keep_logs: How many log files stay in an agent's `logs` folder; 0 writes none.
+
+        Raises:
+            ConfigurationError: If a number is out of its range, or the command is empty.
         """
+        _check_above_zero("timeout_seconds", timeout_seconds)
+        _check_above_zero("max_line_bytes", max_line_bytes)
+        _check_above_zero("max_output_bytes", max_output_bytes)
+        _check_not_negative("terminate_seconds", terminate_seconds)
+        _check_not_negative("keep_logs", keep_logs)
+        if command is not None and not command:
+            raise ConfigurationError("command", "expected a program, got nothing")
         self._command = tuple(command) if command is not None else None
         self._environment = EnvironmentSettings(
             default_model=default_model,
@@ -145,9 +156,10 @@ class _Run:
         self._wrote_errors = False
 
     def log_start(self, launch: Launch) -> None:
-        """Write down what is run, with the names of its variables and never their values."""
+        """Write down which agent runs, with the names of its variables and never their values."""
         self._log.write(
             "started",
+            folder=str(launch.folder),
             runner_request_id=self._ids.runner,
             client_request_id=self._ids.client,
             input_bytes=len(launch.stdin),
@@ -219,6 +231,16 @@ class _Run:
 
 
 _SUCCESS = Ended(exit_code=0, stop_reason="exited")
+
+
+def _check_above_zero(name: str, value: float) -> None:
+    if not value > 0:
+        raise ConfigurationError(name, f"expected a number above 0, got {value!r}")
+
+
+def _check_not_negative(name: str, value: float) -> None:
+    if not value >= 0:
+        raise ConfigurationError(name, f"expected 0 or more, got {value!r}")
 
 
 def _describe_exit(code: int) -> str:

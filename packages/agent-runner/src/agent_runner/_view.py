@@ -1,6 +1,7 @@
 """A run as text: for machines, and for people."""
 
 import json
+import sys
 from collections.abc import Callable
 
 import typer
@@ -53,9 +54,13 @@ def _size(data: str | None) -> str:
 
 
 def _print(text: str, *, err: bool = False, color: str | None = None) -> None:
-    """Print text of whatever a script wrote: what the terminal would obey, or could not encode, is shown as an escape."""
-    safe = "".join(
-        character if character.isprintable() or character in "\n\t" else ascii(character)[1:-1]
-        for character in text
-    )
-    typer.secho(safe, err=err, fg=color)
+    """Print text of whatever a script wrote: what the terminal would obey, or cannot encode, is shown as an escape."""
+    encoding = (sys.stderr if err else sys.stdout).encoding
+    printable = text if text.isprintable() else "".join(map(_printable, text))
+    typer.secho(printable.encode(encoding, "backslashreplace").decode(encoding), err=err, fg=color)
+
+
+def _printable(character: str) -> str:
+    if character.isprintable() or character in "\n\t":
+        return character
+    return ascii(character)[1:-1]
