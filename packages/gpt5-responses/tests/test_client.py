@@ -85,6 +85,16 @@ def test_requirement_9_reasoning_and_tools_work_over_three_rounds(transport: Tra
     assert rounds[0].reasoning_summaries == ("Look both up.",)
 
 
+def test_requirement_1_a_client_takes_whatever_scheme_it_is_given(transport: Transport) -> None:
+    scheme = ResponsesScheme(store=True, prompt_cache_key="conversation-1")
+    with ResponsesSimulator() as server:
+        client = ResponsesClient(config(server), scheme=scheme, transport=transport)
+        client.complete(Request(items=[{"role": "user", "content": "Hi"}]))
+
+    sent = server.requests[-1].body
+    assert (sent["store"], sent["prompt_cache_key"]) == (True, "conversation-1")
+
+
 def test_requirement_5_each_request_extends_the_one_before_with_reasoning(
     transport: Transport,
 ) -> None:
