@@ -232,7 +232,8 @@ def _build_wheels(session: nox.Session, *packages: str) -> list[str]:
 
     They are installed by path: by name, an index could offer somebody else's package instead of ours.
     """
-    folder = Path(session.create_tmp()) / "wheels"
+    # Not `create_tmp`, which would move the tests' own temporary files into the repository.
+    folder = Path(session.virtualenv.location) / "wheels"
     for package in packages:
         session.run(
             *("uv", "build", "--quiet", "--wheel", "--package", package, "--no-sources"),
