@@ -83,7 +83,7 @@ def lint(session: nox.Session) -> None:
 @nox.parametrize("member", list(MEMBERS), ids=list(MEMBERS))
 def types(session: nox.Session, member: str) -> None:
     """Type-check a member strictly, seeing nothing but what it declares."""
-    _sync(session, "--package", member)
+    _sync(session, "--package", member, "--all-extras")
     # The checker runs in an environment of its own, so that what it needs can't stand in for what a member forgot to declare.
     session.run(
         *("uv", "run", "--quiet", "--isolated", "--only-group", "dev", "basedpyright"),
@@ -95,7 +95,7 @@ def types(session: nox.Session, member: str) -> None:
 @nox.session
 def imports(session: nox.Session) -> None:
     """Hold who may import whom, and that whoever imports something declares it."""
-    _sync(session, "--all-packages", "--group", "dev")
+    _sync(session, "--all-packages", "--all-extras", "--group", "dev")
     session.run("lint-imports", "--no-cache", silent=True)
     for folder in PACKAGES.values():
         with session.chdir(folder):
@@ -106,7 +106,7 @@ def imports(session: nox.Session) -> None:
 @nox.parametrize("package", list(PACKAGES), ids=list(PACKAGES))
 def tests(session: nox.Session, package: str) -> None:
     """Run a package's tests, with branch coverage, where only what it declares is installed."""
-    _sync(session, "--package", package, "--group", "test")
+    _sync(session, "--package", package, "--all-extras", "--group", "test")
     with session.chdir(PACKAGES[package]):
         session.run("coverage", "run", "-m", "pytest", *session.posargs)
         session.run("coverage", "report")
@@ -129,7 +129,7 @@ def lowest(session: nox.Session, package: str) -> None:
     folder = PACKAGES[package]
     # Inside the workspace uv would take the siblings from the tree whatever the bounds say: hence wheels, and no sources.
     session.install(
-        *("--no-sources", "--resolution", "lowest-direct", f"./{folder}"),
+        *("--no-sources", "--resolution", "lowest-direct", f"./{folder}{_extras(package)}"),
         *("--group", f"{folder}/pyproject.toml:test"),
         *_build_wheels(session, *_siblings(package)),
     )
@@ -257,6 +257,12 @@ def _siblings(package: str) -> list[str]:
         found += new
         waiting += new
     return found
+
+
+def _extras(package: str) -> str:
+    """Write a package's extras as an installer takes them: `[server]`, or nothing."""
+    names = ",".join(_pyproject(package)["project"].get("optional-dependencies", {}))
+    return f"[{names}]" if names else ""
 
 
 def _pyproject(package: str) -> dict[str, Any]:
