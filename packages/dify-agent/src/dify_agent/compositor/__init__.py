@@ -1,0 +1,27 @@
+"""A small compositor: a run is put together from layers, each with one concern, that build on earlier ones.
+
+A provider makes layers of one kind. A compositor holds a graph of named nodes, and `Compositor.enter` brings it to life
+for one run. What outlives a run is a snapshot of the layers' states.
+"""
+
+from ._config import LayerConfig, LayerConfigInput
+from ._layer import EmptyRuntimeState, Layer, LayerDeps, NoLayerDeps, PlainLayer
+from ._lifecycle import ExitIntent, LifecycleState
+from ._provider import LayerProvider
+from ._snapshot import CompositorSessionSnapshot, LayerSessionSnapshot
+
+
+__all__ = [
+    "CompositorSessionSnapshot",
+    "EmptyRuntimeState",
+    "ExitIntent",
+    "Layer",
+    "LayerConfig",
+    "LayerConfigInput",
+    "LayerDeps",
+    "LayerProvider",
+    "LayerSessionSnapshot",
+    "LifecycleState",
+    "NoLayerDeps",
+    "PlainLayer",
+]

@@ -1,0 +1,144 @@
+"""Layers: one concern of a run each, with a configuration, dependencies and a state that outlives the run."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from types import get_original_bases
+from typing import Any, ClassVar, Self, cast, dataclass_transform, get_args, override
+
+from pydantic import BaseModel, ConfigDict
+from pydantic_ai import Tool
+
+from dify_agent.exceptions import LayerLifecycleError
+
+from ._config import LayerConfig
+from ._lifecycle import ExitIntent
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+class LayerDeps:
+    """Be the base of what a layer depends on: one annotated field per layer that it needs.
+
+    ```python
+    class SearchDeps(LayerDeps):
+        index: IndexLayer
+    ```
+    """
+
+    @override
+    def __init_subclass__(cls) -> None:
+        """Make the subclass a frozen dataclass of keyword-only fields."""
+        super().__init_subclass__()
+        dataclass(frozen=True, kw_only=True)(cls)
+
+
+class NoLayerDeps(LayerDeps):
+    """Say that a layer needs no other layer."""
+
+
+class EmptyRuntimeState(BaseModel):
+    """Say that a layer keeps nothing between runs."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+@dataclass(eq=False)
+class Layer[DepsT: LayerDeps, ConfigT: LayerConfig, StateT: BaseModel]:
+    """Hold one concern of a run.
+
+    A subclass names its three types in its base, such as `PlainLayer[NoLayerDeps, MyConfig, EmptyRuntimeState]`, and its
+    `type_id`. An instance serves one run: dependencies and state are bound to it once, before it is entered.
+
+    Attributes:
+        type_id: The name under which requests ask for this kind of layer.
+        deps: The layers that it depends on, once bound.
+        runtime_state: What a snapshot keeps of it: plain data, never a configuration, a secret or a live client.
+    """
+
+    type_id: ClassVar[str]
+    deps_type: ClassVar[type[LayerDeps]]
+    config_type: ClassVar[type[LayerConfig]]
+    runtime_state_type: ClassVar[type[BaseModel]]
+
+    deps: DepsT = field(init=False, repr=False)
+    runtime_state: StateT = field(init=False, repr=False)
+
+    @override
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Read the three types from the subclass's base."""
+        super().__init_subclass__(**kwargs)
+        for base in get_original_bases(cls):
+            types = get_args(base)
+            if len(types) == 3 and all(isinstance(each, type) for each in types):  # noqa: PLR2004 - deps, config, state
+                cls.deps_type, cls.config_type, cls.runtime_state_type = types
+
+    @classmethod
+    def from_config(cls, config: ConfigT) -> Self:
+        """Make a fresh layer from its configuration.
+
+        The default calls the class with `config`; a layer that needs more overrides it.
+        """
+        return cast("Any", cls)(config=config)
+
+    def bind(self, *, deps: DepsT, runtime_state: StateT | None = None) -> None:
+        """Give the layer what it depends on and the state that it goes on from.
+
+        Args:
+            deps: The layers that it needs.
+            runtime_state: Its state of an earlier run; a fresh one if left out.
+
+        Raises:
+            LayerLifecycleError: The layer is bound already: it belongs to another run.
+        """
+        if hasattr(self, "deps"):
+            raise LayerLifecycleError(
+                f"{type(self).__name__} is in use already; a layer serves one run, so a provider factory must return a"
+                " fresh instance each time."
+            )
+        self.deps = deps
+        self.runtime_state = (
+            cast("StateT", self.runtime_state_type()) if runtime_state is None else runtime_state
+        )
+
+    async def on_enter(self, *, resumed: bool) -> None:
+        """Get ready for the run; the default does nothing.
+
+        Args:
+            resumed: Whether the layer's state comes from an earlier run.
+        """
+
+    async def on_exit(self, intent: ExitIntent) -> None:
+        """Let go of what `on_enter` took; the default does nothing.
+
+        Args:
+            intent: Whether the state is kept for a later run.
+        """
+
+
+@dataclass(eq=False)
+class PlainLayer[DepsT: LayerDeps, ConfigT: LayerConfig, StateT: BaseModel](
+    Layer[DepsT, ConfigT, StateT]
+):
+    """Hold one concern of a run that may add plain prompts and ready-made tools to it.
+
+    A run's prompts are the prefixes of all layers in the order of the graph, then the suffixes in the opposite order.
+    """
+
+    @property
+    def prefix_prompts(self) -> Sequence[str]:
+        """Return what the instruction opens with."""
+        return ()
+
+    @property
+    def suffix_prompts(self) -> Sequence[str]:
+        """Return what the instruction ends with."""
+        return ()
+
+    @property
+    def user_prompts(self) -> Sequence[str]:
+        """Return what the user says."""
+        return ()
+
+    @property
+    def tools(self) -> Sequence[Tool[object]]:
+        """Return tools that need nothing resolved."""
+        return ()

@@ -1,0 +1,68 @@
+"""Where layers come from: one provider per kind."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self, cast
+
+from pydantic import ValidationError
+
+from dify_agent.exceptions import CompositionError
+
+from ._config import LayerConfig, LayerConfigInput
+from ._layer import Layer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerProvider[LayerT: Layer[Any, Any, Any]]:
+    """Make layers of one kind from configurations.
+
+    Attributes:
+        layer_type: The class of the layers that it makes.
+        factory: Makes a fresh layer from a checked configuration; this is where a server adds its settings.
+    """
+
+    layer_type: type[LayerT]
+    factory: Callable[[Any], LayerT]
+
+    @classmethod
+    def from_layer_type(cls, layer_type: type[LayerT]) -> Self:
+        """Return a provider of layers that need nothing but their configuration."""
+        return cls(layer_type=layer_type, factory=layer_type.from_config)
+
+    @classmethod
+    def from_factory(cls, layer_type: type[LayerT], factory: Callable[[Any], LayerT]) -> Self:
+        """Return a provider that calls `factory(config)`, which must make a fresh layer each time."""
+        return cls(layer_type=layer_type, factory=factory)
+
+    @property
+    def type_id(self) -> str:
+        """Return the name under which requests ask for these layers."""
+        return self.layer_type.type_id
+
+    def create(self, config: LayerConfigInput) -> LayerT:
+        """Make a layer.
+
+        Raises:
+            CompositionError: The configuration does not fit; the message names the field.
+            TypeError: The factory made something else than a layer of this kind.
+        """
+        layer = self.factory(self._validate_config(config))
+        if not isinstance(cast("object", layer), self.layer_type):
+            raise TypeError(
+                f"The factory of {self.type_id!r} must return {self.layer_type.__name__}, got {type(layer).__name__}."
+            )
+        return layer
+
+    def _validate_config(self, config: LayerConfigInput) -> LayerConfig:
+        try:
+            return self.layer_type.config_type.model_validate({} if config is None else config)
+        except ValidationError as error:
+            raise CompositionError(
+                f"Layer type {self.type_id!r} got an invalid config: {_first_problem(error)}"
+            ) from None
+
+
+def _first_problem(error: ValidationError) -> str:
+    problem = error.errors(include_input=False, include_url=False, include_context=False)[0]
+    field = ".".join(str(step) for step in problem["loc"]) or "config"
+    return f"{field}: {problem['msg']}"

@@ -1,0 +1,37 @@
+"""What is kept of a run's layers until a later run: their states, and nothing else."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+
+class LayerSessionSnapshot(BaseModel):
+    """Hold one layer's state.
+
+    Attributes:
+        name: The layer's name in the graph.
+        type_id: Its kind, so that a state is never given to a layer of another kind.
+        lifecycle_state: Where it stood; only a suspended layer can be entered again.
+        runtime_state: Its state as JSON.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    type_id: str
+    lifecycle_state: Literal["suspended", "closed"]
+    runtime_state: dict[str, JsonValue] = Field(default_factory=dict, repr=False)
+
+
+class CompositorSessionSnapshot(BaseModel):
+    """Hold the states of all layers of a graph, in its order.
+
+    Attributes:
+        schema_version: The version of this format.
+        layers: One snapshot per layer.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    schema_version: Literal[1] = 1
+    layers: tuple[LayerSessionSnapshot, ...] = ()

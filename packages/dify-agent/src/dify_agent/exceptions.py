@@ -1,0 +1,49 @@
+"""What can go wrong around an agent run, and whose fault it is.
+
+DifyAgentError
+├── AgentRunValidationError (ValueError)   the run's caller: the request asks for something that cannot be run
+├── CompositionError (ValueError)          the graph's author: layers, names or dependencies do not fit together
+│   └── SnapshotError                      a session snapshot does not belong to this graph
+├── UnknownLayerTypeError (KeyError)       no provider is registered under a layer's type id
+├── LayerLifecycleError (RuntimeError)     a layer is used in a state that does not allow it
+└── PluginDaemonError                      the daemon or a plugin behind it (in `plugin_daemon_transport`)
+    └── DifyPluginToolClientError          the same, met while invoking a tool (in `layers.dify_plugin.tool_client`)
+
+A failed run raises none of these to its caller: it ends with the event `run_failed`.
+"""
+
+
+class DifyAgentError(Exception):
+    """Be the root of every error that this package raises."""
+
+
+class AgentRunValidationError(DifyAgentError, ValueError):
+    """Report a run request that cannot be run as it stands."""
+
+
+class CompositionError(DifyAgentError, ValueError):
+    """Report layers that cannot be put together."""
+
+
+class SnapshotError(CompositionError):
+    """Report a session snapshot that does not belong to the layers it is given to."""
+
+
+class UnknownLayerTypeError(DifyAgentError, KeyError):
+    """Report a layer type that nobody provides.
+
+    Attributes:
+        type_id: The type id as it was asked for.
+    """
+
+    def __init__(self, type_id: str) -> None:
+        super().__init__(f"Layer type id {type_id!r} is not registered.")
+        self.type_id = type_id
+
+    def __str__(self) -> str:
+        # KeyError would show the repr of the sentence.
+        return str(self.args[0])
+
+
+class LayerLifecycleError(DifyAgentError, RuntimeError):
+    """Report a layer that is used in a state that does not allow it."""

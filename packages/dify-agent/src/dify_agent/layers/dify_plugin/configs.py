@@ -1,0 +1,184 @@
+"""What a client says about plugins: the shared context, the model, and the prepared tools.
+
+These values travel from the side that knows the declarations to the side that runs the agent. They carry no daemon
+address and no daemon key: a server adds those.
+
+Source: seed 002, section 3.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic_ai.settings import ModelSettings
+
+from dify_agent.compositor import LayerConfig
+
+
+DIFY_PLUGIN_LAYER_TYPE_ID: Final = "dify.plugin"
+"""Type id of the layer with the tenant and user that calls are made for."""
+
+DIFY_PLUGIN_LLM_LAYER_TYPE_ID: Final = "dify.plugin.llm"
+"""Type id of the layer with the model."""
+
+DIFY_PLUGIN_TOOLS_LAYER_TYPE_ID: Final = "dify.plugin.tools"
+"""Type id of the layer with tools."""
+
+type DifyPluginCredentialValue = str | int | float | bool | None
+"""One field of a plugin's credentials."""
+
+type DifyPluginToolCredentialType = Literal["api-key", "oauth2", "unauthorized"]
+"""How the daemon hands a tool its credentials; the caller says it, nothing infers it."""
+
+type DifyPluginToolValue = JsonValue
+"""A value of a tool parameter."""
+
+
+class DifyPluginLayerConfig(LayerConfig):
+    """Say for whom plugins are called.
+
+    Attributes:
+        tenant_id: The workspace, which stands in the daemon's path.
+        user_id: The end user, if there is one to name.
+    """
+
+    tenant_id: str
+    user_id: str | None = None
+
+
+class DifyPluginLLMLayerConfig(LayerConfig):
+    """Choose a model that a plugin serves.
+
+    Attributes:
+        plugin_id: The plugin that the daemon calls, such as `langgenius/openai`.
+        model_provider: The provider inside that plugin, such as `openai`.
+        model: The model's name at the provider.
+        credentials: The provider's credentials, scalars only.
+        model_settings: Pydantic AI's settings for every request of the run.
+    """
+
+    plugin_id: str
+    model_provider: str
+    model: str
+    credentials: dict[str, DifyPluginCredentialValue] = Field(default_factory=dict, repr=False)
+    model_settings: ModelSettings | None = None
+
+
+class DifyPluginToolOption(BaseModel):
+    """Offer one value of a selection; a label or other fields of a declaration are left aside.
+
+    Attributes:
+        value: The value; anything that is no string is written as one.
+    """
+
+    model_config = ConfigDict(extra="ignore", from_attributes=True)
+
+    value: Annotated[str, BeforeValidator(str)]
+
+
+class DifyPluginToolParameterType(StrEnum):
+    """Name the kinds of tool parameters."""
+
+    STRING = "string"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    SELECT = "select"
+    SECRET_INPUT = "secret-input"  # noqa: S105 - a kind of parameter, not a password
+    FILE = "file"
+    FILES = "files"
+    APP_SELECTOR = "app-selector"
+    MODEL_SELECTOR = "model-selector"
+    ANY = "any"
+    DYNAMIC_SELECT = "dynamic-select"
+    CHECKBOX = "checkbox"
+    SYSTEM_FILES = "system-files"
+    ARRAY = "array"
+    OBJECT = "object"
+
+    def as_normal_type(self) -> str:
+        """Return the type that Dify shows for this kind: `string` for secrets, selections and checkboxes, else itself."""
+        match self:
+            case self.SECRET_INPUT | self.SELECT | self.CHECKBOX:
+                return "string"
+            case _:
+                return self.value
+
+
+class DifyPluginToolParameterForm(StrEnum):
+    """Say who fills a parameter in: whoever sets the tool up, the workflow's author, or the model."""
+
+    SCHEMA = "schema"
+    FORM = "form"
+    LLM = "llm"
+
+
+class DifyPluginToolParameter(BaseModel):
+    """Describe one parameter as it is in effect for an invocation.
+
+    A whole declaration of Dify's is accepted, as a mapping or an object; what an invocation does not need is left aside.
+
+    Attributes:
+        name: Its name in the payload.
+        type: Its kind, which decides how a value is cast.
+        form: Who fills it in.
+        required: Whether an invocation without a value is refused.
+        default: The value where none is given; None means that there is no default.
+        llm_description: What the model is told about it.
+        input_schema: Its own JSON schema, if it has one.
+        options: The values of a selection.
+    """
+
+    model_config = ConfigDict(extra="ignore", from_attributes=True)
+
+    name: str
+    type: DifyPluginToolParameterType
+    form: DifyPluginToolParameterForm
+    required: bool = False
+    default: DifyPluginToolValue = None
+    llm_description: str | None = None
+    input_schema: dict[str, JsonValue] | None = None
+    options: list[DifyPluginToolOption] = Field(default_factory=list[DifyPluginToolOption])
+
+
+def _no_parameters() -> dict[str, JsonValue]:
+    return {"type": "object", "properties": {}, "required": []}
+
+
+class DifyPluginToolConfig(LayerConfig):
+    """Offer one prepared tool to the agent.
+
+    Attributes:
+        plugin_id: The plugin that holds the tool.
+        provider: The provider inside that plugin.
+        tool_name: The name that the daemon knows the tool by.
+        credential_type: How the daemon hands the tool its credentials; it must match them.
+        name: The name that the model sees, if it is another one.
+        description: What the model is told the tool does; the name if left out.
+        credentials: The provider's credentials, scalars only.
+        runtime_parameters: Values for the parameters that the model does not fill in.
+        parameters: The declarations in effect, for checks, defaults and casts at invocation.
+        parameters_json_schema: The schema that the model sees, taken as it is.
+        strict: Whether the provider is asked to hold the model to the schema; None leaves it to the provider.
+    """
+
+    plugin_id: str
+    provider: str
+    tool_name: str
+    credential_type: DifyPluginToolCredentialType
+    name: str | None = None
+    description: str | None = None
+    credentials: dict[str, DifyPluginCredentialValue] = Field(default_factory=dict, repr=False)
+    runtime_parameters: dict[str, DifyPluginToolValue] = Field(default_factory=dict, repr=False)
+    parameters: list[DifyPluginToolParameter] = Field(default_factory=list[DifyPluginToolParameter])
+    parameters_json_schema: dict[str, JsonValue] = Field(default_factory=_no_parameters)
+    strict: bool | None = None
+
+
+class DifyPluginToolsLayerConfig(LayerConfig):
+    """List the plugin tools of one layer; there may be none.
+
+    Attributes:
+        tools: The tools, each with a plugin of its own, in the order in which the model sees them.
+    """
+
+    tools: list[DifyPluginToolConfig] = Field(default_factory=list[DifyPluginToolConfig])

@@ -1,0 +1,60 @@
+"""The layer with the model of a run.
+
+Source: seed 002, section 6.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import httpx
+
+from dify_agent.adapters.llm import DifyLLMAdapterModel
+from dify_agent.compositor import EmptyRuntimeState, LayerDeps, PlainLayer
+
+from .configs import DIFY_PLUGIN_LLM_LAYER_TYPE_ID, DifyPluginLLMLayerConfig
+from .plugin_layer import DifyPluginLayer
+
+
+class DifyPluginLLMDeps(LayerDeps):
+    """Name what the model needs.
+
+    Attributes:
+        plugin: Who calls, and where the daemon is.
+    """
+
+    plugin: DifyPluginLayer
+
+
+@dataclass(slots=True, eq=False)
+class DifyPluginLLMLayer(
+    PlainLayer[DifyPluginLLMDeps, DifyPluginLLMLayerConfig, EmptyRuntimeState]
+):
+    """Hold the choice of a model that a plugin serves.
+
+    Attributes:
+        config: The plugin, the provider in it, the model, its credentials and settings.
+    """
+
+    type_id: ClassVar[str] = DIFY_PLUGIN_LLM_LAYER_TYPE_ID
+
+    config: DifyPluginLLMLayerConfig
+
+    def get_model(self, *, http_client: httpx.AsyncClient) -> DifyLLMAdapterModel:
+        """Return the model.
+
+        Args:
+            http_client: The caller's client; it must be open, and stays the caller's.
+
+        Raises:
+            RuntimeError: The HTTP client is closed.
+        """
+        provider = self.deps.plugin.create_daemon_provider(
+            plugin_id=self.config.plugin_id, http_client=http_client
+        )
+        return DifyLLMAdapterModel(
+            self.config.model,
+            provider,
+            model_provider=self.config.model_provider,
+            credentials=dict(self.config.credentials),
+            model_settings=self.config.model_settings,
+        )

@@ -1,0 +1,103 @@
+"""The layer that knows the daemon: for whom plugins are called, and where the daemon is.
+
+Source: seed 002, section 5.
+"""
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Self, override
+
+import httpx
+
+from dify_agent.adapters.llm import DifyPluginDaemonProvider
+from dify_agent.compositor import EmptyRuntimeState, NoLayerDeps, PlainLayer
+
+from .configs import DIFY_PLUGIN_LAYER_TYPE_ID, DifyPluginLayerConfig
+from .tool_client import DifyPluginDaemonToolClient
+
+
+@dataclass(slots=True, eq=False)
+class DifyPluginLayer(PlainLayer[NoLayerDeps, DifyPluginLayerConfig, EmptyRuntimeState]):
+    """Hold the tenant and user that plugins are called for, and the daemon's address and key.
+
+    It makes clients for the layers that depend on it, each on an HTTP client that belongs to the caller: it never opens,
+    keeps, closes or writes one down.
+
+    Attributes:
+        config: The public part: tenant and user.
+        daemon_url: Where the daemon is, a server's setting.
+        daemon_api_key: The daemon's key, a server's setting.
+    """
+
+    type_id: ClassVar[str] = DIFY_PLUGIN_LAYER_TYPE_ID
+
+    config: DifyPluginLayerConfig
+    daemon_url: str
+    daemon_api_key: str = field(repr=False)
+
+    @classmethod
+    @override
+    def from_config(cls, config: DifyPluginLayerConfig) -> Self:
+        """Refuse: the public configuration alone does not say where the daemon is.
+
+        Raises:
+            TypeError: Always.
+        """
+        raise TypeError(
+            "DifyPluginLayer requires server-side daemon settings and must use a provider factory."
+        )
+
+    @classmethod
+    def from_config_with_settings(
+        cls, config: DifyPluginLayerConfig, *, daemon_url: str, daemon_api_key: str
+    ) -> Self:
+        """Make the layer from its public configuration and the server's settings."""
+        return cls(config=config, daemon_url=daemon_url, daemon_api_key=daemon_api_key)
+
+    def create_daemon_provider(
+        self, *, plugin_id: str, http_client: httpx.AsyncClient
+    ) -> DifyPluginDaemonProvider:
+        """Make the provider through which a model of a plugin is called.
+
+        Args:
+            plugin_id: The plugin that serves the model.
+            http_client: The caller's client; it must be open, and stays the caller's.
+
+        Raises:
+            RuntimeError: The HTTP client is closed.
+        """
+        _require_open(http_client, caller="create_daemon_provider")
+        return DifyPluginDaemonProvider(
+            tenant_id=self.config.tenant_id,
+            plugin_id=plugin_id,
+            plugin_daemon_url=self.daemon_url,
+            plugin_daemon_api_key=self.daemon_api_key,
+            user_id=self.config.user_id,
+            http_client=http_client,
+        )
+
+    def create_tool_client(
+        self, *, plugin_id: str, http_client: httpx.AsyncClient
+    ) -> DifyPluginDaemonToolClient:
+        """Make the client through which the tools of a plugin are invoked.
+
+        Args:
+            plugin_id: The plugin that holds the tools.
+            http_client: The caller's client; it must be open, and stays the caller's.
+
+        Raises:
+            RuntimeError: The HTTP client is closed.
+        """
+        _require_open(http_client, caller="create_tool_client")
+        return DifyPluginDaemonToolClient(
+            tenant_id=self.config.tenant_id,
+            plugin_id=plugin_id,
+            plugin_daemon_url=self.daemon_url,
+            plugin_daemon_api_key=self.daemon_api_key,
+            user_id=self.config.user_id,
+            http_client=http_client,
+        )
+
+
+def _require_open(http_client: httpx.AsyncClient, *, caller: str) -> None:
+    if http_client.is_closed:
+        raise RuntimeError(f"DifyPluginLayer.{caller}() requires an open shared HTTP client.")
