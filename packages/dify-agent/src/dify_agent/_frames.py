@@ -1,0 +1,92 @@
+"""The lines and frames of a plugin daemon's reply, without any I/O.
+
+The daemon answers with server-sent events whose data is one JSON envelope a line:
+`data: {"code": 0, "message": "success", "data": ...}`.
+
+Source: Dify plugin daemon, `internal/service/base_sse.go`.
+"""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any, Final, Self, cast
+
+
+_NO_FRAMES: Final = (b":", b"event:", b"id:", b"retry:")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """One envelope of a reply.
+
+    Attributes:
+        code: 0 for data, anything else for an error.
+        message: What the daemon says about it; for an error often JSON again.
+        data: The content, None when there is none.
+    """
+
+    code: int
+    message: str
+    data: object
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read an envelope.
+
+        Raises:
+            ValueError: The text is no JSON, or not an envelope.
+            RecursionError: It is nested too deeply to be read.
+        """
+        match json.loads(text):
+            case {"code": int(code), **rest} if not isinstance(code, bool):
+                message = rest.get("message")
+                return cls(
+                    code=code,
+                    message=message if isinstance(message, str) else "",
+                    data=cast("dict[str, Any]", rest).get("data"),
+                )
+            case _:
+                raise ValueError("an envelope must be an object with an integer code")
+
+
+@dataclass(slots=True)
+class LineBuffer:
+    """Put the lines of a reply together from the pieces in which it arrives.
+
+    Only a line feed ends a line. Splitting decoded text would also split at characters such as U+0085 and U+2028, which
+    stand unescaped inside JSON strings.
+    """
+
+    _pieces: list[bytes] = field(default_factory=list[bytes], init=False)
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Return the lines that `data` completes."""
+        first, *others = data.split(b"\n")
+        self._pieces.append(first)
+        if not others:
+            return []
+        *complete, rest = others
+        lines = [b"".join(self._pieces), *complete]
+        self._pieces = [rest]
+        return lines
+
+    def close(self) -> list[bytes]:
+        """Return what is left when no more data comes, as one last line."""
+        last = b"".join(self._pieces)
+        self._pieces = []
+        return [last] if last else []
+
+
+def parse_frame(line: bytes) -> Frame | None:
+    """Read the frame on a line; None for a blank line, a comment and the other fields of an event.
+
+    A line may also be the bare envelope, without `data:`.
+
+    Raises:
+        ValueError: The line is no UTF-8, no JSON, or not an envelope.
+        RecursionError: The JSON is nested too deeply to be read.
+    """
+    text = line.strip()
+    if text.startswith(_NO_FRAMES):
+        return None
+    text = text.removeprefix(b"data:").strip()
+    return Frame.from_json(text.decode()) if text else None

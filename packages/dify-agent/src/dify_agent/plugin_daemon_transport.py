@@ -1,0 +1,249 @@
+"""The wire to Dify's plugin daemon, shared by the LLM and the tools clients: payloads, streamed frames, errors.
+
+Source: seed 002 sections 12 and 13; Dify plugin daemon, `internal/server/http_server.go` and `pkg/exception`.
+"""
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, cast
+from urllib.parse import quote
+
+import httpx
+from pydantic import BaseModel
+
+from ._frames import Frame, LineBuffer, parse_frame
+from ._secrets import redact, secret_values
+from .exceptions import DifyAgentError
+
+
+__all__ = [
+    "PROTOCOL_ERROR_TYPE",
+    "PluginDaemonError",
+    "PluginDaemonErrorPayload",
+    "decode_plugin_daemon_error_payload",
+    "plugin_daemon_dispatch_url",
+    "stream_plugin_daemon",
+    "to_plugin_daemon_jsonable",
+    "unwrap_plugin_daemon_error",
+]
+
+PROTOCOL_ERROR_TYPE: Final = "PluginDaemonProtocolError"
+"""The error type of a reply that breaks the daemon's own rules."""
+
+_MAX_REPLY_BYTES: Final = 128 * 1024 * 1024  # Three files of the largest size, in base64.
+_MAX_ERROR_BODY_BYTES: Final = 64 * 1024
+_MAX_ERROR_CHARACTERS: Final = 10_000
+_MAX_NESTING: Final = 16  # The daemon nests twice; what nests deeper was made to be unwrapped.
+
+
+class PluginDaemonError(DifyAgentError):
+    """Report that the plugin daemon refused or failed a call, or that its reply cannot be read.
+
+    Attributes:
+        message: What went wrong, without credentials; at most 10,000 characters.
+        error_type: The name of the error in the daemon or the plugin; None when it gave none.
+        status_code: The HTTP status; None for an error inside a stream, which has none of its own.
+    """
+
+    def __init__(
+        self, message: str, *, error_type: str | None = None, status_code: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.error_type = error_type
+        self.status_code = status_code
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PluginDaemonErrorPayload:
+    """An error as the daemon writes it into a message.
+
+    Attributes:
+        error_type: Name of the error class.
+        message: Its text, which may be such a payload again.
+    """
+
+    error_type: str
+    message: str
+
+
+def to_plugin_daemon_jsonable(value: object) -> object:
+    """Return a payload with Pydantic models, and collections of them, as plain JSON values.
+
+    Anything else stays as it is; what JSON does not know then fails where the body is written.
+    """
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if isinstance(value, Mapping):
+        items = cast("Mapping[object, object]", value).items()
+        return {key: to_plugin_daemon_jsonable(item) for key, item in items}
+    if isinstance(value, list | tuple):
+        return [to_plugin_daemon_jsonable(item) for item in cast("Sequence[object]", value)]
+    return value
+
+
+def decode_plugin_daemon_error_payload(raw_message: str) -> PluginDaemonErrorPayload | None:
+    """Read a JSON object with the texts `error_type` and `message`; None for anything else."""
+    try:
+        value: object = json.loads(raw_message)
+    except (ValueError, RecursionError):
+        return None
+    match value:
+        case {"error_type": str(error_type), "message": str(message)}:
+            return PluginDaemonErrorPayload(error_type=error_type, message=message)
+        case _:
+            return None
+
+
+def unwrap_plugin_daemon_error(*, error_type: str, message: str) -> PluginDaemonErrorPayload:
+    """Return the error inside nested `PluginInvokeError` payloads, at most 16 levels down.
+
+    A `PluginInvokeError` whose message is plain text is returned as it is.
+    """
+    payload = PluginDaemonErrorPayload(error_type=error_type, message=message)
+    for _ in range(_MAX_NESTING):
+        if payload.error_type != "PluginInvokeError":
+            return payload
+        inner = decode_plugin_daemon_error_payload(payload.message)
+        if inner is None:
+            return payload
+        payload = inner
+    return payload
+
+
+def plugin_daemon_dispatch_url(daemon_url: str, *, tenant_id: str, operation: str) -> str:
+    """Build the address of a dispatch operation such as `tool/invoke` or `llm/invoke`."""
+    return f"{daemon_url.rstrip('/')}/plugin/{quote(tenant_id, safe='')}/dispatch/{operation}"
+
+
+async def stream_plugin_daemon(
+    http_client: httpx.AsyncClient,
+    *,
+    url: str,
+    api_key: str,
+    plugin_id: str,
+    payload: Mapping[str, object],
+) -> AsyncGenerator[object]:
+    """Post a payload, and yield the data of each frame of the reply as it arrives.
+
+    The response is closed when the generator ends or is closed; a caller that may stop early wraps it in
+    `contextlib.aclosing`. Texts among the payload's credentials, and the API key, never show in an error.
+
+    Args:
+        http_client: An open client; it is neither configured nor closed here.
+        url: Address of the operation.
+        api_key: The daemon's key.
+        plugin_id: The plugin that answers, such as `langgenius/openai`.
+        payload: The body, see `to_plugin_daemon_jsonable`; `data.credentials` holds the credentials.
+
+    Raises:
+        PluginDaemonError: The daemon or the plugin reported an error, a frame is empty or malformed, or the reply is
+            over 128 MiB.
+        httpx.TransportError: The daemon could not be reached, or the connection broke.
+    """
+    secrets = _secrets(api_key, payload)
+    async with http_client.stream(
+        "POST",
+        url,
+        content=json.dumps(to_plugin_daemon_jsonable(payload), allow_nan=False).encode(),
+        headers=_headers(api_key=api_key, plugin_id=plugin_id),
+        follow_redirects=False,  # The key would go along to wherever a redirect points.
+    ) as response:
+        if not response.is_success:
+            raise await _http_error(response, secrets)
+        async for line in _iter_lines(response):
+            for data in _iter_data(line, secrets):
+                yield data
+
+
+def _headers(*, api_key: str, plugin_id: str) -> dict[bytes, bytes]:
+    # The daemon compares the content type as a whole: a charset would make it refuse the call.
+    return {
+        b"X-Api-Key": api_key.encode(),
+        b"X-Plugin-ID": plugin_id.encode(),
+        b"Content-Type": b"application/json",
+    }
+
+
+def _secrets(api_key: str, payload: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the texts that no error may show: the credentials and the key."""
+    credentials = _mapping(_mapping(payload.get("data")).get("credentials"))
+    return secret_values([api_key, *credentials.values()])
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
+
+
+async def _iter_lines(response: httpx.Response) -> AsyncIterator[bytes]:
+    """Yield the reply line by line, up to its limit."""
+    buffer, size = LineBuffer(), 0
+    async for data in response.aiter_bytes():
+        size += len(data)
+        if size > _MAX_REPLY_BYTES:
+            raise _protocol_error("Plugin daemon reply is too large.")
+        for line in buffer.feed(data):
+            yield line
+    for line in buffer.close():
+        yield line
+
+
+def _iter_data(line: bytes, secrets: Sequence[str]) -> Iterator[object]:
+    """Yield the data of the frame on a line, nothing when there is no frame."""
+    try:
+        frame = parse_frame(line)
+    except (ValueError, RecursionError):
+        raise _protocol_error("Plugin daemon returned an invalid stream item.") from None
+    if frame is None:
+        return
+    if frame.code != 0:
+        raise _reported_error(
+            frame.message,
+            fallback="Plugin daemon returned an error stream item.",
+            secrets=secrets,
+        )
+    if frame.data is None:
+        raise _protocol_error("Plugin daemon returned an empty stream item.")
+    yield frame.data
+
+
+async def _http_error(response: httpx.Response, secrets: Sequence[str]) -> PluginDaemonError:
+    """Build the error of a reply with an error status from the beginning of its body."""
+    body = b""
+    async for data in response.aiter_bytes():
+        body += data
+        if len(body) > _MAX_ERROR_BODY_BYTES:
+            break
+    return _reported_error(
+        _error_message(body[:_MAX_ERROR_BODY_BYTES].decode(errors="replace")),
+        fallback="Plugin daemon stream request failed.",
+        secrets=secrets,
+        status_code=response.status_code,
+    )
+
+
+def _error_message(body: str) -> str:
+    """Return the message of an envelope, which the daemon sends with error statuses too, or the body itself."""
+    try:
+        return Frame.from_json(body).message or body
+    except (ValueError, RecursionError):
+        return body
+
+
+def _reported_error(
+    raw_message: str, *, fallback: str, secrets: Sequence[str], status_code: int | None = None
+) -> PluginDaemonError:
+    """Build the error that the daemon or the plugin reported."""
+    payload = decode_plugin_daemon_error_payload(raw_message)
+    if payload is None:
+        error_type, message = None, raw_message
+    else:
+        payload = unwrap_plugin_daemon_error(error_type=payload.error_type, message=payload.message)
+        error_type, message = payload.error_type, payload.message
+    shown = redact(message, secrets)[:_MAX_ERROR_CHARACTERS]
+    return PluginDaemonError(shown or fallback, error_type=error_type, status_code=status_code)
+
+
+def _protocol_error(message: str) -> PluginDaemonError:
+    return PluginDaemonError(message, error_type=PROTOCOL_ERROR_TYPE)
