@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from ._errors import ConfigurationError
+from ._guard import Guard
 from ._lines import LineSplitter
 from ._sweep import kill_marked
 
@@ -84,16 +85,19 @@ async def run_process(launch: Launch, limits: ProcessLimits) -> AsyncGenerator[L
         ConfigurationError: If the command cannot be started.
     """
     pipes = [await _Pipe.open("stdout"), await _Pipe.open("stderr")]
+    guard = Guard(launch.marker)
     try:
         process = await _start(launch, pipes)
     except BaseException:
+        guard.dismiss()
         for pipe in pipes:
             pipe.close()
         raise
     finally:
         for pipe in pipes:
             pipe.close_write_end()
-    supervisor = _Supervisor(process, pipes, limits, launch.marker)
+    guard.watch(process.pid)
+    supervisor = _Supervisor(process, pipes, limits, launch.marker, guard)
     supervision = asyncio.create_task(supervisor.supervise())
     try:
         while True:
@@ -178,12 +182,14 @@ class _Supervisor:
         pipes: Sequence[_Pipe],
         limits: ProcessLimits,
         marker: str,
+        guard: Guard,
     ) -> None:
         self.events = asyncio.Queue[Lines | Ended](maxsize=_WAITING_CHUNKS)
         self._process = process
         self._pipes = pipes
         self._limits = limits
         self._marker = marker
+        self._guard = guard
         self._received_bytes = 0
         self._overflow = asyncio.Event()
         self._exit = asyncio.create_task(process.wait())
@@ -264,6 +270,7 @@ class _Supervisor:
     def _release(self) -> None:
         """Leave nothing behind; without awaiting, so that no second cancellation can come between."""
         self._kill_rest()
+        self._guard.dismiss()
         for pump, pipe in self._pumps.items():
             pump.cancel()
             pipe.close()

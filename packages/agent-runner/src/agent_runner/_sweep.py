@@ -1,7 +1,11 @@
-"""Finding the processes of a run that have left its process group."""
+"""Finding the processes of a run that have left its process group.
+
+Run as a script, with the marker as its argument, this file is the guard of a run: see `_guard`. It may import nothing of this package.
+"""
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -31,3 +35,18 @@ def _marked(marker: bytes) -> Iterator[int]:
         with suppress(OSError):
             if marker in path.read_bytes().split(b"\0"):
                 yield int(path.parent.name)
+
+
+def _guard(
+    marker: str,
+) -> None:  # pragma: no cover - in a process of its own, which imports nothing
+    """Wait for the end of the runner, which alone holds the other end of stdin; then end what it leaves."""
+    group = sys.stdin.buffer.read()
+    if group:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(int(group), signal.SIGKILL)
+    kill_marked(marker)
+
+
+if __name__ == "__main__":  # pragma: no cover - as above
+    _guard(sys.argv[1])
