@@ -4,14 +4,19 @@ A provider makes layers of one kind. A compositor holds a graph of named nodes, 
 for one run. What outlives a run is a snapshot of the layers' states.
 """
 
+from ._compositor import Compositor
 from ._config import LayerConfig, LayerConfigInput
+from ._graph import LayerNode
 from ._layer import EmptyRuntimeState, Layer, LayerDeps, NoLayerDeps, PlainLayer
 from ._lifecycle import ExitIntent, LifecycleState
 from ._provider import LayerProvider
+from ._run import CompositorRun, LayerRunSlot
 from ._snapshot import CompositorSessionSnapshot, LayerSessionSnapshot
 
 
 __all__ = [
+    "Compositor",
+    "CompositorRun",
     "CompositorSessionSnapshot",
     "EmptyRuntimeState",
     "ExitIntent",
@@ -19,7 +24,9 @@ __all__ = [
     "LayerConfig",
     "LayerConfigInput",
     "LayerDeps",
+    "LayerNode",
     "LayerProvider",
+    "LayerRunSlot",
     "LayerSessionSnapshot",
     "LifecycleState",
     "NoLayerDeps",

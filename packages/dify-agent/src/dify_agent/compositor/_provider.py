@@ -43,17 +43,22 @@ class LayerProvider[LayerT: Layer[Any, Any, Any]]:
         """Make a layer.
 
         Raises:
-            CompositionError: The configuration does not fit; the message names the field.
+            CompositionError: The configuration does not fit.
             TypeError: The factory made something else than a layer of this kind.
         """
-        layer = self.factory(self._validate_config(config))
+        layer = self.factory(self.validate_config(config))
         if not isinstance(cast("object", layer), self.layer_type):
             raise TypeError(
                 f"The factory of {self.type_id!r} must return {self.layer_type.__name__}, got {type(layer).__name__}."
             )
         return layer
 
-    def _validate_config(self, config: LayerConfigInput) -> LayerConfig:
+    def validate_config(self, config: LayerConfigInput) -> LayerConfig:
+        """Return the configuration as the layers' own kind.
+
+        Raises:
+            CompositionError: It does not fit; the message names the field and quotes no value.
+        """
         try:
             return self.layer_type.config_type.model_validate({} if config is None else config)
         except ValidationError as error:

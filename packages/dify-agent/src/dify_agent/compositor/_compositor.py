@@ -1,0 +1,117 @@
+"""Bringing a graph of layers to life for one run."""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import to_json
+
+from dify_agent.exceptions import CompositionError, LayerLifecycleError, SnapshotError
+
+from ._config import LayerConfigInput
+from ._graph import LayerNode, resolve_deps, validate_graph
+from ._run import CompositorRun, LayerRunSlot
+from ._snapshot import CompositorSessionSnapshot, LayerSessionSnapshot
+
+
+class Compositor:
+    """Hold a graph of layers that can be entered any number of times; each time gets layers of its own."""
+
+    def __init__(self, nodes: Sequence[LayerNode]) -> None:
+        """Take the nodes, each after those that it depends on.
+
+        Raises:
+            CompositionError: The nodes do not stand together.
+        """
+        validate_graph(nodes)
+        self._nodes = tuple(nodes)
+
+    @asynccontextmanager
+    async def enter(
+        self,
+        configs: Mapping[str, LayerConfigInput] | None = None,
+        *,
+        session_snapshot: CompositorSessionSnapshot | None = None,
+    ) -> AsyncGenerator[CompositorRun]:
+        """Make the layers, enter them in order, and leave them in the opposite order.
+
+        All layers are made and checked before the first is entered. If entering one fails, those before it are left.
+        When the last is left, the run's `session_snapshot` is there.
+
+        Args:
+            configs: The layers' configurations by name; a layer that is not named takes its defaults.
+            session_snapshot: What an earlier run of the same graph ended with; without it every layer starts afresh.
+
+        Raises:
+            CompositionError: A configuration does not fit, or belongs to no layer.
+            SnapshotError: The snapshot is not one of this graph.
+            LayerLifecycleError: The snapshot holds a closed layer, or a provider handed out a layer twice.
+        """
+        run = CompositorRun(self._make_slots(configs or {}, session_snapshot))
+        async with AsyncExitStack() as stack:
+            for slot in run.slots.values():
+                await slot.enter()
+                stack.push_async_callback(slot.exit)
+            yield run
+        run.session_snapshot = CompositorSessionSnapshot(
+            layers=tuple(slot.snapshot() for slot in run.slots.values())
+        )
+
+    def validate_configs(self, configs: Mapping[str, LayerConfigInput]) -> None:
+        """Check the layers' configurations without making a layer.
+
+        Raises:
+            CompositionError: A configuration does not fit, or belongs to no layer.
+        """
+        unknown = sorted(set(configs) - {node.name for node in self._nodes})
+        if unknown:
+            raise CompositionError(f"configs name layers that are not there: {', '.join(unknown)}")
+        for node in self._nodes:
+            node.provider.validate_config(configs.get(node.name))
+
+    def _make_slots(
+        self,
+        configs: Mapping[str, LayerConfigInput],
+        session_snapshot: CompositorSessionSnapshot | None,
+    ) -> dict[str, LayerRunSlot]:
+        self.validate_configs(configs)
+        kept = self._match_snapshot(session_snapshot)
+        slots: dict[str, LayerRunSlot] = {}
+        for node in self._nodes:
+            layer = node.provider.create(configs.get(node.name))
+            deps = resolve_deps(node, layers={name: slot.layer for name, slot in slots.items()})
+            state = _restore_state(node, kept.get(node.name))
+            layer.bind(deps=deps, runtime_state=state)
+            slots[node.name] = LayerRunSlot(
+                name=node.name, layer=layer, lifecycle_state="new" if state is None else "suspended"
+            )
+        return slots
+
+    def _match_snapshot(
+        self, snapshot: CompositorSessionSnapshot | None
+    ) -> Mapping[str, LayerSessionSnapshot]:
+        if snapshot is None:
+            return {}
+        expected = [(node.name, node.provider.type_id) for node in self._nodes]
+        actual = [(layer.name, layer.type_id) for layer in snapshot.layers]
+        if actual != expected:
+            raise SnapshotError(
+                f"The session snapshot must hold the layers {expected} in this order, got {actual}."
+            )
+        return {layer.name: layer for layer in snapshot.layers}
+
+
+def _restore_state(node: LayerNode, kept: LayerSessionSnapshot | None) -> Any | None:
+    if kept is None:
+        return None
+    if kept.lifecycle_state == "closed":
+        raise LayerLifecycleError(f"Layer {node.name!r} is closed and cannot be entered again.")
+    state_type: type[BaseModel] = node.provider.layer_type.runtime_state_type
+    try:
+        # A snapshot is JSON, so its state is read as JSON is: bytes and times from text.
+        return state_type.model_validate_json(to_json(kept.runtime_state))
+    except ValidationError:
+        raise SnapshotError(
+            f"The session snapshot's state of layer {node.name!r} cannot be read."
+        ) from None

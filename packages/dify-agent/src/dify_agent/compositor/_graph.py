@@ -1,0 +1,63 @@
+"""The nodes of a graph, and the rules by which they stand together."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, get_type_hints
+
+from dify_agent.exceptions import CompositionError
+
+from ._layer import Layer, LayerDeps
+from ._provider import LayerProvider
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerNode:
+    """Place a kind of layer in a graph.
+
+    Attributes:
+        name: The layer's name in the graph.
+        provider: What makes the layer.
+        deps: For each field of the layer's dependencies, the name of an earlier node.
+    """
+
+    name: str
+    provider: LayerProvider[Any]
+    deps: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+def validate_graph(nodes: Sequence[LayerNode]) -> None:
+    """Check that every name is used once and every dependency is met by an earlier node of the right kind.
+
+    Raises:
+        CompositionError: One of these does not hold.
+    """
+    earlier: dict[str, LayerNode] = {}
+    for node in nodes:
+        if node.name in earlier:
+            raise CompositionError(f"Layer name {node.name!r} is used twice.")
+        _validate_deps(node, earlier=earlier)
+        earlier[node.name] = node
+
+
+def resolve_deps(node: LayerNode, *, layers: Mapping[str, Layer[Any, Any, Any]]) -> LayerDeps:
+    """Return the layers that a node depends on, in the form that its layer expects."""
+    deps_type = node.provider.layer_type.deps_type
+    return deps_type(**{name: layers[target] for name, target in node.deps.items()})
+
+
+def _validate_deps(node: LayerNode, *, earlier: Mapping[str, LayerNode]) -> None:
+    needed = get_type_hints(node.provider.layer_type.deps_type)
+    if set(node.deps) != set(needed):
+        raise CompositionError(
+            f"Layer {node.name!r} needs the dependencies {sorted(needed)}, got {sorted(node.deps)}."
+        )
+    for name, target in node.deps.items():
+        if target not in earlier:
+            raise CompositionError(
+                f"Layer {node.name!r} depends on {target!r} as {name!r}, which is no earlier layer."
+            )
+        actual = earlier[target].provider.layer_type
+        if not issubclass(actual, needed[name]):
+            raise CompositionError(
+                f"Layer {node.name!r} needs a {needed[name].__name__} as {name!r}, got {target!r}, a {actual.__name__}."
+            )

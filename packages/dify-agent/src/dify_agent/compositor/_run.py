@@ -1,0 +1,113 @@
+"""One entered graph: its layers, what they add to a run, and what is kept of them."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from pydantic_ai import Tool
+
+from dify_agent.exceptions import CompositionError
+
+from ._layer import Layer, PlainLayer
+from ._lifecycle import ExitIntent, LifecycleState
+from ._snapshot import CompositorSessionSnapshot, LayerSessionSnapshot
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class LayerRunSlot:
+    """Hold one layer of a run.
+
+    Attributes:
+        name: The layer's name in the graph.
+        layer: The layer.
+        lifecycle_state: Where it stands.
+        exit_intent: What leaving it will mean; `delete` unless somebody asks for its state to be kept.
+    """
+
+    name: str
+    layer: Layer[Any, Any, Any]
+    lifecycle_state: LifecycleState = "new"
+    exit_intent: ExitIntent = "delete"
+
+    async def enter(self) -> None:
+        """Bring the layer to life."""
+        await self.layer.on_enter(resumed=self.lifecycle_state == "suspended")
+        self.lifecycle_state = "active"
+
+    async def exit(self) -> None:
+        """Let the layer go, as its exit intent says."""
+        self.lifecycle_state = "suspended" if self.exit_intent == "suspend" else "closed"
+        await self.layer.on_exit(self.exit_intent)
+
+    def snapshot(self) -> LayerSessionSnapshot:
+        """Return what is kept of the layer; a closed one keeps no state."""
+        kept = self.lifecycle_state == "suspended"
+        return LayerSessionSnapshot(
+            name=self.name,
+            type_id=self.layer.type_id,
+            lifecycle_state="suspended" if kept else "closed",
+            runtime_state=self.layer.runtime_state.model_dump(mode="json") if kept else {},
+        )
+
+
+@dataclass(slots=True, eq=False)
+class CompositorRun:
+    """Hold the layers of one run, in the order of the graph.
+
+    Attributes:
+        slots: The layers by name.
+        session_snapshot: What a later run goes on from; None while the run is entered.
+    """
+
+    slots: Mapping[str, LayerRunSlot]
+    session_snapshot: CompositorSessionSnapshot | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self.slots = MappingProxyType(dict(self.slots))
+
+    @property
+    def prompts(self) -> list[str]:
+        """Return the instruction: all layers' prefixes, then their suffixes in the opposite order of the layers."""
+        layers = list(self._plain_layers())
+        prefixes = (text for layer in layers for text in layer.prefix_prompts)
+        suffixes = (text for layer in reversed(layers) for text in layer.suffix_prompts)
+        return [*prefixes, *suffixes]
+
+    @property
+    def user_prompts(self) -> list[str]:
+        """Return what the user says."""
+        return [text for layer in self._plain_layers() for text in layer.user_prompts]
+
+    @property
+    def tools(self) -> list[Tool[object]]:
+        """Return the layers' ready-made tools."""
+        return [tool for layer in self._plain_layers() for tool in layer.tools]
+
+    def set_exit_intents(
+        self, *, default: ExitIntent, layers: Mapping[str, ExitIntent] | None = None
+    ) -> None:
+        """Say what leaving the layers will mean.
+
+        Args:
+            default: For every layer that `layers` does not name.
+            layers: For single layers, by name.
+
+        Raises:
+            CompositionError: `layers` names a layer that is not there.
+        """
+        intents = layers or {}
+        _require_known(intents, known=self.slots)
+        for name, slot in self.slots.items():
+            slot.exit_intent = intents.get(name, default)
+
+    def _plain_layers(self) -> Iterator[PlainLayer[Any, Any, Any]]:
+        for slot in self.slots.values():
+            if isinstance(slot.layer, PlainLayer):
+                yield slot.layer
+
+
+def _require_known(names: Iterable[str], *, known: Mapping[str, object]) -> None:
+    unknown = sorted(set(names) - set(known))
+    if unknown:
+        raise CompositionError(f"exit signals name layers that are not there: {', '.join(unknown)}")

@@ -1,0 +1,171 @@
+"""What a client hears of a run while it goes on.
+
+Events are numbered from 1. The last one is `run_succeeded`, `run_failed` or `run_cancelled`; none comes after it.
+"""
+
+from datetime import UTC, datetime
+from typing import Annotated, Final, Literal
+
+from pydantic import AwareDatetime, Field, JsonValue, TypeAdapter
+
+from dify_agent.compositor import CompositorSessionSnapshot
+
+from .schemas import ProtocolModel
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class BaseRunEvent(ProtocolModel):
+    """Hold what all events have in common.
+
+    Attributes:
+        run_id: The run.
+        sequence: The event's place in the run, from 1 without gaps; 0 until a sink has given it one.
+        created_at: When it happened.
+    """
+
+    run_id: str
+    sequence: int = Field(default=0, ge=0)
+    created_at: AwareDatetime = Field(default_factory=_now)
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether no event of the run comes after this one."""
+        return False
+
+
+class RunStartedEvent(BaseRunEvent):
+    """Say that the run has begun."""
+
+    type: Literal["run_started"] = "run_started"
+
+
+class ModelRequestStartedEvent(BaseRunEvent):
+    """Say that the model is asked, in engines that may have to ask again after a restart.
+
+    What follows, up to the next event of this kind or the last event, came of this request. If an event with the same
+    `request_index` came before, what came of that one was cut off and is to be dropped.
+
+    Attributes:
+        request_index: Which request of the run it is, from 1.
+        attempt: How often it has been made, this time included.
+    """
+
+    type: Literal["model_request_started"] = "model_request_started"
+    request_index: int = Field(ge=1)
+    attempt: int = Field(ge=1)
+
+
+class TextDeltaEvent(BaseRunEvent):
+    """Carry the next piece of the answer.
+
+    Attributes:
+        text: What comes after the pieces so far; never empty.
+    """
+
+    type: Literal["text_delta"] = "text_delta"
+    text: str
+
+
+class ThinkingDeltaEvent(BaseRunEvent):
+    """Carry the next piece of the model's reasoning, as far as the model shows it.
+
+    Attributes:
+        text: What comes after the pieces so far; never empty.
+    """
+
+    type: Literal["thinking_delta"] = "thinking_delta"
+    text: str
+
+
+class ToolCallEvent(BaseRunEvent):
+    """Say that the model has called a tool.
+
+    Attributes:
+        tool_call_id: Ties the call to its result.
+        tool_name: The tool's name as the model knows it.
+        arguments: The arguments as the model gave them: an object, or the text where that is no JSON object.
+    """
+
+    type: Literal["tool_call"] = "tool_call"
+    tool_call_id: str
+    tool_name: str
+    arguments: dict[str, JsonValue] | str
+
+
+class ToolResultEvent(BaseRunEvent):
+    """Carry what a tool call came to.
+
+    Attributes:
+        tool_call_id: Ties the result to its call.
+        tool_name: The tool's name as the model knows it.
+        outcome: Pydantic AI's word for how it went: `success`, `failed`, `retried`, ….
+        content: What the model is told.
+    """
+
+    type: Literal["tool_result"] = "tool_result"
+    tool_call_id: str
+    tool_name: str
+    outcome: str
+    content: str
+
+
+class TerminalRunEvent(BaseRunEvent):
+    """Be the base of the events that end a run."""
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether no event of the run comes after this one."""
+        return True
+
+
+class RunSucceededEvent(TerminalRunEvent):
+    """Say that the run reached its answer.
+
+    Attributes:
+        output: The answer: text, or the object that the output layer asked for.
+        session_snapshot: What a later run goes on from.
+    """
+
+    type: Literal["run_succeeded"] = "run_succeeded"
+    output: JsonValue
+    session_snapshot: CompositorSessionSnapshot
+
+
+class RunFailedEvent(TerminalRunEvent):
+    """Say that the run ended without an answer.
+
+    Attributes:
+        error: What went wrong, without credentials.
+        error_type: The name of the error's class.
+    """
+
+    type: Literal["run_failed"] = "run_failed"
+    error: str
+    error_type: str
+
+
+class RunCancelledEvent(TerminalRunEvent):
+    """Say that the run was stopped from outside."""
+
+    type: Literal["run_cancelled"] = "run_cancelled"
+
+
+type RunEvent = Annotated[
+    RunStartedEvent
+    | ModelRequestStartedEvent
+    | TextDeltaEvent
+    | ThinkingDeltaEvent
+    | ToolCallEvent
+    | ToolResultEvent
+    | RunSucceededEvent
+    | RunFailedEvent
+    | RunCancelledEvent,
+    Field(discriminator="type"),
+]
+"""One event of a run; `type` tells the variants apart."""
+
+RUN_EVENT_ADAPTER: Final[TypeAdapter[RunEvent]] = TypeAdapter(RunEvent)
+"""Reads an event from JSON."""

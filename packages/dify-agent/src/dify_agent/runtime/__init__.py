@@ -1,0 +1,1 @@
+"""Running agents: a composition in, events out. For servers; clients need only `dify_agent.protocol`."""

@@ -1,0 +1,72 @@
+"""Where a run's events go."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncGenerator
+from typing import Protocol
+
+from dify_agent.protocol import RunEvent
+
+
+class RunEventSink(Protocol):
+    """Take the events of runs; this is what an engine puts in place of `InMemoryRunEventSink`."""
+
+    async def emit(self, event: RunEvent, /) -> None:
+        """Take the next event of its run and give it its place there.
+
+        A runner awaits one call before it makes the next.
+        """
+        ...
+
+
+class _RunLog:
+    """Hold the events of one run, and wake who waits for more."""
+
+    def __init__(self) -> None:
+        self.events: list[RunEvent] = []
+        self._grown = asyncio.Condition()
+
+    async def append(self, event: RunEvent) -> None:
+        async with self._grown:
+            self.events.append(event.model_copy(update={"sequence": len(self.events) + 1}))
+            self._grown.notify_all()
+
+    async def wait_for_place(self, place: int) -> RunEvent | None:
+        """Return the event at a place, counted from 0, once it is there; None if the run is over before."""
+        async with self._grown:
+            await self._grown.wait_for(lambda: len(self.events) > place or self._is_over())
+            return self.events[place] if len(self.events) > place else None
+
+    def _is_over(self) -> bool:
+        return bool(self.events) and self.events[-1].is_terminal
+
+
+class InMemoryRunEventSink:
+    """Keep events in memory, for one process and as long as it lives.
+
+    Readers may come and go at any time: each hears every event of its run from the place that it asks for.
+    """
+
+    def __init__(self) -> None:
+        self._logs: defaultdict[str, _RunLog] = defaultdict(_RunLog)
+
+    async def emit(self, event: RunEvent, /) -> None:
+        """Number the event from 1 within its run, keep it, and hand it to the readers."""
+        await self._logs[event.run_id].append(event)
+
+    def events(self, run_id: str, *, after: int = 0) -> list[RunEvent]:
+        """Return the events so far of which the number is over `after`; none for an unknown run."""
+        return self._logs[run_id].events[after:] if run_id in self._logs else []
+
+    async def iter_events(self, run_id: str, *, after: int = 0) -> AsyncGenerator[RunEvent]:
+        """Yield the events with numbers over `after` as they come, up to and with the run's last one.
+
+        Args:
+            run_id: The run; it need not have begun.
+            after: The number of the last event that the reader has, 0 for none.
+        """
+        log = self._logs[run_id]
+        place = after
+        while (event := await log.wait_for_place(place)) is not None:
+            yield event
+            place += 1
