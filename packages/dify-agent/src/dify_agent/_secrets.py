@@ -1,5 +1,6 @@
 """Keeping what must stay secret out of texts that others wrote."""
 
+import re
 from collections.abc import Iterable
 from typing import Final
 from urllib.parse import quote
@@ -7,6 +8,14 @@ from urllib.parse import quote
 
 REDACTED: Final = "[redacted]"
 _LEAST_CHARACTERS: Final = 6  # Shorter values are words such as "true" or "eu-1", not secrets.
+_SECRET_NAME: Final = re.compile(
+    "auth|cookie|credential|key|passw|secret|session|token", re.IGNORECASE
+)
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a credential of that name is a secret, and not an address, an account or a setting."""
+    return _SECRET_NAME.search(name) is not None
 
 
 def secret_values(credentials: Iterable[object]) -> tuple[str, ...]:

@@ -1,0 +1,139 @@
+"""The client that invokes the tools of one plugin through the plugin daemon. It does nothing else.
+
+Source: seed 002 sections 12 and 14.
+"""
+
+from collections.abc import Iterable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+from pydantic import ValidationError
+
+from agent_tooling import BlobError, BlobMessage, merge_blob_chunks
+from dify_agent.plugin_daemon_transport import (
+    PROTOCOL_ERROR_TYPE,
+    PluginDaemonError,
+    plugin_daemon_dispatch_url,
+    stream_plugin_daemon,
+)
+
+from .configs import DifyPluginToolCredentialType
+from .tool_messages import DifyPluginToolInvokeMessage
+
+
+__all__ = [
+    "DifyPluginDaemonToolClient",
+    "DifyPluginToolClientError",
+    "DifyPluginToolInvokeMessage",
+]
+
+
+class DifyPluginToolClientError(PluginDaemonError):
+    """Report that the daemon or the plugin refused or failed an invocation, or replied with what is no tool reply."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DifyPluginDaemonToolClient:
+    """Invoke the tools of one plugin for one tenant.
+
+    Attributes:
+        tenant_id: The workspace, which stands in the daemon's path.
+        plugin_id: The plugin that holds the tools.
+        plugin_daemon_url: Where the daemon is.
+        plugin_daemon_api_key: The daemon's key.
+        user_id: The end user, if there is one to name.
+        http_client: An open client that belongs to the caller.
+    """
+
+    tenant_id: str
+    plugin_id: str
+    plugin_daemon_url: str
+    plugin_daemon_api_key: str = field(repr=False)
+    user_id: str | None = None
+    http_client: httpx.AsyncClient = field(repr=False)
+
+    async def invoke(
+        self,
+        *,
+        provider: str,
+        tool_name: str,
+        credential_type: DifyPluginToolCredentialType,
+        credentials: Mapping[str, object],
+        tool_parameters: Mapping[str, object],
+    ) -> list[DifyPluginToolInvokeMessage]:
+        """Invoke a tool, and return its messages with every file in one piece.
+
+        Args:
+            provider: The provider inside the plugin.
+            tool_name: The name that the daemon knows the tool by.
+            credential_type: How the daemon hands the tool its credentials.
+            credentials: The provider's credentials.
+            tool_parameters: The arguments, in the shapes that the daemon expects.
+
+        Raises:
+            DifyPluginToolClientError: The daemon or the plugin reported an error, or the reply breaks the rules of its
+                format; among these are chunks over 8 KiB, files over 30 MiB and files without an end.
+            httpx.TransportError: The daemon could not be reached, or the connection broke.
+        """
+        data = {
+            "provider": provider,
+            "tool": tool_name,
+            "credentials": credentials,
+            "credential_type": credential_type,
+            "tool_parameters": dict(tool_parameters),
+        }
+        user = {} if self.user_id is None else {"user_id": self.user_id}
+        try:
+            return _merge(await self._messages({"data": data, **user}))
+        except PluginDaemonError as error:
+            raise DifyPluginToolClientError(
+                error.message, error_type=error.error_type, status_code=error.status_code
+            ) from None
+
+    async def _messages(self, payload: Mapping[str, object]) -> list[DifyPluginToolInvokeMessage]:
+        """Return everything that the tool replies to a payload."""
+        stream = stream_plugin_daemon(
+            self.http_client,
+            url=plugin_daemon_dispatch_url(
+                self.plugin_daemon_url, tenant_id=self.tenant_id, operation="tool/invoke"
+            ),
+            api_key=self.plugin_daemon_api_key,
+            plugin_id=self.plugin_id,
+            payload=payload,
+        )
+        async with aclosing(stream):
+            return [_parse(item) async for item in stream]
+
+
+def _parse(item: object) -> DifyPluginToolInvokeMessage:
+    try:
+        return DifyPluginToolInvokeMessage.model_validate(item)
+    except ValidationError:
+        # Its text would quote the item. It is a ValueError too, which would blame the model's arguments.
+        raise PluginDaemonError(
+            "Plugin daemon returned an invalid stream item.", error_type=PROTOCOL_ERROR_TYPE
+        ) from None
+
+
+def _merge(messages: Iterable[DifyPluginToolInvokeMessage]) -> list[DifyPluginToolInvokeMessage]:
+    """Put the files among the messages together."""
+    try:
+        merged = merge_blob_chunks(messages)
+    except BlobError as error:
+        raise PluginDaemonError(str(error), error_type=PROTOCOL_ERROR_TYPE) from error
+    return [_to_message(message) for message in merged]
+
+
+def _to_message(
+    message: DifyPluginToolInvokeMessage | BlobMessage | dict[str, Any],
+) -> DifyPluginToolInvokeMessage:
+    """Return a message in the client's own class, which a merged file is not yet in."""
+    if not isinstance(message, BlobMessage):
+        return DifyPluginToolInvokeMessage.model_validate(message)
+    return DifyPluginToolInvokeMessage(
+        type=DifyPluginToolInvokeMessage.MessageType.BLOB,
+        message=DifyPluginToolInvokeMessage.BlobMessage(blob=message.message.blob),
+        meta=dict(message.meta) if message.meta else None,
+    )

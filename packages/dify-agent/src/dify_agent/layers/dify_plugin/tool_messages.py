@@ -1,0 +1,163 @@
+"""The messages of a tool's reply, as the plugin daemon streams them.
+
+Class and field names are the plugin SDK's, so that one can be read beside the other.
+
+Source: seed 002 section 14; Dify's plugin SDK, `entities/invoke_message.py`, version 0.10.2.
+"""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Any, Final, cast
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+
+def _decode_base64(value: object) -> object:
+    """Decode base64 text, and leave alone what is none."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return base64.b64decode(value, validate=True)
+    except (binascii.Error, ValueError):
+        return value
+
+
+def _none_to_empty(value: object) -> object:
+    return {} if value is None else value
+
+
+type _Bytes = Annotated[bytes, BeforeValidator(_decode_base64)]
+type _Facts = Annotated[dict[str, Any], BeforeValidator(_none_to_empty)]
+
+
+class _Payload(BaseModel):
+    """Be the content of a message; fields of later versions are left aside."""
+
+    model_config = ConfigDict(extra="ignore", ser_json_bytes="base64")
+
+
+class DifyPluginToolInvokeMessage(BaseModel):
+    """Carry one message of a tool's reply.
+
+    Attributes:
+        type: What kind of message it is; a kind of a later version stays plain text.
+        message: The content, of the class that belongs to the type; as it came for an unknown type.
+        meta: What the tool says about the content, such as `mime_type` and `filename` of a file.
+    """
+
+    model_config = ConfigDict(extra="ignore", ser_json_bytes="base64")
+
+    class MessageType(StrEnum):
+        """Name the kinds of messages."""
+
+        TEXT = "text"
+        IMAGE = "image"
+        LINK = "link"
+        BLOB = "blob"
+        JSON = "json"
+        IMAGE_LINK = "image_link"
+        BINARY_LINK = "binary_link"
+        VARIABLE = "variable"
+        FILE = "file"
+        LOG = "log"
+        BLOB_CHUNK = "blob_chunk"
+        RETRIEVER_RESOURCES = "retriever_resources"
+
+    class TextMessage(_Payload):
+        """Hold text, or the address of a link or an image."""
+
+        text: str
+
+    class JsonMessage(_Payload):
+        """Hold JSON; content without the key `json_object` is itself the JSON."""
+
+        json_object: Any
+        suppress_output: bool = False
+
+        @model_validator(mode="before")
+        @classmethod
+        def _wrap(cls, value: object) -> object:
+            has_key = isinstance(value, Mapping) and "json_object" in value
+            raw = cast("object", value)
+            return raw if has_key else {"json_object": raw}
+
+    class BlobMessage(_Payload):
+        """Hold a whole file; base64 text is decoded."""
+
+        blob: _Bytes = Field(repr=False)
+
+    class BlobChunkMessage(_Payload):
+        """Hold a piece of a file; base64 text is decoded."""
+
+        id: str
+        sequence: int
+        total_length: int
+        blob: _Bytes = Field(repr=False)
+        end: bool
+
+    class FileMessage(_Payload):
+        """Stand for a file that the platform stores itself."""
+
+        file_marker: str = "file_marker"
+
+    class VariableMessage(_Payload):
+        """Hold a variable of the workflow that the tool runs in."""
+
+        variable_name: str
+        variable_value: Any = None
+        stream: bool = False
+
+    class LogMessage(_Payload):
+        """Hold an entry for the log of the run; plugins send null for metadata that they have not set."""
+
+        id: str = ""
+        label: str = ""
+        parent_id: str | None = None
+        error: str | None = None
+        status: str = ""
+        data: _Facts = Field(default_factory=dict[str, Any])
+        metadata: _Facts = Field(default_factory=dict[str, Any])
+
+    class RetrieverResourceMessage(_Payload):
+        """Hold what the tool retrieved from a knowledge base."""
+
+        retriever_resources: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
+        context: str | None = None
+
+    type: MessageType | str = Field(union_mode="left_to_right")
+    message: Any = None
+    meta: dict[str, Any] | None = None
+
+    @field_validator("message", mode="before")
+    @classmethod
+    def _read_payload(cls, value: object, info: ValidationInfo) -> object:
+        payload_type = _PAYLOAD_TYPES.get(info.data.get("type", ""))
+        return value if payload_type is None else payload_type.model_validate(value)
+
+
+_Message = DifyPluginToolInvokeMessage
+_Type = DifyPluginToolInvokeMessage.MessageType
+_PAYLOAD_TYPES: Final[Mapping[str, type[BaseModel]]] = {
+    _Type.TEXT: _Message.TextMessage,
+    _Type.IMAGE: _Message.TextMessage,
+    _Type.LINK: _Message.TextMessage,
+    _Type.BLOB: _Message.BlobMessage,
+    _Type.JSON: _Message.JsonMessage,
+    _Type.IMAGE_LINK: _Message.TextMessage,
+    _Type.BINARY_LINK: _Message.TextMessage,
+    _Type.VARIABLE: _Message.VariableMessage,
+    _Type.FILE: _Message.FileMessage,
+    _Type.LOG: _Message.LogMessage,
+    _Type.BLOB_CHUNK: _Message.BlobChunkMessage,
+    _Type.RETRIEVER_RESOURCES: _Message.RetrieverResourceMessage,
+}

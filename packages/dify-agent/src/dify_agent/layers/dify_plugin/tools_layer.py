@@ -1,0 +1,167 @@
+"""The layer with the plugin tools of a run: prepared configurations in, Pydantic AI tools out.
+
+Nothing about a tool is fetched here: declarations and schemas were prepared by whoever wrote the request.
+
+Source: seed 002 sections 7 to 11.
+"""
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import httpx
+from pydantic_ai import RunContext, Tool
+from pydantic_ai.tools import ToolDefinition
+
+from agent_tooling import (
+    ResultBudget,
+    ToolParameter,
+    missing_hidden_parameters,
+    parameters_error_text,
+    prepare_arguments,
+)
+from dify_agent._secrets import is_secret_name, redact, secret_values
+from dify_agent.compositor import EmptyRuntimeState, LayerDeps, PlainLayer
+from dify_agent.exceptions import AgentRunValidationError
+
+from .configs import (
+    DIFY_PLUGIN_TOOLS_LAYER_TYPE_ID,
+    DifyPluginToolConfig,
+    DifyPluginToolParameterType,
+    DifyPluginToolsLayerConfig,
+)
+from .observations import tool_error_text, tool_response_text
+from .plugin_layer import DifyPluginLayer
+from .tool_client import DifyPluginDaemonToolClient, DifyPluginToolClientError
+
+
+class DifyPluginToolsDeps(LayerDeps):
+    """Name what the tools need.
+
+    Attributes:
+        plugin: Who calls, and where the daemon is.
+    """
+
+    plugin: DifyPluginLayer
+
+
+@dataclass(slots=True, eq=False)
+class DifyPluginToolsLayer(
+    PlainLayer[DifyPluginToolsDeps, DifyPluginToolsLayerConfig, EmptyRuntimeState]
+):
+    """Hold the prepared plugin tools of a run.
+
+    Attributes:
+        config: The tools, in the order in which the model sees them.
+    """
+
+    type_id: ClassVar[str] = DIFY_PLUGIN_TOOLS_LAYER_TYPE_ID
+
+    config: DifyPluginToolsLayerConfig
+
+    async def get_tools(self, *, http_client: httpx.AsyncClient) -> list[Tool[object]]:
+        """Return the tools.
+
+        The results of one call's tools share one bound on how much the model reads of them.
+
+        Args:
+            http_client: The caller's client; it must be open, and stays the caller's.
+
+        Raises:
+            AgentRunValidationError: A required value that the model cannot supply is missing.
+            RuntimeError: The HTTP client is closed.
+        """
+        clients = {
+            plugin_id: self.deps.plugin.create_tool_client(
+                plugin_id=plugin_id, http_client=http_client
+            )
+            for plugin_id in {tool.plugin_id for tool in self.config.tools}
+        }
+        budget = ResultBudget()
+        return [
+            _build_pydantic_ai_tool(tool, client=clients[tool.plugin_id], budget=budget)
+            for tool in self.config.tools
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _PreparedTool:
+    """A tool that can be invoked, and that says in text what came of it."""
+
+    config: DifyPluginToolConfig
+    parameters: Sequence[ToolParameter]
+    client: DifyPluginDaemonToolClient
+
+    @property
+    def name(self) -> str:
+        """The name by which the model knows the tool."""
+        return self.config.name or self.config.tool_name
+
+    async def invoke(self, arguments: Mapping[str, Any]) -> str:
+        """Return the text for the model. A failure that the run cannot go on after is raised."""
+        try:
+            prepared = prepare_arguments(self.parameters, self.config.runtime_parameters, arguments)
+            messages = await self.client.invoke(
+                provider=self.config.provider,
+                tool_name=self.config.tool_name,
+                credential_type=self.config.credential_type,
+                credentials=self.config.credentials,
+                tool_parameters=prepared,
+            )
+        except DifyPluginToolClientError as error:
+            return tool_error_text(error, tool_name=self.name)
+        except ValueError as error:
+            return parameters_error_text(str(error))
+        return tool_response_text(messages)
+
+
+def _build_pydantic_ai_tool(
+    config: DifyPluginToolConfig, *, client: DifyPluginDaemonToolClient, budget: ResultBudget
+) -> Tool[object]:
+    """Build the tool of a configuration, whose model-facing schema is taken as it is."""
+    _validate_required_hidden_parameters(config)
+    tool = _PreparedTool(config=config, parameters=_read_parameters(config), client=client)
+    secrets = _secrets(config)
+    schema = copy.deepcopy(config.parameters_json_schema)
+
+    # Positional only: a tool may have a parameter of any name.
+    async def invoke_tool(_ctx: RunContext[object], /, **arguments: Any) -> str:
+        return budget.fit(redact(await tool.invoke(arguments), secrets))
+
+    async def prepare(_ctx: RunContext[object], definition: ToolDefinition) -> ToolDefinition:
+        return replace(definition, parameters_json_schema=schema, strict=config.strict)
+
+    return Tool(
+        invoke_tool,
+        takes_ctx=True,
+        name=tool.name,
+        description=config.description or tool.name,
+        prepare=prepare,
+    )
+
+
+def _validate_required_hidden_parameters(config: DifyPluginToolConfig) -> None:
+    missing = missing_hidden_parameters(config.parameters, config.runtime_parameters)
+    if missing:
+        raise AgentRunValidationError(
+            f"Tool '{config.tool_name}' requires non-LLM runtime_parameters for: {', '.join(missing)}."
+        )
+
+
+def _read_parameters(config: DifyPluginToolConfig) -> tuple[ToolParameter, ...]:
+    """Return copies of the declarations, so that a later change of the configuration changes no tool."""
+    return tuple(
+        ToolParameter.from_raw(parameter.model_copy(deep=True)) for parameter in config.parameters
+    )
+
+
+def _secrets(config: DifyPluginToolConfig) -> tuple[str, ...]:
+    """Return the values that the model must not read, should a tool repeat them."""
+    credentials = [value for name, value in config.credentials.items() if is_secret_name(name)]
+    inputs = [
+        config.runtime_parameters.get(parameter.name)
+        for parameter in config.parameters
+        if parameter.type is DifyPluginToolParameterType.SECRET_INPUT
+    ]
+    return secret_values([*credentials, *inputs])
