@@ -37,7 +37,7 @@ class Compositor:
         """Make the layers, enter them in order, and leave them in the opposite order.
 
         All layers are made and checked before the first is entered. If entering one fails, those before it are left.
-        When the last is left, the run's `session_snapshot` is there.
+        Once the last is left, the run's `session_snapshot` can be read.
 
         Args:
             configs: The layers' configurations by name; a layer that is not named takes its defaults.
@@ -54,9 +54,6 @@ class Compositor:
                 await slot.enter()
                 stack.push_async_callback(slot.exit)
             yield run
-        run.session_snapshot = CompositorSessionSnapshot(
-            layers=tuple(slot.snapshot() for slot in run.slots.values())
-        )
 
     def validate_configs(self, configs: Mapping[str, LayerConfigInput]) -> None:
         """Check the layers' configurations without making a layer.

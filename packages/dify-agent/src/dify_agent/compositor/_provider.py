@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self, cast
+from typing import Any, cast
 
 from pydantic import ValidationError
 
@@ -24,15 +24,19 @@ class LayerProvider[LayerT: Layer[Any, Any, Any]]:
     layer_type: type[LayerT]
     factory: Callable[[Any], LayerT]
 
-    @classmethod
-    def from_layer_type(cls, layer_type: type[LayerT]) -> Self:
+    @staticmethod
+    def from_layer_type[AnyLayerT: Layer[Any, Any, Any]](
+        layer_type: type[AnyLayerT],
+    ) -> "LayerProvider[AnyLayerT]":
         """Return a provider of layers that need nothing but their configuration."""
-        return cls(layer_type=layer_type, factory=layer_type.from_config)
+        return LayerProvider(layer_type=layer_type, factory=layer_type.from_config)
 
-    @classmethod
-    def from_factory(cls, layer_type: type[LayerT], factory: Callable[[Any], LayerT]) -> Self:
+    @staticmethod
+    def from_factory[AnyLayerT: Layer[Any, Any, Any]](
+        layer_type: type[AnyLayerT], factory: Callable[[Any], AnyLayerT]
+    ) -> "LayerProvider[AnyLayerT]":
         """Return a provider that calls `factory(config)`, which must make a fresh layer each time."""
-        return cls(layer_type=layer_type, factory=factory)
+        return LayerProvider(layer_type=layer_type, factory=factory)
 
     @property
     def type_id(self) -> str:

@@ -1,13 +1,13 @@
 """One entered graph: its layers, what they add to a run, and what is kept of them."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from pydantic_ai import Tool
 
-from dify_agent.exceptions import CompositionError
+from dify_agent.exceptions import CompositionError, LayerLifecycleError
 
 from ._layer import Layer, PlainLayer
 from ._lifecycle import ExitIntent, LifecycleState
@@ -51,20 +51,28 @@ class LayerRunSlot:
         )
 
 
-@dataclass(slots=True, eq=False)
 class CompositorRun:
-    """Hold the layers of one run, in the order of the graph.
+    """Hold the layers of one run.
 
     Attributes:
-        slots: The layers by name.
-        session_snapshot: What a later run goes on from; None while the run is entered.
+        slots: The layers by name, in the order of the graph.
     """
 
-    slots: Mapping[str, LayerRunSlot]
-    session_snapshot: CompositorSessionSnapshot | None = field(default=None, init=False)
+    def __init__(self, slots: Mapping[str, LayerRunSlot]) -> None:
+        self.slots: Mapping[str, LayerRunSlot] = MappingProxyType(dict(slots))
 
-    def __post_init__(self) -> None:
-        self.slots = MappingProxyType(dict(self.slots))
+    @property
+    def session_snapshot(self) -> CompositorSessionSnapshot:
+        """Return what a later run goes on from.
+
+        Raises:
+            LayerLifecycleError: The run has not been left yet.
+        """
+        if any(slot.lifecycle_state in {"new", "active"} for slot in self.slots.values()):
+            raise LayerLifecycleError("A run has a session snapshot only once it has been left.")
+        return CompositorSessionSnapshot(
+            layers=tuple(slot.snapshot() for slot in self.slots.values())
+        )
 
     @property
     def prompts(self) -> list[str]:

@@ -1,0 +1,42 @@
+"""The layer that carries a conversation from one run to the next."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic_ai import ModelMessage
+
+from dify_agent.compositor import LayerConfig, NoLayerDeps, PlainLayer
+
+
+HISTORY_LAYER_TYPE_ID: Final = "pydantic_ai.history"
+"""Type id of the layer with the conversation so far."""
+
+
+class HistoryLayerConfig(LayerConfig):
+    """Ask for a conversation that goes on; there is nothing to choose."""
+
+
+class HistoryState(BaseModel):
+    """Hold the conversation so far.
+
+    Attributes:
+        messages: Pydantic AI's messages, reasoning and tool results included.
+    """
+
+    model_config = ConfigDict(extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
+
+    messages: list[ModelMessage] = Field(default_factory=list[ModelMessage])
+
+
+@dataclass(slots=True, eq=False)
+class HistoryLayer(PlainLayer[NoLayerDeps, HistoryLayerConfig, HistoryState]):
+    """Keep the conversation in the session's snapshot.
+
+    Attributes:
+        config: Nothing to choose.
+    """
+
+    type_id: ClassVar[str] = HISTORY_LAYER_TYPE_ID
+
+    config: HistoryLayerConfig = field(default_factory=HistoryLayerConfig)

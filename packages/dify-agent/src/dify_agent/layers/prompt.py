@@ -1,0 +1,64 @@
+"""The layer with plain text: instructions, and what the user says."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final, override
+
+from pydantic import Field
+
+from dify_agent.compositor import EmptyRuntimeState, LayerConfig, NoLayerDeps, PlainLayer
+
+
+PROMPT_LAYER_TYPE_ID: Final = "plain.prompt"
+"""Type id of the layer with plain text."""
+
+
+class PromptLayerConfig(LayerConfig):
+    """Say what is told to the model; each field is one text or several.
+
+    Attributes:
+        prefix: What the instruction opens with.
+        user: What the user says.
+        suffix: What the instruction ends with.
+    """
+
+    prefix: str | list[str] = Field(default_factory=list[str])
+    user: str | list[str] = Field(default_factory=list[str])
+    suffix: str | list[str] = Field(default_factory=list[str])
+
+
+@dataclass(slots=True, eq=False)
+class PromptLayer(PlainLayer[NoLayerDeps, PromptLayerConfig, EmptyRuntimeState]):
+    """Add plain text to a run.
+
+    Attributes:
+        config: The texts.
+    """
+
+    type_id: ClassVar[str] = PROMPT_LAYER_TYPE_ID
+
+    config: PromptLayerConfig
+
+    @property
+    @override
+    def prefix_prompts(self) -> Sequence[str]:
+        """Return what the instruction opens with."""
+        return _texts(self.config.prefix)
+
+    @property
+    @override
+    def suffix_prompts(self) -> Sequence[str]:
+        """Return what the instruction ends with."""
+        return _texts(self.config.suffix)
+
+    @property
+    @override
+    def user_prompts(self) -> Sequence[str]:
+        """Return what the user says."""
+        return _texts(self.config.user)
+
+
+def _texts(value: str | list[str]) -> list[str]:
+    """Return the texts that say something."""
+    texts = [value] if isinstance(value, str) else value
+    return [text for text in texts if text.strip()]

@@ -1,0 +1,127 @@
+"""From entered layers to an agent that only needs to be run."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, runtime_checkable
+
+import httpx
+from pydantic import JsonValue
+from pydantic_ai import Agent, Tool
+from pydantic_ai.agent import EventStreamHandler
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.models import Model
+
+from dify_agent.compositor import CompositorRun, Layer
+from dify_agent.exceptions import AgentRunValidationError
+from dify_agent.layers.history import HistoryLayer
+from dify_agent.layers.output import OutputLayer
+
+
+MODEL_LAYER_NAME: Final = "llm"
+"""The name of the layer that a run takes its model from, whatever the layer's type."""
+
+
+@runtime_checkable
+class ModelLayer(Protocol):
+    """Be what the layer named `llm` must be: one that has a model."""
+
+    def get_model(self, *, http_client: httpx.AsyncClient) -> Model:
+        """Return the model, which calls through the given client."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedAgent:
+    """Hold an agent and what it is asked.
+
+    Attributes:
+        agent: The agent.
+        user_prompts: What the user says; at least one text.
+        history: The layer with the conversation so far, if there is one.
+    """
+
+    agent: Agent[object, Any]
+    user_prompts: Sequence[str]
+    history: HistoryLayer | None
+
+    async def run(self, *, event_stream_handler: EventStreamHandler[object]) -> JsonValue:
+        """Run the agent to its answer, and keep the conversation if a layer asks for it."""
+        state = None if self.history is None else self.history.runtime_state
+        result = await self.agent.run(
+            self.user_prompts[0] if len(self.user_prompts) == 1 else self.user_prompts,
+            message_history=None if state is None else state.messages,
+            event_stream_handler=event_stream_handler,
+            infer_name=False,
+        )
+        if state is not None:
+            state.messages = result.all_messages()
+        return result.output
+
+
+def require_user_prompts(run: CompositorRun) -> list[str]:
+    """Return what the user says.
+
+    Raises:
+        AgentRunValidationError: It is blank.
+    """
+    prompts = [text for text in run.user_prompts if text.strip()]
+    if not prompts:
+        raise AgentRunValidationError("Agent run requires a user prompt that is not blank.")
+    return prompts
+
+
+def find_model_layer(run: CompositorRun) -> ModelLayer:
+    """Return the layer with the model.
+
+    Raises:
+        AgentRunValidationError: No layer has its name, or the one that has it has no model.
+    """
+    slot = run.slots.get(MODEL_LAYER_NAME)
+    if slot is None:
+        raise AgentRunValidationError(f"Agent run requires a layer named {MODEL_LAYER_NAME!r}.")
+    layer: object = slot.layer
+    if not isinstance(layer, ModelLayer):
+        raise AgentRunValidationError(
+            f"Layer {MODEL_LAYER_NAME!r} must have a model, got {type(layer).__name__}."
+        )
+    return layer
+
+
+def build_agent(
+    run: CompositorRun,
+    *,
+    user_prompts: Sequence[str],
+    model: Model,
+    tools: Sequence[Tool[object]],
+    capabilities: Sequence[AbstractCapability[object]],
+) -> PreparedAgent:
+    """Return an agent with the layers' instruction, conversation and shape of the answer.
+
+    Raises:
+        AgentRunValidationError: Two layers hold the conversation, or two describe the answer.
+    """
+    output = _find_only(run, OutputLayer)
+    agent = Agent[object, Any](
+        model,
+        name="dify_agent",
+        output_type=str if output is None else output.output_type,
+        instructions=run.prompts,
+        tools=tools,
+        capabilities=capabilities,
+    )
+    if output is not None:
+        agent.output_validator(output.validate_output)
+    return PreparedAgent(
+        agent=agent, user_prompts=user_prompts, history=_find_only(run, HistoryLayer)
+    )
+
+
+def _find_only[LayerT: Layer[Any, Any, Any]](
+    run: CompositorRun, layer_type: type[LayerT]
+) -> LayerT | None:
+    found = [slot.layer for slot in run.slots.values() if isinstance(slot.layer, layer_type)]
+    if len(found) > 1:
+        raise AgentRunValidationError(
+            f"Agent run takes one layer of type {layer_type.type_id!r}, got {len(found)}."
+        )
+    return found[0] if found else None

@@ -1,0 +1,49 @@
+"""From what a request asks for to a graph that can be entered."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dify_agent.compositor import Compositor, LayerConfigInput, LayerNode, LayerProvider
+from dify_agent.exceptions import CompositionError, UnknownLayerTypeError
+from dify_agent.protocol import RunComposition
+
+
+def build_compositor(
+    composition: RunComposition, layer_providers: Sequence[LayerProvider[Any]]
+) -> Compositor:
+    """Return the graph of a composition, with its shape and configurations checked.
+
+    Raises:
+        UnknownLayerTypeError: A layer's type has no provider.
+        CompositionError: The layers do not stand together, or a configuration does not fit.
+    """
+    registry = _registry(layer_providers)
+    compositor = Compositor(
+        [
+            LayerNode(name=spec.name, provider=_provider(registry, spec.type), deps=spec.deps)
+            for spec in composition.layers
+        ]
+    )
+    compositor.validate_configs(layer_configs(composition))
+    return compositor
+
+
+def layer_configs(composition: RunComposition) -> dict[str, LayerConfigInput]:
+    """Return the configurations by layer name."""
+    return {spec.name: spec.config for spec in composition.layers}
+
+
+def _registry(providers: Sequence[LayerProvider[Any]]) -> dict[str, LayerProvider[Any]]:
+    registry: dict[str, LayerProvider[Any]] = {}
+    for provider in providers:
+        if provider.type_id in registry:
+            raise CompositionError(f"Layer type id {provider.type_id!r} is registered twice.")
+        registry[provider.type_id] = provider
+    return registry
+
+
+def _provider(registry: Mapping[str, LayerProvider[Any]], type_id: str) -> LayerProvider[Any]:
+    try:
+        return registry[type_id]
+    except KeyError:
+        raise UnknownLayerTypeError(type_id) from None

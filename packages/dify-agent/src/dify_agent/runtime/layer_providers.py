@@ -1,0 +1,40 @@
+"""The kinds of layers that a server offers.
+
+Source: seed 002, section 17.
+"""
+
+from typing import Any
+
+from dify_agent.compositor import LayerProvider
+from dify_agent.layers.dify_plugin.configs import DifyPluginLayerConfig
+from dify_agent.layers.dify_plugin.llm_layer import DifyPluginLLMLayer
+from dify_agent.layers.dify_plugin.plugin_layer import DifyPluginLayer
+from dify_agent.layers.dify_plugin.tools_layer import DifyPluginToolsLayer
+from dify_agent.layers.history import HistoryLayer
+from dify_agent.layers.output import OutputLayer
+from dify_agent.layers.prompt import PromptLayer
+
+
+def create_default_layer_providers(
+    *, plugin_daemon_url: str = "http://localhost:5002", plugin_daemon_api_key: str = ""
+) -> tuple[LayerProvider[Any], ...]:
+    """Return providers of prompts, history, output, and the plugin, model and tools layers.
+
+    Args:
+        plugin_daemon_url: Where the daemon is; only layers that this server makes come to know it.
+        plugin_daemon_api_key: The daemon's key; likewise.
+    """
+
+    def create_plugin_layer(config: DifyPluginLayerConfig) -> DifyPluginLayer:
+        return DifyPluginLayer.from_config_with_settings(
+            config, daemon_url=plugin_daemon_url, daemon_api_key=plugin_daemon_api_key
+        )
+
+    return (
+        LayerProvider.from_layer_type(PromptLayer),
+        LayerProvider.from_layer_type(HistoryLayer),
+        LayerProvider.from_layer_type(OutputLayer),
+        LayerProvider.from_factory(DifyPluginLayer, create_plugin_layer),
+        LayerProvider.from_layer_type(DifyPluginLLMLayer),
+        LayerProvider.from_layer_type(DifyPluginToolsLayer),
+    )

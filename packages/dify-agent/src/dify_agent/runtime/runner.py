@@ -1,0 +1,181 @@
+"""One agent run: a request in, events out.
+
+The order is fixed: check the composition, put the layers together and enter them, say what leaving them means, then take
+the prompt, the model and the tools from them, and let the agent run. Whatever of this goes wrong before the agent runs is
+the request's fault and reported as such.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from typing import Any, Final
+
+import httpx
+from pydantic_ai import AgentStreamEvent, RunContext, Tool
+from pydantic_ai.agent import EventStreamHandler
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.models import Model
+
+from dify_agent.compositor import CompositorRun, LayerProvider
+from dify_agent.exceptions import AgentRunValidationError
+from dify_agent.layers.dify_plugin.tools_layer import DifyPluginToolsLayer
+from dify_agent.protocol import (
+    CreateRunRequest,
+    RunCancelledEvent,
+    RunComposition,
+    RunStartedEvent,
+    RunSucceededEvent,
+)
+
+from ._agent import PreparedAgent, build_agent, find_model_layer, require_user_prompts
+from ._composition import build_compositor, layer_configs
+from ._failure import build_run_failed, composition_secrets
+from ._stream import to_run_event
+from .event_sink import RunEventSink
+from .layer_providers import create_default_layer_providers
+
+
+type ModelWrapper = Callable[[Model, EventStreamHandler[Any]], Model]
+"""Puts something between an agent and its model; it also gets the handler that hears the agent's events."""
+
+_REQUEST_FAULTS: Final = (KeyError, TypeError, RuntimeError, ValueError)
+
+
+class AgentRunRunner:
+    """Run agents, one call of `run` each; calls may go on at the same time.
+
+    The HTTP client is the caller's: it must be open as long as runs go on, and no run closes it.
+    """
+
+    def __init__(  # noqa: PLR0913 - each names one part of the engine around the runner
+        self,
+        *,
+        http_client: httpx.AsyncClient,
+        event_sink: RunEventSink,
+        layer_providers: Sequence[LayerProvider[Any]] | None = None,
+        tools: Sequence[Tool[object]] = (),
+        wrap_model: ModelWrapper | None = None,
+        capabilities: Sequence[AbstractCapability[object]] = (),
+    ) -> None:
+        """Take what all runs share.
+
+        Args:
+            http_client: Through which models and tools are called.
+            event_sink: Where the events go.
+            layer_providers: The kinds of layers that requests may ask for; the default ones if left out.
+            tools: Tools that every run has besides those of its layers.
+            wrap_model: Puts something between each agent and its model.
+            capabilities: Pydantic AI capabilities of every agent.
+        """
+        self._http_client = http_client
+        self._event_sink = event_sink
+        self._layer_providers = (
+            create_default_layer_providers() if layer_providers is None else tuple(layer_providers)
+        )
+        self._tools = tuple(tools)
+        self._wrap_model = wrap_model
+        self._capabilities = tuple(capabilities)
+
+    async def run(self, run_id: str, request: CreateRunRequest) -> None:
+        """Run the agent that the request describes.
+
+        The sink gets `run_started`, what the agent does, and one of `run_succeeded`, `run_failed` and `run_cancelled`.
+        Cancelling the task cancels the run: what it opened is closed, then the cancellation goes on. An error of the run
+        is an event and not raised.
+        """
+        await self._event_sink.emit(RunStartedEvent(run_id=run_id))
+        try:
+            event = await self._succeed(run_id, request)
+        except asyncio.CancelledError:
+            await self._event_sink.emit(RunCancelledEvent(run_id=run_id))
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a model, a tool or a layer raises is how the run ended
+            secrets = composition_secrets(request.composition)
+            event = build_run_failed(run_id, error, secrets=secrets)
+        await self._event_sink.emit(event)
+
+    async def _succeed(self, run_id: str, request: CreateRunRequest) -> RunSucceededEvent:
+        async def tell(
+            _context: RunContext[object], events: AsyncIterable[AgentStreamEvent]
+        ) -> None:
+            async for event in events:
+                if (told := to_run_event(run_id, event)) is not None:
+                    await self._event_sink.emit(told)
+
+        async with AsyncExitStack() as stack:
+            run, prepared = await self._prepare(request, tell, stack=stack)
+            output = await prepared.run(event_stream_handler=tell)
+        return RunSucceededEvent(
+            run_id=run_id, output=output, session_snapshot=run.session_snapshot
+        )
+
+    async def _prepare(
+        self,
+        request: CreateRunRequest,
+        handler: EventStreamHandler[object],
+        *,
+        stack: AsyncExitStack,
+    ) -> tuple[CompositorRun, PreparedAgent]:
+        """Enter the layers on `stack` and build the agent; what goes wrong is the request's fault."""
+        try:
+            run = await stack.enter_async_context(self._enter(request))
+            run.set_exit_intents(default=request.on_exit.default, layers=request.on_exit.layers)
+            return run, await self._build_agent(run, handler)
+        except AgentRunValidationError:
+            raise
+        except _REQUEST_FAULTS as error:
+            raise AgentRunValidationError(str(error) or type(error).__name__) from error
+
+    def _enter(self, request: CreateRunRequest) -> AbstractAsyncContextManager[CompositorRun]:
+        return build_compositor(request.composition, self._layer_providers).enter(
+            layer_configs(request.composition), session_snapshot=request.session_snapshot
+        )
+
+    async def _build_agent(
+        self, run: CompositorRun, handler: EventStreamHandler[object]
+    ) -> PreparedAgent:
+        user_prompts = require_user_prompts(run)
+        model = find_model_layer(run).get_model(http_client=self._http_client)
+        tools = await _resolve_run_tools(run, http_client=self._http_client, tools=self._tools)
+        return build_agent(
+            run,
+            user_prompts=user_prompts,
+            model=model if self._wrap_model is None else self._wrap_model(model, handler),
+            tools=tools,
+            capabilities=self._capabilities,
+        )
+
+
+def validate_composition(
+    composition: RunComposition, layer_providers: Sequence[LayerProvider[Any]]
+) -> None:
+    """Check types, names, dependencies and configurations of a composition, without making a layer.
+
+    Raises:
+        AgentRunValidationError: The composition cannot be run.
+    """
+    try:
+        build_compositor(composition, layer_providers)
+    except _REQUEST_FAULTS as error:
+        raise AgentRunValidationError(str(error)) from error
+
+
+async def _resolve_run_tools(
+    run: CompositorRun, *, http_client: httpx.AsyncClient, tools: Sequence[Tool[object]]
+) -> list[Tool[object]]:
+    """Return the server's tools, the layers' ready-made ones and their plugin tools, in the order of the layers.
+
+    Raises:
+        AgentRunValidationError: Two tools have one name, wherever they come from.
+    """
+    resolved = [*tools, *run.tools]
+    for slot in run.slots.values():
+        if isinstance(slot.layer, DifyPluginToolsLayer):
+            resolved += await slot.layer.get_tools(http_client=http_client)
+    counts = Counter(tool.name for tool in resolved)
+    if duplicates := sorted(name for name, count in counts.items() if count > 1):
+        raise AgentRunValidationError(
+            f"Agent run requires unique tool names across all layers, got duplicates: {', '.join(duplicates)}."
+        )
+    return resolved
