@@ -33,27 +33,26 @@ class SSEDecoder:
 
     def __init__(self, *, max_frame_bytes: int = 64 * 1024 * 1024) -> None:
         self._max_frame_bytes = max_frame_bytes
-        self._line: list[bytes] = []  # the line that is still open, in the pieces that it came in
-        self._line_bytes = 0
-        self._data: list[bytes] = []
-        self._event_name = b""
-        self._frame_bytes = 0
+        self._open: list[bytes] = []  # the frame that is still open, in the pieces that it came in
+        self._open_bytes = 0
+        self._held = b""  # a line break at the end, which may be half of a blank line
         self._after_cr = False
         self._at_start = True
 
     def feed(self, data: bytes) -> list[Event]:
         """Take the next bytes, in any cut, and return the events that they complete."""
-        first, *rest = self._normalise(data).split(b"\n")
-        self._hold(first)
+        *ends, rest = (self._held + self._normalise(data)).split(b"\n\n")
         events: list[Event] = []
-        for start_of_next in rest:
-            events += self._end_line()
-            self._hold(start_of_next)
+        for end in ends:
+            self._hold(end)
+            events += self._end_frame()
+        self._held = b"\n" if rest.endswith(b"\n") else b""
+        self._hold(rest.removesuffix(b"\n"))
         return events
 
     def close(self) -> list[Event]:
         """Return the event that the end of the stream left without its blank line, if there is one."""
-        return (self._end_line() if self._line_bytes else []) + self._end_frame()
+        return self._end_frame()
 
     def _normalise(self, data: bytes) -> bytes:
         """Make every line end a LF, also where CR and LF of one pair come in different pieces."""
@@ -66,36 +65,35 @@ class SSEDecoder:
         return data
 
     def _hold(self, piece: bytes) -> None:
-        """Keep a piece of the open line, unless its frame has outgrown the limit."""
-        self._line_bytes += len(piece)
-        self._frame_bytes += len(piece)
-        if self._frame_bytes > self._max_frame_bytes:
-            self._line, self._data = [], []
+        """Keep a piece of the open frame, unless the frame has outgrown the limit."""
+        self._open_bytes += len(piece)
+        if self._open_bytes > self._max_frame_bytes:
+            self._open = []
         elif piece:
-            self._line.append(piece)
-
-    def _end_line(self) -> list[Event]:
-        line, is_blank = b"".join(self._line), self._line_bytes == 0
-        self._line, self._line_bytes = [], 0
-        if self._at_start:
-            line, self._at_start = line.removeprefix(_BOM), False
-        if is_blank:
-            return self._end_frame()
-        name, _, value = line.partition(b":")
-        if name == b"data":
-            self._data.append(value.removeprefix(b" "))
-        elif name == b"event":
-            self._event_name = value.removeprefix(b" ")
-        return []
+            self._open.append(piece)
 
     def _end_frame(self) -> list[Event]:
-        data, name, size = b"\n".join(self._data), self._event_name, self._frame_bytes
-        self._data, self._event_name, self._frame_bytes = [], b"", 0
+        frame, size = b"".join(self._open), self._open_bytes
+        self._open, self._open_bytes = [], 0
+        if self._at_start:
+            frame, self._at_start = frame.removeprefix(_BOM), False
         if size > self._max_frame_bytes:
             return [_parse_error(f"a frame is larger than {self._max_frame_bytes} bytes")]
-        if not data or data == b"[DONE]":
-            return []
-        return [_parse_event(data, name)]
+        return _parse_frame(frame)
+
+
+def _parse_frame(frame: bytes) -> list[Event]:
+    """Read the fields of a frame, of which only its data and its name matter."""
+    pieces: list[bytes] = []
+    event_name = b""
+    for line in frame.split(b"\n"):
+        name, _, value = line.partition(b":")
+        if name == b"data":
+            pieces.append(value.removeprefix(b" "))
+        elif name == b"event":
+            event_name = value.removeprefix(b" ")
+    data = b"\n".join(pieces)
+    return [] if not data or data == b"[DONE]" else [_parse_event(data, event_name)]
 
 
 def _parse_event(data: bytes, name: bytes) -> Event:
