@@ -1,0 +1,166 @@
+"""The chunks in which a plugin's answer arrives, checked before anything relies on them.
+
+Source: Dify plugin SDK, `entities/model/llm.py` and `entities/model/message.py`; Dify plugin daemon,
+`pkg/entities/model_entities/llm.go`, read 2026-11-22.
+"""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Annotated, Literal
+
+from pydantic import (
+    Base64Bytes,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationError,
+)
+
+from dify_agent.plugin_daemon_transport import PROTOCOL_ERROR_TYPE, PluginDaemonError
+
+
+type FileKind = Literal["image", "audio", "video", "document"]
+
+_NO_IDS = ("", "none", "null")  # what plugins write when the model gave a call no id
+
+
+def _text_of(value: object) -> object:
+    return "" if value is None else value
+
+
+def _list_of(value: object) -> object:
+    return [] if value is None else value
+
+
+def _id_of(value: object) -> object:
+    if isinstance(value, str) and value.strip().lower() in _NO_IDS:
+        return None
+    return value
+
+
+type _Text = Annotated[str, BeforeValidator(_text_of)]
+type _CallId = Annotated[str | None, BeforeValidator(_id_of)]
+
+
+class _Wire(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", protected_namespaces=())
+
+
+class FunctionPiece(_Wire):
+    """Name and arguments of a call, each possibly a piece only."""
+
+    name: _Text = ""
+    arguments: _Text = ""
+
+
+class ToolCallPiece(_Wire):
+    """A tool call, or a piece of one; `id` is None where the plugin gave none."""
+
+    id: _CallId = None
+    function: FunctionPiece
+
+
+class TextContent(_Wire):
+    """A text among the parts of a message."""
+
+    type: Literal["text"]
+    data: _Text = ""
+    opaque_body: JsonValue = None
+
+
+class FileContent(_Wire):
+    """A file among the parts of a message, as base64 (here its bytes) or as a URL."""
+
+    type: FileKind
+    base64_data: Annotated[Base64Bytes, BeforeValidator(_text_of)] = b""
+    url: _Text = ""
+    mime_type: _Text = ""
+    opaque_body: JsonValue = None
+
+
+type Content = Annotated[TextContent | FileContent, Field(discriminator="type")]
+
+
+class AnswerMessage(_Wire):
+    """What a chunk adds to the answer."""
+
+    content: str | Annotated[list[Content], BeforeValidator(_list_of)] = ""
+    tool_calls: Annotated[list[ToolCallPiece], BeforeValidator(_list_of)] = Field(
+        default_factory=list[ToolCallPiece]
+    )
+    opaque_body: JsonValue = None
+
+    @property
+    def parts(self) -> list[Content]:
+        """The content as a list, whichever of its forms came."""
+        if isinstance(self.content, str):
+            return [TextContent(type="text", data=self.content)]
+        return self.content
+
+    @property
+    def opaque(self) -> JsonValue:
+        """What the plugin wants back with this message, wherever it wrote it; the last one counts."""
+        bodies = [part.opaque_body for part in self.parts] + [self.opaque_body]
+        return next((body for body in reversed(bodies) if body is not None), None)
+
+
+class TokenDetails(_Wire):
+    """Which of the prompt's tokens were read from a cache."""
+
+    cached_tokens: int | None = Field(default=None, ge=0)
+
+
+class TokenUsage(_Wire):
+    """What a call cost so far."""
+
+    prompt_tokens: int = Field(ge=0)
+    completion_tokens: int = Field(ge=0)
+    total_price: Decimal = Decimal(0)
+    currency: _Text = ""
+    cached_tokens: int | None = Field(default=None, ge=0)
+    prompt_tokens_details: TokenDetails | None = None
+
+    @property
+    def cache_read_tokens(self) -> int:
+        """Cached tokens among the prompt's, where a plugin tells them; Dify's own usage has no field for them."""
+        details = self.prompt_tokens_details or TokenDetails()
+        return self.cached_tokens or details.cached_tokens or 0
+
+
+class ChunkDelta(_Wire):
+    """The part of a chunk that changes."""
+
+    message: AnswerMessage
+    usage: TokenUsage | None = None
+    finish_reason: str | None = None
+
+
+class Chunk(_Wire):
+    """One chunk of an answer."""
+
+    model: _Text = ""
+    delta: ChunkDelta
+
+
+def parse_chunk(data: object) -> Chunk:
+    """Read the data of a frame.
+
+    Raises:
+        PluginDaemonError: It is not a chunk. The message names the fields, and shows none of their values.
+    """
+    try:
+        return Chunk.model_validate(data)
+    except ValidationError as error:
+        problems = "; ".join(_problems(error))
+        raise PluginDaemonError(
+            f"Plugin daemon returned an invalid LLM chunk: {problems}",
+            error_type=PROTOCOL_ERROR_TYPE,
+        ) from None
+
+
+def _problems(error: ValidationError) -> Iterator[str]:
+    for problem in error.errors(include_url=False, include_context=False, include_input=False):
+        field = ".".join(str(step) for step in problem["loc"]) or "chunk"
+        yield f"{field}: {problem['msg']}"

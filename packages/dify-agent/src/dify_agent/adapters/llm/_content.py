@@ -1,0 +1,123 @@
+"""The parts of a message's content, as the daemon knows them.
+
+Source: Dify plugin SDK, `entities/model/message.py`; Dify plugin daemon, `pkg/entities/model_entities/llm.go`.
+"""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, Final, Literal
+
+from pydantic_ai.exceptions import UserError
+from pydantic_ai.messages import (
+    AudioUrl,
+    BinaryContent,
+    CachePoint,
+    DocumentUrl,
+    ImageUrl,
+    TextContent,
+    UserContent,
+    VideoUrl,
+)
+
+
+type FileKind = Literal["image", "audio", "video", "document"]
+type FileLink = ImageUrl | AudioUrl | VideoUrl | DocumentUrl
+type ContentPart = dict[str, object]
+
+_URL_KINDS: Final[Mapping[str, FileKind]] = MappingProxyType(
+    {
+        "image-url": "image",
+        "audio-url": "audio",
+        "video-url": "video",
+        "document-url": "document",
+    }
+)
+
+
+def text_part(text: str, *, opaque_body: object = None) -> ContentPart:
+    """Build a text part, with what the plugin wants back if there is any."""
+    part: ContentPart = {"type": "text", "data": text}
+    return part if opaque_body is None else {**part, "opaque_body": opaque_body}
+
+
+def build_content(content: Iterable[UserContent]) -> list[ContentPart]:
+    """Build the parts of a message that has more than one text.
+
+    Cache points are left out: the daemon has no word for them.
+
+    Raises:
+        UserError: A part is of a kind that the daemon does not know.
+    """
+    return [_build_part(item) for item in content if not isinstance(item, CachePoint)]
+
+
+def build_file(content: BinaryContent) -> ContentPart:
+    """Build the part of a file that is at hand.
+
+    Raises:
+        UserError: Its media type is unknown.
+    """
+    return _file_part(_binary_kind(content), content, base64_data=content.base64)
+
+
+def _build_part(item: object) -> ContentPart:
+    match item:
+        case str():
+            return text_part(item)
+        case TextContent():
+            return text_part(item.content)
+        case ImageUrl() | AudioUrl() | VideoUrl() | DocumentUrl():
+            return _url_part(item)
+        case BinaryContent():
+            return build_file(item)
+        case _:
+            raise UserError(
+                f"content: a {type(item).__name__} cannot be sent through Dify's plugin daemon, "
+                "expected text, a file URL or BinaryContent"
+            )
+
+
+def _url_part(item: FileLink) -> ContentPart:
+    if item.force_download:
+        raise UserError(
+            f"content: {type(item).__name__} with force_download={item.force_download!r} is not downloaded here, "
+            "expected BinaryContent with the file"
+        )
+    return _file_part(_URL_KINDS[item.kind], item, url=item.url)
+
+
+def _file_part(
+    kind: FileKind,
+    item: FileLink | BinaryContent,
+    *,
+    url: str = "",
+    base64_data: str = "",
+) -> ContentPart:
+    try:
+        file_format, media_type = item.format, item.media_type
+    except ValueError:
+        raise UserError(
+            f"content: the format of a {type(item).__name__} is unknown, expected a known media_type"
+        ) from None
+    part: ContentPart = {
+        "type": kind,
+        "format": file_format,
+        "mime_type": media_type,
+        "url": url,
+        "base64_data": base64_data,
+        "filename": "",
+    }
+    return {**part, "detail": _detail(item.vendor_metadata)} if kind == "image" else part
+
+
+def _binary_kind(content: BinaryContent) -> FileKind:
+    if content.is_image:
+        return "image"
+    if content.is_audio:
+        return "audio"
+    return "video" if content.is_video else "document"
+
+
+def _detail(metadata: dict[str, Any] | None) -> Literal["low", "high"]:
+    # The SDK refuses an image whose detail is anything else; the daemon would send a missing one as "".
+    return "high" if (metadata or {}).get("detail") == "high" else "low"

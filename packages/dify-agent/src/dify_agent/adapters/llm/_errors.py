@@ -1,0 +1,114 @@
+"""The daemon's and the plugin's errors as Pydantic AI's.
+
+Source: Dify plugin daemon, `pkg/exception`; Dify plugin SDK, `errors/model.py`; the classes and statuses that Dify's own
+agent maps them to.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+import httpx
+from pydantic_ai.exceptions import (
+    ModelAPIError,
+    ModelAuthenticationError,
+    ModelConnectionError,
+    ModelHTTPError,
+    ModelNotFoundError,
+    ModelRateLimitError,
+    ModelRequestRejectedError,
+    ModelServerError,
+    ModelTimeoutError,
+    ModelUnavailableError,
+    UserError,
+)
+
+from dify_agent.plugin_daemon_transport import PluginDaemonError
+
+
+type HTTPCategory = type[
+    ModelRateLimitError | ModelRequestRejectedError | ModelServerError | ModelUnavailableError
+]
+
+_STATUSES: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        "PluginDaemonBadRequestError": 400,
+        "InvokeBadRequestError": 400,
+        "CredentialsValidateFailedError": 400,
+        "PluginUniqueIdentifierError": 400,
+        "PluginDaemonUnauthorizedError": 401,
+        "InvokeAuthorizationError": 401,
+        "PluginPermissionDeniedError": 403,
+        "PluginDaemonNotFoundError": 404,
+        "PluginNotFoundError": 404,
+        "InvokeRateLimitError": 429,
+        "PluginDaemonInternalServerError": 500,
+        "PluginDaemonInnerError": 500,
+        "InnerError": 500,
+        "InvokeConnectionError": 503,
+        "InvokeServerUnavailableError": 503,
+    }
+)
+
+_CATEGORIES: Final[Mapping[int, HTTPCategory]] = MappingProxyType(
+    {
+        400: ModelRequestRejectedError,
+        401: ModelAuthenticationError,
+        403: ModelAuthenticationError,
+        404: ModelNotFoundError,
+        422: ModelRequestRejectedError,
+        429: ModelRateLimitError,
+        503: ModelUnavailableError,
+    }
+)
+
+_USAGE_MISTAKES: Final = frozenset(
+    {"EndpointSetupFailedError", "TriggerProviderCredentialValidationError"}
+)
+
+
+def to_model_error(
+    error: PluginDaemonError, *, model_name: str, in_stream: bool
+) -> ModelAPIError | UserError:
+    """Return the error that Pydantic AI knows for what the daemon reported.
+
+    An error with a status, its own or its type's, becomes a `ModelHTTPError` of the fitting category.
+
+    Args:
+        error: What the daemon, or the plugin behind it, reported; it shows no credentials.
+        model_name: The model that was called.
+        in_stream: Whether part of the answer had arrived.
+    """
+    error_type = error.error_type or type(error).__name__
+    if error_type in _USAGE_MISTAKES:
+        return UserError(f"{error_type}: {error.message}")
+    status = error.status_code or _STATUSES.get(error_type)
+    if status is None:
+        return ModelAPIError(
+            model_name,
+            f"{error_type}: {error.message}",
+            provider_error_type=error.error_type,
+            in_stream=in_stream,
+        )
+    return ModelHTTPError.for_category(
+        _category(status),
+        status_code=status,
+        model_name=model_name,
+        body={"error_type": error.error_type, "message": error.message},
+        provider_error_type=error.error_type,
+        in_stream=in_stream,
+    )
+
+
+def to_connection_error(error: httpx.TransportError, *, model_name: str) -> ModelConnectionError:
+    """Return the error for a daemon that could not be reached, or stopped answering."""
+    category = (
+        ModelTimeoutError if isinstance(error, httpx.TimeoutException) else ModelConnectionError
+    )
+    return category(model_name, str(error) or type(error).__name__)
+
+
+def _category(status: int) -> HTTPCategory | None:
+    return _CATEGORIES.get(
+        status, ModelServerError if httpx.codes.is_server_error(status) else None
+    )

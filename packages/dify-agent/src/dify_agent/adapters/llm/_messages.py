@@ -1,0 +1,177 @@
+"""Pydantic AI's message history as the daemon's prompt messages.
+
+Source: Dify plugin SDK, `entities/model/message.py`; Dify plugin daemon, `pkg/entities/model_entities/llm.go`.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+
+from pydantic_ai.exceptions import UnexpectedModelBehavior
+from pydantic_ai.messages import (
+    CompactionPart,
+    FilePart,
+    InstructionPart,
+    ModelMessage,
+    ModelRequest,
+    ModelRequestPart,
+    ModelResponse,
+    NativeToolCallPart,
+    NativeToolReturnPart,
+    RetryFeedbackPart,
+    SystemPromptPart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserContent,
+    UserPromptPart,
+)
+
+from ._content import ContentPart, build_content, build_file, text_part
+from ._opaque import carried_opaque_body
+from ._think import render_thinking
+
+
+type PromptMessage = dict[str, object]
+
+
+def build_prompt_messages(
+    messages: Sequence[ModelMessage],
+    *,
+    instructions: Sequence[InstructionPart],
+    provider_name: str,
+    model_provider: str,
+) -> list[PromptMessage]:
+    """Build the prompt messages of a request.
+
+    Instructions follow the system messages at the beginning. A response goes back with its `opaque_body` and without its
+    thoughts, which that body has in the provider's own form; without one its thoughts go back as `<think>` blocks.
+
+    Args:
+        messages: The history, as `Model.prepare_messages` leaves it.
+        instructions: The parts of the agent's instructions.
+        provider_name: Name of the Pydantic AI provider that the request goes to.
+        model_provider: The provider inside the plugin.
+
+    Raises:
+        UserError: Some content is of a kind that the daemon does not know.
+        UnexpectedModelBehavior: A part of a message has no form here.
+    """
+    prompts: list[PromptMessage] = []
+    for message in messages:
+        match message:
+            case ModelRequest():
+                prompts += _request_messages(message)
+            case ModelResponse():
+                opaque = carried_opaque_body(
+                    message, provider_name=provider_name, model_provider=model_provider
+                )
+                prompts += _assistant_messages(message, opaque)
+    leading = len(list(takewhile(lambda prompt: prompt["role"] == "system", prompts)))
+    system = [_message("system", part.content) for part in instructions]
+    return [*prompts[:leading], *system, *prompts[leading:]]
+
+
+def _message(role: str, content: str | list[ContentPart], **rest: object) -> PromptMessage:
+    return {"role": role, "content": content, **rest}
+
+
+def _request_messages(request: ModelRequest) -> Iterator[PromptMessage]:
+    """Yield a request's messages; files that tools returned follow as the user's, for a tool message holds text."""
+    files: list[UserContent] = []
+    returns = 0
+    for part in request.parts:
+        if isinstance(part, ToolReturnPart):
+            text, returned = part.model_response_str_and_user_content()
+            files += returned
+            yield _tool_message(text, part.tool_name, part.tool_call_id, place=returns)
+            returns += 1
+        else:
+            yield _request_message(part)
+    if files:
+        yield _message("user", build_content(files))
+
+
+def _request_message(part: ModelRequestPart) -> PromptMessage:
+    match part:
+        case SystemPromptPart():
+            return _message("system", part.content)
+        case UserPromptPart(content=str(text)):
+            return _message("user", text)
+        case UserPromptPart():
+            return _message("user", build_content(part.content))
+        case RetryFeedbackPart():
+            return _message("user", part.model_response())
+        case CompactionPart(content=str(summary)):
+            return _message("user", f"Summary of the conversation so far:\n\n{summary}")
+        case _:
+            return _legacy_retry(part)
+
+
+def _legacy_retry(part: ModelRequestPart) -> PromptMessage:
+    """Return the message of a retry prompt in an old history; its class is deprecated, so that it goes unnamed here."""
+    if part.part_kind != "retry-prompt":
+        raise _unknown(part.part_kind)
+    if part.tool_name is None:
+        return _message("user", part.model_response())
+    return _tool_message(part.model_response(), part.tool_name, part.tool_call_id, place=0)
+
+
+def _tool_message(text: str, tool_name: str, call_id: str, *, place: int) -> PromptMessage:
+    return _message(
+        "tool", text, tool_call_id=call_id or _replacement_id(tool_name, place), name=tool_name
+    )
+
+
+def _replacement_id(tool_name: str, place: int) -> str:
+    """Return an id for a call that has none; the result in the same place gets the same one."""
+    return f"tool-call-{place}-{tool_name}"
+
+
+def _assistant_messages(response: ModelResponse, opaque: object) -> Iterator[PromptMessage]:
+    """Yield the message of a response, unless there is nothing in it."""
+    calls = [part for part in response.parts if isinstance(part, ToolCallPart)]
+    content = _assistant_content(response, opaque)
+    if content or calls:
+        tool_calls = [_tool_call(call, place) for place, call in enumerate(calls)]
+        yield _message("assistant", content, tool_calls=tool_calls)
+
+
+def _assistant_content(response: ModelResponse, opaque: object) -> str | list[ContentPart]:
+    """Return a response's content: one text if there is nothing but text.
+
+    The daemon refuses null content, and refuses a message-level `opaque_body` from agents: it goes on the first text.
+    """
+    texts: list[str] = []
+    files: list[ContentPart] = []
+    for part in response.parts:
+        match part:
+            case TextPart():
+                texts.append(part.content)
+            case ThinkingPart():
+                texts += [render_thinking(part.content)] if part.content and opaque is None else []
+            case FilePart():
+                files.append(build_file(part.content))
+            case ToolCallPart() | NativeToolCallPart() | NativeToolReturnPart() | CompactionPart():
+                pass  # calls have a field of their own; the others mean something to the provider that made them only
+            case _:
+                raise _unknown(part.part_kind)
+    text = "".join(texts)
+    if opaque is None and not files:
+        return text
+    return [text_part(text, opaque_body=opaque), *files]
+
+
+def _tool_call(call: ToolCallPart, place: int) -> dict[str, object]:
+    return {
+        "id": call.tool_call_id or _replacement_id(call.tool_name, place),
+        "type": "function",
+        "function": {"name": call.tool_name, "arguments": call.args_as_json_str()},
+    }
+
+
+def _unknown(part_kind: str) -> UnexpectedModelBehavior:
+    return UnexpectedModelBehavior(
+        f"A {part_kind!r} part cannot be sent through Dify's plugin daemon. "
+        "Messages that are not sent by an agent go through Model.prepare_messages() first."
+    )

@@ -1,0 +1,77 @@
+"""Where Pydantic AI finds the models of a Dify plugin."""
+
+from dataclasses import replace
+from typing import cast, override
+
+import httpx
+from pydantic_ai.providers import Provider
+
+from ._client import DifyPluginDaemonLLMClient
+
+
+_TIMEOUT_SECONDS = 600  # As long as Dify lets a plugin call take.
+
+
+def _make_http_client() -> httpx.AsyncClient:
+    # The daemon is a service of the same installation: proxies and netrc entries of the environment are not for it.
+    return httpx.AsyncClient(timeout=_TIMEOUT_SECONDS, trust_env=False)
+
+
+class DifyPluginDaemonProvider(Provider[DifyPluginDaemonLLMClient]):
+    """Reach the models of one plugin through the plugin daemon.
+
+    Args:
+        tenant_id: The workspace that the calls are made for.
+        plugin_id: The plugin that serves the models, such as `langgenius/openai`.
+        plugin_daemon_url: Where the daemon is.
+        plugin_daemon_api_key: The daemon's key; never shown.
+        user_id: The end user; None leaves it out.
+        http_client: An open client, which is never closed here. Without one the provider makes its own (timeout 600
+            seconds, no proxies) and closes it when `async with provider`, or an agent's `async with`, ends.
+    """
+
+    def __init__(  # noqa: PLR0913 - what a provider consists of
+        self,
+        *,
+        tenant_id: str,
+        plugin_id: str,
+        plugin_daemon_url: str,
+        plugin_daemon_api_key: str,
+        user_id: str | None = None,
+        http_client: httpx.AsyncClient | None = None,
+    ) -> None:
+        if http_client is None:
+            http_client = _make_http_client()
+            self._own_http_client = http_client
+            self._http_client_factory = _make_http_client
+        self._client = DifyPluginDaemonLLMClient(
+            tenant_id=tenant_id,
+            plugin_id=plugin_id,
+            plugin_daemon_url=plugin_daemon_url.rstrip("/"),
+            plugin_daemon_api_key=plugin_daemon_api_key,
+            user_id=user_id,
+            http_client=http_client,
+        )
+
+    @property
+    @override
+    def name(self) -> str:
+        """`DifyPlugin/` and the plugin's id, which message histories record."""
+        return f"DifyPlugin/{self._client.plugin_id}"
+
+    @property
+    @override
+    def base_url(self) -> str:
+        """Address of the daemon, without a slash at its end."""
+        return self._client.plugin_daemon_url
+
+    @property
+    @override
+    def client(self) -> DifyPluginDaemonLLMClient:
+        """The client for the plugin's models."""
+        return self._client
+
+    @override
+    def _set_http_client(self, http_client: object) -> None:
+        """Take the client that Pydantic AI made with our factory for another event loop."""
+        self._client = replace(self._client, http_client=cast("httpx.AsyncClient", http_client))

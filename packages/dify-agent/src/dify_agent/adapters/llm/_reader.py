@@ -1,0 +1,89 @@
+"""Reading an answer chunk by chunk, in a way that can be stopped from outside."""
+
+from collections.abc import AsyncGenerator
+from typing import Self
+
+import anyio
+import httpx
+from pydantic_ai.exceptions import ModelAPIError
+
+from dify_agent.plugin_daemon_transport import PROTOCOL_ERROR_TYPE, PluginDaemonError
+
+from ._chunks import Chunk
+from ._errors import to_connection_error, to_model_error
+
+
+class ChunkReader:
+    """Iterate over the chunks of one answer, with the daemon's errors as Pydantic AI's.
+
+    `aclose` closes the HTTP response, also while another task waits for the next chunk: the iteration then just ends.
+
+    Args:
+        chunks: The chunks; the reader owns them.
+        model_name: The model that was called, for errors.
+    """
+
+    def __init__(self, chunks: AsyncGenerator[Chunk], *, model_name: str) -> None:
+        self._chunks = chunks
+        self._model_name = model_name
+        self._first: Chunk | None = None
+        self._begun = False
+        self._closed = False
+        self._waiting: tuple[anyio.CancelScope, anyio.Event] | None = None
+
+    async def open(self) -> None:
+        """Read the first chunk, so that a call that fails at once fails here.
+
+        Raises:
+            ModelAPIError: The call failed, or the answer is empty.
+            UserError: The plugin is not set up.
+        """
+        try:
+            self._first = await self._receive()
+        except StopAsyncIteration:
+            raise ModelAPIError(
+                self._model_name,
+                f"{PROTOCOL_ERROR_TYPE}: Plugin daemon ended its reply without an LLM chunk.",
+                provider_error_type=PROTOCOL_ERROR_TYPE,
+            ) from None
+
+    async def aclose(self) -> None:
+        """Close the response, and end the iteration."""
+        self._closed = True
+        if self._waiting is None:
+            await self._chunks.aclose()
+        else:
+            scope, left = self._waiting
+            scope.cancel()
+            await left.wait()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Chunk:
+        if self._closed:
+            raise StopAsyncIteration
+        if self._first is not None:
+            chunk, self._first = self._first, None
+            return chunk
+        scope, left = anyio.CancelScope(), anyio.Event()
+        self._waiting = scope, left
+        try:
+            with scope:
+                return await self._receive()
+        finally:
+            self._waiting = None
+            left.set()
+        raise StopAsyncIteration  # closed while it waited
+
+    async def _receive(self) -> Chunk:
+        try:
+            chunk = await anext(self._chunks)
+        except PluginDaemonError as error:
+            raise to_model_error(
+                error, model_name=self._model_name, in_stream=self._begun
+            ) from error
+        except httpx.TransportError as error:
+            raise to_connection_error(error, model_name=self._model_name) from error
+        self._begun = True
+        return chunk

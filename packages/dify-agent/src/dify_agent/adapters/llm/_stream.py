@@ -1,0 +1,187 @@
+"""The answer of a plugin's model as Pydantic AI's stream."""
+
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Any, Final, override
+
+from pydantic_ai.exceptions import ModelAPIError
+from pydantic_ai.messages import BinaryContent, FilePart, FinishReason, ModelResponseStreamEvent
+from pydantic_ai.models import StreamedResponse
+from pydantic_ai.usage import RequestUsage
+
+from dify_agent.plugin_daemon_transport import PROTOCOL_ERROR_TYPE
+
+from ._chunks import Chunk, FileContent, TextContent, TokenUsage, ToolCallPiece
+from ._opaque import MODEL_PROVIDER_KEY, OPAQUE_BODY_KEY
+from ._reader import ChunkReader
+from ._think import Piece, ThinkSplitter
+from ._tool_calls import ToolCallMerger
+
+
+_FINISH_REASONS: Final[Mapping[str, FinishReason]] = MappingProxyType(
+    {
+        "stop": "stop",
+        "end_turn": "stop",
+        "eos": "stop",
+        "stop_sequence": "stop",
+        "length": "length",
+        "max_tokens": "length",
+        "content_filter": "content_filter",
+        "safety": "content_filter",
+        "tool_call": "tool_call",
+        "tool_calls": "tool_call",
+        "tool_use": "tool_call",
+        "function_call": "tool_call",
+        "function_calls": "tool_call",
+    }
+)
+"""How plugins say why a model stopped, in lower case; anything else counts as an error."""
+
+
+@dataclass
+class DifyStreamedResponse(StreamedResponse):
+    """Turn the chunks of an answer into Pydantic AI's events.
+
+    Thoughts in `<think>` blocks become thinking parts. What the plugin wants back with the answer (`opaque_body`), the name
+    of its provider and its own finish reason are kept in `provider_details`.
+    """
+
+    _reader: ChunkReader
+    _model_name: str
+    _model_provider: str
+    _provider_name: str
+    _provider_url: str
+    _timestamp: datetime = field(default_factory=lambda: datetime.now(UTC))
+    _splitter: ThinkSplitter = field(default_factory=ThinkSplitter, init=False)
+    _calls: ToolCallMerger = field(default_factory=ToolCallMerger, init=False)
+    _usage_received: bool | None = field(default=False, init=False)
+
+    @property
+    @override
+    def model_name(self) -> str:
+        """The model as the latest chunk names it, else as it was asked for."""
+        return self._model_name
+
+    @property
+    @override
+    def provider_name(self) -> str:
+        """Name of the provider, `DifyPlugin/` and the plugin's id."""
+        return self._provider_name
+
+    @property
+    @override
+    def provider_url(self) -> str:
+        """Address of the daemon."""
+        return self._provider_url
+
+    @property
+    @override
+    def timestamp(self) -> datetime:
+        """When the answer began to arrive."""
+        return self._timestamp
+
+    @override
+    async def close_stream(self) -> None:
+        """Close the HTTP response at once, also while another task waits for the next chunk."""
+        await self._reader.aclose()
+
+    @override
+    async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
+        self.provider_details = {MODEL_PROVIDER_KEY: self._model_provider}
+        async for chunk in self._reader:
+            self._note(chunk)
+            for event in self._events(chunk):
+                yield event
+        for event in self._end_block():
+            yield event
+        if self._calls.has_unnamed and not self.cancelled:
+            raise ModelAPIError(
+                self._model_name,
+                f"{PROTOCOL_ERROR_TYPE}: Plugin daemon returned a tool call without a name.",
+                provider_error_type=PROTOCOL_ERROR_TYPE,
+                in_stream=True,
+            )
+
+    def _note(self, chunk: Chunk) -> None:
+        """Keep what a chunk says about the answer as a whole; the latest counts."""
+        self._model_name = chunk.model or self._model_name
+        if usage := chunk.delta.usage:
+            self._add_usage(_request_usage(usage), reported=True, cumulative=True)
+        if reason := chunk.delta.finish_reason:
+            self.finish_reason = _FINISH_REASONS.get(reason.lower(), "error")
+            self._add_detail("finish_reason", reason)
+        if (opaque := chunk.delta.message.opaque) is not None:
+            self._add_detail(OPAQUE_BODY_KEY, opaque)
+
+    def _add_detail(self, key: str, value: object) -> None:
+        self.provider_details = {**(self.provider_details or {}), key: value}
+
+    def _events(self, chunk: Chunk) -> Iterator[ModelResponseStreamEvent]:
+        """Yield a chunk's events: within one chunk the text comes before the calls."""
+        for part in chunk.delta.message.parts:
+            match part:
+                case TextContent():
+                    yield from self._text_events(part.data)
+                case FileContent():
+                    yield from self._file_events(part)
+        for piece in chunk.delta.message.tool_calls:
+            yield from self._call_events(piece)
+
+    def _text_events(self, text: str) -> Iterator[ModelResponseStreamEvent]:
+        for piece in self._splitter.feed(text):
+            yield from self._piece_events(piece)
+
+    def _piece_events(self, piece: Piece) -> Iterator[ModelResponseStreamEvent]:
+        block = f"{piece.kind}-{piece.block}"
+        if piece.kind == "text":
+            yield from self._parts_manager.handle_text_delta(
+                vendor_part_id=block, content=piece.text
+            )
+        else:
+            yield from self._parts_manager.handle_thinking_delta(
+                vendor_part_id=block, content=piece.text
+            )
+
+    def _end_block(self) -> Iterator[ModelResponseStreamEvent]:
+        for piece in self._splitter.end_block():
+            yield from self._piece_events(piece)
+
+    def _call_events(self, piece: ToolCallPiece) -> Iterator[ModelResponseStreamEvent]:
+        yield from self._end_block()
+        delta = self._calls.add(piece)
+        if delta is None:
+            return
+        event = self._parts_manager.handle_tool_call_delta(
+            vendor_part_id=f"tool-call-{delta.number}",
+            tool_name=delta.name,
+            args=delta.arguments,
+            tool_call_id=delta.id,
+        )
+        if event is not None:
+            yield event
+
+    def _file_events(self, file: FileContent) -> Iterator[ModelResponseStreamEvent]:
+        """Yield a file that the model made; one of which only the URL came is told as text."""
+        if not file.base64_data:
+            yield from self._text_events(file.url)
+            return
+        yield from self._end_block()
+        media_type = file.mime_type or "application/octet-stream"
+        content = BinaryContent.narrow_type(
+            BinaryContent(data=file.base64_data, media_type=media_type)
+        )
+        yield self._parts_manager.handle_part(vendor_part_id=None, part=FilePart(content=content))
+
+
+def _request_usage(usage: TokenUsage) -> RequestUsage:
+    known: dict[str, Any] = {}
+    if usage.currency == "USD" and usage.total_price > 0:
+        known["cost"] = usage.total_price
+    return RequestUsage(
+        input_tokens=usage.prompt_tokens,
+        cache_read_tokens=usage.cache_read_tokens,
+        output_tokens=usage.completion_tokens,
+        **known,
+    )
