@@ -177,11 +177,24 @@ def test_the_tool_layer_ignores_variables():
 
 
 @policies
-def test_an_unknown_message_says_its_text_or_its_type(policy):
-    messages = [message("ui", text="shown "), message("hologram", blob=b"secret")]
+def test_an_unknown_message_says_its_text(policy):
+    assert observation_text([message("hologram", text="shown")], policy=policy) == "shown"
 
-    assert observation_text(messages, policy=policy) == (
-        "shown tool response of type hologram is not shown."
+
+def test_a_strategy_names_the_type_of_an_unknown_message():
+    assert strategy(message("hologram", depth=3)) == "tool response of type hologram is not shown."
+
+
+def test_the_tool_layer_shows_what_an_unknown_message_holds():
+    assert tool_layer(message("hologram", depth=3, data=b"123")) == (
+        '{"depth": 3, "data": "<3 bytes>"}'
+    )
+
+
+@pytest.mark.parametrize("payload", [None, {"data": "x" * 4096}])
+def test_the_tool_layer_shows_no_long_or_empty_unknown_message(payload):
+    assert tool_layer({"type": "hologram", "message": payload}) == (
+        "tool response of type hologram is not shown."
     )
 
 

@@ -13,6 +13,7 @@ from ._shapes import plain, read
 
 
 _MAX_SHOWN_BYTES: Final = 4096
+_MAX_SHOWN_CHARACTERS: Final = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +28,7 @@ class ObservationPolicy:
         holds_json_back: Whether JSON comes after everything else, and only where the tool neither suppressed it
             nor said the same as text.
         shows_variables: Whether variables are shown, as one JSON object, when there is nothing else to show.
+        shows_unknown: Whether the content of a message of an unknown type is shown, as JSON of up to 4,096 characters.
     """
 
     image: str
@@ -34,6 +36,7 @@ class ObservationPolicy:
     json: str
     holds_json_back: bool
     shows_variables: bool
+    shows_unknown: bool = False
 
 
 STRATEGY_OBSERVATIONS: Final = ObservationPolicy(
@@ -54,6 +57,7 @@ TOOL_LAYER_OBSERVATIONS: Final = ObservationPolicy(
     json="{}",
     holds_json_back=True,
     shows_variables=False,
+    shows_unknown=True,
 )
 """The wording of Dify's own agent runner and of dify-agent's plugin tools layer."""
 
@@ -101,7 +105,7 @@ def _said(message: object, policy: ObservationPolicy) -> str:  # noqa: PLR0911  
         case "variable" | "log" | "blob_chunk":
             return ""
         case _:
-            return _text(payload) or f"tool response of type {kind} is not shown."
+            return _text(payload) or _unknown_text(kind, payload, policy)
 
 
 def _held_json(message: object, policy: ObservationPolicy) -> str:
@@ -159,6 +163,13 @@ def _shown_content(data: object) -> str | None:
     except UnicodeDecodeError:
         return None
     return content if all(char.isprintable() or char in "\n\r\t" for char in content) else None
+
+
+def _unknown_text(kind: object, payload: object, policy: ObservationPolicy) -> str:
+    """Return the content of a message whose type means nothing here, where it is short, or else say its type."""
+    content = _to_json(payload) if policy.shows_unknown and payload is not None else ""
+    is_shown = 0 < len(content) <= _MAX_SHOWN_CHARACTERS
+    return content if is_shown else f"tool response of type {kind} is not shown."
 
 
 def _retrieved_text(payload: object) -> str:
