@@ -44,13 +44,16 @@ class PreparedAgent:
     user_prompts: Sequence[str]
     history: HistoryLayer | None
 
-    async def run(self, *, event_stream_handler: EventStreamHandler[object]) -> JsonValue:
+    async def run(
+        self, run_id: str, *, event_stream_handler: EventStreamHandler[object]
+    ) -> JsonValue:
         """Run the agent to its answer, and keep the conversation if a layer asks for it."""
         state = None if self.history is None else self.history.runtime_state
         result = await self.agent.run(
             self.user_prompts[0] if len(self.user_prompts) == 1 else self.user_prompts,
             message_history=None if state is None else state.messages,
             event_stream_handler=event_stream_handler,
+            run_id=run_id,
             infer_name=False,
         )
         if state is not None:

@@ -105,7 +105,7 @@ class AgentRunRunner:
 
         async with AsyncExitStack() as stack:
             run, prepared = await self._prepare(request, tell, stack=stack)
-            output = await prepared.run(event_stream_handler=tell)
+            output = await prepared.run(run_id, event_stream_handler=tell)
         return RunSucceededEvent(
             run_id=run_id, output=output, session_snapshot=run.session_snapshot
         )

@@ -1,0 +1,294 @@
+import asyncio
+import contextlib
+import json
+import os
+import select
+import socket
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass, field
+
+import httpx
+import pytest
+import uvicorn
+from starlette.applications import Starlette
+from starlette.responses import StreamingResponse
+from starlette.routing import Route
+
+
+PATIENCE = 60  # seconds after which something never happens
+
+
+class Gate:
+    """A place where the daemon waits until a test lets it go on."""
+
+    def __init__(self):
+        self._reached = threading.Event()
+        self._opened = threading.Event()
+        self._left = threading.Event()
+
+    def wait_until_reached(self):
+        assert self._reached.wait(PATIENCE), "the daemon was never asked"
+
+    def wait_until_left(self):
+        assert self._left.wait(PATIENCE), "the caller never let go"
+
+    def open(self):
+        self._opened.set()
+
+    async def pass_through(self):
+        self._reached.set()
+        try:
+            while not self._opened.is_set():
+                await asyncio.sleep(0.01)
+        finally:
+            self._left.set()
+
+
+@dataclass
+class FakeDaemon:
+    """A plugin daemon with one model and any tools.
+
+    `model` answers a request's data with a list of chunks and gates; `tool` with a list of messages and gates.
+    """
+
+    url: str = ""
+    model: object = None
+    tool: object = None
+    model_requests: list = field(default_factory=list)
+    tool_requests: list = field(default_factory=list)
+    headers: list = field(default_factory=list)
+    gates: list = field(default_factory=list)
+
+    def gate(self):
+        self.gates.append(Gate())
+        return self.gates[-1]
+
+    async def invoke_model(self, request):
+        data = (await request.json())["data"]
+        self.headers.append(request.headers)
+        self.model_requests.append(data)
+        return self._stream(self.model(data))
+
+    async def invoke_tool(self, request):
+        data = (await request.json())["data"]
+        self.headers.append(request.headers)
+        self.tool_requests.append(data)
+        return self._stream(self.tool(data))
+
+    def _stream(self, items):
+        async def frames():
+            for item in items:
+                if isinstance(item, Gate):
+                    await item.pass_through()
+                elif isinstance(item, Exception):
+                    error = {"error_type": type(item).__name__, "message": str(item)}
+                    yield _frame({"code": -500, "message": json.dumps(error)})
+                else:
+                    yield _frame({"code": 0, "message": "success", "data": item})
+
+        return StreamingResponse(frames(), media_type="text/event-stream")
+
+
+def _frame(content):
+    return f"data: {json.dumps(content)}\n\n"
+
+
+def text_chunk(text, *, finish_reason=None):
+    message = {"role": "assistant", "content": text, "tool_calls": []}
+    delta = {"index": 0, "message": message, "finish_reason": finish_reason}
+    return {"model": "fake", "prompt_messages": [], "delta": delta}
+
+
+def call_chunk(*calls):
+    """Return a chunk that calls tools, each given as (id, name, arguments)."""
+    tool_calls = [
+        {"id": id_, "type": "function", "function": {"name": name, "arguments": json.dumps(args)}}
+        for id_, name, args in calls
+    ]
+    message = {"role": "assistant", "content": "", "tool_calls": tool_calls}
+    delta = {"index": 0, "message": message, "finish_reason": "tool_calls"}
+    return {"model": "fake", "prompt_messages": [], "delta": delta}
+
+
+def tool_results(data):
+    """Return what the tools said, of the messages in a model request."""
+    return [m["content"] for m in data["prompt_messages"] if m["role"] == "tool"]
+
+
+@contextlib.contextmanager
+def _serve(app):
+    """Serve an application from a thread, and yield its URL."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        server = uvicorn.Server(
+            uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)
+        )
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+@pytest.fixture
+def serve():
+    """Return a context manager that serves an application and gives its URL."""
+    return _serve
+
+
+@pytest.fixture
+def daemon():
+    """Serve a fake daemon, of which the model says hello and the tools answer "done"."""
+    fake = FakeDaemon(
+        model=lambda _data: [text_chunk("Hello"), text_chunk("!", finish_reason="stop")],
+        tool=lambda _data: [{"type": "text", "message": {"text": "done"}}],
+    )
+    app = Starlette(
+        routes=[
+            Route("/plugin/{tenant}/dispatch/llm/invoke", fake.invoke_model, methods=["POST"]),
+            Route("/plugin/{tenant}/dispatch/tool/invoke", fake.invoke_tool, methods=["POST"]),
+        ]
+    )
+    with _serve(app) as url:
+        fake.url = url
+        yield fake
+        for gate in fake.gates:
+            gate.open()
+
+
+@pytest.fixture
+def chunks():
+    """Give the builders of what a daemon's model answers."""
+    return type(
+        "Chunks", (), {"text": text_chunk, "call": call_chunk, "tool_results": tool_results}
+    )
+
+
+@pytest.fixture
+def build_request():
+    """Return a function that builds a run request with a model and tools of the fake daemon."""
+
+    def build(prompt="Hi", *, tools=("search",), secret="s3cret-model-key"):
+        schema = {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}
+        tool_configs = [
+            {
+                "plugin_id": "acme/tools",
+                "provider": "acme",
+                "tool_name": name,
+                "credential_type": "api-key",
+                "credentials": {"token": "s3cret-tool-token"},
+                "parameters": [{"name": "q", "type": "string", "form": "llm", "required": True}],
+                "parameters_json_schema": schema,
+            }
+            for name in tools
+        ]
+        llm = {
+            "plugin_id": "acme/llm",
+            "model_provider": "acme",
+            "model": "fake",
+            "credentials": {"api_key": secret},
+        }
+        layers = [
+            {"name": "prompt", "type": "plain.prompt", "config": {"user": prompt}},
+            {"name": "plugin", "type": "dify.plugin", "config": {"tenant_id": "tenant-1"}},
+            {"name": "llm", "type": "dify.plugin.llm", "deps": {"plugin": "plugin"}, "config": llm},
+            {
+                "name": "tools",
+                "type": "dify.plugin.tools",
+                "deps": {"plugin": "plugin"},
+                "config": {"tools": tool_configs},
+            },
+        ]
+        return {"composition": {"layers": layers}}
+
+    return build
+
+
+class ServerProcess:
+    """A `dify-agent serve` in a process of its own."""
+
+    def __init__(self, environment):
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "dify_agent.server.cli", "serve", "--port", "0"],
+            env=os.environ | environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        readable, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
+        assert readable, "the server never said where it listens"
+        line = self.process.stdout.readline()
+        assert "http://" in line, self.process.stderr.read()
+        self.client = httpx.Client(base_url=line.split()[-1], timeout=PATIENCE)
+
+    def kill(self):
+        """End it as a power cut would."""
+        self.process.kill()
+        return self._end()
+
+    def stop(self):
+        """Ask it to stop, and return what it wrote."""
+        self.process.terminate()
+        return self._end()
+
+    def _end(self):
+        self.client.close()
+        out, err = self.process.communicate(timeout=PATIENCE)
+        return out + err
+
+
+@pytest.fixture
+def start_server(daemon, tmp_path):
+    """Return a function that starts a server on the test's database."""
+    started = []
+
+    def start(**settings):
+        environment = {
+            "PLUGIN_DAEMON_URL": daemon.url,
+            "PLUGIN_DAEMON_API_KEY": "s3cret-daemon-key",
+            "DATABASE_URL": f"sqlite:///{tmp_path / 'data' / 'runs.sqlite'}",
+            "LEASE_SECONDS": "1",
+            "DRAIN_SECONDS": "0",
+        } | {name.upper(): str(value) for name, value in settings.items()}
+        server = ServerProcess({f"DIFY_AGENT_{name}": text for name, text in environment.items()})
+        started.append(server)
+        return server
+
+    yield start
+    for server in started:
+        if server.process.poll() is None:
+            server.stop()
+
+
+def iter_sse(lines):
+    """Yield the events of an SSE stream as (id, event, data)."""
+    fields = {}
+    for line in lines:
+        if not line and fields:
+            yield int(fields["id"]), fields["event"], json.loads(fields["data"])
+            fields = {}
+        elif line and not line.startswith(":"):
+            name, _, value = line.partition(": ")
+            fields[name] = value
+
+
+@pytest.fixture
+def read_events():
+    """Return a function that reads a run's events up to its last one, or up to one of a type."""
+
+    def read(client, run_id, *, until=None, **kwargs):
+        events = []
+        with client.stream("GET", f"/runs/{run_id}/events", **kwargs) as response:
+            response.raise_for_status()
+            for place, type_, data in iter_sse(response.iter_lines()):
+                assert (place, type_) == (data["sequence"], data["type"])
+                events.append(data)
+                if type_ == until:
+                    break
+        return events
+
+    return read

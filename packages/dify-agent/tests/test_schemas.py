@@ -1,0 +1,119 @@
+import pytest
+from pydantic import ValidationError
+
+from dify_agent.compositor import CompositorSessionSnapshot, LayerSessionSnapshot
+from dify_agent.layers.dify_plugin import DifyPluginLayerConfig, DifyPluginLLMLayerConfig
+from dify_agent.protocol import (
+    CreateRunRequest,
+    CreateRunResponse,
+    LayerExitSignals,
+    RunComposition,
+    RunLayerSpec,
+    RunStatusResponse,
+)
+
+
+LLM = DifyPluginLLMLayerConfig(
+    plugin_id="langgenius/openai",
+    model_provider="openai",
+    model="gpt-4o-mini",
+    credentials={"api_key": "hunter2"},
+)
+
+
+def a_request() -> CreateRunRequest:
+    plugin = DifyPluginLayerConfig(tenant_id="tenant-1")
+    return CreateRunRequest(
+        composition=RunComposition(
+            layers=[
+                RunLayerSpec(name="plugin", type="dify.plugin", config=plugin),
+                RunLayerSpec(
+                    name="llm", type="dify.plugin.llm", deps={"plugin": "plugin"}, config=LLM
+                ),
+                RunLayerSpec(name="history", type="pydantic_ai.history"),
+                RunLayerSpec(name="prompt", type="plain.prompt", config={"user": "Hello"}),
+                RunLayerSpec(name="empty", type="plain.prompt", config={}),
+            ]
+        ),
+        session_snapshot=CompositorSessionSnapshot(
+            layers=(LayerSessionSnapshot(name="p", type_id="t", lifecycle_state="closed"),)
+        ),
+        on_exit=LayerExitSignals(default="delete", layers={"history": "suspend"}),
+    )
+
+
+def test_a_configuration_object_is_kept_as_it_is():
+    spec = RunLayerSpec(name="llm", type="dify.plugin.llm", config=LLM)
+    assert spec.config is LLM
+
+
+def test_a_request_survives_json_with_all_fields_of_its_configurations():
+    request = a_request()
+    read = CreateRunRequest.model_validate_json(request.model_dump_json())
+    assert read.model_dump() == request.model_dump()
+    assert [layer.config for layer in read.composition.layers] == [
+        {"tenant_id": "tenant-1", "user_id": None},
+        LLM.model_dump(),
+        None,
+        {"user": "Hello"},
+        {},
+    ]
+
+
+def test_a_request_does_not_show_its_secrets():
+    assert "hunter2" not in repr(a_request())
+
+
+def test_a_request_that_is_refused_does_not_quote_what_it_got():
+    with pytest.raises(ValidationError) as caught:
+        CreateRunRequest.model_validate({"composition": {"layers": "hunter2"}})
+    assert "composition.layers" in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_layers_are_left_with_their_state_kept_unless_the_request_says_otherwise():
+    request = CreateRunRequest(composition=RunComposition())
+    assert request.on_exit == LayerExitSignals(default="suspend", layers={})
+
+
+def test_two_layers_of_one_name_are_refused():
+    spec = {"name": "twice", "type": "plain.prompt"}
+    with pytest.raises(ValidationError, match="unique names, got duplicates: twice"):
+        RunComposition.model_validate({"layers": [spec, spec]})
+
+
+@pytest.mark.parametrize("field", ["name", "type"])
+def test_a_layer_without_a_name_or_type_is_refused(field):
+    with pytest.raises(ValidationError, match=field):
+        RunLayerSpec.model_validate({"name": "a", "type": "b"} | {field: ""})
+
+
+def test_an_unknown_intent_is_refused():
+    with pytest.raises(ValidationError, match="'suspend' or 'delete'"):
+        LayerExitSignals.model_validate({"layers": {"history": "keep"}})
+
+
+def test_an_unknown_field_is_refused():
+    with pytest.raises(ValidationError, match="plugin_daemon_api_key\n  Extra inputs"):
+        CreateRunRequest.model_validate({"composition": {}, "plugin_daemon_api_key": "x"})
+
+
+def test_the_answers_are_json():
+    created = CreateRunResponse(run_id="run-1", status="queued")
+    assert created.model_dump(mode="json") == {"run_id": "run-1", "status": "queued"}
+    status = RunStatusResponse.model_validate(
+        {
+            "run_id": "run-1",
+            "status": "failed",
+            "created_at": "2026-05-25T00:00:00Z",
+            "error": "no",
+        }
+    )
+    assert status.model_dump(mode="json") == {
+        "run_id": "run-1",
+        "status": "failed",
+        "created_at": "2026-05-25T00:00:00Z",
+        "started_at": None,
+        "finished_at": None,
+        "error": "no",
+    }
