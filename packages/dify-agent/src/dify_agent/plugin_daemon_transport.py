@@ -12,7 +12,7 @@ from urllib.parse import quote
 import httpx
 from pydantic import BaseModel
 
-from ._frames import Frame, LineBuffer, parse_frame
+from ._frames import LineBuffer, parse_frame
 from ._secrets import redact, secret_values
 from .exceptions import DifyAgentError
 
@@ -216,19 +216,21 @@ async def _http_error(response: httpx.Response, secrets: Sequence[str]) -> Plugi
         if len(body) > _MAX_ERROR_BODY_BYTES:
             break
     return _reported_error(
-        _error_message(body[:_MAX_ERROR_BODY_BYTES].decode(errors="replace")),
+        _error_message(body[:_MAX_ERROR_BODY_BYTES]),
         fallback="Plugin daemon stream request failed.",
         secrets=secrets,
         status_code=response.status_code,
     )
 
 
-def _error_message(body: str) -> str:
+def _error_message(body: bytes) -> str:
     """Return the message of an envelope, which the daemon sends with error statuses too, or the body itself."""
+    text = body.decode(errors="replace")
     try:
-        return Frame.from_json(body).message or body
+        frame = parse_frame(body)
     except (ValueError, RecursionError):
-        return body
+        return text
+    return text if frame is None else frame.message or text
 
 
 def _reported_error(

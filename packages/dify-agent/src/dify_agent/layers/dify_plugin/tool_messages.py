@@ -16,6 +16,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PlainSerializer,
     ValidationInfo,
     field_validator,
     model_validator,
@@ -36,14 +37,23 @@ def _none_to_empty(value: object) -> object:
     return {} if value is None else value
 
 
-type _Bytes = Annotated[bytes, BeforeValidator(_decode_base64)]
+def _encode_base64(value: bytes) -> str:
+    # Pydantic's own base64 is that of URLs, which the daemon does not write.
+    return base64.b64encode(value).decode()
+
+
+type _Bytes = Annotated[
+    bytes,
+    BeforeValidator(_decode_base64),
+    PlainSerializer(_encode_base64, when_used="json"),
+]
 type _Facts = Annotated[dict[str, Any], BeforeValidator(_none_to_empty)]
 
 
 class _Payload(BaseModel):
     """Be the content of a message; fields of later versions are left aside."""
 
-    model_config = ConfigDict(extra="ignore", ser_json_bytes="base64")
+    model_config = ConfigDict(extra="ignore")
 
 
 class DifyPluginToolInvokeMessage(BaseModel):
@@ -55,7 +65,7 @@ class DifyPluginToolInvokeMessage(BaseModel):
         meta: What the tool says about the content, such as `mime_type` and `filename` of a file.
     """
 
-    model_config = ConfigDict(extra="ignore", ser_json_bytes="base64")
+    model_config = ConfigDict(extra="ignore")
 
     class MessageType(StrEnum):
         """Name the kinds of messages."""

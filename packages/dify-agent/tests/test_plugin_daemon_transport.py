@@ -1,0 +1,477 @@
+import asyncio
+import contextlib
+import json
+import threading
+from dataclasses import dataclass
+from itertools import pairwise
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from dify_agent.plugin_daemon_transport import (
+    PROTOCOL_ERROR_TYPE,
+    PluginDaemonError,
+    PluginDaemonErrorPayload,
+    decode_plugin_daemon_error_payload,
+    plugin_daemon_dispatch_url,
+    stream_plugin_daemon,
+    to_plugin_daemon_jsonable,
+    unwrap_plugin_daemon_error,
+)
+
+
+URL = "http://daemon/plugin/tenant-1/dispatch/tool/invoke"
+PAYLOAD = {"data": {"credentials": {"api_key": "tool-secret"}}}
+
+
+class Body(httpx.AsyncByteStream):
+    """A reply that arrives in given pieces, and that knows whether it was closed."""
+
+    def __init__(self, *pieces):
+        self.pieces = pieces
+        self.is_closed = False
+
+    async def __aiter__(self):
+        for piece in self.pieces:
+            yield piece
+
+    async def aclose(self):
+        self.is_closed = True
+
+
+def frame(data, *, code=0, message="success"):
+    envelope = {"code": code, "message": message, "data": data}
+    return f"data: {json.dumps(envelope, ensure_ascii=False)}\n\n".encode()
+
+
+def error(error_type, message, **fields):
+    return json.dumps({"error_type": error_type, "message": message, **fields})
+
+
+async def collect(client, payload=PAYLOAD):
+    stream = stream_plugin_daemon(
+        client, url=URL, api_key="daemon-secret", plugin_id="langgenius/search", payload=payload
+    )
+    async with contextlib.aclosing(stream):
+        return [data async for data in stream]
+
+
+def stream(*pieces, status=200, payload=PAYLOAD):
+    """Return what a daemon's reply yields, and make sure that it was closed."""
+    body = Body(*pieces)
+
+    async def run():
+        transport = httpx.MockTransport(lambda _: httpx.Response(status, stream=body))
+        async with httpx.AsyncClient(transport=transport) as client:
+            return await collect(client, payload)
+
+    try:
+        return asyncio.run(run())
+    finally:
+        assert body.is_closed
+
+
+def failure(*pieces, **options):
+    with pytest.raises(PluginDaemonError) as raised:
+        stream(*pieces, **options)
+    return raised.value
+
+
+def test_a_request_carries_the_daemons_headers_and_the_payload():
+    requests = []
+
+    def answer(request):
+        requests.append(request)
+        return httpx.Response(200)
+
+    async def run():
+        async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as client:
+            return await collect(client, {"user_id": "ü", "data": {"count": (1, 2)}})
+
+    assert asyncio.run(run()) == []
+    [request] = requests
+    assert request.method == "POST"
+    assert str(request.url) == URL
+    assert request.headers["X-Api-Key"] == "daemon-secret"
+    assert request.headers["X-Plugin-ID"] == "langgenius/search"
+    assert request.headers["Content-Type"] == "application/json"
+    assert json.loads(request.content) == {"user_id": "ü", "data": {"count": [1, 2]}}
+
+
+def test_the_data_of_each_frame_is_yielded_in_order():
+    assert stream(frame({"n": 1}), frame([2]), frame("three"), frame(False)) == [
+        {"n": 1},
+        [2],
+        "three",
+        False,
+    ]
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [b"\n", b": ping\n", b"event: message\n", b"id: 7\n", b"retry: 10\n", b"data:\n", b"\r\n"],
+)
+def test_lines_without_a_frame_are_passed_over(noise):
+    assert stream(noise, frame(1), noise, frame(2), noise) == [1, 2]
+
+
+@pytest.mark.parametrize("line", [b'{"code":0,"data":1}', b'data:{"code":0,"data":1}'])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b""])
+def test_a_bare_envelope_and_a_last_line_without_an_end_are_frames(line, end):
+    assert stream(line + end) == [1]
+
+
+def test_line_separators_inside_a_text_end_no_line():
+    text = "a\x85b\u2028c\u2029d\x0be"
+
+    assert stream(frame(text)) == [text]
+
+
+@given(
+    st.lists(st.text() | st.integers() | st.dictionaries(st.text(), st.text()), max_size=5),
+    st.lists(st.integers(0, 400), max_size=12),
+)
+def test_any_split_of_the_bytes_gives_the_same_frames(items, cuts):
+    reply = b"".join(frame(item) for item in items)
+    edges = [0, *sorted(min(cut, len(reply)) for cut in cuts), len(reply)]
+    pieces = [reply[start:end] for start, end in pairwise(edges)]
+
+    assert stream(*pieces) == items
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"data: {not json",
+        b"data: [1]",
+        b'data: {"message":"no code"}',
+        b'data: {"code":"0","data":1}',
+        b'data: {"code":true,"data":1}',
+        b'data: {"code":0,"data":"\xff"}',
+        b"<html>",
+        b"data: " + b"[" * 200_000,
+        b'data: {"code":0,"data":' + b"9" * 5_000 + b"}",
+    ],
+)
+def test_a_malformed_frame_is_the_daemons_error(line):
+    error = failure(line + b"\n")
+
+    assert error.message == "Plugin daemon returned an invalid stream item."
+    assert error.error_type == PROTOCOL_ERROR_TYPE
+    assert error.status_code is None
+    assert not isinstance(error, ValueError)
+
+
+def test_a_frame_without_data_is_the_daemons_error():
+    error = failure(frame(1), frame(None))
+
+    assert error.message == "Plugin daemon returned an empty stream item."
+    assert error.error_type == PROTOCOL_ERROR_TYPE
+
+
+def test_a_reply_without_an_end_is_cut_off():
+    def pieces():
+        while True:
+            yield b"x" * 1024 * 1024
+
+    body = Body()
+    body.pieces = pieces()
+
+    async def run():
+        transport = httpx.MockTransport(lambda _: httpx.Response(200, stream=body))
+        async with httpx.AsyncClient(transport=transport) as client:
+            await collect(client)
+
+    with pytest.raises(PluginDaemonError, match="reply is too large"):
+        asyncio.run(run())
+
+
+def test_an_error_frame_says_its_nested_type_and_message():
+    inner = error("InvokeRateLimitError", "slow down", args={"description": "x"})
+    outer = error("PluginInvokeError", inner, args=None)
+
+    raised = failure(frame({"n": 1}), frame(None, code=-500, message=outer))
+
+    assert raised.error_type == "InvokeRateLimitError"
+    assert raised.message == str(raised) == "slow down"
+    assert raised.status_code is None
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [("", "Plugin daemon returned an error stream item."), ("plain words", "plain words")],
+)
+def test_an_error_frame_without_a_payload_says_its_message(message, said):
+    raised = failure(frame(None, code=-400, message=message))
+
+    assert raised.message == said
+    assert raised.error_type is None
+
+
+def test_an_error_frame_whose_message_is_no_text_says_a_fixed_sentence():
+    raised = failure(b'data: {"code":-500,"message":{"a":1}}\n')
+
+    assert raised.message == "Plugin daemon returned an error stream item."
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "error_type", "message"),
+    [
+        (400, error("PluginDaemonBadRequestError", "missing query"), "PluginDaemonBadRequestError", "missing query"),
+        (404, error("PluginInvokeError", error("Lost", "gone")), "Lost", "gone"),
+        (401, "no entry", None, "no entry"),
+        (502, "", None, "Plugin daemon stream request failed."),
+        (500, "\ufffd\ufffd", None, "\ufffd\ufffd"),
+        (302, "moved", None, "moved"),
+        (
+            401,
+            json.dumps({"code": -401, "message": error("PluginDaemonUnauthorizedError", "bad key")}),
+            "PluginDaemonUnauthorizedError",
+            "bad key",
+        ),
+    ],
+)  # fmt: skip
+def test_an_error_status_is_an_error_with_that_status(status, body, error_type, message):
+    raised = failure(body.encode(), status=status)
+
+    assert raised.status_code == status
+    assert raised.error_type == error_type
+    assert raised.message == message
+
+
+def test_the_body_of_an_error_status_may_be_no_text():
+    assert failure(b"\xff\xfe", status=500).message == "\ufffd\ufffd"
+
+
+def test_only_the_beginning_of_a_long_error_is_kept():
+    assert failure(*[b"x" * 10_000] * 100, status=500).message == "x" * 10_000
+    assert failure(frame(None, code=-1, message="y" * 20_000)).message == "y" * 10_000
+
+
+@pytest.mark.parametrize("text", ["daemon-secret", "tool-secret"])
+@pytest.mark.parametrize("status", [200, 500])
+def test_no_error_shows_a_credential(text, status):
+    raised = failure(frame(None, code=-500, message=f"no access with {text}, sorry"), status=status)
+
+    assert raised.message == "no access with [redacted], sorry"
+    assert text not in repr(raised)
+
+
+def test_a_credential_is_hidden_in_its_spelling_in_a_url_too():
+    raised = failure(
+        frame(None, code=-500, message="GET /search?key=a%2Fb%2Bc%3D failed"),
+        payload={
+            "data": {"credentials": {"api_key": "a/b+c=", "verbose": "true", "port": 12345678}}
+        },
+    )
+
+    assert raised.message == "GET /search?key=[redacted] failed"
+
+
+def test_a_payload_without_credentials_is_sent_as_well():
+    assert stream(frame(1), payload={"data": None}) == [1]
+
+
+def test_the_key_does_not_follow_a_redirect():
+    hosts = []
+
+    def answer(request):
+        hosts.append(request.url.host)
+        return httpx.Response(307, headers={"Location": "http://elsewhere/"})
+
+    async def run():
+        transport = httpx.MockTransport(answer)
+        async with httpx.AsyncClient(transport=transport, follow_redirects=True) as client:
+            await collect(client)
+
+    with pytest.raises(PluginDaemonError):
+        asyncio.run(run())
+    assert hosts == ["daemon"]
+
+
+def test_a_transport_error_is_raised_as_it_is():
+    def refuse(request):
+        raise httpx.ConnectError("refused", request=request)
+
+    async def run():
+        async with httpx.AsyncClient(transport=httpx.MockTransport(refuse)) as client:
+            await collect(client)
+
+    with pytest.raises(httpx.ConnectError, match="refused"):
+        asyncio.run(run())
+
+
+@dataclass
+class Endless:
+    """A loopback daemon that answers with one frame, and then waits for the connection to close."""
+
+    server: asyncio.Server
+    is_left: asyncio.Event
+
+    @property
+    def url(self):
+        port = self.server.sockets[0].getsockname()[1]
+        return f"http://127.0.0.1:{port}/plugin/t/dispatch/tool/invoke"
+
+
+@contextlib.asynccontextmanager
+async def endless_daemon():
+    is_left = asyncio.Event()
+
+    async def serve(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" + frame("first"))
+        await writer.drain()
+        while await reader.read(65536):
+            pass
+        is_left.set()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield Endless(server=server, is_left=is_left)
+    finally:
+        server.close()
+
+
+def open_stream(client, url):
+    return stream_plugin_daemon(client, url=url, api_key="k", plugin_id="p", payload=PAYLOAD)
+
+
+def test_a_frame_arrives_before_the_reply_ends_and_leaving_closes_the_connection():
+    async def run():
+        async with (
+            endless_daemon() as daemon,
+            httpx.AsyncClient(trust_env=False) as client,
+        ):
+            async with contextlib.aclosing(open_stream(client, daemon.url)) as frames:
+                first = await anext(frames)
+            await daemon.is_left.wait()
+            return first
+
+    assert asyncio.run(run()) == "first"
+
+
+def test_cancelling_the_reader_closes_the_connection():
+    async def read_all(client, url, is_reading):
+        async for _ in open_stream(client, url):
+            is_reading.set()
+
+    async def run():
+        async with (
+            endless_daemon() as daemon,
+            httpx.AsyncClient(trust_env=False) as client,
+        ):
+            is_reading = asyncio.Event()
+            task = asyncio.create_task(read_all(client, daemon.url, is_reading))
+            await is_reading.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            await daemon.is_left.wait()
+            return True
+
+    assert asyncio.run(run())
+
+
+class Model(BaseModel):
+    name: str
+    tags: tuple[str, ...] = ()
+
+
+def test_models_and_collections_become_plain_json_values():
+    value = {"a": Model(name="x", tags=("t",)), "b": [Model(name="y")], "c": (1, None)}
+
+    assert to_plugin_daemon_jsonable(value) == {
+        "a": {"name": "x", "tags": ["t"]},
+        "b": [{"name": "y", "tags": []}],
+        "c": [1, None],
+    }
+
+
+def test_a_value_that_json_does_not_know_is_left_for_json_to_refuse():
+    lock = threading.Lock()
+
+    assert to_plugin_daemon_jsonable(lock) is lock
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        asyncio.run(collect(httpx.AsyncClient(), {"data": lock}))
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda children: st.lists(children) | st.dictionaries(st.text(), children),
+)
+
+
+@given(JSON)
+def test_plain_json_stays_as_it_is(value):
+    assert to_plugin_daemon_jsonable(value) == value
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "",
+        "words",
+        "[]",
+        "null",
+        '{"error_type":"A"}',
+        '{"message":"m"}',
+        '{"error_type":1,"message":"m"}',
+        '{"error_type":"A","message":null}',
+        "[" * 200_000,
+    ],
+)
+def test_what_is_no_error_payload_decodes_to_none(raw):
+    assert decode_plugin_daemon_error_payload(raw) is None
+
+
+@given(st.text(), st.text())
+def test_an_error_payload_decodes_to_what_it_was_made_of(error_type, message):
+    decoded = decode_plugin_daemon_error_payload(error(error_type, message, args={"a": 1}))
+
+    assert decoded == PluginDaemonErrorPayload(error_type=error_type, message=message)
+
+
+def nested(depth, error_type, message):
+    for _ in range(depth):
+        error_type, message = "PluginInvokeError", error(error_type, message)
+    return {"error_type": error_type, "message": message}
+
+
+@given(st.integers(0, 6), st.text().filter(lambda name: name != "PluginInvokeError"), st.text())
+def test_unwrapping_finds_the_innermost_error(depth, error_type, message):
+    unwrapped = unwrap_plugin_daemon_error(**nested(depth, error_type, message))
+
+    assert unwrapped == PluginDaemonErrorPayload(error_type=error_type, message=message)
+
+
+@given(st.integers(0, 6), st.just("X") | st.text("PluginInvokeErro"), st.text('ab"\\'))
+def test_unwrapping_twice_is_unwrapping_once(depth, error_type, message):
+    once = unwrap_plugin_daemon_error(**nested(depth, error_type, message))
+
+    assert unwrap_plugin_daemon_error(error_type=once.error_type, message=once.message) == once
+
+
+def test_a_plugin_error_with_plain_text_is_the_innermost_one():
+    unwrapped = unwrap_plugin_daemon_error(**nested(2, "PluginInvokeError", "plain"))
+
+    assert unwrapped == PluginDaemonErrorPayload(error_type="PluginInvokeError", message="plain")
+
+
+def test_unwrapping_ends_at_a_bound():
+    unwrapped = unwrap_plugin_daemon_error(**nested(18, "ValueError", "end"))
+
+    assert unwrapped == PluginDaemonErrorPayload(**nested(2, "ValueError", "end"))
+
+
+@pytest.mark.parametrize(
+    "url", ["http://daemon:5002", "http://daemon:5002/", "http://daemon:5002//"]
+)
+def test_an_operations_address_names_the_tenant(url):
+    assert plugin_daemon_dispatch_url(url, tenant_id="a/../b?c", operation="llm/invoke") == (
+        "http://daemon:5002/plugin/a%2F..%2Fb%3Fc/dispatch/llm/invoke"
+    )

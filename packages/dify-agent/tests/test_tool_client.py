@@ -1,0 +1,258 @@
+import asyncio
+import base64
+import json
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dify_agent.layers.dify_plugin.tool_client import (
+    DifyPluginDaemonToolClient,
+    DifyPluginToolClientError,
+    DifyPluginToolInvokeMessage,
+)
+from dify_agent.plugin_daemon_transport import PluginDaemonError
+
+
+Message = DifyPluginToolInvokeMessage
+CHUNK = 8192
+
+
+def frames(*items):
+    return "".join(
+        f"data: {json.dumps({'code': 0, 'message': 'success', 'data': item})}\n\n" for item in items
+    )
+
+
+def text(value):
+    return {"type": "text", "message": {"text": value}}
+
+
+def chunk(data, *, sequence=0, total=None, end=False, blob_id="b1", **fields):
+    message = {
+        "id": blob_id,
+        "sequence": sequence,
+        "total_length": len(data) if total is None else total,
+        "blob": base64.b64encode(data).decode(),
+        "end": end,
+    }
+    return {"type": "blob_chunk", "message": message, **fields}
+
+
+def chunks_of(data, *, size=CHUNK, blob_id="b1", **fields):
+    """Cut a file up as the plugin SDK does: full chunks, and an empty one that ends it."""
+    pieces = [data[start : start + size] for start in range(0, len(data), size)]
+    cut = [
+        chunk(piece, sequence=n, total=len(data), blob_id=blob_id, **fields)
+        for n, piece in enumerate(pieces)
+    ]
+    return [*cut, chunk(b"", sequence=len(pieces), total=len(data), end=True, blob_id=blob_id, **fields)]  # fmt: skip
+
+
+def invoke(answer, *, daemon_url="http://daemon", user_id="user-1", **arguments):
+    if not callable(answer):
+        reply = answer
+
+        def answer(_):
+            return (
+                reply if isinstance(reply, httpx.Response) else httpx.Response(200, content=reply)
+            )
+
+    async def run():
+        async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as http_client:
+            client = DifyPluginDaemonToolClient(
+                tenant_id="tenant-1",
+                plugin_id="langgenius/search",
+                plugin_daemon_url=daemon_url,
+                plugin_daemon_api_key="daemon-secret",
+                user_id=user_id,
+                http_client=http_client,
+            )
+            call = {
+                "provider": "search",
+                "tool_name": "web_search",
+                "credential_type": "api-key",
+                "credentials": {"api_key": "tool-secret"},
+                "tool_parameters": {"query": "dify"},
+            }
+            return await client.invoke(**(call | arguments))
+
+    return asyncio.run(run())
+
+
+def refused(reply, **arguments):
+    with pytest.raises(DifyPluginToolClientError) as raised:
+        invoke(reply, **arguments)
+    return raised.value
+
+
+@pytest.mark.parametrize("daemon_url", ["http://daemon", "http://daemon/"])
+def test_an_invocation_has_exactly_the_daemons_path_headers_and_payload(daemon_url):
+    requests = []
+
+    def answer(request):
+        requests.append(request)
+        return httpx.Response(200)
+
+    assert invoke(answer, daemon_url=daemon_url) == []
+    [request] = requests
+    assert request.method == "POST"
+    assert str(request.url) == "http://daemon/plugin/tenant-1/dispatch/tool/invoke"
+    assert request.headers["X-Api-Key"] == "daemon-secret"
+    assert request.headers["X-Plugin-ID"] == "langgenius/search"
+    assert request.headers["Content-Type"] == "application/json"
+    assert json.loads(request.content) == {
+        "data": {
+            "provider": "search",
+            "tool": "web_search",
+            "credentials": {"api_key": "tool-secret"},
+            "credential_type": "api-key",
+            "tool_parameters": {"query": "dify"},
+        },
+        "user_id": "user-1",
+    }
+
+
+def test_a_user_that_is_not_known_is_left_out():
+    payloads = []
+
+    def answer(request):
+        payloads.append(json.loads(request.content))
+        return httpx.Response(200)
+
+    invoke(answer, user_id=None)
+
+    assert list(payloads[0]) == ["data"]
+
+
+def test_messages_are_returned_in_order():
+    messages = invoke(frames(text("a"), {"type": "json", "message": {"b": 1}}, text("c")))
+
+    assert [message.type for message in messages] == ["text", "json", "text"]
+    assert messages[1].message == Message.JsonMessage(json_object={"b": 1})
+
+
+def test_a_message_of_an_unknown_type_and_a_log_without_metadata_are_no_errors():
+    log = {"type": "log", "message": {"label": "l", "metadata": None}}
+
+    assert len(invoke(frames({"type": "hologram", "message": None}, log))) == 2
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        "words",
+        [text("a")],
+        {"message": {"text": "no type"}},
+        {"type": "text", "message": {"text": {"tool-secret": 1}}},
+        {"type": "text", "message": {"text": "t"}, "meta": "no mapping"},
+    ],
+)
+def test_a_message_of_an_unknown_shape_is_the_daemons_error(item):
+    error = refused(frames(item))
+
+    assert error.message == "Plugin daemon returned an invalid stream item."
+    assert error.error_type == "PluginDaemonProtocolError"
+    assert not isinstance(error, ValueError)
+    assert error.__cause__ is None
+
+
+def test_a_malformed_frame_is_the_daemons_error():
+    error = refused(b"data: \xff\n")
+
+    assert error.error_type == "PluginDaemonProtocolError"
+
+
+def test_an_error_keeps_what_the_daemon_said():
+    payload = {"error_type": "PluginDaemonBadRequestError", "message": "missing query"}
+    error = refused(httpx.Response(400, json=payload))
+
+    assert isinstance(error, PluginDaemonError)
+    assert error.message == "missing query"
+    assert error.error_type == "PluginDaemonBadRequestError"
+    assert error.status_code == 400
+
+
+def test_a_transport_error_is_raised_as_it_is():
+    def answer(request):
+        raise httpx.ReadTimeout("too slow", request=request)
+
+    with pytest.raises(httpx.ReadTimeout, match="too slow"):
+        invoke(answer)
+
+
+def test_a_parameter_that_json_does_not_know_is_a_type_error():
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        invoke("", tool_parameters={"query": object()})
+
+
+def test_chunks_become_one_file_where_the_last_of_them_stood():
+    first, last = chunks_of(b"hello", meta={"mime_type": "text/plain"})
+
+    messages = invoke(frames(text("a"), first, text("b"), last, text("c")))
+
+    assert [message.type for message in messages] == ["text", "text", "blob", "text"]
+    assert messages[2] == Message(
+        type="blob", message={"blob": b"hello"}, meta={"mime_type": "text/plain"}
+    )
+
+
+def test_files_may_arrive_at_the_same_time():
+    a, b = chunks_of(b"aaaa", size=2, blob_id="a"), chunks_of(b"bbbb", size=2, blob_id="b")
+
+    messages = invoke(frames(*[each for pair in zip(a, b, strict=True) for each in pair]))
+
+    assert [message.message.blob for message in messages] == [b"aaaa", b"bbbb"]
+
+
+@given(st.binary(max_size=200), st.integers(1, 64))
+def test_any_cut_of_a_file_gives_the_file(data, size):
+    [message] = invoke(frames(*chunks_of(data, size=size)))
+
+    assert message.message.blob == data
+    assert message.meta is None
+
+
+def test_a_file_of_exactly_the_limit_passes():
+    data = bytes(30 * 1024 * 1024)
+
+    [message] = invoke(frames(*chunks_of(data)))
+
+    assert len(message.message.blob) == len(data)
+
+
+@pytest.mark.parametrize(
+    ("items", "said"),
+    [
+        (
+            [chunk(b"x", total=30 * 1024 * 1024 + 1)],
+            "File is too large which reached the limit of 30.0MB",
+        ),
+        ([chunk(b"x", total=10**18)], "File is too large which reached the limit of 30.0MB"),
+        ([chunk(bytes(8193))], "File chunk is too large which reached the limit of 8.0KB"),
+        ([chunk(b"x")], "the stream ended before these blobs did: b1"),
+        ([chunk(b"x", total=2, end=True)], "blob 'b1': 2 bytes announced, got 1"),
+        (
+            [chunk(b"x", total=2), chunk(b"y", sequence=2, total=2, end=True)],
+            "blob 'b1': chunk 1 expected, got 2",
+        ),
+    ],
+)
+def test_a_file_that_breaks_the_rules_is_the_daemons_error(items, said):
+    error = refused(frames(*items))
+
+    assert error.message == said
+    assert error.error_type == "PluginDaemonProtocolError"
+
+
+def test_a_client_does_not_show_the_key():
+    client = DifyPluginDaemonToolClient(
+        tenant_id="t",
+        plugin_id="p",
+        plugin_daemon_url="http://daemon",
+        plugin_daemon_api_key="daemon-secret",
+        http_client=httpx.AsyncClient(),
+    )
+
+    assert "daemon-secret" not in repr(client)
