@@ -1,20 +1,24 @@
 """The command `agent-runner`."""
 
 import asyncio
+import os
+import socket
 import sys
 from collections.abc import Mapping
 from contextlib import aclosing
 from pathlib import Path
-from typing import Annotated, Any, cast
+from types import ModuleType
+from typing import Annotated, Any, Literal, cast
 
 import typer
 
 from ._environment import read_production_env
-from ._errors import InputError, InputProblem, RunnerError
+from ._errors import ConfigurationError, InputError, InputProblem, RunnerError
 from ._json import parse_json
 from ._result import RunResult
 from ._runner import AgentRunner
 from ._signals import cancelled_by_signals
+from ._state import default_state_folder
 from ._template import create_agent
 from ._view import Show, show_json, show_text
 
@@ -23,6 +27,7 @@ _FAILED = 1
 _BAD_USAGE = 2
 _TIMED_OUT = 124  # as `timeout` of the GNU coreutils says it
 _INTERRUPTED = 130
+_SERVER_MODULES = ("dbos", "sse_starlette", "starlette", "uvicorn")
 
 _FOLDER = typer.Argument(help="Folder of the agent, with its main.py.")
 _INPUT = typer.Option(help="The input, a JSON object. Without it the input is read from stdin.")
@@ -34,6 +39,36 @@ _MODEL = typer.Option(help="OPENAI_DEFAULT_MODEL where the agent's .env sets non
 _TIMEOUT = typer.Option(help="Seconds that the run may take.", min=0.001)
 _CLIENT_REQUEST_ID = typer.Option(help="Your own id for the run, handed to the script.")
 _JSON = typer.Option("--json", help="Print each output, and at last the result, as a line of JSON.")
+
+_FOLDERS = typer.Argument(help="Folders of the agents; each is served under its folder's name.")
+_HOST = typer.Option(
+    help="Address to listen on. Beyond this machine, AGENT_RUNNER_API_KEY must be set."
+)
+_PORT = typer.Option(help="Port to listen on, 0 for any.", min=0, max=65535)
+_STATE = typer.Option(
+    help="Folder for the server's runs and queue; by default agent-runner in $XDG_STATE_HOME."
+)
+_DATABASE = typer.Option(
+    help="PostgreSQL to keep runs and queue in, as postgresql://…, instead of a file in the state folder.",
+    envvar="AGENT_RUNNER_DATABASE",
+)
+_SERVER_NAME = typer.Option(
+    help="Name under which a restarted server finds its runs; by default this host's. Of servers that share a database each needs its own."
+)
+_CONCURRENCY = typer.Option(help="Runs at a time.", min=1)
+_MAX_QUEUED = typer.Option(help="Runs that may wait.", min=1)
+_ON_CRASH = typer.Option(
+    help="What becomes of a run whose script was running when the server died: reported as failed, or run again from its start."
+)
+_MAX_ATTEMPTS = typer.Option(
+    help="With --on-crash rerun: how often a run is started at most.", min=1
+)
+_KEEP_RUNS = typer.Option(help="Finished runs that stay in the history.", min=0)
+_KEEP_DAYS = typer.Option(help="Days for which a finished run stays in the history.", min=0)
+_STOP_SECONDS = typer.Option(
+    help="Seconds that runs may take to finish when the server is stopped.", min=0
+)
+_MAX_OUTPUT = typer.Option(help="Bytes that a run may print, and the server stores.", min=1)
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
 
@@ -82,9 +117,77 @@ def new(folder: Annotated[Path, typer.Argument(help="Folder to lay out, new or e
         typer.echo(path)
 
 
+@app.command()
+def serve(  # noqa: PLR0913  a command's options are its parameters
+    folders: Annotated[list[Path], _FOLDERS],
+    *,
+    host: Annotated[str, _HOST] = "127.0.0.1",
+    port: Annotated[int, _PORT] = 8000,
+    state: Annotated[Path | None, _STATE] = None,
+    database: Annotated[str | None, _DATABASE] = None,
+    server_name: Annotated[str | None, _SERVER_NAME] = None,
+    concurrency: Annotated[int, _CONCURRENCY] = 4,
+    max_queued: Annotated[int, _MAX_QUEUED] = 1000,
+    on_crash: Annotated[Literal["fail", "rerun"], _ON_CRASH] = "fail",
+    max_attempts: Annotated[int, _MAX_ATTEMPTS] = 3,
+    keep_runs: Annotated[int, _KEEP_RUNS] = 1000,
+    keep_days: Annotated[float, _KEEP_DAYS] = 30.0,
+    stop_seconds: Annotated[int, _STOP_SECONDS] = 30,
+    max_output_bytes: Annotated[int, _MAX_OUTPUT] = 16 * 1024 * 1024,
+    production_env: Annotated[list[str] | None, _PRODUCTION_ENV] = None,
+    pass_env: Annotated[list[str] | None, _PASS_ENV] = None,
+    model: Annotated[str | None, _MODEL] = None,
+    timeout: Annotated[float, _TIMEOUT] = 600.0,
+) -> None:
+    """Serve agents over HTTP, with a queue that outlives the server.
+
+    Where AGENT_RUNNER_API_KEY is set, clients must show it as bearer token.
+    """
+    try:
+        server = _import_server()
+        runner = AgentRunner(
+            default_model=model,
+            production_env=read_production_env(production_env or ()),
+            pass_env=pass_env or (),
+            timeout_seconds=timeout,
+            max_line_bytes=max_output_bytes,
+            max_output_bytes=max_output_bytes,
+        )
+        settings = server.ServeSettings(
+            host=host,
+            port=port,
+            api_key=os.environ.get("AGENT_RUNNER_API_KEY"),
+            state=state or default_state_folder(),
+            database_url=database,
+            server_name=server_name or socket.gethostname(),
+            concurrency=concurrency,
+            max_queued=max_queued,
+            max_attempts=max_attempts if on_crash == "rerun" else 1,
+            keep_runs=keep_runs,
+            keep_days=keep_days,
+            stop_seconds=stop_seconds,
+        )
+        server.serve(folders, runner, settings)
+    except RunnerError as error:
+        raise _refused(error) from error
+
+
 def main() -> None:
     """Run the command."""
     app()
+
+
+def _import_server() -> ModuleType:
+    """Import what only `serve` needs, and takes a second to load."""
+    try:
+        from . import _serve  # noqa: PLC0415 - see above
+    except ModuleNotFoundError as error:
+        if error.name not in _SERVER_MODULES:
+            raise
+        raise ConfigurationError(
+            "serve", f"expected {error.name} to be installed: pip install 'agent-runner[server]'"
+        ) from error
+    return _serve
 
 
 async def _run(

@@ -90,6 +90,7 @@ class AgentRunner:
         input: Mapping[str, Any],  # noqa: A002 - the word of the contract
         *,
         client_request_id: str | None = None,
+        runner_request_id: uuid.UUID | None = None,
     ) -> AsyncGenerator[Output | RunResult]:
         """Return the outputs of a run as they come, and at last its result.
 
@@ -100,13 +101,14 @@ class AgentRunner:
             folder: The agent.
             input: The fields for the script, as its `input_schema.json` expects them.
             client_request_id: The caller's own id for the run, handed to the script.
+            runner_request_id: The runner's id for the run where it was given one before, say in a queue; by default a new one.
 
         Raises:
             InputError: If a field is not what the agent expects; at once, without starting the script.
             ConfigurationError: If the agent cannot be run as it is set up; at once, or with the first output where only starting shows it.
         """
         agent = load_folder(Path(folder))
-        ids = _Ids(runner=str(uuid.uuid4()), client=client_request_id)
+        ids = _Ids(runner=str(runner_request_id or uuid.uuid4()), client=client_request_id)
         payload = build_payload(
             agent, input, runner_request_id=ids.runner, client_request_id=ids.client
         )

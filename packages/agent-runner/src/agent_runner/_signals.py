@@ -4,6 +4,7 @@ import asyncio
 import signal
 from collections.abc import Generator
 from contextlib import contextmanager
+from types import FrameType
 
 
 @contextmanager
@@ -18,3 +19,29 @@ def cancelled_by_signals() -> Generator[None]:
     finally:
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.remove_signal_handler(number)
+
+
+@contextmanager
+def signals_left_to_uvicorn() -> Generator[None]:
+    """Have the signals that end a process do nothing here while uvicorn obeys them.
+
+    It raises each again once it has stopped, which would end us before our own work is done.
+    """
+    handlers = {
+        signal.SIGINT: _do_nothing,
+        signal.SIGTERM: _do_nothing,
+        signal.SIGHUP: _terminate,  # the one that uvicorn does not know
+    }
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _do_nothing(_: int, __: FrameType | None) -> None: ...
+
+
+def _terminate(_: int, __: FrameType | None) -> None:
+    signal.raise_signal(signal.SIGTERM)

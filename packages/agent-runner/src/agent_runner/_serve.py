@@ -1,0 +1,156 @@
+"""A server from its settings to its end; needs the extra `server`."""
+
+import ipaddress
+import logging
+import re
+import socket
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+import uvicorn
+
+from ._app import build_app
+from ._engine import EngineSettings, RunEngine
+from ._errors import ConfigurationError
+from ._folder import load_folder
+from ._runner import AgentRunner
+from ._signals import signals_left_to_uvicorn
+from ._state import locked_state, sqlite_url
+
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_LOCAL_NAMES = ["localhost", "127.0.0.1", "[::1]", "::1"]
+_LAST_ANSWERS_SECONDS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServeSettings:
+    """Hold what a server is started with.
+
+    Attributes:
+        host: Address to listen on.
+        port: Port to listen on, 0 for any.
+        api_key: What clients must show; not needed where only this machine can call.
+        state: Folder of its own.
+        database_url: PostgreSQL to keep the runs in, instead of a file in the state folder.
+        server_name: Under which a server finds its own runs again; matters where several share a database.
+        concurrency: Runs at a time.
+        max_queued: Runs that may wait.
+        max_attempts: How often a script is started if servers die under it.
+        keep_runs: Finished runs kept.
+        keep_days: Days for which a finished run is kept.
+        stop_seconds: For which a server that is asked to stop waits for its runs.
+    """
+
+    host: str
+    port: int
+    api_key: str | None
+    state: Path
+    database_url: str | None
+    server_name: str
+    concurrency: int
+    max_queued: int
+    max_attempts: int
+    keep_runs: int
+    keep_days: float
+    stop_seconds: int
+
+
+def serve(folders: Iterable[Path], runner: AgentRunner, settings: ServeSettings) -> None:
+    """Serve agents until the process is asked to stop.
+
+    Raises:
+        ConfigurationError: If an agent or a setting is wrong.
+    """
+    agents = name_agents(folders)
+    is_local = _is_local(settings.host)
+    if not is_local and not settings.api_key:
+        raise ConfigurationError(
+            "AGENT_RUNNER_API_KEY", f"expected a key, for others can call {settings.host}"
+        )
+    logging.basicConfig(format="agent-runner: %(message)s", level=logging.WARNING)
+    with (
+        locked_state(settings.state),
+        closing(_listen(settings.host, settings.port)) as listener,
+        RunEngine(agents, runner, _engine_settings(settings)) as engine,
+    ):
+        app = build_app(
+            engine, api_key=settings.api_key or None, hosts=_LOCAL_NAMES if is_local else ["*"]
+        )
+        _announce(agents, listener)
+        config = uvicorn.Config(
+            app, log_level="warning", timeout_graceful_shutdown=_LAST_ANSWERS_SECONDS
+        )
+        with signals_left_to_uvicorn():
+            uvicorn.Server(config).run(sockets=[listener])
+
+
+def name_agents(folders: Iterable[Path]) -> Mapping[str, Path]:
+    """Return the agents by the names of their folders.
+
+    Raises:
+        ConfigurationError: If a folder holds no agent, a name does not fit into a URL, or two folders share a name.
+    """
+    agents: dict[str, Path] = {}
+    for folder in folders:
+        path = load_folder(folder.resolve()).path
+        if not _NAME.fullmatch(path.name):
+            raise ConfigurationError(
+                str(folder), "expected a name of letters, digits, dots, hyphens and underscores"
+            )
+        if path.name in agents:
+            raise ConfigurationError(
+                str(folder), f"expected a name of its own; {agents[path.name]} has it already"
+            )
+        agents[path.name] = path
+    return agents
+
+
+def _engine_settings(settings: ServeSettings) -> EngineSettings:
+    return EngineSettings(
+        database_url=_database_url(settings),
+        server_name=settings.server_name,
+        concurrency=settings.concurrency,
+        max_queued=settings.max_queued,
+        max_attempts=settings.max_attempts,
+        keep_runs=settings.keep_runs,
+        keep_days=settings.keep_days,
+        stop_seconds=settings.stop_seconds,
+    )
+
+
+def _database_url(settings: ServeSettings) -> str:
+    url = settings.database_url
+    if url is None:
+        return sqlite_url(settings.state)
+    if not url.startswith(("postgresql://", "postgresql+psycopg://")):
+        raise ConfigurationError("database", "expected a URL that starts with postgresql://")
+    return url
+
+
+def _is_local(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise ConfigurationError(
+            f"{host}:{port}", f"expected an address to listen on: {error.strerror}"
+        ) from error
+
+
+def _announce(agents: Mapping[str, Path], listener: socket.socket) -> None:
+    host, port = listener.getsockname()[:2]
+    where = f"[{host}]" if ":" in host else host
+    typer.echo(f"agent-runner: serving {', '.join(agents)} on http://{where}:{port}", err=True)
