@@ -3,20 +3,16 @@
 The model is asked to call an output tool with this schema, and is told what is wrong when its answer does not fit.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError, ValidationError
-from jsonschema.protocols import Validator
-from jsonschema.validators import validator_for
 from pydantic import JsonValue, field_validator
 from pydantic_ai import ModelRetry, StructuredDict
 from pydantic_ai.output import OutputSpec
-from referencing import Registry
 
 from dify_agent.compositor import EmptyRuntimeState, LayerConfig, NoLayerDeps, PlainLayer
+
+from ._json_schema import check_object_schema, find_problems
 
 
 OUTPUT_LAYER_TYPE_ID: Final = "dify.output"
@@ -29,7 +25,8 @@ class OutputLayerConfig(LayerConfig):
     """Describe the answer.
 
     Attributes:
-        json_schema: A JSON Schema of type `object`; its draft is what `$schema` names, 2020-12 otherwise.
+        json_schema: A JSON Schema of type `object` that refers to nothing outside itself; its draft is what `$schema`
+            names, 2020-12 otherwise.
         name: What the model is told the answer is called.
         description: What the model is told the answer is.
     """
@@ -41,14 +38,7 @@ class OutputLayerConfig(LayerConfig):
     @field_validator("json_schema")
     @classmethod
     def _check_schema(cls, schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        if schema.get("type") != "object":
-            raise ValueError("expected a JSON Schema of type 'object'")
-        try:
-            _validator_class(schema).check_schema(schema)
-        except SchemaError as error:
-            raise ValueError(
-                f"expected a valid JSON Schema: {error.json_path}: {error.message}"
-            ) from None
+        check_object_schema(schema)
         return schema
 
 
@@ -76,22 +66,10 @@ class OutputLayer(PlainLayer[NoLayerDeps, OutputLayerConfig, EmptyRuntimeState])
     def validate_output(self, output: dict[str, Any]) -> dict[str, Any]:
         """Return the answer if it fits.
 
-        Nothing is fetched to resolve a `$ref`.
-
         Raises:
             ModelRetry: It does not; the model is told where.
         """
-        schema = self.config.json_schema
-        validator = _validator_class(schema)(schema, registry=Registry())
-        problems = sorted(validator.iter_errors(output), key=lambda error: error.json_path)
+        problems = find_problems(output, self.config.json_schema)
         if problems:
-            raise ModelRetry("\n".join(_describe(problem) for problem in problems[:_MAX_PROBLEMS]))
+            raise ModelRetry("\n".join(problems[:_MAX_PROBLEMS]))
         return output
-
-
-def _validator_class(schema: Mapping[str, Any]) -> type[Validator]:
-    return validator_for(schema, default=Draft202012Validator)
-
-
-def _describe(problem: ValidationError) -> str:
-    return f"{problem.json_path}: {problem.message}"

@@ -1,0 +1,69 @@
+"""JSON Schema: which schemas an answer may have, and what is wrong with an answer."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError
+from jsonschema.protocols import Validator
+from jsonschema.validators import validator_for
+from pydantic import JsonValue
+from referencing import Registry, Resource
+from referencing.exceptions import Unresolvable
+from referencing.jsonschema import DRAFT202012
+
+
+def check_object_schema(schema: dict[str, JsonValue]) -> None:
+    """Check that a schema is a valid one of type `object` that refers to nothing outside itself.
+
+    Its draft is what `$schema` names, 2020-12 otherwise.
+
+    Raises:
+        ValueError: It is not.
+    """
+    if schema.get("type") != "object":
+        raise ValueError("expected a JSON Schema of type 'object'")
+    try:
+        _validator_class(schema).check_schema(schema)
+    except SchemaError as error:
+        raise ValueError(
+            f"expected a valid JSON Schema: {error.json_path}: {error.message}"
+        ) from None
+    _check_references(schema)
+
+
+def find_problems(value: JsonValue, schema: dict[str, JsonValue]) -> list[str]:
+    """Return everything in which a value is not what the schema expects, each with the path that leads there.
+
+    Nothing is fetched to resolve a `$ref`, and `format` is not checked.
+    """
+    validator = _validator_class(schema)(schema, registry=Registry())
+    problems = sorted(validator.iter_errors(value), key=lambda error: error.json_path)
+    return [f"{problem.json_path}: {problem.message}" for problem in problems]
+
+
+def _validator_class(schema: dict[str, JsonValue]) -> type[Validator]:
+    return validator_for(schema, default=Draft202012Validator)
+
+
+def _check_references(schema: dict[str, JsonValue]) -> None:
+    resource = Resource[Any].from_contents(schema, default_specification=DRAFT202012)
+    resolver = Registry[Any]().with_resource("", resource).resolver()
+    for reference in _iter_references(schema):
+        try:
+            resolver.lookup(reference)
+        except Unresolvable:
+            raise ValueError(
+                f"expected every $ref to lead into the schema, got {reference!r}"
+            ) from None
+
+
+def _iter_references(node: JsonValue) -> Iterator[str]:
+    if isinstance(node, dict):
+        if isinstance(reference := node.get("$ref"), str):
+            yield reference
+        for child in node.values():
+            yield from _iter_references(child)
+    elif isinstance(node, list):
+        for child in node:
+            yield from _iter_references(child)
