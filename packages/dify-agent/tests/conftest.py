@@ -1,4 +1,5 @@
 import asyncio
+import concurrent.futures
 import contextlib
 import json
 import os
@@ -25,8 +26,8 @@ class Gate:
 
     def __init__(self):
         self._reached = threading.Event()
-        self._opened = threading.Event()
         self._left = threading.Event()
+        self._opened = concurrent.futures.Future()
 
     def wait_until_reached(self):
         assert self._reached.wait(PATIENCE), "the daemon was never asked"
@@ -35,13 +36,13 @@ class Gate:
         assert self._left.wait(PATIENCE), "the caller never let go"
 
     def open(self):
-        self._opened.set()
+        if not self._opened.done():
+            self._opened.set_result(None)
 
     async def pass_through(self):
         self._reached.set()
         try:
-            while not self._opened.is_set():
-                await asyncio.sleep(0.01)
+            await asyncio.shield(asyncio.wrap_future(self._opened))
         finally:
             self._left.set()
 
@@ -292,3 +293,9 @@ def read_events():
         return events
 
     return read
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """Run `@pytest.mark.anyio` tests on asyncio, which the agent library needs."""
+    return "asyncio"

@@ -1,0 +1,82 @@
+"""The database of a server: DBOS's tables, and two small ones beside them."""
+
+import os
+import sqlite3
+import time
+from pathlib import Path
+from typing import Final
+
+import sqlalchemy as sa
+from sqlalchemy import event
+
+
+_FIRST_WITH_SUBSEC: Final = (3, 42, 0)
+
+metadata = sa.MetaData()
+
+requests = sa.Table(
+    "dify_agent_request",
+    metadata,
+    sa.Column("run_id", sa.Text, primary_key=True),
+    sa.Column("request", sa.Text, nullable=False),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("created_at", sa.Double, nullable=False),
+)
+"""The requests of runs that are not finished, sealed. They hold credentials, so DBOS's tables never get them."""
+
+leases = sa.Table(
+    "dify_agent_lease",
+    metadata,
+    sa.Column("executor_id", sa.Text, primary_key=True),
+    sa.Column("beat", sa.Integer, nullable=False),
+)
+"""The servers that are alive; each lets its beat grow."""
+
+
+def open_database(url: str) -> sa.Engine:
+    """Open the database and create what is missing of our tables.
+
+    A SQLite file is created for its owner alone, and so is its folder; one that others can read is closed to them.
+    """
+    parsed = sa.make_url(url)
+    engine = _open_sqlite(parsed) if is_sqlite(url) else _open_postgresql(parsed)
+    metadata.create_all(engine)
+    return engine
+
+
+def is_sqlite(url: str) -> bool:
+    """Tell whether a database is a file on this machine."""
+    return sa.make_url(url).get_backend_name() == "sqlite"
+
+
+def _open_postgresql(url: sa.URL) -> sa.Engine:
+    driver = url.set(drivername="postgresql+psycopg")
+    return sa.create_engine(driver, pool_pre_ping=True, hide_parameters=True)
+
+
+def _open_sqlite(url: sa.URL) -> sa.Engine:
+    """Open a SQLite file as DBOS would, with a write-ahead log, so that readers do not hold up a writer."""
+    _create_private_file(Path(url.database or ""))
+    engine = sa.create_engine(url, hide_parameters=True)
+    event.listen(engine, "connect", _prepare_sqlite_connection)
+    return engine
+
+
+def _create_private_file(path: Path) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    path.chmod(0o600)
+
+
+def _prepare_sqlite_connection(connection: sqlite3.Connection, _record: object) -> None:
+    connection.isolation_level = "IMMEDIATE"
+    connection.execute("PRAGMA busy_timeout = 30000")
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA journal_mode = WAL")
+    if sqlite3.sqlite_version_info < _FIRST_WITH_SUBSEC:
+        connection.create_function("unixepoch", 1, _unix_time)
+
+
+def _unix_time(_modifier: str) -> float:
+    """Stand in for `unixepoch('subsec')`, the clock of DBOS, in older versions of SQLite."""
+    return time.time()

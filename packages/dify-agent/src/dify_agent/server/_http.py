@@ -1,0 +1,114 @@
+"""What every answer of the server has in common: who may ask, how much, and how errors look."""
+
+import secrets
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import BaseModel, SecretStr, ValidationError
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ._errors import FieldProblem, RequestError, RunNotFoundError
+
+
+_MOST_DIGITS = 15  # More than any run has events; unbounded numbers are slow to read.
+
+
+class ApiKeyMiddleware:
+    """Answer 401 to whoever does not send the server's key."""
+
+    def __init__(self, app: ASGIApp, *, api_key: SecretStr) -> None:
+        self._app = app
+        self._api_key = api_key.get_secret_value().encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on if it carries the key."""
+        if scope["type"] != "http" or self._is_allowed(Request(scope)):
+            await self._app(scope, receive, send)
+            return
+        message = "Expected the server's key as 'Authorization: Bearer …' or 'X-Api-Key: …'."
+        response = build_error_response(RequestError(401, "unauthorized", message))
+        response.headers["WWW-Authenticate"] = "Bearer"
+        await response(scope, receive, send)
+
+    def _is_allowed(self, request: Request) -> bool:
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        sent = token.strip() if scheme.lower() == "bearer" else request.headers.get("x-api-key", "")
+        return secrets.compare_digest(sent.encode(), self._api_key)
+
+
+async def read_json_body(request: Request, *, max_bytes: int) -> bytes:
+    """Return the body of a request, which must be JSON and not too large.
+
+    Raises:
+        RequestError: It is not declared as JSON, or larger than allowed.
+    """
+    # A browser sends no cross-site request of this type without asking first, so no page can start runs.
+    content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if content_type != "application/json":
+        raise RequestError(
+            415, "unsupported_media_type", "Expected 'Content-Type: application/json'."
+        )
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > max_bytes:
+            raise RequestError(
+                413, "request_too_large", f"Expected a body of at most {max_bytes} bytes."
+            )
+    return bytes(body)
+
+
+def parse_body[ModelT: BaseModel](model: type[ModelT], body: bytes) -> ModelT:
+    """Return the model that a body describes.
+
+    Raises:
+        RequestError: It does not; the details name the fields, but never a value.
+    """
+    try:
+        return model.model_validate_json(body)
+    except ValidationError as error:
+        raise RequestError(
+            422, "invalid_request", "The request is not valid.", _field_problems(error)
+        ) from None
+
+
+def parse_place(text: str, *, field: str) -> int:
+    """Return the place of an event that a client has, 0 for none.
+
+    Raises:
+        RequestError: It is not a whole number of at least 0.
+    """
+    if not (text.isascii() and text.isdecimal()) or len(text) > _MOST_DIGITS:
+        message = "Expected the number of an event, or 0."
+        problem = FieldProblem(field=field, message=message)
+        raise RequestError(422, "invalid_request", "The request is not valid.", [problem])
+    return int(text)
+
+
+def build_error_response(error: RequestError) -> Response:
+    """Return the answer to a request that cannot be fulfilled."""
+    content: dict[str, Any] = {"code": error.code, "message": error.message}
+    if error.details:
+        content["details"] = [
+            {"field": detail.field, "message": detail.message} for detail in error.details
+        ]
+    return JSONResponse({"error": content}, status_code=error.status_code)
+
+
+async def answer_request_error(_request: Request, error: Exception) -> Response:
+    """Answer what a handler raised of this package's errors about requests."""
+    if isinstance(error, RunNotFoundError):
+        return build_error_response(RequestError(404, "run_not_found", str(error)))
+    if isinstance(error, RequestError):
+        return build_error_response(error)
+    raise error
+
+
+def _field_problems(error: ValidationError) -> Sequence[FieldProblem]:
+    problems = error.errors(include_url=False, include_context=False, include_input=False)
+    return [
+        FieldProblem(field=".".join(map(str, problem["loc"])), message=problem["msg"])
+        for problem in problems
+    ]

@@ -1,0 +1,75 @@
+"""The requests of unfinished runs, kept apart so that their credentials can be forgotten."""
+
+import time
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from dify_agent.protocol import CreateRunRequest
+
+from ._database import requests
+from ._errors import StoredRunError
+from ._sealing import Seal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimedRequest:
+    """Hold a request, taken up to be run.
+
+    Attributes:
+        request: The request.
+        attempt: How often it has been taken up, this time included.
+    """
+
+    request: CreateRunRequest
+    attempt: int
+
+
+class RequestStore:
+    """Keep requests from when they come until their runs are finished."""
+
+    def __init__(self, engine: sa.Engine, seal: Seal) -> None:
+        self._engine = engine
+        self._seal = seal
+
+    def add(self, run_id: str, request: CreateRunRequest) -> None:
+        """Keep the request of a new run."""
+        sealed = self._seal.close(request.model_dump_json().encode())
+        row = {"run_id": run_id, "request": sealed, "attempts": 0, "created_at": time.time()}
+        with self._engine.begin() as connection:
+            connection.execute(sa.insert(requests).values(row))
+
+    def claim(self, run_id: str) -> ClaimedRequest:
+        """Take up a request, for the first time or after a restart.
+
+        Raises:
+            StoredRunError: It is no longer there, or the storage key does not fit it.
+        """
+        statement = (
+            sa.update(requests)
+            .where(requests.c.run_id == run_id)
+            .values(attempts=requests.c.attempts + 1)
+            .returning(requests.c.request, requests.c.attempts)
+        )
+        with self._engine.begin() as connection:
+            row = connection.execute(statement).one_or_none()
+        if row is None:
+            raise StoredRunError("The request of the run is no longer stored.")
+        request = CreateRunRequest.model_validate_json(self._seal.open(row.request))
+        return ClaimedRequest(request=request, attempt=row.attempts)
+
+    def list_oldest(self, *, limit: int) -> dict[str, float]:
+        """Return the runs of the oldest requests, and when each came, as a Unix time."""
+        statement = (
+            sa.select(requests.c.run_id, requests.c.created_at)
+            .order_by(requests.c.created_at)
+            .limit(limit)
+        )
+        with self._engine.connect() as connection:
+            return {row.run_id: row.created_at for row in connection.execute(statement)}
+
+    def forget(self, run_ids: Collection[str]) -> None:
+        """Delete the requests of runs."""
+        with self._engine.begin() as connection:
+            connection.execute(sa.delete(requests).where(requests.c.run_id.in_(run_ids)))

@@ -1,0 +1,101 @@
+"""How what is stored of a run is written down: encrypted, where there is a key."""
+
+import base64
+import pickle
+from typing import Any, Protocol
+
+from cryptography.fernet import Fernet, InvalidToken
+from dbos import Serializer
+from pydantic import SecretStr
+
+from ._errors import StoredRunError
+
+
+class Seal(Protocol):
+    """Turn bytes into text for a database, and back."""
+
+    @property
+    def name(self) -> str:
+        """What is written beside sealed text to tell which seal it bears."""
+        ...
+
+    def close(self, content: bytes) -> str:
+        """Return the content as text."""
+        ...
+
+    def open(self, text: str) -> bytes:
+        """Return the content of a text.
+
+        Raises:
+            StoredRunError: The text bears another seal.
+        """
+        ...
+
+
+class PlainSeal:
+    """Write content down as it is, in base64."""
+
+    name = "dify-agent-plain"
+
+    def close(self, content: bytes) -> str:
+        """Return the content as text."""
+        return base64.b64encode(content).decode()
+
+    def open(self, text: str) -> bytes:
+        """Return the content of a text."""
+        try:
+            return base64.b64decode(text, validate=True)
+        except ValueError as error:
+            raise StoredRunError(
+                "The stored run is encrypted: set DIFY_AGENT_STORAGE_KEY."
+            ) from error
+
+
+class FernetSeal:
+    """Encrypt content, so that nobody without the key can read or forge it."""
+
+    name = "dify-agent-fernet"
+
+    def __init__(self, key: SecretStr) -> None:
+        self._fernet = Fernet(key.get_secret_value())
+
+    def close(self, content: bytes) -> str:
+        """Return the content as encrypted text."""
+        return self._fernet.encrypt(content).decode()
+
+    def open(self, text: str) -> bytes:
+        """Return the content of an encrypted text."""
+        try:
+            return self._fernet.decrypt(text)
+        except InvalidToken as error:
+            raise StoredRunError(
+                "The stored run was not encrypted with the key in DIFY_AGENT_STORAGE_KEY."
+            ) from error
+
+
+def build_seal(key: SecretStr | None) -> Seal:
+    """Return the seal for a key, or the plain one for none."""
+    return PlainSeal() if key is None else FernetSeal(key)
+
+
+class SealedSerializer(Serializer):
+    """Write down under a seal what DBOS stores: arguments, results, errors and streams.
+
+    Pickle is what DBOS itself uses. It lets whoever can write to the database run code here, which a key prevents:
+    unsealing fails before anything is unpickled. Unlike DBOS's serializer, this one never logs what it could not pickle.
+    """
+
+    def __init__(self, seal: Seal) -> None:
+        self._seal = seal
+
+    def name(self) -> str:
+        """Return what DBOS stores beside each value; it refuses values under another name."""
+        return self._seal.name
+
+    def serialize(self, data: Any) -> str:
+        """Return the data as sealed text."""
+        return self._seal.close(pickle.dumps(data))
+
+    def deserialize(self, serialized_data: str) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride] - names `self` `cls`
+        """Return the data of a sealed text."""
+        return pickle.loads(self._seal.open(serialized_data))  # noqa: S301 - see the class docstring

@@ -1,0 +1,137 @@
+"""The HTTP side of a server: ask for runs, follow them, stop them."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from typing import TypedDict, cast
+
+import httpx
+from pydantic import BaseModel
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from dify_agent.exceptions import AgentRunValidationError
+from dify_agent.protocol import CreateRunRequest, CreateRunResponse
+from dify_agent.runtime.runner import validate_composition
+
+from ._errors import FieldProblem, RequestError, RunNotFoundError
+from ._http import ApiKeyMiddleware, answer_request_error, parse_body, parse_place, read_json_body
+from ._runs import RunBook
+from .engine import build_layer_providers, open_engine
+from .settings import LOOPBACK_HOSTS, ServerSettings
+
+
+_DAEMON_TIMEOUT = httpx.Timeout(600, connect=10)
+_KEEP_ALIVE_SECONDS = 15
+
+
+class _State(TypedDict):
+    runs: RunBook
+
+
+def build_app(settings: ServerSettings) -> Starlette:
+    """Build the application; it opens the daemon's client and the database when it starts, and closes them when it stops."""
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncGenerator[_State]:
+        async with (
+            # Not through a proxy of the environment: the daemon is a neighbour, and the requests carry credentials.
+            httpx.AsyncClient(timeout=_DAEMON_TIMEOUT, trust_env=False) as http_client,
+            open_engine(settings, http_client=http_client) as runs,
+        ):
+            yield {"runs": runs}
+
+    routes = _Routes(settings)
+    return Starlette(
+        lifespan=lifespan,
+        middleware=_build_middleware(settings),
+        exception_handlers={
+            RequestError: answer_request_error,
+            RunNotFoundError: answer_request_error,
+        },
+        routes=[
+            Route("/health", routes.health),
+            Route("/runs", routes.create_run, methods=["POST"]),
+            Route("/runs/{run_id}", routes.get_run),
+            Route("/runs/{run_id}/events", routes.stream_events),
+            Route("/runs/{run_id}/cancel", routes.cancel_run, methods=["POST"]),
+        ],
+    )
+
+
+def _build_middleware(settings: ServerSettings) -> list[Middleware]:
+    if settings.api_key is not None:
+        return [Middleware(ApiKeyMiddleware, api_key=settings.api_key)]
+    # Without a key, a web page that makes its own name mean 127.0.0.1 must not get through.
+    hosts = [f"[{host}]" if ":" in host else host for host in sorted(LOOPBACK_HOSTS)]
+    return [Middleware(TrustedHostMiddleware, allowed_hosts=hosts)]
+
+
+class _Routes:
+    def __init__(self, settings: ServerSettings) -> None:
+        self._max_request_bytes = settings.max_request_bytes
+        self._layer_providers = build_layer_providers(settings)
+
+    async def health(self, _request: Request) -> Response:
+        return JSONResponse({"status": "ok"})
+
+    async def create_run(self, request: Request) -> Response:
+        body = await read_json_body(request, max_bytes=self._max_request_bytes)
+        create_request = parse_body(CreateRunRequest, body)
+        try:
+            validate_composition(create_request.composition, self._layer_providers)
+        except AgentRunValidationError as error:
+            problem = FieldProblem(field="composition", message=str(error))
+            raise RequestError(
+                422, "invalid_request", "The request is not valid.", [problem]
+            ) from None
+        run_id = await _runs(request).create(create_request)
+        response = CreateRunResponse(run_id=run_id, status="queued")
+        return _to_json(response, HTTPStatus.ACCEPTED)
+
+    async def get_run(self, request: Request) -> Response:
+        return _to_json(await _runs(request).get_status(request.path_params["run_id"]))
+
+    async def cancel_run(self, request: Request) -> Response:
+        return _to_json(await _runs(request).cancel(request.path_params["run_id"]))
+
+    async def stream_events(self, request: Request) -> Response:
+        run_id, after = request.path_params["run_id"], _last_place(request)
+        runs = _runs(request)
+        if not await runs.has_events_after(run_id, after):
+            # Tells an EventSource, which would otherwise come back for ever, that nothing more comes.
+            return Response(status_code=HTTPStatus.NO_CONTENT)
+        return EventSourceResponse(
+            _iter_frames(runs, run_id, after=after),
+            ping=_KEEP_ALIVE_SECONDS,
+            ping_message_factory=lambda: ServerSentEvent(comment="keep-alive"),
+            sep="\n",
+        )
+
+
+def _runs(request: Request) -> RunBook:
+    return cast("_State", request.state)["runs"]
+
+
+def _last_place(request: Request) -> int:
+    """Return the place of the last event that the client has; the header is what a browser sends by itself."""
+    if (header := request.headers.get("last-event-id")) is not None:
+        return parse_place(header, field="Last-Event-ID")
+    return parse_place(request.query_params.get("after", "0"), field="after")
+
+
+async def _iter_frames(
+    runs: RunBook, run_id: str, *, after: int
+) -> AsyncGenerator[ServerSentEvent]:
+    async for event in runs.iter_events(run_id, after=after):
+        yield ServerSentEvent(event.data, event=event.type, id=str(event.sequence))
+
+
+def _to_json(model: BaseModel, status: HTTPStatus = HTTPStatus.OK) -> Response:
+    content = model.model_dump_json(exclude_none=True)
+    return Response(content, status_code=status, media_type="application/json")

@@ -1,0 +1,72 @@
+"""The command `dify-agent`."""
+
+import sys
+from typing import Annotated
+
+import typer
+import uvicorn
+from pydantic import ValidationError
+
+from .app import build_app
+from .settings import ServerSettings
+
+
+_SHUTDOWN_SECONDS = 5  # Streams end by themselves; this is for clients that do not read.
+
+_app = typer.Typer(
+    help="Run Dify plugin agents.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@_app.callback()
+def _name_commands() -> None:
+    """Run Dify plugin agents."""
+
+
+@_app.command()
+def serve(
+    host: Annotated[
+        str | None, typer.Option(help="Address to listen on; overrides DIFY_AGENT_HOST.")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Port to listen on; overrides DIFY_AGENT_PORT.")
+    ] = None,
+) -> None:
+    """Serve agent runs over HTTP. All settings come from environment variables named DIFY_AGENT_…."""
+    options = {"host": host, "port": port}
+    given = {name: value for name, value in options.items() if value is not None}
+    try:
+        settings = ServerSettings.model_validate(given)
+    except ValidationError as error:
+        for problem in error.errors(include_url=False, include_context=False, include_input=False):
+            field = "_".join(("DIFY_AGENT", *map(str, problem["loc"]))).upper()
+            typer.echo(f"{field}: {problem['msg']}", err=True)
+        raise typer.Exit(2) from None
+    config = uvicorn.Config(
+        build_app(settings),
+        host=settings.host,
+        port=settings.port,
+        log_level="warning",
+        timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
+    )
+    listener = config.bind_socket()
+    listener.listen()
+    address, bound_port = listener.getsockname()[:2]
+    typer.echo(f"dify-agent listens on http://{_to_url_host(address)}:{bound_port}")
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+def _to_url_host(address: str) -> str:
+    return f"[{address}]" if ":" in address else address
+
+
+def main() -> None:
+    """Run the command."""
+    _app()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,106 @@
+"""Agent runs on DBOS: they survive the server, and several servers on one database share them."""
+
+import asyncio
+import os
+import secrets
+import socket
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from importlib.metadata import version
+from typing import Any
+
+import httpx
+from dbos import DBOS, DBOSConfig
+
+from dify_agent.compositor import LayerProvider
+from dify_agent.runtime.layer_providers import create_default_layer_providers
+
+from ._database import is_sqlite, open_database
+from ._janitor import Janitor
+from ._leases import LeaseTable
+from ._requests import RequestStore
+from ._runs import QUEUE_NAME, RunBook
+from ._sealing import Seal, SealedSerializer, build_seal
+from ._workflow import RunWorker, register_run_workflow
+from .settings import ServerSettings
+
+
+_QUEUE_POLL_SECONDS = 0.2
+_EVENT_POLL_SECONDS = 0.1
+
+
+@asynccontextmanager
+async def open_engine(
+    settings: ServerSettings, *, http_client: httpx.AsyncClient
+) -> AsyncGenerator[RunBook]:
+    """Take up runs from the database until the end of the context.
+
+    Runs are executed on the running event loop. DBOS keeps its state in the process, so there is one engine at a time.
+
+    Args:
+        settings: Where to store runs and how many to execute at a time.
+        http_client: The daemon's client; it must stay open as long as the context.
+    """
+    executor_id = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
+    seal = build_seal(settings.storage_key)
+    database_url = settings.database_url.get_secret_value()
+    database = open_database(database_url)
+    leases, requests = LeaseTable(database), RequestStore(database, seal)
+    worker = RunWorker(
+        http_client=http_client,
+        requests=requests,
+        layer_providers=build_layer_providers(settings),
+    )
+    janitor = Janitor(
+        executor_id=executor_id,
+        leases=leases,
+        requests=requests,
+        lease_seconds=settings.lease_seconds,
+        retention=timedelta(hours=settings.retention_hours),
+    )
+    await asyncio.to_thread(leases.beat, executor_id)
+    config = _build_config(settings, executor_id=executor_id, seal=seal)
+    if is_sqlite(database_url):
+        config["system_database_engine"] = database
+    DBOS(config=config)
+    workflow = register_run_workflow(worker)
+    try:
+        # Inside a running loop, so that DBOS executes workflows there, beside the client that they use.
+        DBOS.launch()
+        await DBOS.register_queue_async(
+            QUEUE_NAME,
+            worker_concurrency=settings.concurrency,
+            polling_interval_sec=_QUEUE_POLL_SECONDS,
+        )
+        housekeeping = asyncio.create_task(janitor.work())
+        yield RunBook(requests=requests, workflow=workflow, poll_seconds=_EVENT_POLL_SECONDS)
+        housekeeping.cancel()
+        await worker.stop(drain_seconds=settings.drain_seconds)
+    finally:
+        await asyncio.to_thread(DBOS.destroy, destroy_registry=True)
+        # Only now may others take over what was left. Not in a thread: DBOS has shut down the loop's threads.
+        leases.drop([executor_id])
+        database.dispose()
+
+
+def build_layer_providers(settings: ServerSettings) -> Sequence[LayerProvider[Any]]:
+    """Return the kinds of layers that runs may ask for; the daemon's settings go into them here and nowhere else."""
+    return create_default_layer_providers(
+        plugin_daemon_url=settings.plugin_daemon_url,
+        plugin_daemon_api_key=settings.plugin_daemon_api_key.get_secret_value(),
+    )
+
+
+def _build_config(settings: ServerSettings, *, executor_id: str, seal: Seal) -> DBOSConfig:
+    return {
+        "name": "dify-agent",
+        "system_database_url": settings.database_url.get_secret_value(),
+        "serializer": SealedSerializer(seal),
+        "executor_id": executor_id,
+        # Steps recorded by one version are replayed by the same version only.
+        "application_version": f"dify-agent-{version('dify-agent')}",
+        "log_level": "WARNING",
+        "enable_otlp": False,
+        "notification_listener_polling_interval_sec": _EVENT_POLL_SECONDS,
+    }

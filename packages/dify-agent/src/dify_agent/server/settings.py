@@ -1,0 +1,77 @@
+"""What a server is told by its environment."""
+
+from pathlib import Path
+from typing import Final, Self
+
+from cryptography.fernet import Fernet
+from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError
+
+
+LOOPBACK_HOSTS: Final = frozenset({"127.0.0.1", "::1", "localhost"})
+_DEFAULT_DATABASE: Final = Path("~/.dify-agent/runs.sqlite")
+
+
+class ServerSettings(BaseSettings):
+    """Hold the settings of a server, each read from the environment variable `DIFY_AGENT_` + its name.
+
+    Attributes:
+        plugin_daemon_url: Where the plugin daemon listens.
+        plugin_daemon_api_key: The daemon's key, sent as `X-Api-Key`.
+        database_url: Where runs are stored: `sqlite:///path` for one machine, `postgresql://…` for several. Default: a file in
+            `~/.dify-agent`.
+        storage_key: A Fernet key. Where it is set, requests, results and events are stored encrypted.
+        api_key: What clients of this server must send as `Authorization: Bearer` or `X-Api-Key`; without one the server
+            listens on the loopback interface only.
+        host: The address to listen on.
+        port: The port to listen on.
+        concurrency: How many runs this server works on at a time.
+        max_request_bytes: How large a request's body may be.
+        retention_hours: How long a finished run can still be read.
+        lease_seconds: After how long a silence other servers take over a server's runs.
+        drain_seconds: How long a server that is told to stop lets its runs go on before it leaves them to the next one.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix="DIFY_AGENT_", extra="ignore", hide_input_in_errors=True
+    )
+
+    plugin_daemon_url: str = Field(default="http://localhost:5002", pattern=r"^https?://\S+$")
+    plugin_daemon_api_key: SecretStr = SecretStr("")
+    database_url: SecretStr = SecretStr("")
+    storage_key: SecretStr | None = None
+    api_key: SecretStr | None = Field(default=None, min_length=1)
+    host: str = "127.0.0.1"
+    port: int = Field(default=5050, ge=0, le=65535)
+    concurrency: int = Field(default=8, ge=1)
+    max_request_bytes: int = Field(default=8 * 1024 * 1024, ge=1)
+    retention_hours: float = Field(default=24, gt=0)
+    lease_seconds: float = Field(default=15, gt=0)
+    drain_seconds: float = Field(default=5, ge=0)
+
+    @field_validator("database_url")
+    @classmethod
+    def _check_database_url(cls, value: SecretStr) -> SecretStr:
+        text = value.get_secret_value() or f"sqlite:///{_DEFAULT_DATABASE.expanduser()}"
+        try:
+            backend = make_url(text).get_backend_name()
+        except ArgumentError as error:
+            raise ValueError("expected a database URL") from error
+        if backend not in {"sqlite", "postgresql"}:
+            raise ValueError("expected sqlite:///path or postgresql://user:password@host/name")
+        return SecretStr(text)
+
+    @field_validator("storage_key")
+    @classmethod
+    def _check_storage_key(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None:
+            Fernet(value.get_secret_value())
+        return value
+
+    @model_validator(mode="after")
+    def _check_exposure(self) -> Self:
+        if self.host not in LOOPBACK_HOSTS and self.api_key is None:
+            raise ValueError("host: expected a loopback address unless api_key is set")
+        return self
