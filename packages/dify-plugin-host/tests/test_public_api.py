@@ -16,7 +16,7 @@ def test_every_error_descends_from_the_root():
         for value in vars(dify_plugin_host).values()
         if isinstance(value, type) and issubclass(value, Exception)
     ]
-    assert len(errors) == 14
+    assert len(errors) == 15
     assert all(issubclass(error, dify_plugin_host.PluginHostError) for error in errors)
 
 

@@ -2,10 +2,12 @@
 
 from ._builtin import builtin_tools
 from ._connection import BackwardsHandler, Notice, NoticeHandler
-from ._declarations import ModelProvider, Strategy
+from ._daemon import DaemonServer
+from ._declarations import ModelProvider, Strategy, ToolProvider
 from ._desk import AgentRequest, Desk
 from ._errors import (
     BackwardsError,
+    DaemonServerError,
     InstallError,
     InvokeTimeoutError,
     PackageError,
@@ -23,7 +25,7 @@ from ._errors import (
 from ._folder import PluginFolder
 from ._models import LLMRequest
 from ._process import PluginProcess
-from ._session import BackwardsRequest
+from ._session import BackwardsRequest, CallOrigin
 from ._settings import HostSettings, Strictness
 from ._tool import PythonTool, ToolParameter
 from ._toolfile import load_tools
@@ -34,6 +36,9 @@ __all__ = [
     "BackwardsError",
     "BackwardsHandler",
     "BackwardsRequest",
+    "CallOrigin",
+    "DaemonServer",
+    "DaemonServerError",
     "Desk",
     "HostSettings",
     "InstallError",
@@ -58,6 +63,7 @@ __all__ = [
     "Strictness",
     "ToolFileError",
     "ToolParameter",
+    "ToolProvider",
     "UnknownNameError",
     "builtin_tools",
     "load_tools",

@@ -19,6 +19,7 @@ from gpt5_simulator import SimulatorError
 from ._chat import ChatOptions, run_chat
 from ._check import check_package, show_results
 from ._errors import (
+    DaemonServerError,
     PackageError,
     PluginFolderError,
     PluginHostError,
@@ -27,10 +28,12 @@ from ._errors import (
 )
 from ._package import build_package
 from ._places import find_folders
+from ._serve import API_KEY, ServeOptions, run_serve
 from ._server import ServerAddressError
 
 
 _USAGE_ERRORS = (
+    DaemonServerError,
     PackageError,
     PluginFolderError,
     ServerAddressError,
@@ -134,6 +137,51 @@ def check(
         results = check_package(file, quick=quick, start=Path.cwd())
         if not show_results(results, Console()):
             raise typer.Exit(1)
+
+
+@app.command()
+def serve(  # noqa: PLR0913 - every option is one
+    sources: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Plugin folders or packages; those in plugins/ by default."),
+    ] = None,
+    *,
+    plugins: Annotated[
+        Path | None, typer.Option(help="A folder whose plugin folders are served as well.")
+    ] = None,
+    packages: Annotated[
+        Path | None, typer.Option(help="A folder whose packages are served as well.")
+    ] = None,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")
+    ] = 5002,
+    api_key: Annotated[
+        str | None,
+        typer.Option(help=f"The key that callers must send; {API_KEY} or a random one by default."),
+    ] = None,
+    tools: Annotated[
+        list[Path] | None,
+        typer.Option(help="A Python file whose functions become tools; may be repeated."),
+    ] = None,
+    simulator: Annotated[
+        bool, typer.Option("--simulator", help="Run a simulated model server, which needs no key.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON event a line.")] = False,
+) -> None:
+    """Serve the plugin daemon's dispatch API on 127.0.0.1 until interrupted."""
+    options = ServeOptions(
+        sources=tuple(sources or ()),
+        plugins=plugins,
+        packages=packages,
+        port=port,
+        api_key=api_key,
+        tools=tuple(tools or ()),
+        simulator=simulator,
+        as_json=json,
+    )
+    out = sys.stdout
+    with _exit_codes(), contextlib.redirect_stdout(sys.stderr):
+        run_serve(options, out=out)
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ from ._errors import (
 )
 from ._json import JsonObject, is_object
 from ._lines import LineSplitter, LineTooLongError
-from ._session import BackwardsRequest, Session
+from ._session import BackwardsRequest, CallOrigin, Session
 from ._settings import HostSettings
 
 
@@ -32,6 +32,7 @@ type BackwardsHandler = Callable[[BackwardsRequest], AsyncGenerator[JsonObject]]
 type NoticeHandler = Callable[["Notice"], None]
 
 _NOTICE_TEXT_LENGTH = 200
+_NOWHERE = CallOrigin()
 _OVER = "session not found: the call that this belongs to is over"
 
 
@@ -79,6 +80,11 @@ class Connection:
         self.protocol_errors = 0
         self._reader = asyncio.create_task(self._read())
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether the plugin is gone."""
+        return self._lost is not None
+
     async def wait_ready(self) -> None:
         """Wait for the first heartbeat.
 
@@ -105,7 +111,9 @@ class Connection:
         if self._lost:
             raise self._lost
         self._sessions[session.id] = session
-        await self._send(session.id, "request", data, context=session.context)
+        await self._send(
+            session.id, "request", data, context=session.context, origin=session.origin
+        )
 
     def close(self, session: Session) -> None:
         """Forget a call; what still comes for it is dropped. The protocol has no way to tell the plugin."""
@@ -277,7 +285,11 @@ class Connection:
         if not is_object(request):
             return _refuse("invoke request missing request")
         backwards = BackwardsRequest(
-            type=kind, caller=session.kind, request=request, context=session.context
+            type=kind,
+            caller=session.kind,
+            request=request,
+            context=session.context,
+            credentials=session.origin.credentials,
         )
         return self._backwards(backwards)
 
@@ -288,13 +300,11 @@ class Connection:
         data: JsonObject,
         *,
         context: JsonObject | None = None,
+        origin: CallOrigin = _NOWHERE,
     ) -> None:
         line = {
             "session_id": session_id,
-            "conversation_id": None,
-            "message_id": None,
-            "app_id": None,
-            "endpoint_id": None,
+            **origin.ids(),
             "context": context,
             "event": event,
             "data": data,

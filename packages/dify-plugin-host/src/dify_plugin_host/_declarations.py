@@ -1,12 +1,28 @@
-"""What plugin folders declare: model providers with their models, agent strategies with their parameters."""
+"""What plugin folders declare: model providers with their models, tools and agent strategies with their parameters."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ._errors import PluginFolderError
 from ._folder import PluginFolder
 from ._json import JsonObject, list_at, object_at, objects_at
+
+
+# What Go writes of a tool's parameter where its declaration says nothing.
+_PARAMETER_DEFAULTS: JsonObject = {
+    "scope": None,
+    "llm_description": "",
+    "required": False,
+    "auto_generate": None,
+    "template": None,
+    "default": None,
+    "min": None,
+    "max": None,
+    "multiple": False,
+    "precision": None,
+    "options": None,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +68,29 @@ class Strategy:
     parameters: Mapping[str, JsonObject]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolProvider:
+    """Describe a tool provider.
+
+    Attributes:
+        name: Its short name.
+        folder: The plugin that declares it.
+        tools: The declarations of its tools, by name.
+        credential_defaults: The defaults of its credential schema.
+        declaration: All of it, as the daemon tells it.
+    """
+
+    name: str
+    folder: PluginFolder
+    tools: Mapping[str, JsonObject]
+    credential_defaults: Mapping[str, Any]
+    declaration: JsonObject = field(repr=False)
+
+    def answers_to(self, name: str) -> bool:
+        """Tell whether `name` means this provider, in its short or its long form."""
+        return name in {self.name, f"{self.folder.author}/{self.folder.name}/{self.name}"}
+
+
 def model_providers(folder: PluginFolder) -> Iterator[ModelProvider]:
     """Iterate over the model providers that a plugin declares.
 
@@ -91,6 +130,60 @@ def strategies(folder: PluginFolder) -> Iterator[Strategy]:
                     for parameter in objects_at(content, "parameters")
                 },
             )
+
+
+def tool_providers(folder: PluginFolder) -> Iterator[ToolProvider]:
+    """Iterate over the tool providers that a plugin declares.
+
+    Raises:
+        PluginFolderError: If a declaration cannot be read.
+    """
+    for declaration in folder.providers("tools"):
+        files = [str(relative) for relative in list_at(declaration, "tools")]
+        tools = {
+            _identity_name(folder, content, f"'identity.name' in {relative!r}"): content
+            for relative, content in ((file, folder.read_yaml(file)) for file in files)
+        }
+        credentials = _credential_fields(declaration)
+        yield ToolProvider(
+            name=_identity_name(folder, declaration, "a tool provider's 'identity.name'"),
+            folder=folder,
+            tools=tools,
+            credential_defaults={
+                field["name"]: field["default"]
+                for field in credentials
+                if field.get("default") is not None
+            },
+            declaration={
+                "identity": object_at(declaration, "identity"),
+                "credentials_schema": credentials,
+                "oauth_schema": declaration.get("oauth_schema"),
+                "tools": [_tool_declaration(content) for content in tools.values()],
+            },
+        )
+
+
+def _credential_fields(declaration: JsonObject) -> list[JsonObject]:
+    """Return the credential fields of a tool provider, each with its name, however they are written down."""
+    for key in ("credentials_schema", "credentials_for_provider"):
+        if named := object_at(declaration, key):
+            return [{**content, "name": name} for name, content in named.items()]
+        if listed := objects_at(declaration, key):
+            return listed
+    return []
+
+
+def _tool_declaration(content: JsonObject) -> JsonObject:
+    declared = {
+        "identity": object_at(content, "identity"),
+        "description": object_at(content, "description"),
+        "parameters": [
+            {**_PARAMETER_DEFAULTS, **parameter} for parameter in objects_at(content, "parameters")
+        ],
+        "has_runtime_parameters": bool(content.get("has_runtime_parameters")),
+    }
+    schema = object_at(content, "output_schema")
+    return {**declared, "output_schema": schema} if schema else declared
 
 
 def _models(folder: PluginFolder, declaration: JsonObject) -> list[str]:

@@ -17,14 +17,22 @@ from ._agent import (
 from ._backwards import Backwards
 from ._builtin import builtin_tools
 from ._connection import NoticeHandler
-from ._declarations import ModelProvider, Strategy, model_providers, strategies
+from ._declarations import (
+    ModelProvider,
+    Strategy,
+    ToolProvider,
+    model_providers,
+    strategies,
+    tool_providers,
+)
 from ._errors import PluginHostError, UnknownNameError
 from ._folder import PluginFolder
+from ._hosted_tools import HostedTools
 from ._json import JsonObject
 from ._models import LLMRequest, Models
 from ._process import PluginProcess, ignore_notice
 from ._settings import HostSettings
-from ._strictness import through_go, to_daemon_tool_message
+from ._strictness import sieve_message, through_go
 from ._tool import PythonTool
 
 
@@ -70,6 +78,7 @@ class Desk:
         on_notice: Told of what plugins say outside of any call.
         on_model_error: Told why a strategy's model call failed; the strategy gets only the text.
         environment: The environment of the plugins, `os.environ` by default.
+        restarts: Whether a plugin that ended by itself is started again for the next call.
 
     Raises:
         PluginFolderError: If a folder is no plugin, or a declaration in it cannot be read.
@@ -84,19 +93,26 @@ class Desk:
         on_notice: NoticeHandler = ignore_notice,
         on_model_error: Callable[[PluginHostError], None] = _ignore_error,
         environment: Mapping[str, str] | None = None,
+        restarts: bool = False,
     ) -> None:
         self.settings = settings or HostSettings()
         self.tools = builtin_tools() if tools is None else tuple(tools)
         self._models = Models(credentials=credentials or {}, settings=self.settings)
+        self._hosted_tools = HostedTools()
         self._backwards = Backwards(
             models=self._models,
             tools=self.tools,
+            hosted_tools=self._hosted_tools,
             settings=self.settings,
             on_model_error=on_model_error,
         )
         self._strategies: dict[str, tuple[Strategy, PluginProcess]] = {}
         start = functools.partial(
-            PluginProcess, settings=self.settings, on_notice=on_notice, environment=environment
+            PluginProcess,
+            settings=self.settings,
+            on_notice=on_notice,
+            environment=environment,
+            restarts=restarts,
         )
         self.plugins = tuple(self._place(folder, start) for folder in folders)
 
@@ -104,6 +120,11 @@ class Desk:
     def model_providers(self) -> tuple[ModelProvider, ...]:
         """The model providers that the plugins declare."""
         return self._models.providers
+
+    @property
+    def tool_providers(self) -> tuple[ToolProvider, ...]:
+        """The tool providers that the plugins declare."""
+        return self._hosted_tools.providers
 
     @property
     def strategies(self) -> tuple[Strategy, ...]:
@@ -177,7 +198,7 @@ class Desk:
         answer = process.invoke("agent_strategy", "invoke_agent_strategy", data, context=context)
         async with contextlib.aclosing(answer) as messages:
             async for message in messages:
-                yield self._checked(message)
+                yield sieve_message(message, self.settings.strictness)
 
     def _place(
         self, folder: PluginFolder | Path | str, start: Callable[..., PluginProcess]
@@ -186,6 +207,8 @@ class Desk:
         process = start(read, backwards=functools.partial(self._backwards.answer, read))
         for provider in model_providers(read):
             self._models.add(provider, process)
+        for tools in tool_providers(read):
+            self._hosted_tools.add(tools, process)
         for strategy in strategies(read):
             self._strategies[strategy.name] = strategy, process
         return process
@@ -214,11 +237,3 @@ class Desk:
         }
         params = build_strategy_parameters(strategy, given)
         return through_go(params) if self.settings.strictness.float_numbers else params
-
-    def _checked(self, message: JsonObject) -> JsonObject:
-        rules = self.settings.strictness
-        if rules.chunk_rules:
-            message = to_daemon_tool_message(message)
-        if rules.float_numbers:
-            message = {key: through_go(value) for key, value in message.items()}
-        return message

@@ -13,7 +13,8 @@ PluginHostError
 ├── PluginInvokeError       the plugin answered a call with an error
 ├── StreamRejectedError     the plugin sent something that the platform refuses
 ├── InvokeTimeoutError      a call took longer than the platform allows
-└── BackwardsError          a plugin's call back into Dify failed; its text goes to the plugin
+├── BackwardsError          a plugin's call back into Dify failed; its text goes to the plugin
+└── DaemonServerError       the server cannot be run as it was asked for
 """
 
 from collections.abc import Mapping, Sequence
@@ -166,3 +167,7 @@ class InvokeTimeoutError(PluginHostError):
 
 class BackwardsError(PluginHostError):
     """Carry the text with which Dify refuses a plugin's backwards call."""
+
+
+class DaemonServerError(PluginHostError):
+    """Say why a server cannot be run: a port that cannot be had, a key that no header can carry."""

@@ -11,8 +11,8 @@ from ._json import JsonObject, is_object
 from ._process import PluginProcess
 from ._settings import HostSettings
 from ._strictness import (
+    sieve_chunk,
     through_go,
-    to_daemon_chunk,
     to_daemon_message,
     without_opaque_body,
 )
@@ -30,6 +30,7 @@ class LLMRequest:
         stop: The stop sequences.
         stream: Whether to stream.
         provider: The provider's name, short or long; None where there is only one.
+        credentials: The credentials to send; None sends those that the host was given.
     """
 
     model: str
@@ -39,6 +40,7 @@ class LLMRequest:
     stop: Sequence[str] = ()
     stream: bool = True
     provider: str | None = None
+    credentials: Mapping[str, Any] | None = field(default=None, repr=False)
 
 
 class Models:
@@ -79,7 +81,7 @@ class Models:
             PluginHostError: If the call fails.
         """
         entry, process = self._entry(provider)
-        data = {"model": model, **self._addressed(entry)}
+        data = {"model": model, **self._addressed(entry, self._credentials)}
         answer = await process.call("model", "get_ai_model_schemas", data)
         schema = answer.get("model_schema")
         if not is_object(schema):
@@ -96,7 +98,7 @@ class Models:
         data = self._request_data(entry, request)
         async with contextlib.aclosing(process.invoke("model", "invoke_llm", data)) as chunks:
             async for chunk in chunks:
-                yield self._checked(chunk)
+                yield sieve_chunk(chunk, self._rules)
 
     def _entry(self, name: str | None) -> tuple[ModelProvider, PluginProcess]:
         for provider, process in self._entries:
@@ -105,12 +107,13 @@ class Models:
         known = tuple(provider.long_name for provider in self.providers)
         raise UnknownNameError("model provider", name or "-", known)
 
-    def _addressed(self, provider: ModelProvider) -> JsonObject:
-        credentials = {**provider.credential_defaults, **self._credentials}
+    def _addressed(self, provider: ModelProvider, given: Mapping[str, Any]) -> JsonObject:
+        credentials = {**provider.credential_defaults, **given}
         return {"provider": provider.name, "model_type": "llm", "credentials": credentials}
 
     def _request_data(self, provider: ModelProvider, request: LLMRequest) -> JsonObject:
         rules = self._rules
+        given = self._credentials if request.credentials is None else request.credentials
         messages: list[Any] = list(request.messages)
         parameters: Any = dict(request.parameters)
         tools: Any = list(request.tools)
@@ -122,15 +125,10 @@ class Models:
             parameters, tools = through_go(parameters), through_go(tools)
         return {
             "model": request.model,
-            **self._addressed(provider),
+            **self._addressed(provider, given),
             "prompt_messages": messages,
             "model_parameters": parameters,
             "tools": tools or None,
             "stop": list(request.stop) or None,
             "stream": request.stream,
         }
-
-    def _checked(self, chunk: JsonObject) -> JsonObject:
-        if self._rules.chunk_rules:
-            chunk = to_daemon_chunk(chunk)
-        return without_opaque_body(chunk) if self._rules.drop_opaque_body else chunk

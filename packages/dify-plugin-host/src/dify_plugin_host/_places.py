@@ -22,9 +22,7 @@ def find_plugins(explicit: Path | None, *, start: Path) -> tuple[PluginFolder, P
         PluginFolderError: If there is no such folder, or not one plugin of each kind in it.
     """
     place = explicit or _look_up(start)
-    if not place.is_dir():
-        raise PluginFolderError(place, "no such folder; expected one that holds plugin folders")
-    found = [PluginFolder.read(path.parent) for path in sorted(place.glob("*/manifest.yaml"))]
+    found = read_plugins(place)
     models = _single(place, found, "models", "model plugin")
     return models, _single(place, found, "agent_strategies", "agent strategy plugin")
 
@@ -39,6 +37,30 @@ def install_plugins(place: Path) -> tuple[PluginFolder, PluginFolder]:
         PackageError: If a file in it is no package.
         InstallError: If a package cannot be installed.
     """
+    found = install_packages(place)
+    models = _single(place, found, "models", "model plugin")
+    return models, _single(place, found, "agent_strategies", "agent strategy plugin")
+
+
+def read_plugins(place: Path) -> list[PluginFolder]:
+    """Return the plugin folders in a folder.
+
+    Raises:
+        PluginFolderError: If there is no such folder, or what lies in it cannot be read.
+    """
+    if not place.is_dir():
+        raise PluginFolderError(place, "no such folder; expected one that holds plugin folders")
+    return [PluginFolder.read(path.parent) for path in sorted(place.glob("*/manifest.yaml"))]
+
+
+def install_packages(place: Path) -> list[PluginFolder]:
+    """Install what lies in a folder of packages, of several versions of a plugin the latest.
+
+    Raises:
+        PluginFolderError: If there is no such folder.
+        PackageError: If a file in it is no package.
+        InstallError: If a package cannot be installed.
+    """
     if not place.is_dir():
         raise PluginFolderError(place, "no such folder; expected one that holds packages")
     latest: dict[tuple[str, str], tuple[Version, Path]] = {}
@@ -46,9 +68,7 @@ def install_plugins(place: Path) -> tuple[PluginFolder, PluginFolder]:
         author, name, version = read_identity(path)
         if (author, name) not in latest or latest[author, name][0] < version:
             latest[author, name] = version, path
-    found = [PluginFolder.read(installed(path)) for _, path in latest.values()]
-    models = _single(place, found, "models", "model plugin")
-    return models, _single(place, found, "agent_strategies", "agent strategy plugin")
+    return [PluginFolder.read(installed(path)) for _, path in latest.values()]
 
 
 def find_folders(names: Sequence[str], *, start: Path) -> list[Path]:

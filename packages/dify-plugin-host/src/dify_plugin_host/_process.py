@@ -17,10 +17,11 @@ from ._errors import (
     PluginExitedError,
     PluginHostError,
     PluginInvokeError,
+    StreamRejectedError,
 )
 from ._folder import PluginFolder
-from ._json import JsonObject
-from ._session import BackwardsRequest, Session, to_invoke_error
+from ._json import JsonObject, is_object
+from ._session import BackwardsRequest, CallOrigin, Session, to_invoke_error
 from ._settings import HostSettings
 
 
@@ -47,12 +48,13 @@ class PluginProcess:
             that it raises goes to the plugin. Without it every such call is refused.
         on_notice: Told of what the plugin says outside of any call.
         environment: The environment of the process, `os.environ` by default. `INSTALL_METHOD` is always added.
+        restarts: Whether a plugin that ended by itself is started again for the next call.
 
     Raises:
         PluginFolderError: If the folder is no plugin.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a process has these settings
         self,
         folder: PluginFolder | Path | str,
         *,
@@ -60,6 +62,7 @@ class PluginProcess:
         backwards: BackwardsHandler = refuse_backwards,
         on_notice: NoticeHandler = ignore_notice,
         environment: Mapping[str, str] | None = None,
+        restarts: bool = False,
     ) -> None:
         self.folder = folder if isinstance(folder, PluginFolder) else PluginFolder.read(folder)
         self.settings = settings or HostSettings()
@@ -68,6 +71,9 @@ class PluginProcess:
         self._backwards = backwards
         self._on_notice = on_notice
         self._environment = os.environ if environment is None else environment
+        self._restarts = restarts
+        self._starting = asyncio.Lock()
+        self._is_stopped = False
         self._connection: Connection | None = None
 
     @property
@@ -93,6 +99,10 @@ class PluginProcess:
         Raises:
             PluginStartError: If it ends before, or takes longer than the limit.
         """
+        self._is_stopped = False
+        await self._start()
+
+    async def _start(self) -> None:
         child = await Child.start(
             [self.folder.python, "-m", self.folder.entrypoint],
             cwd=self.folder.path,
@@ -106,14 +116,17 @@ class PluginProcess:
             backwards=self._backwards,
             on_notice=self._on_notice,
         )
+        if self._is_stopped:  # Meanwhile: it shall not come back.
+            await self._connection.stop()
         try:
             await self._connection.wait_ready()
         except BaseException:
-            await self.stop()
+            await self._connection.stop()
             raise
 
     async def stop(self) -> None:
         """End the process and everything that it started; do nothing if it does not run."""
+        self._is_stopped = True
         if self._connection:
             await self._connection.stop()
 
@@ -126,8 +139,10 @@ class PluginProcess:
         user_id: str = "desk",
         context: JsonObject | None = None,
         timeout_seconds: float | None = None,
+        origin: CallOrigin | None = None,
+        joins_blobs: bool = True,
     ) -> AsyncGenerator[JsonObject]:
-        """Call the plugin and iterate over the objects of its answer, blobs put together.
+        """Call the plugin and iterate over the objects of its answer.
 
         Walking away early is allowed; the plugin is not told, since the protocol has no message for it.
 
@@ -138,6 +153,8 @@ class PluginProcess:
             user_id: The user on whose behalf the call is made.
             context: The call's context, such as `{"credentials": {"tool_credentials": {}}}`.
             timeout_seconds: How long all of it may take; the settings' limit by default.
+            origin: What the call belongs to.
+            joins_blobs: Whether blobs that come in chunks are put together.
 
         Raises:
             PluginInvokeError: If the plugin answers with an error, after what came before it.
@@ -145,9 +162,7 @@ class PluginProcess:
             StreamRejectedError: If the answer breaks a rule of the protocol.
             InvokeTimeoutError: If it takes too long.
         """
-        connection = self._connection
-        if connection is None:
-            raise PluginExitedError(self.folder.name, "was never started")
+        connection = await self._connect()
         limit = self.settings.call_timeout_seconds if timeout_seconds is None else timeout_seconds
         session = Session(
             id=str(uuid.uuid4()),
@@ -155,11 +170,13 @@ class PluginProcess:
             context=context,
             timeout_seconds=limit,
             deadline=asyncio.get_running_loop().time() + limit,
+            origin=origin or CallOrigin(),
         )
         request = {**data, "user_id": user_id, "type": kind, "action": action}
         try:
             await connection.open(session, request)
-            async with contextlib.aclosing(self._objects(session)) as objects:
+            blobs = BlobAssembler(self.settings) if joins_blobs else None
+            async with contextlib.aclosing(_objects(session, blobs)) as objects:
                 async for item in objects:
                     yield item
         finally:
@@ -178,20 +195,35 @@ class PluginProcess:
                 return item
         raise PluginHostError(f"plugin {self.folder.name!r} has no answer to {kind} {action!r}")
 
-    async def _objects(self, session: Session) -> AsyncGenerator[JsonObject]:
-        blobs = BlobAssembler(self.settings)
-        error: PluginInvokeError | None = None
-        while True:
-            try:
-                kind, data = await session.get()
-            except PluginHostError as failure:
-                raise error or failure from None
-            if kind == "end":
-                break
-            if kind == "error":
-                error = error or to_invoke_error(data)
-            elif error is None and (item := blobs.feed(data)) is not None:
-                yield item
-        if error:
-            raise error
+    async def _connect(self) -> Connection:
+        """Return the connection to the plugin, started again if it has ended by itself and shall come back."""
+        if self._connection is None:
+            raise PluginExitedError(self.folder.name, "was never started")
+        if not self._restarts:
+            return self._connection
+        async with self._starting:
+            if self._connection.is_lost and not self._is_stopped:
+                await self._connection.stop()
+                await self._start()
+            return self._connection
+
+
+async def _objects(session: Session, blobs: BlobAssembler | None) -> AsyncGenerator[JsonObject]:
+    error: PluginInvokeError | None = None
+    while True:
+        try:
+            kind, data = await session.get()
+        except PluginHostError as failure:
+            raise error or failure from None
+        if kind == "end":
+            break
+        if kind == "error":
+            error = error or to_invoke_error(data)
+        elif not is_object(data):
+            raise StreamRejectedError("unmarshal json failed: expected an object")
+        elif error is None and (item := blobs.feed(data) if blobs else data) is not None:
+            yield item
+    if error:
+        raise error
+    if blobs:
         blobs.close()

@@ -39,12 +39,35 @@ def open_server(environment: Mapping[str, str]) -> Generator[ModelServer]:
     Raises:
         ServerAddressError: If `OPENAI_BASE_URL` is no address.
     """
-    key, url = environment.get(_KEY, "").strip(), environment.get(_URL, "").strip()
-    # The plugin gets its settings as credentials, as it does in Dify; it must not find others around them.
-    rest = {name: value for name, value in environment.items() if name not in {_KEY, _URL}}
-    if key or url:
-        yield _named_server(key, url, rest)
+    if named := named_server(environment):
+        yield named
         return
+    with open_simulator(environment) as server:
+        yield server
+
+
+def named_server(environment: Mapping[str, str]) -> ModelServer | None:
+    """Return the server that the environment names, if it names one.
+
+    Raises:
+        ServerAddressError: If `OPENAI_BASE_URL` is no address.
+    """
+    key, url = environment.get(_KEY, "").strip(), environment.get(_URL, "").strip()
+    return _named_server(key, url, without_server(environment)) if key or url else None
+
+
+def without_server(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment that names no server.
+
+    Plugins get their settings as credentials, as they do in Dify; they must not find others around them.
+    """
+    return {name: value for name, value in environment.items() if name not in {_KEY, _URL}}
+
+
+@contextlib.contextmanager
+def open_simulator(environment: Mapping[str, str]) -> Generator[ModelServer]:
+    """Run the simulator."""
+    rest = without_server(environment)
     with ResponsesSimulator() as simulator:
         yield ModelServer(
             description="the built-in simulator (gpt5-simulator), no key needed",

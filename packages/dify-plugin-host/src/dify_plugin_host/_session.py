@@ -1,6 +1,7 @@
 """One call of a plugin while it runs: what has come for it and not been taken yet."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -12,6 +13,30 @@ type ItemKind = Literal["stream", "error", "end"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CallOrigin:
+    """Say what a call of a plugin belongs to; the plugin is told the ids.
+
+    Attributes:
+        conversation_id: The conversation.
+        message_id: The message in it.
+        app_id: The app.
+        endpoint_id: The endpoint.
+        credentials: The credentials for what the plugin calls back, by provider; the plugin never sees them.
+    """
+
+    conversation_id: str | None = None
+    message_id: str | None = None
+    app_id: str | None = None
+    endpoint_id: str | None = None
+    credentials: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject], repr=False)
+
+    def ids(self) -> JsonObject:
+        """Return what the plugin is told."""
+        names = ("conversation_id", "message_id", "app_id", "endpoint_id")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BackwardsRequest:
     """Describe a plugin's call back into Dify.
 
@@ -20,12 +45,14 @@ class BackwardsRequest:
         caller: The kind of call that it is made in, such as `"agent_strategy"`.
         request: The request as the plugin sent it.
         context: The context that the plugin's own call was made with.
+        credentials: The credentials that came with that call for what it calls back, by provider.
     """
 
     type: str
     caller: str
     request: JsonObject
     context: JsonObject | None = None
+    credentials: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject], repr=False)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -37,6 +64,7 @@ class Session:
     context: JsonObject | None
     timeout_seconds: float
     deadline: float
+    origin: CallOrigin
     answers: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
     _queue: asyncio.Queue[tuple[ItemKind, Any] | PluginHostError] = field(
         default_factory=asyncio.Queue[tuple[ItemKind, Any] | PluginHostError]

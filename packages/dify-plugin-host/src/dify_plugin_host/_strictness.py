@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from ._errors import BackwardsError, StreamRejectedError
 from ._folder import PluginFolder
 from ._json import JsonObject, is_object
+from ._settings import Strictness
 from ._wire import LLMChunk, PromptMessage
 
 
@@ -36,6 +37,7 @@ _TOOL_MESSAGE_TYPES = frozenset(
     {
         "binary_link",
         "blob",
+        "blob_chunk",
         "file",
         "image",
         "image_link",
@@ -168,6 +170,30 @@ def to_daemon_tool_message(message: JsonObject) -> JsonObject:
         problem = f"unmarshal json failed: type: got {message.get('type')!r}"
         raise StreamRejectedError(problem)
     return {key: message.get(key) for key in ("type", "message", "meta")}
+
+
+def sieve_message(message: JsonObject, rules: Strictness) -> JsonObject:
+    """Return a message of a tool or an agent as Dify gets it under these rules.
+
+    Raises:
+        StreamRejectedError: If the daemon would not hand it on.
+    """
+    if rules.chunk_rules:
+        message = to_daemon_tool_message(message)
+    if rules.float_numbers:
+        message = {key: through_go(value) for key, value in message.items()}
+    return message
+
+
+def sieve_chunk(chunk: JsonObject, rules: Strictness) -> JsonObject:
+    """Return an LLM chunk as Dify gets it under these rules.
+
+    Raises:
+        StreamRejectedError: If the daemon would not hand it on.
+    """
+    if rules.chunk_rules:
+        chunk = to_daemon_chunk(chunk)
+    return without_opaque_body(chunk) if rules.drop_opaque_body else chunk
 
 
 def _first_problem(error: ValidationError) -> str:

@@ -1,0 +1,7 @@
+from dify_plugin import DifyPluginEnv, Plugin
+
+
+plugin = Plugin(DifyPluginEnv())
+
+if __name__ == "__main__":
+    plugin.run()
