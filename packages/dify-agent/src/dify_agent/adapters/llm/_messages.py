@@ -59,14 +59,13 @@ def build_prompt_messages(
     """
     prompts: list[PromptMessage] = []
     for message in messages:
-        match message:
-            case ModelRequest():
-                prompts += _request_messages(message)
-            case ModelResponse():
-                opaque = carried_opaque_body(
-                    message, provider_name=provider_name, model_provider=model_provider
-                )
-                prompts += _assistant_messages(message, opaque)
+        if isinstance(message, ModelRequest):
+            prompts += _request_messages(message)
+        else:
+            opaque = carried_opaque_body(
+                message, provider_name=provider_name, model_provider=model_provider
+            )
+            prompts += _assistant_messages(message, opaque)
     leading = len(list(takewhile(lambda prompt: prompt["role"] == "system", prompts)))
     system = [_message("system", part.content) for part in instructions]
     return [*prompts[:leading], *system, *prompts[leading:]]
@@ -84,7 +83,8 @@ def _request_messages(request: ModelRequest) -> Iterator[PromptMessage]:
         if isinstance(part, ToolReturnPart):
             text, returned = part.model_response_str_and_user_content()
             files += returned
-            yield _tool_message(text, part.tool_name, part.tool_call_id, place=returns)
+            call_id = part.tool_call_id or _replacement_id(part.tool_name, returns)
+            yield _message("tool", text, tool_call_id=call_id, name=part.tool_name)
             returns += 1
         else:
             yield _request_message(part)
@@ -114,13 +114,8 @@ def _legacy_retry(part: ModelRequestPart) -> PromptMessage:
         raise _unknown(part.part_kind)
     if part.tool_name is None:
         return _message("user", part.model_response())
-    return _tool_message(part.model_response(), part.tool_name, part.tool_call_id, place=0)
-
-
-def _tool_message(text: str, tool_name: str, call_id: str, *, place: int) -> PromptMessage:
-    return _message(
-        "tool", text, tool_call_id=call_id or _replacement_id(tool_name, place), name=tool_name
-    )
+    call = {"tool_call_id": part.tool_call_id, "name": part.tool_name}
+    return _message("tool", part.model_response(), **call)
 
 
 def _replacement_id(tool_name: str, place: int) -> str:

@@ -121,11 +121,10 @@ class DifyStreamedResponse(StreamedResponse):
     def _events(self, chunk: Chunk) -> Iterator[ModelResponseStreamEvent]:
         """Yield a chunk's events: within one chunk the text comes before the calls."""
         for part in chunk.delta.message.parts:
-            match part:
-                case TextContent():
-                    yield from self._text_events(part.data)
-                case FileContent():
-                    yield from self._file_events(part)
+            if isinstance(part, TextContent):
+                yield from self._text_events(part.data)
+            else:
+                yield from self._file_events(part)
         for piece in chunk.delta.message.tool_calls:
             yield from self._call_events(piece)
 

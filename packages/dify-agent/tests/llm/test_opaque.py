@@ -1,0 +1,171 @@
+from typing import Any
+
+import pytest
+from pydantic_ai import Agent
+from pydantic_ai.messages import (
+    BinaryContent,
+    FilePart,
+    ModelMessagesTypeAdapter,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+)
+
+
+pytestmark = pytest.mark.anyio
+
+ITEMS = {"responses_output": [{"type": "reasoning", "encrypted_content": "gAAA"}]}
+
+
+def own(*parts: object, **rest: Any) -> ModelResponse:
+    """Build an answer as this model's provider gave it."""
+    details = {"model_provider": "openai", "opaque_body": ITEMS}
+    known = {"provider_name": "DifyPlugin/langgenius/openai", "provider_details": details}
+    return ModelResponse(parts=list(parts), **{**known, **rest})
+
+
+def reply_in_two_rounds(daemon, **first: Any) -> None:
+    thought = daemon.chunk("<think>\nAdd them.\n</think>Let me add.")
+    call = daemon.chunk("", tool_calls=[daemon.call("c1", "add", '{"a": 2, "b": 2}')], **first)
+    daemon.reply(thought, call).reply(daemon.chunk("4"))
+
+
+def make_agent(daemon, **settings: Any) -> Agent:
+    agent = Agent(daemon.model(**settings))
+
+    @agent.tool_plain
+    def add(a: int, b: int) -> int:
+        return a + b
+
+    return agent
+
+
+async def run(agent: Agent, *, streamed: bool) -> str:
+    if not streamed:
+        return (await agent.run("2+2?")).output
+    async with agent.iter("2+2?") as agent_run:
+        async for node in agent_run:
+            if Agent.is_model_request_node(node):
+                async with node.stream(agent_run.ctx) as stream:
+                    async for _ in stream:
+                        pass
+    return agent_run.result.output
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_reasoning_items_go_back_with_the_tool_results(daemon, streamed):
+    reply_in_two_rounds(daemon, opaque_body=ITEMS)
+
+    output = await run(make_agent(daemon), streamed=streamed)
+
+    assert output == "4"
+    assert daemon.sent["prompt_messages"] == [
+        {"role": "user", "content": "2+2?"},
+        {
+            "role": "assistant",
+            "content": [{"type": "text", "data": "Let me add.", "opaque_body": ITEMS}],
+            "tool_calls": [
+                {
+                    "id": "c1",
+                    "type": "function",
+                    "function": {"name": "add", "arguments": '{"a":2,"b":2}'},
+                }
+            ],
+        },
+        {"role": "tool", "content": "4", "tool_call_id": "c1", "name": "add"},
+    ]
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_without_items_the_thoughts_go_back(daemon, streamed):
+    reply_in_two_rounds(daemon)
+
+    await run(make_agent(daemon), streamed=streamed)
+
+    assert daemon.sent["prompt_messages"][1]["content"] == "<think>\nAdd them.\n</think>Let me add."
+
+
+async def test_items_survive_a_stored_history(daemon):
+    reply_in_two_rounds(daemon, opaque_body=ITEMS)
+    stored = (await make_agent(daemon).run("2+2?")).all_messages_json()
+    daemon.reply(daemon.chunk("You asked for a sum."))
+
+    history = ModelMessagesTypeAdapter.validate_json(stored)
+    await make_agent(daemon).run("What did I ask?", message_history=history)
+
+    first, last = (m for m in daemon.sent["prompt_messages"] if m["role"] == "assistant")
+    assert first["content"][0]["opaque_body"] == ITEMS
+    assert last["content"] == "4"
+
+
+async def test_items_of_a_content_part_are_kept_too(daemon):
+    daemon.reply(daemon.chunk([{"type": "text", "data": "Hi", "opaque_body": ITEMS}]))
+
+    answer = await daemon.ask()
+
+    assert answer.provider_details == {"model_provider": "openai", "opaque_body": ITEMS}
+
+
+async def test_the_last_body_of_an_answer_counts(daemon):
+    daemon.reply(
+        daemon.chunk("a", opaque_body={"n": 1}),
+        daemon.chunk(
+            [{"type": "text", "data": "b", "opaque_body": {"n": 2}}], opaque_body={"n": 3}
+        ),
+        daemon.chunk("c"),
+    )
+
+    answer = await daemon.ask()
+
+    assert answer.provider_details["opaque_body"] == {"n": 3}
+
+
+@pytest.mark.parametrize("body", [{}, [], "", 0, False])
+async def test_a_body_may_be_any_value_but_null(daemon, body):
+    daemon.reply(daemon.chunk("a", opaque_body=body))
+    answer = await daemon.ask()
+
+    _, prompt = await daemon.ask_for(ModelRequest.user_text_prompt("hi"), answer)
+
+    assert prompt["content"] == [{"type": "text", "data": "a", "opaque_body": body}]
+
+
+async def test_a_body_without_anything_else_goes_back(daemon):
+    (prompt,) = await daemon.ask_for(own(ThinkingPart("hm")))
+
+    assert prompt["content"] == [{"type": "text", "data": "", "opaque_body": ITEMS}]
+
+
+async def test_a_body_goes_on_the_text_before_files(daemon):
+    picture = FilePart(content=BinaryContent(data=b"png", media_type="image/png"))
+
+    (prompt,) = await daemon.ask_for(own(picture, TextPart("Here.")))
+
+    assert prompt["content"][0] == {"type": "text", "data": "Here.", "opaque_body": ITEMS}
+    assert prompt["content"][1]["type"] == "image"
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        {"provider_name": "DifyPlugin/langgenius/anthropic"},
+        {"provider_name": None},
+        {"provider_details": {"model_provider": "azure", "opaque_body": ITEMS}},
+        {"provider_details": {"opaque_body": ITEMS}},
+        {"provider_details": None},
+    ],
+)
+async def test_items_of_another_provider_stay_behind(daemon, origin):
+    answer = own(ThinkingPart("Add."), TextPart("4"), ToolCallPart("add", "{}", "c1"), **origin)
+
+    (prompt,) = await daemon.ask_for(answer)
+
+    assert prompt["content"] == "<think>\nAdd.\n</think>4"
+
+
+async def test_a_message_level_body_is_never_sent(daemon):
+    (prompt,) = await daemon.ask_for(own(TextPart("4")))
+
+    assert "opaque_body" not in prompt

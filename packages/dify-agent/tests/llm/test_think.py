@@ -1,0 +1,122 @@
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic_ai.messages import PartDeltaEvent, TextPart, ThinkingPart
+
+
+TEXTS = [
+    ("Hello", [TextPart("Hello")]),
+    ("<think>\nplan\n</think>\n\nHello", [ThinkingPart("plan"), TextPart("Hello")]),
+    ("<think>plan</think>Hello", [ThinkingPart("plan"), TextPart("Hello")]),
+    ("<think>one\n\ntwo\n\n</think>Hi", [ThinkingPart("one\n\ntwo\n"), TextPart("Hi")]),
+    ("Let me see. <think>plan</think> So", [
+        TextPart("Let me see. "),
+        ThinkingPart("plan"),
+        TextPart("So"),
+    ]),
+    ("<think>a</think><think>b</think>c", [ThinkingPart("a"), ThinkingPart("b"), TextPart("c")]),
+    ("<think>never closed", [ThinkingPart("never closed")]),
+    ("<think>cut </thi", [ThinkingPart("cut </thi")]),
+    ("<think>ends in a line break\n", [ThinkingPart("ends in a line break\n")]),
+    ("<think>\n\n</think>\n\nHi", [TextPart("Hi")]),
+    ("<think>a < b </b> <think> c</think>d", [ThinkingPart("a < b </b> <think> c"), TextPart("d")]),
+    ("  indented <thing> and <", [TextPart("  indented <thing> and <")]),
+    ("  <thi", [TextPart("  <thi")]),
+    ("stray</think>tag", [TextPart("stray</think>tag")]),
+    ("a <<think>b</think>c", [TextPart("a <"), ThinkingPart("b"), TextPart("c")]),
+    (" \n", []),
+    ("\n<think>a</think> \n", [ThinkingPart("a")]),
+]  # fmt: skip
+
+
+def parts_of(make_daemon: Callable[[], Any], deltas: Sequence[str]) -> list[object]:
+    daemon = make_daemon()
+    daemon.reply(daemon.chunk(""), *map(daemon.chunk, deltas))
+    return list(asyncio.run(daemon.ask()).parts)
+
+
+@pytest.mark.parametrize(("text", "expected"), TEXTS)
+def test_thoughts_and_answer_are_told_apart(make_daemon, text, expected):
+    assert parts_of(make_daemon, [text]) == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), TEXTS)
+def test_a_text_in_single_characters_gives_the_same_parts(make_daemon, text, expected):
+    assert parts_of(make_daemon, list(text)) == expected
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    tokens=st.lists(
+        st.sampled_from(["<think>", "</think>", "\n", " ", "a", "<", "</", "think>", "<thi"]),
+        max_size=12,
+    ),
+    data=st.data(),
+)
+def test_any_split_of_a_text_gives_the_same_parts(make_daemon, tokens, data):
+    text = "".join(tokens)
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(text)))))
+    deltas = [text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+
+    assert parts_of(make_daemon, deltas) == parts_of(make_daemon, [text])
+
+
+@pytest.mark.anyio
+async def test_a_thought_streams_while_it_comes(daemon):
+    daemon.reply(*map(daemon.chunk, ["<th", "ink>\nAdd", " them", ".\n</think>", "4"]))
+
+    events, answer = await daemon.stream()
+
+    deltas = [event.delta.content_delta for event in events if isinstance(event, PartDeltaEvent)]
+    assert deltas == [" them", "."]
+    assert answer.parts == [ThinkingPart("Add them."), TextPart("4")]
+
+
+@pytest.mark.anyio
+async def test_a_thought_goes_on_after_a_tool_call(daemon):
+    daemon.reply(
+        daemon.chunk("<think>first\n", tool_calls=[daemon.call("c1", "add", "{}")]),
+        daemon.chunk("\nsecond</think>done"),
+    )
+
+    answer = await daemon.ask()
+
+    assert [part.part_kind for part in answer.parts] == [
+        "thinking",
+        "tool-call",
+        "thinking",
+        "text",
+    ]
+    assert [part.content for part in answer.parts if part.part_kind == "thinking"] == [
+        "first\n",
+        "\nsecond",
+    ]
+
+
+@pytest.mark.anyio
+async def test_white_space_before_a_tool_call_is_no_answer(daemon):
+    daemon.reply(
+        daemon.chunk("<think>x</think>\n\n"),
+        daemon.chunk("\n", tool_calls=[daemon.call("c1", "add", "{}")]),
+    )
+
+    answer = await daemon.ask()
+
+    assert [part.part_kind for part in answer.parts] == ["thinking", "tool-call"]
+
+
+@pytest.mark.anyio
+async def test_text_after_a_tool_call_is_a_part_of_its_own(daemon):
+    daemon.reply(
+        daemon.chunk("One <"),
+        daemon.chunk("", tool_calls=[daemon.call("c1", "add", "{}")]),
+        daemon.chunk("two"),
+    )
+
+    answer = await daemon.ask()
+
+    assert [getattr(part, "content", None) for part in answer.parts] == ["One <", None, "two"]
