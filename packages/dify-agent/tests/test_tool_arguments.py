@@ -217,7 +217,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(st.sampled_from(["string", "boolean", "files", "any", "array", "object"]), JSON)
 def test_casting_what_was_cast_changes_nothing(kind, value):
     once = cast(kind, value)
