@@ -350,7 +350,7 @@ async def test_a_configuration_of_another_layer_is_refused():
 
 async def test_a_factory_must_make_the_layer_that_it_says():
     provider = LayerProvider.from_factory(CounterLayer, lambda _: object())  # type: ignore[arg-type, return-value]
-    with pytest.raises(TypeError, match="'test.counter' must return CounterLayer, got object"):
+    with pytest.raises(TypeError, match=r"'test\.counter' must return CounterLayer, got object"):
         provider.create({})
 
 

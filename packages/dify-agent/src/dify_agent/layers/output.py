@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from pydantic import JsonValue, field_validator
-from pydantic_ai import ModelRetry, StructuredDict
+from pydantic_ai import ModelRetry, StructuredDict, ToolOutput
 from pydantic_ai.output import OutputSpec
 
 from dify_agent.compositor import EmptyRuntimeState, LayerConfig, NoLayerDeps, PlainLayer
@@ -17,6 +17,9 @@ from ._json_schema import check_object_schema, find_problems
 
 OUTPUT_LAYER_TYPE_ID: Final = "dify.output"
 """Type id of the layer with the shape of the answer."""
+
+OUTPUT_TOOL_NAME: Final = "final_result"
+"""Name of the tool through which the model gives its answer; no other tool of the run may have it."""
 
 _MAX_PROBLEMS: Final = 10
 
@@ -57,11 +60,12 @@ class OutputLayer(PlainLayer[NoLayerDeps, OutputLayerConfig, EmptyRuntimeState])
     @property
     def output_type(self) -> OutputSpec[dict[str, Any]]:
         """Return the shape as Pydantic AI takes it."""
-        return StructuredDict(
+        shape = StructuredDict(
             dict(self.config.json_schema),
             name=self.config.name,
             description=self.config.description,
         )
+        return ToolOutput(shape, name=OUTPUT_TOOL_NAME)
 
     def validate_output(self, output: dict[str, Any]) -> dict[str, Any]:
         """Return the answer if it fits.

@@ -58,7 +58,7 @@ def _arguments(call: ToolCallPart) -> dict[str, JsonValue] | str:
     try:
         return call.args_as_dict(raise_if_invalid=True)
     except (ValueError, AssertionError):
-        return call.args_as_json_str()
+        return str(call.args)
 
 
 def _tool_result(run_id: str, result: ToolReturnPart) -> ToolResultEvent:

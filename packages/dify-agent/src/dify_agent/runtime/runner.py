@@ -20,6 +20,7 @@ from pydantic_ai.models import Model
 from dify_agent.compositor import CompositorRun, LayerProvider
 from dify_agent.exceptions import AgentRunValidationError
 from dify_agent.layers.dify_plugin.tools_layer import DifyPluginToolsLayer
+from dify_agent.layers.output import OUTPUT_TOOL_NAME, OutputLayer
 from dify_agent.protocol import (
     CreateRunRequest,
     RunCancelledEvent,
@@ -173,8 +174,10 @@ async def _resolve_run_tools(
     for slot in run.slots.values():
         if isinstance(slot.layer, DifyPluginToolsLayer):
             resolved += await slot.layer.get_tools(http_client=http_client)
-    counts = Counter(tool.name for tool in resolved)
-    if duplicates := sorted(name for name, count in counts.items() if count > 1):
+    names = Counter(tool.name for tool in resolved)
+    if any(isinstance(slot.layer, OutputLayer) for slot in run.slots.values()):
+        names[OUTPUT_TOOL_NAME] += 1
+    if duplicates := sorted(name for name, count in names.items() if count > 1):
         raise AgentRunValidationError(
             f"Agent run requires unique tool names across all layers, got duplicates: {', '.join(duplicates)}."
         )

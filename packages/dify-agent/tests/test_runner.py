@@ -1,0 +1,559 @@
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, override
+
+import httpx
+import pytest
+from pydantic_ai import ModelMessage, ModelRequest, Tool
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.models import Model
+from pydantic_ai.models.function import (
+    AgentInfo,
+    DeltaThinkingPart,
+    DeltaToolCall,
+    FunctionModel,
+)
+from pydantic_ai.models.wrapper import WrapperModel
+
+from dify_agent.compositor import (
+    EmptyRuntimeState,
+    ExitIntent,
+    LayerConfig,
+    LayerProvider,
+    NoLayerDeps,
+    PlainLayer,
+)
+from dify_agent.layers.dify_plugin import (
+    DifyPluginLayerConfig,
+    DifyPluginToolConfig,
+    DifyPluginToolsLayerConfig,
+)
+from dify_agent.protocol import (
+    CreateRunRequest,
+    LayerExitSignals,
+    RunComposition,
+    RunEvent,
+    RunFailedEvent,
+    RunLayerSpec,
+    RunSucceededEvent,
+    TextDeltaEvent,
+    ToolCallEvent,
+    ToolResultEvent,
+)
+from dify_agent.runtime.event_sink import InMemoryRunEventSink
+from dify_agent.runtime.layer_providers import create_default_layer_providers
+from dify_agent.runtime.runner import AgentRunRunner
+
+
+pytestmark = pytest.mark.anyio
+
+SECRET = "sk-very-secret-0123456789"
+
+type Delta = str | dict[int, DeltaToolCall] | dict[int, DeltaThinkingPart]
+type Turn = Callable[[list[ModelMessage], AgentInfo], AsyncIterator[Delta]]
+
+
+@dataclass(slots=True, eq=False)
+class ScriptedModelLayer(PlainLayer[NoLayerDeps, LayerConfig, EmptyRuntimeState]):
+    """Has the model that a test wrote, in place of one behind a daemon."""
+
+    type_id: ClassVar[str] = "test.model"
+
+    config: LayerConfig
+    model: Model
+    left: list[ExitIntent] = field(default_factory=list)
+
+    def get_model(self, *, http_client: httpx.AsyncClient) -> Model:
+        assert not http_client.is_closed
+        return self.model
+
+    @override
+    async def on_exit(self, intent: ExitIntent) -> None:
+        self.left.append(intent)
+
+
+@dataclass(kw_only=True)
+class Desk:
+    """Runs requests with a scripted model, and reads what came of them."""
+
+    sink: InMemoryRunEventSink = field(default_factory=InMemoryRunEventSink)
+    left: list[ExitIntent] = field(default_factory=list)
+    requests: list[httpx.Request] = field(default_factory=list)
+
+    async def run(
+        self, request: CreateRunRequest, *turns: Sequence[Delta], **settings: Any
+    ) -> None:
+        script = iter(turns)
+
+        async def play(_messages: list[ModelMessage], _info: AgentInfo) -> AsyncIterator[Delta]:
+            for delta in next(script):
+                yield delta
+
+        await self.run_turn(request, play, **settings)
+
+    async def run_turn(
+        self, request: CreateRunRequest, turn: Turn, *, run_id: str = "run-1", **settings: Any
+    ) -> None:
+        model = LayerProvider.from_factory(
+            ScriptedModelLayer,
+            lambda config: ScriptedModelLayer(
+                config, FunctionModel(stream_function=turn), self.left
+            ),
+        )
+        async with self.http_client() as http_client:
+            runner = AgentRunRunner(
+                http_client=http_client,
+                event_sink=self.sink,
+                layer_providers=[*create_default_layer_providers(), model],
+                **settings,
+            )
+            await runner.run(run_id, request)
+            assert not http_client.is_closed
+
+    @asynccontextmanager
+    async def http_client(self) -> AsyncIterator[httpx.AsyncClient]:
+        def refuse(request: httpx.Request) -> httpx.Response:
+            self.requests.append(request)
+            return httpx.Response(500)
+
+        async with httpx.AsyncClient(transport=httpx.MockTransport(refuse)) as client:
+            yield client
+
+    def types(self, run_id: str = "run-1") -> list[str]:
+        return [event.type for event in self.sink.events(run_id)]
+
+    def last(self, run_id: str = "run-1") -> RunEvent:
+        return self.sink.events(run_id)[-1]
+
+    def refusal(self) -> str:
+        """Return why a request was refused, which happens before anything else does."""
+        assert self.types() == ["run_started", "run_failed"]
+        event = self.last()
+        assert isinstance(event, RunFailedEvent)
+        assert event.error_type == "AgentRunValidationError"
+        return event.error
+
+
+def layers(*specs: RunLayerSpec, user: str = "Hello") -> CreateRunRequest:
+    """Ask for a run of a scripted model with these layers besides."""
+    return CreateRunRequest(
+        composition=RunComposition(
+            layers=[
+                RunLayerSpec(
+                    name="prompt", type="plain.prompt", config={"prefix": "Be kind.", "user": user}
+                ),
+                *specs,
+                RunLayerSpec(name="llm", type="test.model"),
+            ]
+        )
+    )
+
+
+def plugin_tool(tool_name: str = "web_search", **settings: object) -> DifyPluginToolConfig:
+    return DifyPluginToolConfig.model_validate(
+        {
+            "plugin_id": "langgenius/search",
+            "provider": "search",
+            "tool_name": tool_name,
+            "credential_type": "api-key",
+            "credentials": {"api_key": SECRET},
+        }
+        | settings
+    )
+
+
+PLUGIN = RunLayerSpec(
+    name="plugin", type="dify.plugin", config=DifyPluginLayerConfig(tenant_id="tenant-1")
+)
+
+
+def tools_layer(name: str, *tools: DifyPluginToolConfig) -> RunLayerSpec:
+    return RunLayerSpec(
+        name=name,
+        type="dify.plugin.tools",
+        deps={"plugin": "plugin"},
+        config=DifyPluginToolsLayerConfig(tools=list(tools)),
+    )
+
+
+def greet(name: str) -> str:
+    """Greet somebody."""
+    return f"Hello, {name}!"
+
+
+def calls(tool: str, arguments: str, *, call_id: str = "call-1") -> list[Delta]:
+    return [{0: DeltaToolCall(name=tool, json_args=arguments, tool_call_id=call_id)}]
+
+
+async def test_a_run_tells_what_the_agent_does_as_it_happens():
+    desk = Desk()
+    await desk.run(
+        layers(),
+        [{0: DeltaThinkingPart(content="Who is it?")}, *calls_after_thinking()],
+        ["Done", ".", ""],
+        tools=[Tool(greet)],
+    )
+    told = [
+        event.model_dump(mode="json", exclude={"run_id", "created_at", "session_snapshot"})
+        for event in desk.sink.events("run-1")
+    ]
+    assert told == [
+        {"sequence": 1, "type": "run_started"},
+        {"sequence": 2, "type": "thinking_delta", "text": "Who is it?"},
+        {
+            "sequence": 3,
+            "type": "tool_call",
+            "tool_call_id": "call-1",
+            "tool_name": "greet",
+            "arguments": {"name": "Ann"},
+        },
+        {
+            "sequence": 4,
+            "type": "tool_result",
+            "tool_call_id": "call-1",
+            "tool_name": "greet",
+            "outcome": "success",
+            "content": "Hello, Ann!",
+        },
+        {"sequence": 5, "type": "text_delta", "text": "Done"},
+        {"sequence": 6, "type": "text_delta", "text": "."},
+        {"sequence": 7, "type": "run_succeeded", "output": "Done."},
+    ]
+
+
+def calls_after_thinking() -> list[Delta]:
+    return [{1: DeltaToolCall(name="greet", json_args='{"name": "Ann"}', tool_call_id="call-1")}]
+
+
+async def test_an_event_is_out_before_the_model_goes_on():
+    desk = Desk()
+    heard: list[list[str]] = []
+
+    async def turn(_messages: list[ModelMessage], _info: AgentInfo) -> AsyncIterator[Delta]:
+        yield "One"
+        yield " two"
+        heard.append(desk.types())
+
+    await desk.run_turn(layers(), turn)
+    assert heard[0][:2] == ["run_started", "text_delta"]
+
+
+async def test_arguments_that_are_no_json_object_are_told_as_text():
+    desk = Desk()
+    await desk.run(layers(), calls("greet", '["Ann"'), ["Sorry"], tools=[Tool(greet)])
+    call = next(event for event in desk.sink.events("run-1") if isinstance(event, ToolCallEvent))
+    result = next(
+        event for event in desk.sink.events("run-1") if isinstance(event, ToolResultEvent)
+    )
+    assert call.arguments == '["Ann"'
+    assert result.outcome == "retried"
+
+
+async def test_the_model_gets_the_layers_prompts():
+    desk = Desk()
+    seen: list[ModelMessage] = []
+
+    async def turn(messages: list[ModelMessage], _info: AgentInfo) -> AsyncIterator[Delta]:
+        seen.extend(messages)
+        yield "Hello"
+
+    rules = {"prefix": ["Rules:"], "user": ["How are you?"], "suffix": "Answer briefly."}
+    await desk.run_turn(layers(RunLayerSpec(name="rules", type="plain.prompt", config=rules)), turn)
+    [request] = seen
+    assert isinstance(request, ModelRequest)
+    assert request.instructions == "Be kind.\n\nRules:\n\nAnswer briefly."
+    assert [part.content for part in request.parts if part.part_kind == "user-prompt"] == [
+        ["Hello", "How are you?"]
+    ]
+
+
+async def test_a_conversation_goes_on_from_the_snapshot():
+    desk = Desk()
+    history = RunLayerSpec(name="history", type="pydantic_ai.history")
+    await desk.run(layers(history), ["I am fine."])
+    first = desk.last()
+    assert isinstance(first, RunSucceededEvent)
+    seen: list[str] = []
+
+    async def turn(messages: list[ModelMessage], _info: AgentInfo) -> AsyncIterator[Delta]:
+        seen.extend(str(part.content) for message in messages for part in message.parts)
+        yield "Still fine."
+
+    request = layers(history, user="And now?")
+    request = request.model_copy(update={"session_snapshot": first.session_snapshot})
+    wire = CreateRunRequest.model_validate_json(request.model_dump_json())
+    await desk.run_turn(wire, turn, run_id="run-2")
+    assert seen == ["Hello", "I am fine.", "And now?"]
+    second = desk.last("run-2")
+    assert isinstance(second, RunSucceededEvent)
+    kept = second.session_snapshot.layers[1].runtime_state["messages"]
+    assert isinstance(kept, list)
+    assert len(kept) == 4
+
+
+async def test_an_answer_is_held_to_the_shape_that_the_output_layer_asks_for():
+    desk = Desk()
+    output = RunLayerSpec(
+        name="output",
+        type="dify.output",
+        config={
+            "json_schema": {
+                "type": "object",
+                "properties": {"age": {"type": "integer"}},
+                "required": ["age"],
+            },
+            "name": "person",
+        },
+    )
+    await desk.run(layers(output), calls("final_result", "{}"), calls("final_result", '{"age": 3}'))
+    event = desk.last()
+    assert isinstance(event, RunSucceededEvent)
+    assert event.output == {"age": 3}
+
+
+async def test_what_becomes_of_the_states_is_as_the_request_says():
+    desk = Desk()
+    request = layers().model_copy(
+        update={"on_exit": LayerExitSignals(default="delete", layers={"prompt": "suspend"})}
+    )
+    await desk.run(request, ["Hello"])
+    event = desk.last()
+    assert isinstance(event, RunSucceededEvent)
+    assert [(layer.name, layer.lifecycle_state) for layer in event.session_snapshot.layers] == [
+        ("prompt", "suspended"),
+        ("llm", "closed"),
+    ]
+    assert desk.left == ["delete"]
+
+
+@pytest.mark.parametrize("user", ["", " \n"])
+async def test_a_blank_prompt_is_refused(user):
+    desk = Desk()
+    await desk.run(layers(user=user))
+    assert desk.refusal() == "Agent run requires a user prompt that is not blank."
+
+
+async def test_a_layer_type_that_nobody_provides_is_refused():
+    desk = Desk()
+    await desk.run(layers(RunLayerSpec(name="x", type="ask.human")))
+    assert desk.refusal() == "Layer type id 'ask.human' is not registered."
+
+
+async def test_a_run_without_a_model_is_refused():
+    desk = Desk()
+    prompt = RunLayerSpec(name="prompt", type="plain.prompt", config={"user": "Hello"})
+    await desk.run(CreateRunRequest(composition=RunComposition(layers=[prompt])))
+    assert desk.refusal() == "Agent run requires a layer named 'llm'."
+
+
+async def test_the_layer_named_llm_must_have_a_model():
+    desk = Desk()
+    prompt = RunLayerSpec(name="llm", type="plain.prompt", config={"user": "Hello"})
+    await desk.run(CreateRunRequest(composition=RunComposition(layers=[prompt])))
+    assert desk.refusal() == "Layer 'llm' must have a model, got PromptLayer."
+
+
+@pytest.mark.parametrize(
+    "tools",
+    [
+        [PLUGIN, tools_layer("one", plugin_tool("greet"), plugin_tool("other"))],
+        [PLUGIN, tools_layer("one", plugin_tool("x"), plugin_tool("y", name="x"))],
+        [PLUGIN, tools_layer("one", plugin_tool("x")), tools_layer("two", plugin_tool("x"))],
+    ],
+    ids=["a tool of the server", "one layer", "two layers"],
+)
+async def test_tools_of_one_name_are_refused_before_an_agent_is_built(tools):
+    desk = Desk()
+    built: list[Model] = []
+
+    def wrap(model: Model, _handler: object) -> Model:
+        built.append(model)
+        return model
+
+    await desk.run(layers(*tools), tools=[Tool(greet)], wrap_model=wrap)
+    name = desk.refusal().removeprefix(
+        "Agent run requires unique tool names across all layers, got duplicates: "
+    )
+    assert name in {"greet.", "x."}
+    assert (built, desk.requests) == ([], [])
+
+
+async def test_all_names_that_are_used_twice_are_listed():
+    desk = Desk()
+    twice = [plugin_tool(name) for name in "zaza"]
+    await desk.run(layers(PLUGIN, tools_layer("one", *twice)))
+    assert desk.refusal() == (
+        "Agent run requires unique tool names across all layers, got duplicates: a, z."
+    )
+
+
+async def test_a_tool_named_as_the_answer_is_refused():
+    desk = Desk()
+    output = RunLayerSpec(
+        name="output", type="dify.output", config={"json_schema": {"type": "object"}}
+    )
+    await desk.run(layers(output), tools=[Tool(greet, name="final_result")])
+    assert desk.refusal() == (
+        "Agent run requires unique tool names across all layers, got duplicates: final_result."
+    )
+
+
+async def test_a_missing_hidden_value_of_a_tool_is_the_requests_fault():
+    desk = Desk()
+    hidden = [{"name": "site", "type": "string", "form": "form", "required": True}]
+    await desk.run(layers(PLUGIN, tools_layer("tools", plugin_tool(parameters=hidden))))
+    assert desk.refusal() == ("Tool 'web_search' requires non-LLM runtime_parameters for: site.")
+
+
+async def test_an_invalid_configuration_is_refused_without_quoting_it():
+    desk = Desk()
+    await desk.run(layers(RunLayerSpec(name="p", type="dify.plugin", config={"token": SECRET})))
+    assert desk.refusal() == (
+        "Layer type 'dify.plugin' got an invalid config: tenant_id: Field required"
+    )
+
+
+async def test_a_snapshot_of_another_composition_is_refused():
+    desk = Desk()
+    await desk.run(layers(), ["Hello"])
+    done = desk.last()
+    assert isinstance(done, RunSucceededEvent)
+    request = layers(RunLayerSpec(name="more", type="plain.prompt"))
+    other = Desk()
+    await other.run(request.model_copy(update={"session_snapshot": done.session_snapshot}))
+    assert "session snapshot must hold the layers" in other.refusal()
+
+
+async def test_exit_signals_for_unknown_layers_are_refused():
+    desk = Desk()
+    signals = LayerExitSignals(layers={"nobody": "delete"})
+    await desk.run(layers().model_copy(update={"on_exit": signals}))
+    assert desk.refusal() == "exit signals name layers that are not there: nobody"
+
+
+@pytest.mark.parametrize("kind", ["pydantic_ai.history", "dify.output"])
+async def test_two_layers_of_a_kind_that_a_run_has_once_are_refused(kind):
+    config = {"json_schema": {"type": "object"}} if kind == "dify.output" else None
+    twice = [RunLayerSpec(name=name, type=kind, config=config) for name in "ab"]
+    desk = Desk()
+    await desk.run(layers(*twice))
+    assert desk.refusal() == f"Agent run takes one layer of type {kind!r}, got 2."
+
+
+async def test_a_failing_tool_of_the_server_ends_the_run_with_its_error():
+    async def explode() -> str:
+        raise ZeroDivisionError
+
+    desk = Desk()
+    await desk.run(layers(), calls("explode", "{}"), tools=[Tool(explode)])
+    event = desk.last()
+    assert isinstance(event, RunFailedEvent)
+    assert (event.error, event.error_type) == ("ZeroDivisionError", "ZeroDivisionError")
+    assert desk.left == ["suspend"]
+
+
+@pytest.mark.parametrize("as_mapping", [False, True])
+async def test_the_error_of_a_run_shows_no_credential(as_mapping):
+    async def tell_all() -> str:
+        raise LookupError(f"refused {SECRET} and pin-of-the-user")
+
+    tool = plugin_tool(
+        parameters=[
+            {"name": "pin", "type": "secret-input", "form": "form"},
+            {"name": "site", "type": "string", "form": "form"},
+        ],
+        runtime_parameters={"pin": "pin-of-the-user", "site": "refused"},
+    )
+    request = layers(PLUGIN, tools_layer("tools", tool))
+    if as_mapping:
+        request = CreateRunRequest.model_validate_json(request.model_dump_json())
+    desk = Desk()
+    await desk.run(request, calls("tell_all", "{}"), tools=[Tool(tell_all)])
+    event = desk.last()
+    assert isinstance(event, RunFailedEvent)
+    assert event.error == "refused [redacted] and [redacted]"
+
+
+async def test_a_request_that_hides_secrets_in_odd_places_still_fails_in_order():
+    odd = RunLayerSpec(
+        name="x", type="dify.plugin", config={"credentials": "no", "tools": "no", "parameters": 1}
+    )
+    desk = Desk()
+    await desk.run(layers(odd))
+    assert "invalid config" in desk.refusal()
+
+
+async def test_cancelling_closes_what_the_run_opened_and_goes_on():
+    desk = Desk()
+    started, closed = asyncio.Event(), asyncio.Event()
+
+    async def turn(_messages: list[ModelMessage], _info: AgentInfo) -> AsyncIterator[Delta]:
+        yield "One"
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            closed.set()
+
+    task = asyncio.create_task(desk.run_turn(layers(), turn))
+    await started.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert desk.types() == ["run_started", "text_delta", "run_cancelled"]
+    assert closed.is_set()
+    assert desk.left == ["suspend"]
+
+
+async def test_a_model_can_be_wrapped_and_gets_the_handler_of_events():
+    desk = Desk()
+    handlers: list[object] = []
+
+    def wrap(model: Model, handler: object) -> Model:
+        handlers.append(handler)
+        return WrapperModel(model)
+
+    await desk.run(layers(), ["Hello"], wrap_model=wrap)
+    assert len(handlers) == 1
+    assert callable(handlers[0])
+    assert isinstance(desk.last(), RunSucceededEvent)
+
+
+async def test_capabilities_belong_to_every_agent():
+    class Louder(AbstractCapability[object]):
+        @override
+        def get_instructions(self) -> str:
+            return "Speak up."
+
+    seen: list[str | None] = []
+
+    async def turn(messages: list[ModelMessage], _info: AgentInfo) -> AsyncIterator[Delta]:
+        seen.extend(message.instructions for message in messages if message.kind == "request")
+        yield "HELLO"
+
+    desk = Desk()
+    await desk.run_turn(layers(), turn, capabilities=[Louder()])
+    assert seen == ["Be kind.\n\nSpeak up."]
+
+
+async def test_runs_may_go_on_at_the_same_time():
+    desk = Desk()
+    both = asyncio.Barrier(2)
+
+    async def turn(_messages: list[ModelMessage], _info: AgentInfo) -> AsyncIterator[Delta]:
+        await both.wait()
+        yield "Hello"
+
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(desk.run_turn(layers(), turn, run_id="a"))
+        tasks.create_task(desk.run_turn(layers(), turn, run_id="b"))
+    assert desk.types("a") == desk.types("b") == ["run_started", "text_delta", "run_succeeded"]
+
+
+async def test_text_comes_piece_by_piece():
+    desk = Desk()
+    await desk.run(layers(), ["One", " two", " three"])
+    texts = [event.text for event in desk.sink.events("run-1") if isinstance(event, TextDeltaEvent)]
+    assert texts == ["One", " two", " three"]
