@@ -17,8 +17,10 @@ from starlette.applications import Starlette
 from starlette.responses import StreamingResponse
 from starlette.routing import Route
 
+from dify_agent.server import ServerSettings, build_app
 
-PATIENCE = 60  # seconds after which something never happens
+
+PATIENCE = 120  # seconds after which something never happens
 
 
 class Gate:
@@ -123,6 +125,7 @@ def _serve(app):
     """Serve an application from a thread, and yield its URL."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
+        listener.listen()
         server = uvicorn.Server(
             uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)
         )
@@ -212,7 +215,8 @@ def build_request():
 class ServerProcess:
     """A `dify-agent serve` in a process of its own."""
 
-    def __init__(self, environment):
+    def __init__(self, environment, *, database):
+        self.database = database
         self.process = subprocess.Popen(
             [sys.executable, "-m", "dify_agent.server.cli", "serve", "--port", "0"],
             env=os.environ | environment,
@@ -246,16 +250,18 @@ class ServerProcess:
 def start_server(daemon, tmp_path):
     """Return a function that starts a server on the test's database."""
     started = []
+    database = tmp_path / "data" / "runs.sqlite"
 
     def start(**settings):
         environment = {
             "PLUGIN_DAEMON_URL": daemon.url,
             "PLUGIN_DAEMON_API_KEY": "s3cret-daemon-key",
-            "DATABASE_URL": f"sqlite:///{tmp_path / 'data' / 'runs.sqlite'}",
+            "DATABASE_URL": f"sqlite:///{database}",
             "LEASE_SECONDS": "1",
             "DRAIN_SECONDS": "0",
         } | {name.upper(): str(value) for name, value in settings.items()}
-        server = ServerProcess({f"DIFY_AGENT_{name}": text for name, text in environment.items()})
+        variables = {f"DIFY_AGENT_{name}": text for name, text in environment.items()}
+        server = ServerProcess(variables, database=database)
         started.append(server)
         return server
 
@@ -299,3 +305,25 @@ def read_events():
 def anyio_backend() -> str:
     """Run `@pytest.mark.anyio` tests on asyncio, which the agent library needs."""
     return "asyncio"
+
+
+@pytest.fixture
+def serve_runs(daemon, tmp_path):
+    """Return a context manager that serves runs from this process, and gives a client and the database's path."""
+
+    @contextlib.contextmanager
+    def serve_in_process(**settings):
+        database = tmp_path / "runs.sqlite"
+        defaults = {
+            "plugin_daemon_url": daemon.url,
+            "plugin_daemon_api_key": "s3cret-daemon-key",
+            "database_url": f"sqlite:///{database}",
+            "lease_seconds": 0.3,
+            "drain_seconds": 0,
+        }
+        app = build_app(ServerSettings.model_validate(defaults | settings))
+        with _serve(app) as url, httpx.Client(base_url=url, timeout=PATIENCE) as client:
+            client.database = database
+            yield client
+
+    return serve_in_process

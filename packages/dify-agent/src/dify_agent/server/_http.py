@@ -109,6 +109,6 @@ async def answer_request_error(_request: Request, error: Exception) -> Response:
 def _field_problems(error: ValidationError) -> Sequence[FieldProblem]:
     problems = error.errors(include_url=False, include_context=False, include_input=False)
     return [
-        FieldProblem(field=".".join(map(str, problem["loc"])), message=problem["msg"])
+        FieldProblem(field=".".join(map(str, problem["loc"])) or "body", message=problem["msg"])
         for problem in problems
     ]

@@ -27,7 +27,6 @@ from .settings import LOOPBACK_HOSTS, ServerSettings
 
 
 _DAEMON_TIMEOUT = httpx.Timeout(600, connect=10)
-_KEEP_ALIVE_SECONDS = 15
 
 
 class _State(TypedDict):
@@ -75,6 +74,7 @@ def _build_middleware(settings: ServerSettings) -> list[Middleware]:
 class _Routes:
     def __init__(self, settings: ServerSettings) -> None:
         self._max_request_bytes = settings.max_request_bytes
+        self._keep_alive_seconds = settings.keep_alive_seconds
         self._layer_providers = build_layer_providers(settings)
 
     async def health(self, _request: Request) -> Response:
@@ -108,7 +108,7 @@ class _Routes:
             return Response(status_code=HTTPStatus.NO_CONTENT)
         return EventSourceResponse(
             _iter_frames(runs, run_id, after=after),
-            ping=_KEEP_ALIVE_SECONDS,
+            ping=self._keep_alive_seconds,
             ping_message_factory=lambda: ServerSentEvent(comment="keep-alive"),
             sep="\n",
         )

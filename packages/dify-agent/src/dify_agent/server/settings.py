@@ -29,6 +29,7 @@ class ServerSettings(BaseSettings):
         port: The port to listen on.
         concurrency: How many runs this server works on at a time.
         max_request_bytes: How large a request's body may be.
+        keep_alive_seconds: After how long a silence a stream of events carries a comment, so that proxies keep it open.
         retention_hours: How long a finished run can still be read.
         lease_seconds: After how long a silence other servers take over a server's runs.
         drain_seconds: How long a server that is told to stop lets its runs go on before it leaves them to the next one.
@@ -47,6 +48,7 @@ class ServerSettings(BaseSettings):
     port: int = Field(default=5050, ge=0, le=65535)
     concurrency: int = Field(default=8, ge=1)
     max_request_bytes: int = Field(default=8 * 1024 * 1024, ge=1)
+    keep_alive_seconds: float = Field(default=15, gt=0)
     retention_hours: float = Field(default=24, gt=0)
     lease_seconds: float = Field(default=15, gt=0)
     drain_seconds: float = Field(default=5, ge=0)
