@@ -401,6 +401,21 @@ def test_a_value_that_json_does_not_know_is_left_for_json_to_refuse():
         asyncio.run(collect(httpx.AsyncClient(), {"data": lock}))
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), [-float("inf")]])
+def test_a_number_that_json_cannot_carry_is_a_value_error(value):
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        asyncio.run(collect(httpx.AsyncClient(), {"data": value}))
+
+
+def test_a_payload_that_is_nested_too_deeply_is_a_value_error():
+    value = []
+    for _ in range(100_000):
+        value = [value]
+
+    with pytest.raises(ValueError, match="nested too deeply"):
+        asyncio.run(collect(httpx.AsyncClient(), {"data": value}))
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
     lambda children: st.lists(children) | st.dictionaries(st.text(), children),

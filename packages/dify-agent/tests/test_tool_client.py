@@ -158,6 +158,29 @@ def test_a_message_of_an_unknown_shape_is_the_daemons_error(item):
     assert error.__cause__ is None
 
 
+class Reply(httpx.AsyncByteStream):
+    """A reply that knows whether it was closed."""
+
+    def __init__(self, *pieces):
+        self.pieces = pieces
+        self.is_closed = False
+
+    async def __aiter__(self):
+        for piece in self.pieces:
+            yield piece.encode()
+
+    async def aclose(self):
+        self.is_closed = True
+
+
+def test_the_reply_is_closed_where_reading_it_stops():
+    reply = Reply(frames({"type": "text"}), frames(text("never read")))
+
+    refused(httpx.Response(200, stream=reply))
+
+    assert reply.is_closed
+
+
 def test_a_malformed_frame_is_the_daemons_error():
     error = refused(b"data: \xff\n")
 

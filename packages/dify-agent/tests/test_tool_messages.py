@@ -97,6 +97,12 @@ def test_a_content_of_another_shape_is_refused(kind, content):
         read(kind, content)
 
 
+def test_a_missing_content_is_no_content():
+    assert Message.model_validate({"type": "hologram"}).message is None
+    with pytest.raises(ValidationError):
+        Message.model_validate({"type": "text"})
+
+
 def test_what_a_tool_says_about_the_content_is_kept():
     assert read("blob", {"blob": ""}, meta={"mime_type": "a/b"}).meta == {"mime_type": "a/b"}
 

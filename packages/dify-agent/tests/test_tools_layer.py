@@ -418,11 +418,15 @@ def test_the_results_of_all_tools_of_a_run_share_one_bound():
 SECRETS = tool(
     credentials={"api_key": "tool-secret", "region": "eu-central-1"},
     runtime_parameters={"pin": "hidden-secret"},
-    parameters=[parameter("pin", "secret-input", form="form"), parameter("n", "number")],
+    parameters=[
+        parameter("pin", "secret-input", form="form"),
+        parameter("preset", "secret-input", form="form", default="default-secret"),
+        parameter("n", "number"),
+    ],
 )
 
 
-@pytest.mark.parametrize("secret", ["tool-secret", "hidden-secret"])
+@pytest.mark.parametrize("secret", ["tool-secret", "hidden-secret", "default-secret"])
 def test_a_result_shows_no_secret_of_its_tool(secret):
     observation = observe(frames(text(f"{secret} in eu-central-1")), SECRETS)
 
@@ -449,5 +453,6 @@ def test_a_tool_and_its_layer_show_no_secret():
     layer = layer_of(SECRETS)
     [made] = asyncio.run(layer.get_tools(http_client=httpx.AsyncClient()))
 
-    assert "secret" not in repr(layer).replace("secret-input", "").replace("SECRET_INPUT", "")
-    assert "tool-secret" not in repr(made)
+    for secret in ("tool-secret", "hidden-secret", "daemon-secret"):
+        assert secret not in repr(layer)
+        assert secret not in repr(made)

@@ -138,6 +138,8 @@ async def stream_plugin_daemon(
         payload: The body, see `to_plugin_daemon_jsonable`; `data.credentials` holds the credentials.
 
     Raises:
+        ValueError: The payload holds a number or a nesting that JSON cannot carry.
+        TypeError: It holds a value that JSON does not know.
         PluginDaemonError: The daemon or the plugin reported an error, a frame is empty or malformed, or the reply is
             over 128 MiB.
         httpx.TransportError: The daemon could not be reached, or the connection broke.
@@ -146,7 +148,7 @@ async def stream_plugin_daemon(
     async with http_client.stream(
         "POST",
         url,
-        content=json.dumps(to_plugin_daemon_jsonable(payload), allow_nan=False).encode(),
+        content=_body(payload),
         headers=_headers(api_key=api_key, plugin_id=plugin_id),
         follow_redirects=False,  # The key would go along to wherever a redirect points.
     ) as response:
@@ -155,6 +157,14 @@ async def stream_plugin_daemon(
         async for line in _iter_lines(response):
             for data in _iter_data(line, secrets):
                 yield data
+
+
+def _body(payload: Mapping[str, object]) -> bytes:
+    try:
+        return json.dumps(to_plugin_daemon_jsonable(payload), allow_nan=False).encode()
+    except RecursionError:
+        # A model can write such a value; it must not end the run as a fault of ours.
+        raise ValueError("a value is nested too deeply") from None
 
 
 def _headers(*, api_key: str, plugin_id: str) -> dict[bytes, bytes]:

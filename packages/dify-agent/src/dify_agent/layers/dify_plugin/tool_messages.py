@@ -145,7 +145,7 @@ class DifyPluginToolInvokeMessage(BaseModel):
         context: str | None = None
 
     type: MessageType | str = Field(union_mode="left_to_right")
-    message: Any = None
+    message: Any = Field(default=None, validate_default=True)
     meta: dict[str, Any] | None = None
 
     @field_validator("message", mode="before")

@@ -1,6 +1,8 @@
 """The layer with the plugin tools of a run: prepared configurations in, Pydantic AI tools out.
 
-Nothing about a tool is fetched here: declarations and schemas were prepared by whoever wrote the request.
+Nothing about a tool is fetched here: declarations and schemas were prepared by whoever wrote the request. A model's
+arguments replace configured values of the same name, hidden ones too: that is the contract's precedence, so nothing
+that a model must not decide may rest on a hidden parameter.
 
 Source: seed 002 sections 7 to 11.
 """
@@ -160,7 +162,7 @@ def _secrets(config: DifyPluginToolConfig) -> tuple[str, ...]:
     """Return the values that the model must not read, should a tool repeat them."""
     credentials = [value for name, value in config.credentials.items() if is_secret_name(name)]
     inputs = [
-        config.runtime_parameters.get(parameter.name)
+        config.runtime_parameters.get(parameter.name, parameter.default)
         for parameter in config.parameters
         if parameter.type is DifyPluginToolParameterType.SECRET_INPUT
     ]
