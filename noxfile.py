@@ -122,6 +122,17 @@ def plugin(session: nox.Session, name: str) -> None:
         session.run("pytest", *session.posargs)
 
 
+@nox.session
+def chain(session: nox.Session) -> None:
+    """Run agents through everything at once: dify-agent, `dify-host serve`, real plugins, the simulator."""
+    _sync(session, "--all-packages", "--all-extras")
+    session.install("pytest")
+    session.run(
+        *("pytest", "--import-mode=importlib", "-o", "pythonpath=chain", "-W", "error", "chain"),
+        *session.posargs,
+    )
+
+
 @nox.session(default=False)
 @nox.parametrize("package", list(PACKAGES), ids=list(PACKAGES))
 def lowest(session: nox.Session, package: str) -> None:

@@ -1,0 +1,49 @@
+"""The far side of the chain: both kinds of plugins behind `dify-host serve`, and a scripted model behind the plugin."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+import yaml
+
+
+ROOT = Path(__file__).parents[1]
+MODEL_PLUGIN = ROOT / "plugins/openai_gpt5_responses"
+TOOL_PLUGIN = ROOT / "packages/dify-plugin-host/tests/plugins/demo_tools"
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def daemon(tmp_path_factory):
+    """Run `dify-host serve` with the model plugin and two tool plugins, and give out where it is."""
+    second = rename(TOOL_PLUGIN, tmp_path_factory.mktemp("plugins"), "more_tools")
+    command = [Path(sys.executable).with_name("dify-host"), "serve", "--json", "--port", "0"]
+    with subprocess.Popen(
+        [*command, MODEL_PLUGIN, TOOL_PLUGIN, second], stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            yield json.loads(process.stdout.readline())
+        finally:
+            process.terminate()
+
+
+@pytest.fixture
+async def http_client():
+    async with httpx.AsyncClient(timeout=60, trust_env=False) as client:
+        yield client
+
+
+def rename(plugin, into, name):
+    folder = into / name
+    shutil.copytree(plugin, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    manifest = yaml.safe_load((folder / "manifest.yaml").read_text())
+    (folder / "manifest.yaml").write_text(yaml.safe_dump({**manifest, "name": name}))
+    return folder
