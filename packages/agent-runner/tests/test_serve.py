@@ -1,159 +1,115 @@
-import json
-import os
-import re
-import signal
 import subprocess
 import sys
-import threading
-from contextlib import ExitStack
-from pathlib import Path
 
-import httpx
-import psutil
 import pytest
 
 
-COMMAND = Path(sys.executable).with_name("agent-runner")
-HEADERS = {"Content-Type": "application/json"}
+KEY = {"AGENT_RUNNER_API_KEY": "sesame"}
 
 
-class Server:
-    """A server as a process of its own, with scripts that run in this very Python."""
-
-    def __init__(self, process):
-        self.process = process
-        self.lines = []
-        self._url = None
-        self._ready = threading.Event()
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-        assert self._ready.wait(timeout=120)
-        assert self._url, self.lines
-        self.client = httpx.Client(base_url=self._url, timeout=120)
-
-    def _read(self):
-        for line in self.process.stderr:
-            self.lines.append(line)
-            if found := re.search(r"serving .* on (http\S+)", line):
-                self._url = found[1]
-                self._ready.set()
-        self._ready.set()
-
-    def submit(self, agent, fields, **body):
-        return self.client.post(f"/agents/{agent}/runs", json={"input": fields} | body)
-
-    def follow(self, run_id, **headers):
-        with self.client.stream("GET", f"/runs/{run_id}/events", headers=headers) as response:
-            return events_of(response)
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait(timeout=60)
-
-    def stop(self, number=signal.SIGTERM):
-        self.process.send_signal(number)
-        code = self.process.wait(timeout=120)
-        self._reader.join(timeout=60)
-        return code
+def test_a_server_with_a_key_lets_in_who_shows_it(make_agent, start_server):
+    server = start_server(make_agent(""), environment=KEY)
+    shown = [None, "Bearer other", "Basic sesame", "Bearer sesame"]
+    answers = [
+        server.client.get("/agents", headers={"Authorization": value} if value else {})
+        for value in shown
+    ]
+    assert [answer.status_code for answer in answers] == [401, 401, 401, 200]
+    assert answers[0].headers["WWW-Authenticate"] == "Bearer"
 
 
-def events_of(response):
-    """Return the events of a stream to its end, each as its id and its data."""
-    events, last = [], None
-    for line in response.iter_lines():
-        name, _, value = line.partition(": ")
-        if name == "id":
-            last = value
-        if name == "data":
-            events.append((last, json.loads(value)))
-    return events
+def test_a_server_for_others_may_be_called_by_any_name(make_agent, start_server):
+    server = start_server(make_agent(""), host="0.0.0.0", environment=KEY)
+    headers = {"Authorization": "Bearer sesame", "Host": "runner.example"}
+    assert server.client.get("/agents", headers=headers).status_code == 200
 
 
-@pytest.fixture
-def start_server(tmp_path):
-    """Return a function that starts a server over a state folder that all servers of a test share."""
-    with ExitStack() as stack:
-
-        def start(*folders, env=None, **options):
-            arguments = [*map(str, folders), "--port", "0", "--state", str(tmp_path / "state")]
-            for name, value in options.items():
-                arguments += [f"--{name.replace('_', '-')}", str(value)]
-            process = subprocess.Popen(
-                [COMMAND, "serve", *arguments],
-                stderr=subprocess.PIPE,
-                text=True,
-                env=os.environ | {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}"} | (env or {}),
-            )
-            stack.callback(_end, process)
-            server = Server(process)
-            stack.callback(server.client.close)
-            return server
-
-        yield start
+def test_it_says_what_it_serves_and_where(make_agent, start_server):
+    server = start_server(make_agent("", name="one"), make_agent("", name="two"), host="::1")
+    assert server.lines[0].startswith("agent-runner: serving one, two on http://[::1]:")
+    assert server.client.get("/agents").status_code == 200
 
 
-def _end(process):
-    if process.poll() is None:
-        process.terminate()
-        process.wait(timeout=120)
-    process.stderr.close()
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"host": "0.0.0.0"}, "AGENT_RUNNER_API_KEY: expected a key, for others can call 0.0.0.0"),
+        ({"host": "runner.example"}, "AGENT_RUNNER_API_KEY: expected a key"),
+        ({"database": "mysql://x"}, "database: expected a URL that starts with postgresql://"),
+        (
+            {"database": "postgresql://me:hunter22@127.0.0.1:9/x"},
+            "database: expected one that can be opened: ",
+        ),
+        ({"timeout": -1}, "Invalid value for '--timeout'"),
+        ({"production_env": "sk-x"}, "production env: expected NAME=VALUE"),
+    ],
+)
+def test_a_setting_that_is_wrong_is_told(make_agent, start_server, options, message):
+    server = start_server(make_agent(""), **options)
+    assert server.wait() == 2
+    assert message in "".join(server.lines)
+    assert "hunter22" not in "".join(server.lines)
 
 
-def _marked(run_ids):
-    return [process for process in psutil.process_iter() if _belongs(process, run_ids)]
+def test_a_host_that_can_only_be_called_from_here_needs_no_key(make_agent, start_server):
+    assert start_server(make_agent(""), host="localhost").client.get("/agents").status_code == 200
 
 
-def _belongs(process, run_ids):
-    try:
-        return process.environ().get("AGENT_RUNNER_REQUEST_ID") in run_ids
-    except psutil.Error:
-        return False
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["a", "a/"], "expected a name of its own; "),
+        (["with space"], "expected a name of letters, digits, dots, hyphens and underscores"),
+    ],
+)
+def test_each_agent_needs_a_name_of_its_own(make_agent, start_server, names, message):
+    for name in names:
+        make_agent("", name=name)
+    server = start_server(*(make_agent("", name=name) for name in names))
+    assert server.wait() == 2
+    assert message in server.lines[0]
 
 
-COUNT = """
-import json, pathlib, sys, time
-fields = json.load(sys.stdin)
-with open("starts", "a") as starts:
-    print(fields["number"], file=starts)
-for step in range(5):
-    print(json.dumps({"number": fields["number"], "step": step}))
-    time.sleep(0.2)
-"""
+def test_a_folder_without_an_agent_is_refused(tmp_path, start_server):
+    server = start_server(tmp_path)
+    assert server.wait() == 2
+    assert "main.py: expected a script, found no such file" in server.lines[0]
 
 
-def _submit_ten_and_kill(server, folder):
-    runs = [server.submit("agent", {"number": number}).json()["run_id"] for number in range(10)]
-    # The third to start: two were done or are under way, and all others wait.
-    while len((folder / "starts").read_text().split() if (folder / "starts").exists() else "") < 3:
-        pass
-    server.kill()
-    return runs
+def test_a_state_folder_has_one_server_at_a_time(make_agent, start_server):
+    folder = make_agent("")
+    first = start_server(folder)
+    second = start_server(folder)
+    assert second.wait() == 2
+    assert "expected a state folder of its own; another server uses this one" in second.lines[0]
+    assert first.client.get("/agents").status_code == 200
 
 
-@pytest.mark.parametrize("policy", ["fail", "rerun"])
-def test_killing_the_server_in_the_middle_of_ten_queued_runs_loses_none(
-    make_agent, start_server, policy
-):
-    folder = make_agent(COUNT)
-    options = {"concurrency": 2, "on_crash": policy}
-    runs = _submit_ten_and_kill(start_server(folder, **options), folder)
-    server = start_server(folder, **options)
-    results = [server.follow(run)[-1][1] for run in runs]
-    starts = (folder / "starts").read_text().split()
-    for number, (run, result) in enumerate(zip(runs, results, strict=True)):
-        shown = server.client.get(f"/runs/{run}").json()
-        steps = [output["value"]["step"] for output in shown["outputs"] if "value" in output]
-        # Fewer where the server died just before the script could say that it had started.
-        assert result["attempts"] - 1 <= starts.count(str(number)) <= result["attempts"] <= 2
-        if result["status"] == "succeeded":
-            assert steps == list(range(5))
-        else:
-            assert result["stop_reason"] == "interrupted"
-            assert steps == list(range(len(steps)))
-            assert shown["outputs"][-1]["message"].startswith("the server was ended while")
-    interrupted = [result for result in results if result["stop_reason"] == "interrupted"]
-    again = [result for result in results if result["attempts"] == 2]
-    assert 1 <= len(again if policy == "rerun" else interrupted) <= 2
-    assert (interrupted if policy == "rerun" else again) == []
-    assert server.stop() == 0
-    assert _marked(runs) == []
+def test_a_state_folder_that_cannot_be_made_is_told(make_agent, start_server, tmp_path):
+    (tmp_path / "file").touch()
+    server = start_server(make_agent(""), state=tmp_path / "file" / "state")
+    assert server.wait() == 2
+    assert "expected a folder to write to" in server.lines[0]
+
+
+def test_an_address_that_is_taken_is_told(make_agent, start_server, tmp_path):
+    folder = make_agent("")
+    first = start_server(folder, state=tmp_path / "one")
+    port = first.client.base_url.port
+    second = start_server(folder, state=tmp_path / "two", port=port)
+    assert second.wait() == 2
+    assert f"127.0.0.1:{port}: expected an address to listen on" in second.lines[0]
+
+
+def test_without_the_extra_it_says_what_to_install(make_agent):
+    code = "import sys; sys.modules['uvicorn'] = None; from agent_runner._cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "serve", make_agent("")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == (
+        "agent-runner: serve: expected uvicorn to be installed: pip install 'agent-runner[server]'\n"
+    )
+    assert done.returncode == 2

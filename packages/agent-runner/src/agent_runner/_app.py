@@ -19,7 +19,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ._engine import LAST_EVENT, QueueFullError, ReusedIdError, RunEngine
-from ._errors import ConfigurationError, InputError
+from ._errors import ConfigurationError, InputError, InputProblem
 from ._folder import load_folder
 from ._record import RunRecord
 from ._request import parse_body, query_number, read_body, wants_events
@@ -96,7 +96,10 @@ class _Endpoints:
         """Accept a run; answer with its events if the client wants them, and at once otherwise."""
         agent = self._agent(request)
         fields, client_request_id = parse_body(await read_body(request))
-        run, is_new = await self._engine.submit(agent, fields, client_request_id)
+        try:
+            run, is_new = await self._engine.submit(agent, fields, client_request_id)
+        except InputError as error:
+            raise InputError(*map(_within_body, error.problems)) from error
         headers = {"Location": f"/runs/{run.run_id}"}
         if wants_events(request):
             return self._stream(run, headers=headers)
@@ -154,7 +157,13 @@ class _Endpoints:
 
     async def _frames(self, run: RunRecord, after: str) -> AsyncGenerator[ServerSentEvent]:
         async for event in self._engine.events(run, after=after):
-            yield ServerSentEvent(data=json.dumps(event.data), id=event.id or None)
+            yield ServerSentEvent(data=json.dumps(event.data), id=event.id or None, sep="\n")
+
+
+def _within_body(problem: InputProblem) -> InputProblem:
+    """Return a problem of the input with its field's path in the request."""
+    field = problem.field if problem.field == "input" else f"input.{problem.field}"
+    return InputProblem(field=field, message=problem.message)
 
 
 class _BearerToken:

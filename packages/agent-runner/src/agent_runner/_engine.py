@@ -33,7 +33,9 @@ _NAME = "agent-runner"
 # Not of the package: a run that was accepted before an update is run after it.
 _VERSION = "1"
 _QUEUE = "runs"
-_POLL_SECONDS = 0.1
+# Each look costs a few milliseconds of CPU, also where nothing happens.
+_QUEUE_POLL_SECONDS = 0.25
+_EVENT_POLL_SECONDS = 0.1
 _PAGE = 100
 _FINISHED = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERYATTEMPTS_EXCEEDED"]
 LAST_EVENT = "end"
@@ -102,7 +104,7 @@ class RunEngine:
             DBOS.register_queue(
                 _QUEUE,
                 worker_concurrency=settings.concurrency,
-                polling_interval_sec=_POLL_SECONDS,
+                polling_interval_sec=_QUEUE_POLL_SECONDS,
                 on_conflict="always_update",
             )
         except Exception as error:
@@ -261,7 +263,7 @@ def _config(settings: EngineSettings) -> DBOSConfig:
         "application_version": _VERSION,
         "executor_id": settings.server_name,
         "log_level": "WARNING",
-        "notification_listener_polling_interval_sec": _POLL_SECONDS,
+        "notification_listener_polling_interval_sec": _EVENT_POLL_SECONDS,
         "serializer": DBOSPortableJSONSerializer(),  # the default one would unpickle what the database holds
     }
 

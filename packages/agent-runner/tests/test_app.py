@@ -1,0 +1,253 @@
+import json
+
+import psutil
+import pytest
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"prompt": {"type": "string"}, "places": {"items": {"required": ["name"]}}},
+    "required": ["prompt"],
+}
+ECHO = r"""
+import json, sys
+fields = json.load(sys.stdin)
+print("Looking at", fields["prompt"])
+print(json.dumps({"client": fields.get("client_request_id"), "_llm_usage": 1}))
+print(json.dumps(["\x00", "\ud83d", "東"]))
+print("careful", file=sys.stderr)
+"""
+SLEEP = "import time; print('started'); time.sleep(600)"
+FAIL = "import sys; sys.exit('no such city')"
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    root = tmp_path_factory.mktemp("agents")
+    for name, script in {"echo": ECHO, "sleep": SLEEP, "fail": FAIL, "broken": ""}.items():
+        (root / name).mkdir()
+        (root / name / "main.py").write_text(script)
+    (root / "echo" / "input_schema.json").write_text(json.dumps(SCHEMA))
+    return root
+
+
+@pytest.fixture(scope="module")
+def server(folders, module_server):
+    return module_server(*sorted(folders.iterdir()), concurrency=2)
+
+
+def test_outputs_come_as_events_on_the_response_where_the_client_accepts_them(server):
+    response = server.submit(
+        "echo", {"prompt": "Rome"}, accept="application/json;q=0.5, text/event-stream"
+    )
+    events = server.events(response)
+    run_id = events[0][1]["run_id"]
+    assert (response.status_code, response.headers["Location"]) == (200, f"/runs/{run_id}")
+    assert events[0] == (None, events[0][1] | {"type": "run", "agent": "echo", "status": "queued"})
+    outputs = [event for _, event in events[2:-1]]
+    assert sorted(outputs, key=json.dumps) == sorted(
+        [
+            {"type": "text_output", "text": "Looking at Rome"},
+            {"type": "json_output", "value": {"client": None}},
+            {"type": "json_output", "value": ["\x00", "\ud83d", "東"]},
+            {"type": "error", "message": "careful", "source": "stderr"},
+        ],
+        key=json.dumps,
+    )
+    assert events[1][1] == {"type": "attempt", "attempt": 1}
+    last_id, result = events[-1]
+    assert last_id == "end"
+    assert (result["type"], result["status"], result["exit_code"]) == ("result", "succeeded", 0)
+    assert result["run_id"] == run_id
+
+
+@pytest.mark.parametrize("accept", ["application/json", "*/*", ""])
+def test_other_clients_get_the_run_at_once_and_ask_for_it_later(server, accept):
+    response = server.submit("fail", {}, accept=accept)
+    run = response.json()
+    assert (response.status_code, response.headers["Location"]) == (202, f"/runs/{run['run_id']}")
+    assert (run["status"], run["finished_at"], run["exit_code"]) == ("queued", None, None)
+    assert server.follow(run["run_id"])[-1][1]["status"] == "failed"
+    shown = server.client.get(response.headers["Location"]).json()
+    assert (shown["status"], shown["stop_reason"], shown["exit_code"]) == ("failed", "exited", 1)
+    assert shown["outputs"] == [{"type": "error", "message": "no such city", "source": "stderr"}]
+    assert shown["created_at"] < shown["finished_at"]
+
+
+@pytest.mark.parametrize(
+    ("body", "field", "message"),
+    [
+        ({"input": {}}, "input.prompt", "expected to be present"),
+        ({"input": {"prompt": 1}}, "input.prompt", "expected type 'string'"),
+        (
+            {"input": {"prompt": "a", "places": [{}]}},
+            "input.places[0].name",
+            "expected to be present",
+        ),
+        (
+            {"input": {"prompt": "a", "runner_request_id": "b"}},
+            "input.runner_request_id",
+            "expected to be absent: the runner sets it",
+        ),
+        ({"input": [1]}, "input", "expected a JSON object"),
+        ({}, "input", "expected a JSON object"),
+        ([], "body", "expected a JSON object"),
+        (
+            {"prompt": "a", "input": {}},
+            "prompt",
+            "expected to be absent; the agent's fields belong into input",
+        ),
+        *(
+            (
+                {"input": {"prompt": "a"}, "client_request_id": value},
+                "client_request_id",
+                "expected a string of 1 to 200 characters that can be printed",
+            )
+            for value in ["", 1, "x" * 201, "\x00", "\ud83d"]
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_before_anything_is_queued(server, body, field, message):
+    before = server.client.get("/agents/echo/runs").json()
+    response = server.client.post(
+        "/agents/echo/runs",
+        content=json.dumps(body),
+        headers={"Content-Type": "application/json; charset=utf-8"},
+    )
+    assert response.status_code == 422
+    assert response.headers["Content-Type"] == "application/problem+json"
+    assert response.json()["problems"] == [{"field": field, "message": message}]
+    assert server.client.get("/agents/echo/runs").json() == before
+
+
+@pytest.mark.parametrize(
+    ("content", "media_type", "status"),
+    [
+        (b"{", "application/json", 422),
+        (b"\xff", "application/json", 422),
+        (b"{}", "text/plain", 415),
+        (b"x" * (4 * 1024 * 1024 + 1), "application/json", 413),
+    ],
+)
+def test_a_body_that_is_no_json_is_refused(server, content, media_type, status):
+    response = server.client.post(
+        "/agents/echo/runs", content=content, headers={"Content-Type": media_type}
+    )
+    assert (response.status_code, response.json()["status"]) == (status, status)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("POST", "/agents/none/runs", 404),
+        ("GET", "/agents/none/runs", 404),
+        ("GET", "/runs/9f3b8dcd-0000-4000-8000-000000000000", 404),
+        ("GET", "/runs/%00", 404),
+        ("GET", "/runs/9f3b8dcd-0000-4000-8000-000000000000/events", 404),
+        ("POST", "/runs/9f3b8dcd-0000-4000-8000-000000000000/cancel", 404),
+        ("DELETE", "/agents", 405),
+        ("GET", "/agents/echo/runs?limit=0", 422),
+        ("GET", "/agents/echo/runs?limit=101", 422),
+        ("GET", "/agents/echo/runs?limit=many", 422),
+        ("GET", "/agents/echo/runs?offset=-1", 422),
+    ],
+)
+def test_what_is_not_there_is_a_problem_too(server, method, path, status):
+    response = server.client.request(method, path)
+    assert (response.status_code, response.json()["status"]) == (status, status)
+    assert response.headers["Content-Type"] == "application/problem+json"
+
+
+def test_a_client_goes_on_where_it_left_off(server):
+    events = server.events(server.submit("echo", {"prompt": "Rome"}, accept="text/event-stream"))
+    run_id = events[0][1]["run_id"]
+    for index in range(1, len(events) - 1):
+        assert server.follow(run_id, after=events[index][0]) == events[index + 1 :]
+    assert (
+        server.client.get(f"/runs/{run_id}/events", headers={"Last-Event-ID": "end"}).status_code
+        == 204
+    )
+    assert server.follow(run_id)[1:] == events[1:]
+    assert server.follow(run_id, after="other")[-5:] == events[-5:]
+
+
+def test_events_arrive_while_the_script_runs_and_cancelling_ends_it(server):
+    run_id = server.submit("sleep", {}).json()["run_id"]
+    with server.client.stream("GET", f"/runs/{run_id}/events") as response:
+        lines = response.iter_lines()
+        assert any('"started"' in line for line in lines)
+        processes = [process for process in psutil.process_iter() if _belongs(process, run_id)]
+        cancelled = server.client.post(f"/runs/{run_id}/cancel").json()
+        [result] = [json.loads(line[6:]) for line in lines if '"result"' in line]
+    assert processes
+    assert (cancelled["status"], result["stop_reason"]) == ("cancelled", "cancelled")
+    assert psutil.wait_procs(processes, timeout=60)[1] == []
+    assert server.client.get(f"/runs/{run_id}").json()["attempts"] == 1
+
+
+def _belongs(process, run_id):
+    try:
+        return process.environ().get("AGENT_RUNNER_REQUEST_ID") == run_id
+    except psutil.Error:
+        return False
+
+
+def test_a_run_that_waits_can_be_cancelled_and_one_that_is_finished_stays_so(server):
+    running = [server.submit("sleep", {}).json()["run_id"] for _ in range(2)]
+    waiting = server.submit("echo", {"prompt": "never"}).json()["run_id"]
+    assert server.client.post(f"/runs/{waiting}/cancel").json()["status"] == "cancelled"
+    for run_id in running:
+        server.client.post(f"/runs/{run_id}/cancel")
+    result = server.follow(waiting)[-1][1]
+    assert (result["status"], result["attempts"]) == ("cancelled", 0)
+    finished = server.submit("echo", {"prompt": "x"}).json()["run_id"]
+    result = server.follow(finished)[-1][1]
+    again = server.client.post(f"/runs/{finished}/cancel").json()
+    assert again == {name: value for name, value in result.items() if name != "type"}
+
+
+def test_a_clients_id_stands_for_one_run_of_an_agent(server):
+    first = server.submit("echo", {"prompt": "x", "n": 1}, client_request_id="mine")
+    again = server.submit("echo", {"n": 1, "prompt": "x"}, client_request_id="mine")
+    run_id = first.json()["run_id"]
+    assert (first.status_code, again.status_code) == (202, 200)
+    assert again.json()["run_id"] == run_id
+    assert ("json_output", {"client": "mine"}) in [
+        (event["type"], event.get("value")) for _, event in server.follow(run_id)
+    ]
+    assert server.submit("echo", {"prompt": "y"}, client_request_id="mine").status_code == 409
+    other = server.submit("fail", {"prompt": "x"}, client_request_id="mine")
+    assert (other.status_code, other.json()["client_request_id"]) == (202, "mine")
+
+
+def test_the_history_is_the_agents_own_newest_first_a_page_at_a_time(server):
+    runs = [server.submit("fail", {"n": n}).json()["run_id"] for n in range(3)]
+    page = server.client.get("/agents/fail/runs?limit=2").json()
+    rest = server.client.get(f"/agents/fail/runs?offset={page['next_offset']}").json()
+    seen = [run["run_id"] for run in page["runs"] + rest["runs"]]
+    assert seen[:3] == runs[::-1]
+    assert {run["agent"] for run in page["runs"] + rest["runs"]} == {"fail"}
+    assert rest["next_offset"] is None
+
+
+def test_agents_are_listed_with_what_they_expect(server):
+    agents = server.client.get("/agents").json()["agents"]
+    assert agents == [
+        {"name": "broken", "input_schema": None},
+        {"name": "echo", "input_schema": SCHEMA},
+        {"name": "fail", "input_schema": None},
+        {"name": "sleep", "input_schema": None},
+    ]
+
+
+def test_an_agent_that_cannot_be_run_is_the_owners_to_mend(server, folders):
+    schema = folders / "broken" / "input_schema.json"
+    schema.write_text("{")
+    refused = server.submit("broken", {})
+    schema.unlink()
+    assert refused.status_code == 500
+    assert refused.json()["detail"] == "the agent cannot be run as it is set up"
+
+
+def test_a_page_in_a_browser_cannot_call_by_a_name_of_its_own(server):
+    assert server.client.get("/agents", headers={"Host": "evil.example"}).status_code == 400
