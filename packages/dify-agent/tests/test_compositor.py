@@ -152,6 +152,29 @@ async def test_layers_are_left_in_the_opposite_order_also_when_the_run_fails():
     assert order == ["c", "b", "a"]
 
 
+async def test_a_layer_that_cannot_be_left_in_order_does_not_keep_the_others_from_it():
+    @dataclass(eq=False)
+    class Stuck(PlainLayer[NoLayerDeps, LayerConfig, EmptyRuntimeState]):
+        type_id: ClassVar[str] = "test.stuck"
+        config: LayerConfig
+
+        @override
+        async def on_exit(self, intent: ExitIntent) -> None:
+            raise ZeroDivisionError
+
+    compositor = Compositor(
+        [
+            LayerNode(name="counter", provider=COUNTER),
+            LayerNode(name="stuck", provider=LayerProvider.from_layer_type(Stuck)),
+        ]
+    )
+    with pytest.raises(ZeroDivisionError):
+        async with compositor.enter() as run:
+            pass
+    assert counter_of(run).diary == ["enter new", "exit delete"]
+    assert {slot.lifecycle_state for slot in run.slots.values()} == {"closed"}
+
+
 async def test_when_entering_a_layer_fails_those_before_it_are_left():
     @dataclass(eq=False)
     class Broken(PlainLayer[NoLayerDeps, LayerConfig, EmptyRuntimeState]):

@@ -56,6 +56,20 @@ type Turn = Callable[[list[ModelMessage], AgentInfo], AsyncIterator[Delta]]
 
 
 @dataclass(slots=True, eq=False)
+class GreetingLayer(PlainLayer[NoLayerDeps, LayerConfig, EmptyRuntimeState]):
+    """Has a ready-made tool."""
+
+    type_id: ClassVar[str] = "test.greeting"
+
+    config: LayerConfig
+
+    @property
+    @override
+    def tools(self) -> Sequence[Tool[object]]:
+        return [Tool(greet)]
+
+
+@dataclass(slots=True, eq=False)
 class ScriptedModelLayer(PlainLayer[NoLayerDeps, LayerConfig, EmptyRuntimeState]):
     """Has the model that a test wrote, in place of one behind a daemon."""
 
@@ -106,7 +120,11 @@ class Desk:
             runner = AgentRunRunner(
                 http_client=http_client,
                 event_sink=self.sink,
-                layer_providers=[*create_default_layer_providers(), model],
+                layer_providers=[
+                    *create_default_layer_providers(),
+                    LayerProvider.from_layer_type(GreetingLayer),
+                    model,
+                ],
                 **settings,
             )
             await runner.run(run_id, request)
@@ -355,14 +373,33 @@ async def test_the_layer_named_llm_must_have_a_model():
     assert desk.refusal() == "Layer 'llm' must have a model, got PromptLayer."
 
 
+GREETING = RunLayerSpec(name="greeting", type="test.greeting")
+
+
+async def test_tools_come_from_the_server_the_layers_and_the_plugins():
+    desk = Desk()
+    seen: list[str] = []
+
+    async def turn(_messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[Delta]:
+        seen.extend(tool.name for tool in info.function_tools)
+        yield "Hello"
+
+    plugin_tools = tools_layer("tools", plugin_tool("b"), plugin_tool("a"))
+    await desk.run_turn(
+        layers(PLUGIN, plugin_tools, GREETING), turn, tools=[Tool(greet, name="zero")]
+    )
+    assert seen == ["zero", "greet", "b", "a"]
+
+
 @pytest.mark.parametrize(
     "tools",
     [
+        [GREETING],
         [PLUGIN, tools_layer("one", plugin_tool("greet"), plugin_tool("other"))],
         [PLUGIN, tools_layer("one", plugin_tool("x"), plugin_tool("y", name="x"))],
         [PLUGIN, tools_layer("one", plugin_tool("x")), tools_layer("two", plugin_tool("x"))],
     ],
-    ids=["a tool of the server", "one layer", "two layers"],
+    ids=["server and layer", "server and plugin", "one layer", "two layers"],
 )
 async def test_tools_of_one_name_are_refused_before_an_agent_is_built(tools):
     desk = Desk()

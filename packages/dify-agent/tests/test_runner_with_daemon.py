@@ -1,7 +1,8 @@
 """The runner with all default layers, on a daemon that is made up: everything but the network is real."""
 
+import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -123,6 +124,42 @@ async def test_the_seeds_composition_runs_a_model_and_a_tool_of_two_plugins():
     assert isinstance(last, RunSucceededEvent)
     assert last.output == "Dify is found."
     assert "replace-with" not in last.model_dump_json()
+
+
+class EndlessAnswer(httpx.AsyncByteStream):
+    """Says one word, and then nothing for as long as somebody listens."""
+
+    def __init__(self) -> None:
+        self.said = asyncio.Event()
+        self.closed = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield frames(model_chunk("One"))
+        self.said.set()
+        await asyncio.Event().wait()
+
+    async def aclose(self) -> None:
+        self.closed = True
+
+
+async def test_cancelling_a_run_lets_go_of_the_model_and_leaves_the_client_open():
+    answer = EndlessAnswer()
+    sink = InMemoryRunEventSink()
+    transport = httpx.MockTransport(lambda _request: httpx.Response(200, stream=answer))
+    async with httpx.AsyncClient(transport=transport) as http_client:
+        runner = AgentRunRunner(http_client=http_client, event_sink=sink)
+        task = asyncio.create_task(runner.run("run-1", seed_request()))
+        await answer.said.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert answer.closed
+        assert not http_client.is_closed
+    assert [event.type for event in sink.events("run-1")] == [
+        "run_started",
+        "text_delta",
+        "run_cancelled",
+    ]
 
 
 async def test_an_error_deep_in_a_plugin_is_what_the_run_fails_with():

@@ -50,7 +50,7 @@ class ModelRequestStartedEvent(BaseRunEvent):
 
     Attributes:
         request_index: Which request of the run it is, from 1.
-        attempt: How often it has been made, this time included.
+        attempt: Which execution of the run makes it, from 1; it grows with every recovery.
     """
 
     type: Literal["model_request_started"] = "model_request_started"
