@@ -1,11 +1,17 @@
+import asyncio
+import contextlib
 import json
 import shutil
 import subprocess
 import sys
 import textwrap
+import threading
 from pathlib import Path
 
+import httpx
 import pytest
+
+from dify_plugin_host import DaemonServer
 
 
 TESTS = Path(__file__).parent
@@ -86,3 +92,90 @@ def packages(tmp_path_factory):
     for path in (root / "dist").iterdir():
         path.rename(path.with_name(path.name.replace("-0.0.1", "")))
     return root / "dist"
+
+
+@pytest.fixture
+def run_daemon():
+    """Run daemon servers, each on a loop in a thread of its own, until the test ends."""
+    with contextlib.ExitStack() as stack:
+        yield lambda *folders, **options: stack.enter_context(daemon_of(*folders, **options))
+
+
+@pytest.fixture(scope="session")
+def daemon(tmp_path_factory):
+    """Serve the model, agent and tool plugin of these tests."""
+    plugins = lay_out_plugins(tmp_path_factory.mktemp("served"))
+    folders = (plugins / "echo_model", plugins / "small_agent", TESTS / "plugins" / "demo_tools")
+    with daemon_of(*folders, credentials={"key": "host's"}) as running:
+        yield running
+
+
+@contextlib.contextmanager
+def daemon_of(*folders, **options):
+    server = DaemonServer(*folders, **options)
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    try:
+        asyncio.run_coroutine_threadsafe(server.start(), loop).result()
+        with httpx.Client(base_url=server.base_url, timeout=60) as client:
+            yield Caller(server, client, loop)
+    finally:
+        asyncio.run_coroutine_threadsafe(server.stop(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+class Caller:
+    """Call a daemon server as Dify does."""
+
+    def __init__(self, server, client, loop):
+        self.server, self.client, self._loop = server, client, loop
+
+    def stop(self):
+        asyncio.run_coroutine_threadsafe(self.server.stop(), self._loop).result()
+
+    def request(self, path, data, *, plugin="tests/demo_tools", headers=(), **body):
+        shown = {"X-Api-Key": self.server.api_key, "X-Plugin-ID": plugin}
+        shown |= {"Content-Type": "application/json", **dict(headers)}
+        return {
+            "method": "POST",
+            "url": f"/plugin/t/dispatch/{path}",
+            "headers": {name: value for name, value in shown.items() if value is not None},
+            "content": json.dumps({"user_id": "u", "data": data, **body}),
+        }
+
+    def post(self, path, data, **options):
+        return self.client.request(**self.request(path, data, **options))
+
+    def stream(self, path, data, **options):
+        return self.client.stream(**self.request(path, data, **options))
+
+    def get(self, path, **query):
+        headers = {"X-Api-Key": self.server.api_key}
+        return self.client.get(f"/plugin/t/management/{path}", params=query, headers=headers)
+
+    def frames(self, path, data, **options):
+        """Return the envelopes of a stream."""
+        response = self.post(path, data, **options)
+        assert response.status_code == 200, response.text
+        assert response.headers["content-type"] == "text/event-stream"
+        *events, rest = response.text.split("\n\n")
+        assert rest == ""
+        return [json.loads(event.removeprefix("data: ")) for event in events]
+
+    def items(self, path, data, **options):
+        """Return what came in the envelopes of a stream in which nothing failed."""
+        envelopes = self.frames(path, data, **options)
+        assert all(
+            (envelope["code"], envelope["message"]) == (0, "success") for envelope in envelopes
+        ), envelopes
+        return [envelope["data"] for envelope in envelopes]
+
+    def tool(self, name, **parameters):
+        return self.items("tool/invoke", tool_data(name, **parameters))
+
+
+def tool_data(name, **parameters):
+    return {"provider": "demo", "tool": name, "credentials": {}, "tool_parameters": parameters}

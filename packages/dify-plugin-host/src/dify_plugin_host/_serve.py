@@ -94,7 +94,7 @@ def _model_server(
 
 
 def _folders(options: ServeOptions) -> list[PluginFolder]:
-    """Return the plugins that were named; those of the `plugins` folder if none was."""
+    """Return the plugins that were named, each once; those of the `plugins` folder if none was."""
     found = [_read(path) for path in options.sources]
     if options.plugins:
         found += read_plugins(options.plugins)
@@ -106,7 +106,7 @@ def _folders(options: ServeOptions) -> list[PluginFolder]:
     if not found:
         place = options.plugins or options.packages or Path.cwd()
         raise PluginFolderError(place, "expected a plugin in it")
-    return found
+    return list({folder.path: folder for folder in found}.values())
 
 
 def _read(source: Path) -> PluginFolder:

@@ -1,0 +1,323 @@
+import importlib.metadata
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+
+DIFY_HOST = Path(sys.executable).with_name("dify-host")
+TOOLS = """
+def greet(name: str) -> str:
+    '''Greet somebody.
+
+    Args:
+        name: Who.
+    '''
+    return f"good day, {name}"
+"""
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_in_the_environment(monkeypatch):
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "DIFY_HOST_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+class Host:
+    """Run `dify-host serve` in a process of its own."""
+
+    def __init__(self, *arguments, cwd):
+        self.process = subprocess.Popen(
+            [DIFY_HOST, "serve", "--port", "0", *map(str, arguments)],
+            cwd=cwd,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            # Whoever runs the tests in the background has them ignore SIGINT, and ignoring is inherited.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509  no threads here
+        )
+
+    def event(self):
+        line = self.process.stdout.readline()
+        assert line, self.process.stderr.read()
+        return json.loads(line)
+
+    def lines(self, last):
+        """Return the lines up to the one that begins with `last`."""
+        taken = []
+        for line in self.process.stdout:
+            taken.append(line.rstrip("\n"))
+            if line.startswith(last):
+                return taken
+        raise AssertionError(self.process.stderr.read())
+
+    def end(self, number=signal.SIGTERM):
+        """Return exit code, stdout and stderr after a signal."""
+        self.process.send_signal(number)
+        out, err = self.process.communicate(timeout=30)
+        return self.process.returncode, out, err
+
+
+@pytest.fixture
+def serve(plugins):
+    hosts = []
+
+    def start(*arguments, cwd=plugins.parent):
+        hosts.append(Host(*arguments, cwd=cwd))
+        return hosts[-1]
+
+    yield start
+    for host in hosts:
+        host.process.kill()
+        host.process.communicate()
+
+
+@pytest.fixture
+def usage(monkeypatch, capsys, plugins):
+    """Run the command in this process, where it is to fail; return exit code and stderr."""
+    monkeypatch.chdir(plugins.parent)
+    (command,) = importlib.metadata.entry_points(group="console_scripts", name="dify-host")
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["dify-host", "serve", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            command.load()()
+        out, err = capsys.readouterr()
+        assert out == ""
+        return ended.value.code, err
+
+    return run
+
+
+def call(base_url, key, plugin, path, data):
+    """Return the data of a dispatch that goes well."""
+    headers = {"X-Api-Key": key, "X-Plugin-ID": plugin, "Content-Type": "application/json"}
+    body = json.dumps({"user_id": "u", "data": data})
+    url = f"{base_url}/plugin/t/dispatch/{path}"
+    response = httpx.post(url, headers=headers, content=body, timeout=60)
+    events = response.text.split("\n\n")[:-1]
+    return [json.loads(event.removeprefix("data: "))["data"] for event in events]
+
+
+def ask(base_url, key, text):
+    data = {"provider": "echo", "model_type": "llm", "model": "echo-2", "credentials": {}}
+    data["prompt_messages"] = [{"role": "user", "content": text}]
+    chunks = call(base_url, key, "tests/echo_model", "llm/invoke", data)
+    return "".join(chunk["delta"]["message"]["content"] for chunk in chunks)
+
+
+def run_strategy(ready, query):
+    model = {"provider": "tests/echo_model/echo", "model": "echo-2", "model_type": "llm"}
+    model |= {"mode": "chat", "completion_params": {}}
+    params = {"query": query, "maximum_iterations": 2, "model": model}
+    data = {"agent_strategy_provider": "small", "agent_strategy": "steps"}
+    data["agent_strategy_params"] = params
+    key, url = ready["api_key"], ready["base_url"]
+    messages = call(url, key, "tests/small_agent", "agent_strategy/invoke", data)
+    return next(m["message"]["text"] for m in messages if m["type"] == "text")
+
+
+def test_programs_learn_where_the_server_is_and_what_it_serves(serve):
+    ready = serve("--json").event()
+    assert ready["event"] == "ready"
+    assert ready["simulator_credentials"] is None
+    echo, small = ready["plugins"]
+    assert (echo["id"], echo["version"]) == ("tests/echo_model", "0.0.1")
+    assert echo["models"] == {"echo": ["echo-2", "echo-1", "echo-3"]}
+    assert (echo["tools"], echo["agent_strategies"]) == ({}, {})
+    assert small["agent_strategies"] == {"small": ["steps", "quiet"]}
+    assert ask(ready["base_url"], ready["api_key"], "hello") == "hello"
+
+
+def test_people_learn_it_with_an_example(serve):
+    host = serve()
+    shown = host.lines("  -H 'Content-Type")
+    url, key = shown[0].removeprefix("serving on "), shown[1].removeprefix("API key: ")
+    assert ask(url, key, "hello") == "hello"
+    assert shown[2:-3] == [
+        "",
+        "X-Plugin-ID: tests/echo_model (0.0.1)",
+        "  llm/invoke: echo: echo-2, echo-1, echo-3",
+        "",
+        "X-Plugin-ID: tests/small_agent (0.0.1)",
+        "  agent_strategy/invoke: small: steps, quiet",
+        "",
+        "Callers bring the credentials of models; --simulator offers some for no key.",
+        "",
+    ]
+    example = subprocess.run(
+        ["sh", "-c", "\n".join(shown[-3:])],
+        env={**os.environ, "DIFY_HOST_API_KEY": key},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert '"content":"hello"' in example.stdout
+
+
+def test_plugins_are_named_by_folder_and_by_the_folder_they_lie_in(serve, plugins, make_plugin):
+    scripted = make_plugin("wire.ready()\nfor request in wire.requests():\n    pass\n", name="odd")
+    names = [plugin["id"] for plugin in serve(scripted, "--json").event()["plugins"]]
+    assert names == ["tests/odd"]
+    named = serve(scripted, "--plugins", plugins, "--json").event()["plugins"]
+    ids = {plugin["id"] for plugin in named}
+    assert ids == {"tests/odd", "tests/echo_model", "tests/small_agent"}
+
+
+def test_a_strategy_without_others_is_its_own_example(serve, plugins):
+    shown = serve(plugins / "small_agent").lines("  -H 'Content-Type")
+    assert '"agent_strategy": "steps"' in shown[-1]
+
+
+def test_a_tool_is_the_example_where_there_is_one(serve, make_plugin):
+    folder = make_plugin(
+        "wire.ready()\nfor request in wire.requests():\n    pass\n",
+        plugins={"tools": ["p.yaml"]},
+    )
+    (folder / "p.yaml").write_text('{"identity": {"name": "p"}, "tools": ["t.yaml"]}')
+    (folder / "t.yaml").write_text('{"identity": {"name": "look"}}')
+    shown = serve(folder).lines("  -H 'Content-Type")
+    assert "  tool/invoke: p: look" in shown
+    assert '"tool": "look"' in shown[-1]
+
+
+def test_packages_are_served_as_their_sources_are(serve, packages, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    ready = serve(packages / "echo_model.difypkg", "--json").event()
+    assert ask(ready["base_url"], ready["api_key"], "hello") == "hello"
+    named = serve("--packages", packages, "--json").event()["plugins"]
+    assert [plugin["id"] for plugin in named] == ["tests/echo_model", "tests/small_agent"]
+
+
+@pytest.mark.parametrize("way", ["environment", "option"])
+def test_a_key_that_was_given_is_taken_and_never_shown(serve, monkeypatch, way):
+    if way == "environment":
+        monkeypatch.setenv("DIFY_HOST_API_KEY", "my-key")
+        host = serve("--json")
+    else:
+        host = serve("--json", "--api-key", "my-key")
+    ready = host.event()
+    assert ready["api_key"] is None
+    assert ask(ready["base_url"], "my-key", "hello") == "hello"
+    _, out, err = host.end()
+    assert "my-key" not in json.dumps(ready) + out + err
+
+
+def test_the_simulator_offers_credentials_to_send(serve, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    ready = serve("--json", "--simulator").event()
+    given = ready["simulator_credentials"]
+    models = httpx.get(f"{given['openai_api_base']}/models", headers={"Authorization": "Bearer x"})
+    assert models.status_code == 200
+    asked = json.loads(run_strategy(ready, "request"))
+    assert given.items() <= asked["credentials"].items()
+
+
+def test_people_are_told_the_simulators_credentials(serve):
+    shown = serve("--simulator").lines("  -H 'Content-Type")
+    (line,) = [line for line in shown if line.startswith("credentials for the simulator: ")]
+    assert json.loads(line.partition(": ")[2])["openai_api_key"] == "simulator"
+
+
+def test_models_that_plugins_call_back_get_the_key_of_the_environment(serve, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    host = serve("--json")
+    ready = host.event()
+    asked = json.loads(run_strategy(ready, "request"))
+    assert asked["credentials"]["openai_api_key"] == "sk-very-secret"
+    assert "sk-very-secret" not in json.dumps(ready)
+
+
+def test_tools_of_a_file_are_there_for_plugins(serve, tmp_path):
+    path = tmp_path / "tools.py"
+    path.write_text(TOOLS)
+    ready = serve("--json", "--tools", path).event()
+    payload = {"provider": "desk", "tool": "greet", "tool_parameters": {"name": "Ada"}}
+    replies = json.loads(run_strategy(ready, f"raw tool {json.dumps(payload)}"))
+    assert replies[0]["data"]["message"] == {"text": "good day, Ada"}
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_what_plugins_complain_about_is_shown(serve, make_plugin, as_json):
+    folder = make_plugin(
+        """
+        wire.send("log", {"level": "INFO", "message": "unseen", "timestamp": 0.0})
+        wire.send("log", {"level": "WARNING", "message": "low on ink", "timestamp": 0.0})
+        wire.ready()
+        for request in wire.requests():
+            pass
+        """,
+        name="odd",
+        plugins={"models": ["p.yaml"]},
+    )
+    (folder / "p.yaml").write_text(
+        '{"provider": "p", "models": {"llm": {"predefined": ["m.yaml"]}}}'
+    )
+    (folder / "m.yaml").write_text('{"model": "m"}')
+    if as_json:
+        expected = {"event": "notice", "plugin": "odd", "level": "WARNING", "text": "low on ink"}
+        assert serve(folder, "--json").event() == expected
+    else:
+        assert serve(folder).lines("serving on")[0] == "odd: WARNING: low on ink"
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)]
+)
+def test_a_signal_ends_the_server_and_leaves_nothing_running(serve, number, code):
+    host = serve("--json")
+    ready = host.event()
+    hang = {"provider": "echo", "model_type": "llm", "model": "echo-2", "credentials": {}}
+    hang["prompt_messages"] = [{"role": "user", "content": "hang"}]
+    address = ready["base_url"].removeprefix("http://").split(":")
+    with socket.create_connection((address[0], int(address[1]))) as waiting:
+        body = json.dumps({"user_id": "u", "data": hang})
+        waiting.sendall(
+            "\r\n".join(
+                [
+                    "POST /plugin/t/dispatch/llm/invoke HTTP/1.1",
+                    "Host: localhost",
+                    f"X-Api-Key: {ready['api_key']}",
+                    "X-Plugin-ID: tests/echo_model",
+                    "Content-Type: application/json",
+                    f"Content-Length: {len(body)}",
+                    "",
+                    body,
+                ]
+            ).encode()
+        )
+        plugin = os.pidfd_open(int(host.event()["text"]))
+        returned, _, err = host.end(number)
+        ended, _, _ = select.select([plugin], [], [], 0)
+        os.close(plugin)
+        assert ended
+        assert (returned, err) == (code, "")
+        assert b"plugin 'echo_model' was stopped" in waiting.makefile("rb").read()
+
+
+def test_wrong_usage_is_explained(usage, tmp_path):
+    for arguments, problem in [
+        ([tmp_path / "none"], "no such folder; expected a Dify plugin folder"),
+        (["--plugins", tmp_path / "none"], "no such folder; expected one that holds plugin"),
+        (["--packages", tmp_path / "none"], "no such folder; expected one that holds packages"),
+        (["--plugins", tmp_path / "plugins" / "echo_model"], "expected a plugin in it"),
+        (["--api-key", "two words"], "the API key: expected visible ASCII characters"),
+    ]:
+        code, err = usage(*arguments)
+        assert code == 2, err
+        assert problem in err
+        assert "Traceback" not in err
+
+
+def test_a_plugin_that_does_not_start_is_a_failure(usage, plugins):
+    (plugins / "small_agent" / "main.py").write_text("import nothing_like_it")
+    code, err = usage("--port", "0")
+    assert code == 1
+    assert "No module named 'nothing_like_it'" in err
