@@ -94,11 +94,9 @@ def test_cumulative_usage_replaces_what_was_known(response):
 
 
 def test_instructions_are_read_through_the_model():
-    assert parameters_of(Model._get_instruction_parts) == {
-        "self",
-        "messages",
-        "model_request_parameters",
-    }
+    taken = parameters_of(Model._get_instruction_parts)
+
+    assert {"messages", "model_request_parameters"} <= taken
 
 
 @pytest.mark.anyio
@@ -113,7 +111,7 @@ async def test_instructions_of_a_history_are_found(daemon):
 def test_a_provider_may_own_its_http_client():
     assert Provider._own_http_client is None
     assert Provider._http_client_factory is None
-    assert parameters_of(Provider._set_http_client) == {"self", "http_client"}
+    assert "http_client" in parameters_of(Provider._set_http_client)
 
 
 def test_errors_of_a_cancelled_connection_are_known(response):

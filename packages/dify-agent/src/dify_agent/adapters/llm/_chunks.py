@@ -20,8 +20,8 @@ from pydantic import (
 
 from dify_agent.plugin_daemon_transport import PROTOCOL_ERROR_TYPE, PluginDaemonError
 
+from ._content import FileKind
 
-type FileKind = Literal["image", "audio", "video", "document"]
 
 _NO_IDS = ("", "none", "null")  # what plugins write when the model gave a call no id
 

@@ -23,7 +23,7 @@ from pydantic_ai.exceptions import (
     UserError,
 )
 
-from dify_agent.plugin_daemon_transport import PluginDaemonError
+from dify_agent.plugin_daemon_transport import PROTOCOL_ERROR_TYPE, PluginDaemonError
 
 
 type HTTPCategory = type[
@@ -98,6 +98,12 @@ def to_model_error(
         provider_error_type=error.error_type,
         in_stream=in_stream,
     )
+
+
+def protocol_error(message: str, *, model_name: str, in_stream: bool) -> ModelAPIError | UserError:
+    """Return the error for an answer that breaks the daemon's or the plugin's own rules."""
+    error = PluginDaemonError(message, error_type=PROTOCOL_ERROR_TYPE)
+    return to_model_error(error, model_name=model_name, in_stream=in_stream)
 
 
 def to_connection_error(error: httpx.TransportError, *, model_name: str) -> ModelConnectionError:

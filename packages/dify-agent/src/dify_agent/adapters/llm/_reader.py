@@ -5,12 +5,11 @@ from typing import Self
 
 import anyio
 import httpx
-from pydantic_ai.exceptions import ModelAPIError
 
-from dify_agent.plugin_daemon_transport import PROTOCOL_ERROR_TYPE, PluginDaemonError
+from dify_agent.plugin_daemon_transport import PluginDaemonError
 
 from ._chunks import Chunk
-from ._errors import to_connection_error, to_model_error
+from ._errors import protocol_error, to_connection_error, to_model_error
 
 
 class ChunkReader:
@@ -29,6 +28,7 @@ class ChunkReader:
         self._first: Chunk | None = None
         self._begun = False
         self._closed = False
+        self._closing = anyio.Lock()
         self._waiting: tuple[anyio.CancelScope, anyio.Event] | None = None
 
     async def open(self) -> None:
@@ -41,21 +41,21 @@ class ChunkReader:
         try:
             self._first = await self._receive()
         except StopAsyncIteration:
-            raise ModelAPIError(
-                self._model_name,
-                f"{PROTOCOL_ERROR_TYPE}: Plugin daemon ended its reply without an LLM chunk.",
-                provider_error_type=PROTOCOL_ERROR_TYPE,
+            raise protocol_error(
+                "Plugin daemon ended its reply without an LLM chunk.",
+                model_name=self._model_name,
+                in_stream=False,
             ) from None
 
     async def aclose(self) -> None:
         """Close the response, and end the iteration."""
         self._closed = True
-        if self._waiting is None:
+        async with self._closing:
+            if self._waiting is not None:
+                scope, left = self._waiting
+                scope.cancel()
+                await left.wait()
             await self._chunks.aclose()
-        else:
-            scope, left = self._waiting
-            scope.cancel()
-            await left.wait()
 
     def __aiter__(self) -> Self:
         return self

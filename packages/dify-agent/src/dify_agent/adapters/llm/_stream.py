@@ -6,14 +6,12 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Final, override
 
-from pydantic_ai.exceptions import ModelAPIError
 from pydantic_ai.messages import BinaryContent, FilePart, FinishReason, ModelResponseStreamEvent
 from pydantic_ai.models import StreamedResponse
 from pydantic_ai.usage import RequestUsage
 
-from dify_agent.plugin_daemon_transport import PROTOCOL_ERROR_TYPE
-
 from ._chunks import Chunk, FileContent, TextContent, TokenUsage, ToolCallPiece
+from ._errors import protocol_error
 from ._opaque import MODEL_PROVIDER_KEY, OPAQUE_BODY_KEY
 from ._reader import ChunkReader
 from ._think import Piece, ThinkSplitter
@@ -97,10 +95,9 @@ class DifyStreamedResponse(StreamedResponse):
         for event in self._end_block():
             yield event
         if self._calls.has_unnamed and not self.cancelled:
-            raise ModelAPIError(
-                self._model_name,
-                f"{PROTOCOL_ERROR_TYPE}: Plugin daemon returned a tool call without a name.",
-                provider_error_type=PROTOCOL_ERROR_TYPE,
+            raise protocol_error(
+                "Plugin daemon returned a tool call without a name.",
+                model_name=self._model_name,
                 in_stream=True,
             )
 

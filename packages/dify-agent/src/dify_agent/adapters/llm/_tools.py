@@ -45,12 +45,10 @@ def build_tools(
 def _only(tools: Mapping[str, ToolDefinition], names: Collection[str]) -> dict[str, ToolDefinition]:
     chosen = {name: tool for name, tool in tools.items() if name in names}
     if names and not chosen:
-        raise UserError(f"tool_choice: expected names among {sorted(tools)!r}, got {_shown(names)}")
+        raise UserError(
+            f"tool_choice: expected names among {sorted(tools)!r}, got {sorted(names)!r}"
+        )
     return chosen
-
-
-def _shown(names: Collection[str]) -> str:
-    return repr(sorted(names))
 
 
 def _build_tool(tool: ToolDefinition) -> PromptTool:
