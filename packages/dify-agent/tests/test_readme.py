@@ -1,0 +1,29 @@
+import json
+import re
+from pathlib import Path
+
+
+README = Path(__file__).parent.parent / "README.md"
+DAEMON = "http://127.0.0.1:5002"
+
+
+def test_the_example_in_the_readme_runs(daemon, capsys):
+    [example] = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    assert DAEMON in example
+    exec(compile(example.replace(DAEMON, daemon.url), str(README), "exec"), {})
+    events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [event["type"] for event in events] == [
+        "run_started",
+        "text_delta",
+        "text_delta",
+        "run_succeeded",
+    ]
+    assert events[-1]["output"] == "Hello!"
+
+
+def test_the_error_tree_in_the_readme_is_the_packages():
+    source = (README.parent / "src/dify_agent/exceptions.py").read_text(encoding="utf-8")
+    tree = re.search(r"^DifyAgentError\n(?:[├│└].*\n)+", source, re.MULTILINE)
+    assert tree is not None
+    without_places = re.sub(r" \(in `.*?`\)", "", tree.group())
+    assert without_places in README.read_text(encoding="utf-8")
