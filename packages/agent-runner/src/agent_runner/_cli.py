@@ -4,7 +4,7 @@ import asyncio
 import os
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from pathlib import Path
 from types import ModuleType
@@ -15,12 +15,14 @@ import typer
 from ._environment import read_production_env
 from ._errors import ConfigurationError, InputError, InputProblem, RunnerError
 from ._json import parse_json
+from ._outputs import Output
+from ._progress import Progress
 from ._result import RunResult
 from ._runner import AgentRunner
 from ._signals import cancelled_by_signals
 from ._state import default_state_folder
 from ._template import create_agent
-from ._view import Show, show_json, show_text
+from ._view import Show, TextView, show_json
 
 
 _FAILED = 1
@@ -39,6 +41,7 @@ _MODEL = typer.Option(help="OPENAI_DEFAULT_MODEL where the agent's .env sets non
 _TIMEOUT = typer.Option(help="Seconds that the run may take.", min=0.001)
 _CLIENT_REQUEST_ID = typer.Option(help="Your own id for the run, handed to the script.")
 _JSON = typer.Option("--json", help="Print each output, and at last the result, as a line of JSON.")
+_SAVE_IMAGES = typer.Option(help="Folder to save images to; without --json.")
 
 _FOLDERS = typer.Argument(help="Folders of the agents; each is served under its folder's name.")
 _HOST = typer.Option(
@@ -84,6 +87,7 @@ def run(  # noqa: PLR0913  a command's options are its parameters
     timeout: Annotated[float, _TIMEOUT] = 600.0,
     client_request_id: Annotated[str | None, _CLIENT_REQUEST_ID] = None,
     as_json: Annotated[bool, _JSON] = False,
+    save_images: Annotated[Path | None, _SAVE_IMAGES] = None,
 ) -> None:
     """Run an agent and print what it says as it says it.
 
@@ -97,8 +101,11 @@ def run(  # noqa: PLR0913  a command's options are its parameters
             timeout_seconds=timeout,
         )
         fields = _read_input(input)
-        show = show_json if as_json else show_text
-        result = asyncio.run(_run(runner, folder, fields, client_request_id, show))
+        outputs = runner.run(folder, fields, client_request_id=client_request_id)
+        if as_json:
+            result = asyncio.run(_show_all(outputs, show_json))
+        else:
+            result = asyncio.run(_show_live(outputs, TextView(save_images=save_images).show))
     except RunnerError as error:
         raise _refused(error) from error
     except (asyncio.CancelledError, KeyboardInterrupt):
@@ -190,21 +197,30 @@ def _import_server() -> ModuleType:
     return _serve
 
 
-async def _run(
-    runner: AgentRunner,
-    folder: Path,
-    fields: Mapping[str, Any],
-    client_request_id: str | None,
-    show: Show,
+async def _show_all(
+    outputs: AsyncGenerator[Output | RunResult], show: Show
 ) -> RunResult | None:
     last = None
     with cancelled_by_signals():
-        async with aclosing(
-            runner.run(folder, fields, client_request_id=client_request_id)
-        ) as outputs:
+        async with aclosing(outputs):
             async for last in outputs:
                 show(last)
     return last if isinstance(last, RunResult) else None
+
+
+async def _show_live(
+    outputs: AsyncGenerator[Output | RunResult], show: Show
+) -> RunResult | None:
+    """Show all, over a line that says that something goes on."""
+    progress = Progress()
+
+    def show_above(output: Output | RunResult) -> None:
+        progress.erase()
+        show(output)
+        progress.count(output)
+
+    async with progress.running():
+        return await _show_all(outputs, show_above)
 
 
 def _read_input(text: str | None) -> Mapping[str, Any]:

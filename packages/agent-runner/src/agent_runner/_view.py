@@ -3,9 +3,11 @@
 import json
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import typer
 
+from ._images import decode_image, draw_image, save_image
 from ._outputs import (
     AudioOutput,
     ErrorOutput,
@@ -26,27 +28,56 @@ def show_json(output: Output | RunResult) -> None:
     typer.echo(json.dumps(output.to_dict()))
 
 
-def show_text(output: Output | RunResult) -> None:
+class TextView:
     """Print what a person wants to see: the answer on stdout; errors and how it went on stderr."""
-    match output:
-        case TextOutput(text=text):
-            _print(text)
-        case JsonOutput(value=value):
-            _print(json.dumps(value, ensure_ascii=False, indent=2))
-        case ImageOutput() | AudioOutput():
-            kind = output.type.removesuffix("_output")
-            _print(f"[{kind} {output.mime_type or 'of unknown type'}, {_size(output.data)}]")
-        case ResourceOutput():
-            _print(f"[resource {output.uri or 'without uri'}] {output.text or ''}".rstrip())
-        case ErrorOutput(message=message):
-            _print(message, err=True, color=typer.colors.RED)
-        case _:
-            _show_result(output)
+
+    def __init__(self, *, save_images: Path | None = None) -> None:
+        """Take the folder for images, or None to save none."""
+        self._save_images = save_images
+
+    def show(self, output: Output | RunResult) -> None:
+        """Print one output, or the result.
+
+        Raises:
+            ConfigurationError: If an image cannot be saved.
+        """
+        match output:
+            case TextOutput(text=text):
+                _print(text)
+            case JsonOutput(value=value):
+                _print(json.dumps(value, ensure_ascii=False, indent=2))
+            case ImageOutput():
+                self._show_image(output)
+            case AudioOutput():
+                _print(f"[audio {output.mime_type or 'of unknown type'}, {_size(output.data)}]")
+            case ResourceOutput():
+                _print(f"[resource {output.uri or 'without uri'}] {output.text or ''}".rstrip())
+            case ErrorOutput(message=message):
+                _print(message, err=True, color=typer.colors.RED)
+            case _:
+                _show_result(output)
+
+    def _show_image(self, output: ImageOutput) -> None:
+        about = f"image {output.mime_type or 'of unknown type'}, {_size(output.data)}"
+        data = decode_image(output)
+        if data is None:
+            _print(f"[{about}, broken: its data is no base64]")
+            return
+        if self._save_images is not None:
+            about += f", saved as {save_image(output, data, self._save_images)}"
+        try:
+            drawn = draw_image(data)
+        except ValueError:
+            about, drawn = f"{about}, broken: it cannot be decoded", False
+        if self._save_images is not None or not drawn:
+            _print(f"[{about}]")
 
 
 def _show_result(result: RunResult) -> None:
     color = typer.colors.GREEN if result.status == "succeeded" else typer.colors.RED
     _print(f"{result.status} in {result.duration_seconds:.1f} s", err=True, color=color)
+    for usage in result.metadata.get("_llm_usage", ()):
+        _print(f"usage: {json.dumps(usage, ensure_ascii=False)}", err=True)
 
 
 def _size(data: str | None) -> str:

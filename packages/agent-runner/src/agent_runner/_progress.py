@@ -1,0 +1,62 @@
+"""The line at the bottom of a terminal that says that something goes on."""
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from ._outputs import Output
+from ._result import RunResult
+
+
+_TICK_SECONDS = 1.0
+_ERASE = "\r\x1b[2K"
+
+
+class Progress:
+    """Show for how long a run has been going on and how much it has said.
+
+    Only where stderr is a terminal; in a pipe or a file there is no trace of it.
+    """
+
+    def __init__(self) -> None:
+        self._is_shown = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._started = time.monotonic()
+        self._outputs = 0
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Keep the line up to date meanwhile, and take it away in the end."""
+        ticking = asyncio.create_task(self._tick())
+        try:
+            yield
+        finally:
+            ticking.cancel()
+            await asyncio.wait({ticking})
+            self.erase()
+
+    def count(self, output: Output | RunResult) -> None:
+        """Put the line back after an output that was printed in its place."""
+        if not isinstance(output, RunResult):
+            self._outputs += 1
+            self._draw()
+
+    def erase(self) -> None:
+        """Make room for an output."""
+        self._write(_ERASE)
+
+    async def _tick(self) -> None:
+        while True:
+            self._draw()
+            await asyncio.sleep(_TICK_SECONDS)
+
+    def _draw(self) -> None:
+        seconds = time.monotonic() - self._started
+        self._write(f"{_ERASE}running for {seconds:.0f} s, {self._outputs} outputs")
+
+    def _write(self, text: str) -> None:
+        if self._is_shown:
+            sys.stderr.write(text)
+            sys.stderr.flush()
