@@ -1,6 +1,7 @@
 import pytest
 from pydantic import ValidationError
-from pydantic_ai import ModelRetry
+from pydantic_ai import Agent, ModelRetry, UserError
+from pydantic_ai.models.test import TestModel
 
 from dify_agent.layers.output import OutputLayer, OutputLayerConfig
 
@@ -43,6 +44,36 @@ def test_a_schema_may_refer_to_its_own_parts():
         **{"$defs": {"age": {"allOf": [{"type": "integer"}]}}},
     )
     assert layer.validate_output({"age": 3, "$ref": "x"}) == {"age": 3, "$ref": "x"}
+
+
+def test_asking_for_an_answer_leaves_the_configuration_as_it_is():
+    config = OutputLayerConfig.model_validate(
+        {
+            "json_schema": SCHEMA
+            | {
+                "properties": {"age": {"$ref": "#/$defs/age"}},
+                "$defs": {"age": {"type": "integer"}},
+            },
+            "name": "person",
+            "description": "Whom it is about",
+        }
+    )
+    before = config.model_copy(deep=True)
+    assert Agent(TestModel(), output_type=OutputLayer.from_config(config).output_type)
+    assert config == before
+
+
+def test_a_schema_that_leads_to_itself_cannot_be_asked_for():
+    layer = a_layer(
+        properties={"parent": {"$ref": "#/$defs/person"}},
+        **{
+            "$defs": {
+                "person": {"type": "object", "properties": {"parent": {"$ref": "#/$defs/person"}}}
+            }
+        },
+    )
+    with pytest.raises(UserError, match="recursive"):
+        _ = layer.output_type
 
 
 def test_the_draft_is_the_one_that_the_schema_names():

@@ -24,18 +24,18 @@ class _RunLog:
 
     def __init__(self) -> None:
         self.events: list[RunEvent] = []
-        self._grown = asyncio.Condition()
+        self._grown = asyncio.Event()
 
-    async def append(self, event: RunEvent) -> None:
-        async with self._grown:
-            self.events.append(event.model_copy(update={"sequence": len(self.events) + 1}))
-            self._grown.notify_all()
+    def append(self, event: RunEvent) -> None:
+        self.events.append(event.model_copy(update={"sequence": len(self.events) + 1}))
+        self._grown.set()
+        self._grown = asyncio.Event()
 
     async def wait_for_place(self, place: int) -> RunEvent | None:
         """Return the event at a place, counted from 0, once it is there; None if the run is over before."""
-        async with self._grown:
-            await self._grown.wait_for(lambda: len(self.events) > place or self._is_over())
-            return self.events[place] if len(self.events) > place else None
+        while len(self.events) <= place and not self._is_over():
+            await self._grown.wait()
+        return self.events[place] if len(self.events) > place else None
 
     def _is_over(self) -> bool:
         return bool(self.events) and self.events[-1].is_terminal
@@ -51,8 +51,11 @@ class InMemoryRunEventSink:
         self._logs: defaultdict[str, _RunLog] = defaultdict(_RunLog)
 
     async def emit(self, event: RunEvent, /) -> None:
-        """Number the event from 1 within its run, keep it, and hand it to the readers."""
-        await self._logs[event.run_id].append(event)
+        """Number the event from 1 within its run, keep it, and wake the readers.
+
+        This never waits, so a run that is cancelled cannot lose an event half-way.
+        """
+        self._logs[event.run_id].append(event)
 
     def events(self, run_id: str, *, after: int = 0) -> list[RunEvent]:
         """Return the events so far of which the number is over `after`; none for an unknown run."""

@@ -85,8 +85,8 @@ class AgentRunRunner:
         Cancelling the task cancels the run: what it opened is closed, then the cancellation goes on. An error of the run
         is an event and not raised.
         """
-        await self._event_sink.emit(RunStartedEvent(run_id=run_id))
         try:
+            await self._event_sink.emit(RunStartedEvent(run_id=run_id))
             event = await self._succeed(run_id, request)
         except asyncio.CancelledError:
             await self._event_sink.emit(RunCancelledEvent(run_id=run_id))
