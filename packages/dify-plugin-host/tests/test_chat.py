@@ -271,6 +271,18 @@ def test_thoughts_and_answers_are_told_apart_in_a_pipe_too(dify_host):
     assert out.splitlines()[2:-2] == ["│ first step", "│ ", "│ second", "and so"]
 
 
+def test_line_breaks_alone_are_no_text(events):
+    pieces = ["<think>a</think>", "\n", "<think>b</think>\n", "\n", "c", "\n", "d"]
+    taken = events(f"pieces {json.dumps(pieces)}")[1:-1]
+    assert [(event["event"], event["text"]) for event in taken] == [
+        ("thought", "a"),
+        ("thought", "b"),
+        ("text", "\n\nc"),
+        ("text", "\n"),
+        ("text", "d"),
+    ]
+
+
 def test_arguments_that_are_no_object_are_shown_as_they_are(dify_host):
     _, out, _ = dify_host("chat", "logs " + json.dumps([["CALL t", "start", {"args": "1, 2"}]]))
     assert "→ t(1, 2)" in out.splitlines()
@@ -445,6 +457,18 @@ def test_a_pipe_that_is_closed_early_ends_the_run_without_a_traceback(plugins):
     )
     os.close(writing)
     assert (host.returncode, host.stderr) == (1, "")
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_a_disk_that_is_full_is_told_without_a_traceback(plugins, options):
+    command = [Path(sys.executable).with_name("dify-host"), "chat", "hello", *options]
+    with Path("/dev/full").open("w") as full:
+        host = subprocess.run(
+            command, cwd=plugins.parent, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert host.returncode == 1
+    assert host.stderr.endswith("dify-host: error: [Errno 28] No space left on device\n")
+    assert "Traceback" not in host.stderr
 
 
 @pytest.fixture

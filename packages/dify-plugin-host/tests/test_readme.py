@@ -1,4 +1,5 @@
 import ast
+import json
 import re
 from pathlib import Path
 
@@ -14,7 +15,7 @@ def blocks():
 
 def test_the_example_of_a_tools_file_makes_a_tool(tmp_path):
     path = tmp_path / "tools.py"
-    path.write_text(blocks()[0])
+    path.write_text(blocks()[1])
     (tool,) = load_tools(path)
     assert tool.name == "temperature"
     assert [parameter.type for parameter in tool.parameters] == ["string", "select"]
@@ -22,9 +23,26 @@ def test_the_example_of_a_tools_file_makes_a_tool(tmp_path):
 
 def test_the_example_of_driving_a_plugin_runs(echo, monkeypatch, capsys):
     monkeypatch.chdir(echo.rename(echo.with_name("plugin")).parent)
-    exec(compile(blocks()[1], str(README), "exec"), {"__name__": "example"})
+    exec(compile(blocks()[2], str(README), "exec"), {"__name__": "example"})
     (answer,) = ast.literal_eval(capsys.readouterr().out)
     assert answer["action"] == "get_ai_model_schemas"
+
+
+def test_the_example_of_serving_a_plugin_runs(echo, monkeypatch, capsys):
+    monkeypatch.chdir(echo.rename(echo.with_name("plugin")).parent)
+    exec(compile(blocks()[0], str(README), "exec"), {"__name__": "example"})
+    event = json.loads(capsys.readouterr().out.removeprefix("data: "))
+    assert event["data"]["action"] == "validate_tool_credentials"
+
+
+def test_the_routes_that_the_readme_names_are_the_ones_there_are(echo, run_daemon):
+    table = README.read_text(encoding="utf-8").partition("`POST /plugin/{tenant}/dispatch/…` |")[2]
+    named = set(re.findall(r"`(\w+(?:/\w+)+)`", table.partition("\n")[0]))
+    assert "llm/invoke" in named
+    daemon = run_daemon(echo)
+    for path in named:
+        response = daemon.post(path, {}, plugin="tests/scripted")
+        assert response.status_code == 400, path
 
 
 def test_the_events_that_the_readme_documents_are_the_ones_there_are():

@@ -205,8 +205,10 @@ def _exit_codes() -> Generator[None]:
     out = sys.stdout
     try:
         yield
-    except BrokenPipeError:  # pragma: no cover - the tests see it from outside
+    except OSError as error:  # pragma: no cover - the tests see it from outside
         os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())  # Nothing more to flush into.
+        if not isinstance(error, BrokenPipeError):
+            typer.echo(f"dify-host: error: {error}", err=True)
         raise typer.Exit(1) from None
     except (PluginHostError, SimulatorError) as error:
         typer.echo(f"dify-host: error: {' '.join(str(error).split())}", err=True)

@@ -138,6 +138,8 @@ class Progress:
     """Turn a strategy's messages into events, and add them up."""
 
     _splitter: ThinkSplitter = field(default_factory=ThinkSplitter)
+    _blank: str = ""
+    _is_said: bool = False
     _rounds: int = 0
     _answer: list[str] = field(default_factory=list[str])
     _metadata: JsonObject = field(default_factory=dict[str, Any])
@@ -172,16 +174,29 @@ class Progress:
     def _pieces(self, parts: Iterator[tuple[str, str]]) -> Iterator[RunEvent]:
         for kind, text in parts:
             if kind == "thought":
+                self._begin_passage()
                 yield ThoughtPiece(text=text)
             else:
-                self._answer.append(text)
-                yield TextPiece(text=text)
+                yield from self._text(self._blank + text)
+
+    def _text(self, text: str) -> Iterator[RunEvent]:
+        """Say something; line breaks that begin a passage wait for its first word, and are nothing without one."""
+        self._blank = "" if self._is_said or not text.isspace() else text
+        if not self._blank:
+            self._is_said = True
+            self._answer.append(text)
+            yield TextPiece(text=text)
+
+    def _begin_passage(self) -> None:
+        self._blank = ""
+        self._is_said = False
 
     def _log(self, log: JsonObject) -> Iterator[RunEvent]:
         label, status = str(log.get("label")), log.get("status")
         if (match := _ROUND.fullmatch(label)) and status == "start":
             self._rounds += 1
             self._answer.clear()  # The answer is what the last round says.
+            self._begin_passage()
             yield RoundStarted(number=int(match[1]))
         elif match := _CALL.fullmatch(label):
             yield self._call(log, match[1])

@@ -145,7 +145,7 @@ class _Voice:
             return
         lines = [f"serving on {server.base_url}"]
         if api_key:
-            lines.append(f"API key: {api_key}")
+            lines.append(f"export {API_KEY}={api_key}")
         for plugin in plugins:
             lines += ["", *_plugin_lines(plugin)]
         lines += ["", *_credential_lines(simulator), *_example_lines(server, plugins)]
