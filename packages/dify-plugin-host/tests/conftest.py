@@ -94,6 +94,17 @@ def packages(tmp_path_factory):
     return root / "dist"
 
 
+@pytest.fixture(scope="session")
+def tool_package(tmp_path_factory):
+    """Package the tool plugin of these tests."""
+    root = lay_out_workshop(tmp_path_factory.mktemp("tools") / "workshop")
+    shutil.copytree(TESTS / "plugins" / "demo_tools", root / "plugins" / "demo_tools")
+    command = [Path(sys.executable).with_name("dify-host"), "package", "demo_tools"]
+    subprocess.run(command, cwd=root, check=True, capture_output=True)
+    (path,) = (root / "dist").iterdir()
+    return path
+
+
 @pytest.fixture
 def run_daemon():
     """Run daemon servers, each on a loop in a thread of its own, until the test ends."""

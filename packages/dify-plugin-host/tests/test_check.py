@@ -165,33 +165,33 @@ FAULTS = [
     (MODEL, swap(PROVIDER, "variable: request_timeout_seconds", "variable: openai_api_key"), "providers", "expected every variable once"),
     (MODEL, swap(PROVIDER, '"models/llm/*.yaml"', '"models/**/*.yaml"'), "providers", "expected a pattern without '**'"),
     (MODEL, swap(PROVIDER, "provider_source: provider/echo.py, ", ""), "providers", "'extra.python.provider_source': Field required"),
-    (MODEL, swap(PROVIDER, "models/llm/*.yaml", "models/llms/*.yaml"), "models and strategies", "'models/llms/*.yaml' matches no file"),
-    (MODEL, drop("models/llm/_position.yaml"), "models and strategies", "expected a file 'models/llm/_position.yaml'"),
-    (MODEL, add("models/llm/_position.yaml", "llm: [echo-1]"), "models and strategies", "expected a list of model names"),
-    (MODEL, add("models/llm/_position.yaml", "[echo-9]"), "models and strategies", "'echo-9' is no model of this package"),
-    (MODEL, swap(ECHO, "model: echo-1", "model: echo-2"), "models and strategies", "the model 'echo-2' is declared 2 times"),
-    (MODEL, swap(ECHO, "features: [", "features: [telepathy, "), "models and strategies", "'features.0': Input should be 'tool-call'"),
-    (MODEL, swap(ECHO, "context_size", "context"), "models and strategies", "'model_properties.context.[key]': Input should be 'mode'"),
-    (MODEL, swap(ECHO, "options: [low, high]", "options: [low, 1]"), "models and strategies", "'parameter_rules.0.options.1': Input should be a valid string, got 1"),
-    (MODEL, swap(ECHO, "options: [low, high]", "default: huge, options: [low, high]"), "models and strategies", "expected one of the options as default, got 'huge'"),
-    (MODEL, swap(ECHO, "type: string, options: [low, high]", "type: int, default: 9, max: 5"), "models and strategies", "expected a default from min to max, got 9"),
-    (MODEL, swap(ECHO, "type: string, options: [low, high]", "type: int, default: true"), "models and strategies", "expected a default of type int, got True"),
-    (MODEL, swap(ECHO, "use_template: temperature", "use_template: heat"), "models and strategies", "'parameter_rules.1.use_template': Input should be 'temperature'"),
-    (MODEL, swap(ECHO, ", use_template: temperature, default: 0.3", ""), "models and strategies", "expected a label and a type, or a use_template"),
-    (MODEL, swap(ECHO, "name: temperature", "name: reasoning_effort"), "models and strategies", "expected every parameter once"),
-    (MODEL, swap(ECHO, 'input: "1"', "input: 1"), "models and strategies", "'pricing.input': Input should be a valid string, got 1"),
+    (MODEL, swap(PROVIDER, "models/llm/*.yaml", "models/llms/*.yaml"), "models, tools and strategies", "'models/llms/*.yaml' matches no file"),
+    (MODEL, drop("models/llm/_position.yaml"), "models, tools and strategies", "expected a file 'models/llm/_position.yaml'"),
+    (MODEL, add("models/llm/_position.yaml", "llm: [echo-1]"), "models, tools and strategies", "expected a list of model names"),
+    (MODEL, add("models/llm/_position.yaml", "[echo-9]"), "models, tools and strategies", "'echo-9' is no model of this package"),
+    (MODEL, swap(ECHO, "model: echo-1", "model: echo-2"), "models, tools and strategies", "the model 'echo-2' is declared 2 times"),
+    (MODEL, swap(ECHO, "features: [", "features: [telepathy, "), "models, tools and strategies", "'features.0': Input should be 'tool-call'"),
+    (MODEL, swap(ECHO, "context_size", "context"), "models, tools and strategies", "'model_properties.context.[key]': Input should be 'mode'"),
+    (MODEL, swap(ECHO, "options: [low, high]", "options: [low, 1]"), "models, tools and strategies", "'parameter_rules.0.options.1': Input should be a valid string, got 1"),
+    (MODEL, swap(ECHO, "options: [low, high]", "default: huge, options: [low, high]"), "models, tools and strategies", "expected one of the options as default, got 'huge'"),
+    (MODEL, swap(ECHO, "type: string, options: [low, high]", "type: int, default: 9, max: 5"), "models, tools and strategies", "expected a default from min to max, got 9"),
+    (MODEL, swap(ECHO, "type: string, options: [low, high]", "type: int, default: true"), "models, tools and strategies", "expected a default of type int, got True"),
+    (MODEL, swap(ECHO, "use_template: temperature", "use_template: heat"), "models, tools and strategies", "'parameter_rules.1.use_template': Input should be 'temperature'"),
+    (MODEL, swap(ECHO, ", use_template: temperature, default: 0.3", ""), "models, tools and strategies", "expected a label and a type, or a use_template"),
+    (MODEL, swap(ECHO, "name: temperature", "name: reasoning_effort"), "models, tools and strategies", "expected every parameter once"),
+    (MODEL, swap(ECHO, 'input: "1"', "input: 1"), "models, tools and strategies", "'pricing.input': Input should be a valid string, got 1"),
     # An agent strategy provider and its strategies
     (AGENT, swap("provider/small.yaml", "icon: icon.svg", "picture: icon.svg"), "providers", "'identity.icon': Field required"),
     (AGENT, swap("provider/small.yaml", "name: small", "name: small agent"), "providers", "'identity.name': String should match pattern"),
-    (AGENT, swap("provider/small.yaml", "strategies/quiet.yaml", "strategies/loud.yaml"), "models and strategies", "expected a file 'strategies/loud.yaml'"),
-    (AGENT, swap(STRATEGY, "name: steps", "name: quiet"), "models and strategies", "the strategy 'quiet' is declared 2 times"),
-    (AGENT, swap(STRATEGY, "[history-messages]", "[memory]"), "models and strategies", "'features.0': Input should be 'history-messages'"),
-    (AGENT, swap(STRATEGY, "type: boolean", "type: checkbox"), "models and strategies", "'parameters.5.type': Input should be 'string', 'number'"),
-    (AGENT, swap(STRATEGY, "type: boolean", "type: select"), "models and strategies", "expected options for the type 'select'"),
-    (AGENT, swap(STRATEGY, "default: 3", "default: [3]"), "models and strategies", "'parameters.4.default"),
-    (AGENT, swap(STRATEGY, "type: any", "type: any, scope: text"), "models and strategies", "expected a scope of ['array[file]'"),
-    (AGENT, swap(STRATEGY, "type: number", "type: number, scope: llm"), "models and strategies", "expected no scope for the type 'number'"),
-    (AGENT, swap(STRATEGY, "name: query", "name: instruction"), "models and strategies", "expected every parameter once"),
+    (AGENT, swap("provider/small.yaml", "strategies/quiet.yaml", "strategies/loud.yaml"), "models, tools and strategies", "expected a file 'strategies/loud.yaml'"),
+    (AGENT, swap(STRATEGY, "name: steps", "name: quiet"), "models, tools and strategies", "the strategy 'quiet' is declared 2 times"),
+    (AGENT, swap(STRATEGY, "[history-messages]", "[memory]"), "models, tools and strategies", "'features.0': Input should be 'history-messages'"),
+    (AGENT, swap(STRATEGY, "type: boolean", "type: checkbox"), "models, tools and strategies", "'parameters.5.type': Input should be 'string', 'number'"),
+    (AGENT, swap(STRATEGY, "type: boolean", "type: select"), "models, tools and strategies", "expected options for the type 'select'"),
+    (AGENT, swap(STRATEGY, "default: 3", "default: [3]"), "models, tools and strategies", "'parameters.4.default"),
+    (AGENT, swap(STRATEGY, "type: any", "type: any, scope: text"), "models, tools and strategies", "expected a scope of ['array[file]'"),
+    (AGENT, swap(STRATEGY, "type: number", "type: number, scope: llm"), "models, tools and strategies", "expected no scope for the type 'number'"),
+    (AGENT, swap(STRATEGY, "name: query", "name: instruction"), "models, tools and strategies", "expected every parameter once"),
     # Files that something names
     (MODEL, drop("_assets/icon.svg"), "icons", "manifest.yaml: icon: expected a file '_assets/icon.svg'"),
     (MODEL, swap(PROVIDER, "icon_small: { en_US: icon.svg", "icon_small: { en_US: small.svg"), "icons", "icon_small.en_US: expected a file '_assets/small.svg'"),
@@ -335,6 +335,40 @@ def test_a_good_package_is_installed_started_and_called_on_both_routes(
     for route in ("uv.lock", "requirements.txt"):
         assert notes[f"install by {route}"].endswith(" s")
         assert notes[f"start and call, by {route}"].endswith(called)
+
+
+TOOL_PROVIDER, WORDS = "provider/demo.yaml", "tools/words.yaml"
+TOOL_FAULTS = [
+    (swap(TOOL_PROVIDER, "tags: [utilities]", "tags: [tools]"), "providers", "'identity.tags.0': Input should be 'search'"),
+    (swap(TOOL_PROVIDER, "type: secret-input", "type: password"), "providers", "'credentials_for_provider.token.type': Input should be 'secret-input'"),
+    (swap(TOOL_PROVIDER, "icon: icon.svg", "icon: none.svg"), "icons", "provider/demo.yaml: identity.icon: expected a file '_assets/none.svg'"),
+    (drop("provider/demo.py"), "Python sources", "provider/demo.yaml: extra.python.source: expected a file 'provider/demo.py'"),
+    (drop("tools/words.py"), "Python sources", "tools/words.yaml: extra.python.source: expected a file 'tools/words.py'"),
+    (drop(WORDS), "models, tools and strategies", "expected a file 'tools/words.yaml'"),
+    (swap(WORDS, "name: words", "name: blob"), "models, tools and strategies", "the tool 'blob' is declared 2 times"),
+    (swap(WORDS, "name: ending", "name: text"), "models, tools and strategies", "expected every parameter once"),
+    (swap(WORDS, "type: string", "type: text"), "models, tools and strategies", "'parameters.0.type': Input should be 'string'"),
+    (swap(WORDS, "type: string", "type: select"), "models, tools and strategies", "expected options for the type 'select'"),
+    (swap(WORDS, "type: string", "type: string\n    multiple: true"), "models, tools and strategies", "expected no 'multiple' for the type 'string'"),
+    (swap(WORDS, "default: space", "default: [space]"), "models, tools and strategies", "expected a list as default exactly when 'multiple' is true"),
+    (swap(WORDS, "form: llm", "form: model"), "models, tools and strategies", "'parameters.0.form': Input should be 'schema', 'form' or 'llm'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "fault", TOOL_FAULTS, ids=[f"{n}: {fault[2]}" for n, fault in enumerate(TOOL_FAULTS)]
+)
+def test_a_tool_package_with_one_fault_is_refused_for_it(tool_package, refused, fault):
+    spoil, check_name, reason = fault
+    with zipfile.ZipFile(tool_package) as archive:
+        files = {path: archive.read(path) for path in archive.namelist()}
+    spoil(files)
+    assert reason in refused(files)[check_name]
+
+
+def test_a_good_tool_package_passes_the_quick_checks(check, tool_package):
+    code, results = check(tool_package, "--quick")
+    assert (code, {mark for mark, _, _ in results}) == (0, {"✓"}), results
 
 
 def failures(results):

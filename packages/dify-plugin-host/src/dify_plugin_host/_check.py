@@ -104,7 +104,7 @@ def _naming(archive: Archive, contents: Contents) -> Checks:
 def _inside(contents: Contents, siblings: frozenset[str]) -> Checks:
     of_contents = {
         "providers": declarations.check_providers,
-        "models and strategies": _check_declared,
+        "models, tools and strategies": _check_declared,
         "icons": declarations.check_icons,
         "permissions": declarations.check_permissions,
         "documents": declarations.check_documents,
@@ -123,6 +123,7 @@ def _inside(contents: Contents, siblings: frozenset[str]) -> Checks:
 
 def _check_declared(contents: Contents) -> Iterator[str]:
     yield from declarations.check_models(contents)
+    yield from declarations.check_tools(contents)
     yield from declarations.check_strategies(contents)
 
 
@@ -161,5 +162,5 @@ def _try_route(archive: Archive, route: Route) -> Iterator[CheckResult]:
         except PluginHostError as error:
             yield CheckResult(name=trying, problems=(str(error),))
             return
-        note = f"first heartbeat after {trial.start_seconds:.1f} s; {', '.join(trial.calls)}"
+        note = "; ".join([f"first heartbeat after {trial.start_seconds:.1f} s", *trial.calls])
         yield CheckResult(name=trying, note=note)

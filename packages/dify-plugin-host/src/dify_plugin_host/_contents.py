@@ -11,7 +11,7 @@ from ._errors import PluginHostError
 from ._json import JsonObject, is_object, list_at, object_at
 
 
-type ProviderKind = Literal["models", "agent_strategies"]
+type ProviderKind = Literal["models", "agent_strategies", "tools"]
 
 _SAFE_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -61,6 +61,12 @@ class Contents:
         """Iterate over path and content of the agent strategies' files."""
         for _, provider in self.providers("agent_strategies"):
             for path in list_at(provider, "strategies"):
+                yield str(path), self.mapping(str(path))
+
+    def tools(self) -> Iterator[tuple[str, JsonObject]]:
+        """Iterate over path and content of the tools' files."""
+        for _, provider in self.providers("tools"):
+            for path in list_at(provider, "tools"):
                 yield str(path), self.mapping(str(path))
 
     def matching(self, patterns: list[Any]) -> list[str]:

@@ -3,6 +3,7 @@
 import ast
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import PurePosixPath
 
 from ._contents import Contents
@@ -10,6 +11,7 @@ from ._json import JsonObject, list_at, object_at
 from ._manifest_rules import ManifestRules, iter_problems
 from ._model_rules import ModelProviderRules, ModelRules
 from ._strategy_rules import StrategyProviderRules, StrategyRules
+from ._tool_rules import ToolProviderRules, ToolRules
 
 
 _ICONS = ("icon_small", "icon_large", "icon_small_dark", "icon_large_dark")
@@ -28,6 +30,8 @@ def check_providers(contents: Contents) -> Iterator[str]:
         yield from iter_problems(ModelProviderRules, provider, path)
     for path, provider in contents.providers("agent_strategies"):
         yield from iter_problems(StrategyProviderRules, provider, path)
+    for path, provider in contents.providers("tools"):
+        yield from iter_problems(ToolProviderRules, provider, path)
 
 
 def check_models(contents: Contents) -> Iterator[str]:
@@ -73,6 +77,15 @@ def check_strategies(contents: Contents) -> Iterator[str]:
             yield f"the strategy {name!r} is declared {count} times"
 
 
+def check_tools(contents: Contents) -> Iterator[str]:
+    """Check the tools."""
+    names: Counter[str] = Counter()
+    for path, tool in contents.tools():
+        yield from iter_problems(ToolRules, tool, path)
+        names[str(object_at(tool, "identity").get("name"))] += 1
+    yield from (f"the tool {name!r} is declared {n} times" for name, n in names.items() if n > 1)
+
+
 def check_icons(contents: Contents) -> Iterator[str]:
     """Check that every icon lies in _assets, a folder that the SDK needs in any case."""
     for place, icon in _icons(contents):
@@ -88,7 +101,7 @@ def _icons(contents: Contents) -> Iterator[tuple[str, str]]:
         for key in _ICONS:
             for language, icon in object_at(provider, key).items():
                 yield f"{path}: {key}.{language}", str(icon)
-    for path, provider in contents.providers("agent_strategies"):
+    for path, provider in (*contents.providers("agent_strategies"), *contents.providers("tools")):
         for key in ("icon", "icon_dark"):
             if icon := object_at(provider, "identity").get(key):
                 yield f"{path}: identity.{key}", str(icon)
@@ -142,7 +155,8 @@ def _named_sources(contents: Contents) -> Iterator[tuple[str, str]]:
         yield f"{path}: extra.python.provider_source", str(python.get("provider_source"))
         for source in list_at(python, "model_sources"):
             yield f"{path}: extra.python.model_sources", str(source)
-    for path, declared in (*contents.providers("agent_strategies"), *contents.strategies()):
+    others = (contents.providers("agent_strategies"), contents.providers("tools"))
+    for path, declared in chain(*others, contents.strategies(), contents.tools()):
         if source := _python(declared).get("source"):
             yield f"{path}: extra.python.source", str(source)
 

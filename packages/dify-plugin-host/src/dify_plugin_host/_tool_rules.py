@@ -1,0 +1,149 @@
+"""What a tool provider's YAML files must look like, to the plugin SDK and to the daemon at once.
+
+Source: `entities/tool.py` and `entities/provider_config.py` of dify-plugin 0.10.2 and `pkg/entities/plugin_entities/tool_declaration.go` of
+langgenius/dify-plugin-daemon at bdb5642a, read 2026-11.
+"""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, StringConstraints, model_validator
+
+from ._manifest_rules import IdentityName, PathText, Rules, Tag, Translated
+
+
+type _Text = Annotated[str, StringConstraints(min_length=1)]
+type _ParameterName = Annotated[str, StringConstraints(min_length=1, max_length=1023)]
+
+
+class _ProviderIdentity(Rules):
+    author: _Text
+    name: IdentityName
+    label: Translated
+    description: Translated
+    icon: PathText
+    icon_dark: PathText | None = None
+    tags: list[Tag] = Field(default=[])
+
+
+class _Option(Rules):
+    value: _Text
+    label: Translated
+
+
+class _CredentialField(Rules):
+    type: Literal[
+        "secret-input",
+        "text-input",
+        "select",
+        "boolean",
+        "model-selector",
+        "app-selector",
+        "array[tools]",
+    ]
+    label: Translated
+    required: bool = False
+    default: str | int | float | bool | None = None
+    options: list[_Option] | None = None
+    help: Translated | None = None
+    url: str | None = None
+    placeholder: Translated | None = None
+
+
+class _Python(Rules):
+    source: PathText
+
+
+class _Extra(Rules):
+    python: _Python
+
+
+class ToolProviderRules(Rules):
+    """A tool provider's file. The SDK knows its credentials as a mapping, and by this name alone."""
+
+    identity: _ProviderIdentity
+    credentials_for_provider: dict[str, _CredentialField] = Field(default={})
+    tools: list[PathText] = Field(min_length=1)
+    extra: _Extra
+
+
+class _Identity(Rules):
+    author: _Text
+    name: IdentityName
+    label: Translated
+
+
+class _Description(Rules):
+    human: Translated
+    llm: _Text
+
+
+class _AutoGenerate(Rules):
+    type: Literal["prompt_instruction"]
+
+
+class _Template(Rules):
+    enabled: bool
+
+
+class _Parameter(Rules):
+    name: _ParameterName
+    label: Translated
+    human_description: Translated
+    type: Literal[
+        "string",
+        "number",
+        "boolean",
+        "select",
+        "secret-input",
+        "file",
+        "files",
+        "app-selector",
+        "model-selector",
+        "any",
+        "dynamic-select",
+        "array",
+        "object",
+        "checkbox",
+        "date",
+        "date-range",
+    ]
+    form: Literal["schema", "form", "llm"]
+    llm_description: str = ""
+    required: bool = False
+    multiple: bool = False
+    default: Any = None
+    min: float | None = None
+    max: float | None = None
+    precision: int | None = None
+    options: list[_Option] | None = None
+    auto_generate: _AutoGenerate | None = None
+    template: _Template | None = None
+    scope: Annotated[str, StringConstraints(max_length=1024)] | None = None
+
+    @model_validator(mode="after")
+    def _select_is_whole(self) -> Self:
+        if self.type == "select" and not self.options:
+            raise ValueError("expected options for the type 'select'")
+        if self.type not in {"select", "dynamic-select"}:
+            if self.multiple:
+                raise ValueError(f"expected no 'multiple' for the type {self.type!r}")
+        elif self.default is not None and isinstance(self.default, list) != self.multiple:
+            raise ValueError("expected a list as default exactly when 'multiple' is true")
+        return self
+
+
+class ToolRules(Rules):
+    """A tool's file."""
+
+    identity: _Identity
+    description: _Description
+    parameters: list[_Parameter] = Field(default=[])
+    output_schema: dict[str, Any] | None = None
+    extra: _Extra
+
+    @model_validator(mode="after")
+    def _names_are_unique(self) -> Self:
+        names = [parameter.name for parameter in self.parameters]
+        if len(names) != len(set(names)):
+            raise ValueError("expected every parameter once")
+        return self
