@@ -93,17 +93,12 @@ class AnswerMessage(_Wire):
     opaque_body: JsonValue = None
 
     @property
-    def parts(self) -> list[Content]:
-        """The content as a list, whichever of its forms came."""
-        if isinstance(self.content, str):
-            return [TextContent(type="text", data=self.content)]
-        return self.content
-
-    @property
     def opaque(self) -> JsonValue:
         """What the plugin wants back with this message, wherever it wrote it; the last one counts."""
-        bodies = [part.opaque_body for part in self.parts] + [self.opaque_body]
-        return next((body for body in reversed(bodies) if body is not None), None)
+        if self.opaque_body is not None or isinstance(self.content, str):
+            return self.opaque_body
+        bodies = (part.opaque_body for part in reversed(self.content))
+        return next((body for body in bodies if body is not None), None)
 
 
 class TokenDetails(_Wire):

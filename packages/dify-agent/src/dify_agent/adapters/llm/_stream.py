@@ -10,7 +10,15 @@ from pydantic_ai.messages import BinaryContent, FilePart, FinishReason, ModelRes
 from pydantic_ai.models import StreamedResponse
 from pydantic_ai.usage import RequestUsage
 
-from ._chunks import Chunk, FileContent, TextContent, TokenUsage, ToolCallPiece
+from ._chunks import (
+    AnswerMessage,
+    Chunk,
+    Content,
+    FileContent,
+    TextContent,
+    TokenUsage,
+    ToolCallPiece,
+)
 from ._errors import protocol_error
 from ._opaque import MODEL_PROVIDER_KEY, OPAQUE_BODY_KEY
 from ._reader import ChunkReader
@@ -90,7 +98,7 @@ class DifyStreamedResponse(StreamedResponse):
         self.provider_details = {MODEL_PROVIDER_KEY: self._model_provider}
         async for chunk in self._reader:
             self._note(chunk)
-            for event in self._events(chunk):
+            for event in self._events(chunk.delta.message):
                 yield event
         for event in self._end_block():
             yield event
@@ -115,15 +123,21 @@ class DifyStreamedResponse(StreamedResponse):
     def _add_detail(self, key: str, value: object) -> None:
         self.provider_details = {**(self.provider_details or {}), key: value}
 
-    def _events(self, chunk: Chunk) -> Iterator[ModelResponseStreamEvent]:
-        """Yield a chunk's events: within one chunk the text comes before the calls."""
-        for part in chunk.delta.message.parts:
-            if isinstance(part, TextContent):
-                yield from self._text_events(part.data)
-            else:
-                yield from self._file_events(part)
-        for piece in chunk.delta.message.tool_calls:
+    def _events(self, message: AnswerMessage) -> Iterator[ModelResponseStreamEvent]:
+        """Yield the events of a chunk's message: in one chunk the text comes before the calls."""
+        if isinstance(message.content, str):
+            yield from self._text_events(message.content)
+        else:
+            for part in message.content:
+                yield from self._part_events(part)
+        for piece in message.tool_calls:
             yield from self._call_events(piece)
+
+    def _part_events(self, part: Content) -> Iterator[ModelResponseStreamEvent]:
+        if isinstance(part, TextContent):
+            yield from self._text_events(part.data)
+        else:
+            yield from self._file_events(part)
 
     def _text_events(self, text: str) -> Iterator[ModelResponseStreamEvent]:
         for piece in self._splitter.feed(text):

@@ -68,7 +68,7 @@ class ThinkSplitter:
                 content = content.removesuffix("\n")
             yield from self._pieces(content)
             self._enter(thinking=not self._thinking)
-        certain = len(self._held) - self._uncertain()
+        certain = self._count_certain()
         content, self._held = self._held[:certain], self._held[certain:]
         yield from self._pieces(content)
 
@@ -90,16 +90,14 @@ class ThinkSplitter:
         self._block += 1
         self._begun = False
 
-    def _uncertain(self) -> int:
-        """Return how many characters at the end may belong to a tag or to nothing."""
-        tags = (f"\n{CLOSE_TAG}", CLOSE_TAG) if self._thinking else (OPEN_TAG,)
-        lengths = range(min(len(self._held), len(tags[0]) - 1), 0, -1)
-        ends = (n for n in lengths if any(tag.startswith(self._held[-n:]) for tag in tags))
-        uncertain = next(ends, 0)
-        is_blank = not self._held[: len(self._held) - uncertain].strip()
-        if is_blank and not self._begun and not self._thinking:
-            return len(self._held)
-        return uncertain
+    def _count_certain(self) -> int:
+        """Return how many characters at the beginning can't belong to a tag or to nothing."""
+        certain = self._held.rfind("<")
+        if certain < 0 or not self._tag.startswith(self._held[certain:]):
+            certain = len(self._held)
+        if self._thinking:
+            return certain - 1 if self._held.endswith("\n", 0, certain) else certain
+        return certain if self._begun or self._held[:certain].strip() else 0
 
     def _pieces(self, content: str) -> Iterator[Piece]:
         if not content:
