@@ -5,13 +5,17 @@ Source: seed 002 sections 12 and 13; Dify plugin daemon, `internal/server/http_s
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, cast
 from urllib.parse import quote
 
 import httpx
 from pydantic import BaseModel
 
+from ._error_payloads import (
+    PluginDaemonErrorPayload,
+    decode_plugin_daemon_error_payload,
+    unwrap_plugin_daemon_error,
+)
 from ._frames import LineBuffer, parse_frame
 from ._secrets import redact, secret_values
 from .exceptions import DifyAgentError
@@ -34,7 +38,6 @@ PROTOCOL_ERROR_TYPE: Final = "PluginDaemonProtocolError"
 _MAX_REPLY_BYTES: Final = 128 * 1024 * 1024  # Three files of the largest size, in base64.
 _MAX_ERROR_BODY_BYTES: Final = 64 * 1024
 _MAX_ERROR_CHARACTERS: Final = 10_000
-_MAX_NESTING: Final = 16  # The daemon nests twice; what nests deeper was made to be unwrapped.
 
 
 class PluginDaemonError(DifyAgentError):
@@ -55,19 +58,6 @@ class PluginDaemonError(DifyAgentError):
         self.status_code = status_code
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PluginDaemonErrorPayload:
-    """An error as the daemon writes it into a message.
-
-    Attributes:
-        error_type: Name of the error class.
-        message: Its text, which may be such a payload again.
-    """
-
-    error_type: str
-    message: str
-
-
 def to_plugin_daemon_jsonable(value: object) -> object:
     """Return a payload with Pydantic models, and collections of them, as plain JSON values.
 
@@ -81,35 +71,6 @@ def to_plugin_daemon_jsonable(value: object) -> object:
     if isinstance(value, list | tuple):
         return [to_plugin_daemon_jsonable(item) for item in cast("Sequence[object]", value)]
     return value
-
-
-def decode_plugin_daemon_error_payload(raw_message: str) -> PluginDaemonErrorPayload | None:
-    """Read a JSON object with the texts `error_type` and `message`; None for anything else."""
-    try:
-        value: object = json.loads(raw_message)
-    except (ValueError, RecursionError):
-        return None
-    match value:
-        case {"error_type": str(error_type), "message": str(message)}:
-            return PluginDaemonErrorPayload(error_type=error_type, message=message)
-        case _:
-            return None
-
-
-def unwrap_plugin_daemon_error(*, error_type: str, message: str) -> PluginDaemonErrorPayload:
-    """Return the error inside nested `PluginInvokeError` payloads, at most 16 levels down.
-
-    A `PluginInvokeError` whose message is plain text is returned as it is.
-    """
-    payload = PluginDaemonErrorPayload(error_type=error_type, message=message)
-    for _ in range(_MAX_NESTING):
-        if payload.error_type != "PluginInvokeError":
-            return payload
-        inner = decode_plugin_daemon_error_payload(payload.message)
-        if inner is None:
-            return payload
-        payload = inner
-    return payload
 
 
 def plugin_daemon_dispatch_url(daemon_url: str, *, tenant_id: str, operation: str) -> str:
