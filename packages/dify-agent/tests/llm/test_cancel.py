@@ -1,5 +1,6 @@
 import asyncio
 
+import anyio
 import httpx
 import pytest
 from pydantic_ai.exceptions import ModelConnectionError
@@ -113,3 +114,27 @@ async def test_a_cancelled_task_closes_the_connection(daemon, slow_daemon, model
     with pytest.raises(asyncio.CancelledError):
         await asking
     await slow_daemon.gone.wait()
+
+
+async def test_a_cancelled_scope_closes_the_connection(daemon, slow_daemon, model):
+    slow_daemon.send(daemon.chunk("Hel"))
+
+    with anyio.CancelScope() as scope:
+        async with model.request_stream(*QUESTION) as response:
+            await anext(aiter(response))
+            scope.cancel()
+            await anyio.lowlevel.checkpoint()
+
+    assert response.get().parts == [
+        TextPart("Hel")
+    ]  # kept, so that nothing is closed by being collected
+    await slow_daemon.gone.wait()
+
+
+async def test_closing_twice_at_once_is_one_closing(daemon, slow_daemon, model):
+    slow_daemon.send(daemon.chunk("Hel"))
+
+    async with model.request_stream(*QUESTION) as response:
+        await anext(aiter(response))
+        await asyncio.gather(response.close_stream(), response.close_stream())
+        await slow_daemon.gone.wait()

@@ -50,6 +50,10 @@ class ChunkReader:
     async def aclose(self) -> None:
         """Close the response, and end the iteration."""
         self._closed = True
+        with anyio.CancelScope(shield=True):  # a cancelled caller has to close, too
+            await self._close()
+
+    async def _close(self) -> None:
         async with self._closing:
             if self._waiting is not None:
                 scope, left = self._waiting
