@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_runner._batches import batched
+from agent_runner._batches import batched  # noqa: PLC2701 - a law that no public name shows
 
 
 async def _values(numbers, closed):

@@ -36,6 +36,7 @@ print(json.dumps({"type": "image_output", "data": "aGk=", "mimeType": "image/png
 print(json.dumps({"type": "audio_output"}))
 print(json.dumps({"type": "resource_output", "uri": "file:///a.csv", "text": "A table"}))
 print(json.dumps({"type": "resource_output"}))
+print(json.dumps({"_llm_usage": {"total_tokens": 3}}))
 print("careful", file=sys.stderr)
 """
 
@@ -43,11 +44,11 @@ print("careful", file=sys.stderr)
 def test_people_see_the_outputs_and_how_it_went(make_agent, run_command):
     done = run_command("run", make_agent(SCRIPT), "--input", '{"prompt": "東京"}')
     assert done.stdout.decode() == (
-        'Looking at 東京 \\x1b[2J\n{\n  "prompt": "東京",\n  "client": null\n}\n[image image/png, 3 bytes]\n'
+        'Looking at 東京 \\x1b[2J\n{\n  "prompt": "東京",\n  "client": null\n}\n[image image/png, 2 bytes]\n'
         "[audio of unknown type, no data]\n[resource file:///a.csv] A table\n[resource without uri]\n"
     )
-    warning, summary = done.stderr.decode().splitlines()
-    assert warning == "careful"
+    warning, summary, usage = done.stderr.decode().splitlines()
+    assert (warning, usage) == ("careful", 'usage: {"total_tokens": 3}')
     assert summary.startswith("succeeded in ")
     assert done.returncode == 0
 

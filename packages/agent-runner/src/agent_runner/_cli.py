@@ -197,9 +197,7 @@ def _import_server() -> ModuleType:
     return _serve
 
 
-async def _show_all(
-    outputs: AsyncGenerator[Output | RunResult], show: Show
-) -> RunResult | None:
+async def _show_all(outputs: AsyncGenerator[Output | RunResult], show: Show) -> RunResult | None:
     last = None
     with cancelled_by_signals():
         async with aclosing(outputs):
@@ -208,9 +206,7 @@ async def _show_all(
     return last if isinstance(last, RunResult) else None
 
 
-async def _show_live(
-    outputs: AsyncGenerator[Output | RunResult], show: Show
-) -> RunResult | None:
+async def _show_live(outputs: AsyncGenerator[Output | RunResult], show: Show) -> RunResult | None:
     """Show all, over a line that says that something goes on."""
     progress = Progress()
 

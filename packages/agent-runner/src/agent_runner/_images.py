@@ -62,7 +62,7 @@ def draw_image(data: bytes) -> bool:
         # Asks the terminal, and takes a while to load.
         from rich.console import Console  # noqa: PLC0415
         from textual_image.renderable import Image  # noqa: PLC0415
-    except ModuleNotFoundError:
+    except Exception:  # noqa: BLE001 - not installed, or not made for this terminal's answer
         return False
     try:
         Console(file=sys.stdout).print(Image(BytesIO(data)))

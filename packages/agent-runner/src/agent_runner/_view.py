@@ -81,7 +81,7 @@ def _show_result(result: RunResult) -> None:
 
 
 def _size(data: str | None) -> str:
-    return "no data" if data is None else f"{len(data) * 3 // 4:,} bytes"
+    return "no data" if data is None else f"{len(data) * 3 // 4 - data[-2:].count('='):,} bytes"
 
 
 def _print(text: str, *, err: bool = False, color: str | None = None) -> None:
