@@ -251,6 +251,21 @@ def test_numbers_pass_through_go_on_the_way_in_and_out(scripted):
     assert list(got["message"]["tool_parameters"]) == ["a", "b"]
 
 
+@pytest.mark.parametrize("number", ["NaN", "1" * 400])
+def test_numbers_that_go_does_not_know_are_refused(daemon, number):
+    body = f'{{"data": {{"provider": "p", "tool": "t", "tool_parameters": {{"n": {number}}}}}}}'
+    request = {**daemon.request("tool/invoke", {}), "content": body}
+    assert refusal(daemon.client.request(**request))[:2] == (400, -400)
+
+
+def test_a_number_too_large_for_go_ends_the_stream(scripted):
+    daemon = scripted(
+        "wire.stream(request, {'type': 'json', 'message': {'n': 10**400}, 'meta': None})"
+    )
+    (envelope,) = daemon.frames("tool/invoke", TOOL, **SCRIPTED)
+    assert json.loads(error_of(envelope)[2])["error_type"] == "unmarshal_error"
+
+
 def test_a_tool_streams_its_messages(daemon):
     response = daemon.post("tool/invoke", tool_data("words", text="a <b>"))
     assert response.text == (

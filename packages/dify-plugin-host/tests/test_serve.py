@@ -6,6 +6,8 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -31,67 +33,76 @@ def _no_settings_in_the_environment(monkeypatch):
 
 
 class Host:
-    """Run `dify-host serve` in a process of its own."""
+    """Read what `dify-host serve` says, a line at a time."""
 
-    def __init__(self, *arguments, cwd):
-        self.process = subprocess.Popen(
-            [DIFY_HOST, "serve", "--port", "0", *map(str, arguments)],
-            cwd=cwd,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            # Whoever runs the tests in the background has them ignore SIGINT, and ignoring is inherited.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509  no threads here
-        )
+    def __init__(self, lines):
+        self._lines = lines
 
     def event(self):
-        line = self.process.stdout.readline()
-        assert line, self.process.stderr.read()
-        return json.loads(line)
+        return json.loads(self._lines.readline())
 
-    def lines(self, last):
+    def read(self, last):
         """Return the lines up to the one that begins with `last`."""
         taken = []
-        for line in self.process.stdout:
+        for line in self._lines:
             taken.append(line.rstrip("\n"))
             if line.startswith(last):
                 return taken
-        raise AssertionError(self.process.stderr.read())
-
-    def end(self, number=signal.SIGTERM):
-        """Return exit code, stdout and stderr after a signal."""
-        self.process.send_signal(number)
-        out, err = self.process.communicate(timeout=30)
-        return self.process.returncode, out, err
+        raise AssertionError(taken)
 
 
 @pytest.fixture
-def serve(plugins):
-    hosts = []
-
-    def start(*arguments, cwd=plugins.parent):
-        hosts.append(Host(*arguments, cwd=cwd))
-        return hosts[-1]
-
-    yield start
-    for host in hosts:
-        host.process.kill()
-        host.process.communicate()
-
-
-@pytest.fixture
-def usage(monkeypatch, capsys, plugins):
-    """Run the command in this process, where it is to fail; return exit code and stderr."""
+def command(monkeypatch, plugins):
+    """Return a function that runs the installed command in this process and returns its exit code."""
     monkeypatch.chdir(plugins.parent)
-    (command,) = importlib.metadata.entry_points(group="console_scripts", name="dify-host")
+    (installed,) = importlib.metadata.entry_points(group="console_scripts", name="dify-host")
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["dify-host", "serve", *map(str, arguments)])
         with pytest.raises(SystemExit) as ended:
-            command.load()()
+            installed.load()()
+        return ended.value.code
+
+    return run
+
+
+@pytest.fixture
+def serve(monkeypatch, command):
+    """Run the command while `talk` talks to it in another thread; then end it, and return what `talk` does."""
+
+    def run(*arguments, talk):
+        reading, writing = os.pipe()
+        has_ended = threading.Event()
+
+        def talk_and_end(lines):
+            try:
+                return talk(Host(lines))
+            finally:
+                if not has_ended.is_set():
+                    os.kill(os.getpid(), signal.SIGTERM)
+
+        with os.fdopen(reading) as lines, ThreadPoolExecutor(1) as pool:
+            with os.fdopen(writing, "w") as out, monkeypatch.context() as patch:
+                patch.setattr(sys, "stdout", out)
+                told = pool.submit(talk_and_end, lines)
+                code = command("--port", 0, *arguments)
+                has_ended.set()
+            told = told.result()
+        assert code == 143
+        return told
+
+    return run
+
+
+@pytest.fixture
+def usage(command, capsys):
+    """Run the command where it is to fail; return exit code and stderr."""
+
+    def run(*arguments):
+        code = command(*arguments)
         out, err = capsys.readouterr()
         assert out == ""
-        return ended.value.code, err
+        return code, err
 
     return run
 
@@ -125,7 +136,12 @@ def run_strategy(ready, query):
 
 
 def test_programs_learn_where_the_server_is_and_what_it_serves(serve):
-    ready = serve("--json").event()
+    def talk(host):
+        ready = host.event()
+        assert ask(ready["base_url"], ready["api_key"], "hello") == "hello"
+        return ready
+
+    ready = serve("--json", talk=talk)
     assert ready["event"] == "ready"
     assert ready["simulator_credentials"] is None
     echo, small = ready["plugins"]
@@ -133,15 +149,19 @@ def test_programs_learn_where_the_server_is_and_what_it_serves(serve):
     assert echo["models"] == {"echo": ["echo-2", "echo-1", "echo-3"]}
     assert (echo["tools"], echo["agent_strategies"]) == ({}, {})
     assert small["agent_strategies"] == {"small": ["steps", "quiet"]}
-    assert ask(ready["base_url"], ready["api_key"], "hello") == "hello"
 
 
 def test_people_learn_it_with_an_example(serve):
-    host = serve()
-    shown = host.lines("  -H 'Content-Type")
-    url = shown[0].removeprefix("serving on ")
-    key = shown[1].removeprefix("export DIFY_HOST_API_KEY=")
-    assert ask(url, key, "hello") == "hello"
+    def talk(host):
+        shown = host.read("  -H 'Content-Type")
+        lines = "\n".join([shown[1], *shown[-3:]])
+        example = subprocess.run(["sh", "-c", lines], capture_output=True, text=True, check=True)
+        assert '"content":"hello"' in example.stdout
+        return shown
+
+    shown = serve(talk=talk)
+    assert shown[0].startswith("serving on http://127.0.0.1:")
+    assert shown[1].startswith("export DIFY_HOST_API_KEY=")
     assert shown[2:-3] == [
         "",
         "X-Plugin-ID: tests/echo_model (0.0.1)",
@@ -153,26 +173,25 @@ def test_people_learn_it_with_an_example(serve):
         "Callers bring the credentials of models; --simulator offers some for no key.",
         "",
     ]
-    example = subprocess.run(
-        ["sh", "-c", "\n".join([shown[1], *shown[-3:]])],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert '"content":"hello"' in example.stdout
+
+
+def ids(host):
+    return {plugin["id"] for plugin in host.event()["plugins"]}
 
 
 def test_plugins_are_named_by_folder_and_by_the_folder_they_lie_in(serve, plugins, make_plugin):
-    scripted = make_plugin("wire.ready()\nfor request in wire.requests():\n    pass\n", name="odd")
-    names = [plugin["id"] for plugin in serve(scripted, "--json").event()["plugins"]]
-    assert names == ["tests/odd"]
-    named = serve(scripted, "--plugins", plugins, "--json").event()["plugins"]
-    ids = {plugin["id"] for plugin in named}
-    assert ids == {"tests/odd", "tests/echo_model", "tests/small_agent"}
+    odd = make_plugin("wire.ready()\nfor request in wire.requests():\n    pass\n", name="odd")
+    assert serve(odd, "--json", talk=ids) == {"tests/odd"}
+    everything = {"tests/odd", "tests/echo_model", "tests/small_agent"}
+    assert serve(odd, "--plugins", plugins, "--json", talk=ids) == everything
+
+
+def example(host):
+    return host.read("  -H 'Content-Type")
 
 
 def test_a_strategy_without_others_is_its_own_example(serve, plugins):
-    shown = serve(plugins / "small_agent").lines("  -H 'Content-Type")
+    shown = serve(plugins / "small_agent", talk=example)
     assert '"agent_strategy": "steps"' in shown[-1]
 
 
@@ -183,69 +202,83 @@ def test_a_tool_is_the_example_where_there_is_one(serve, make_plugin):
     )
     (folder / "p.yaml").write_text('{"identity": {"name": "p"}, "tools": ["t.yaml"]}')
     (folder / "t.yaml").write_text('{"identity": {"name": "look"}}')
-    shown = serve(folder).lines("  -H 'Content-Type")
+    shown = serve(folder, talk=example)
     assert "  tool/invoke: p: look" in shown
     assert '"tool": "look"' in shown[-1]
 
 
 def test_packages_are_served_as_their_sources_are(serve, packages, monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    ready = serve(packages / "echo_model.difypkg", "--json").event()
-    assert ask(ready["base_url"], ready["api_key"], "hello") == "hello"
-    named = serve("--packages", packages, "--json").event()["plugins"]
-    assert [plugin["id"] for plugin in named] == ["tests/echo_model", "tests/small_agent"]
+
+    def talk(host):
+        ready = host.event()
+        return ask(ready["base_url"], ready["api_key"], "hello")
+
+    assert serve(packages / "echo_model.difypkg", "--json", talk=talk) == "hello"
+    both = {"tests/echo_model", "tests/small_agent"}
+    assert serve("--packages", packages, "--json", talk=ids) == both
 
 
-@pytest.mark.parametrize("way", ["environment", "option"])
-def test_a_key_that_was_given_is_taken_and_never_shown(serve, monkeypatch, way):
-    if way == "environment":
+@pytest.mark.parametrize("options", [(), ("--api-key", "my-key")])
+def test_a_key_that_was_given_is_taken_and_never_shown(serve, monkeypatch, options):
+    if not options:
         monkeypatch.setenv("DIFY_HOST_API_KEY", "my-key")
-        host = serve("--json")
-    else:
-        host = serve("--json", "--api-key", "my-key")
-    ready = host.event()
+
+    def talk(host):
+        ready = host.event()
+        assert ask(ready["base_url"], "my-key", "hello") == "hello"
+        return ready
+
+    ready = serve("--json", *options, talk=talk)
     assert ready["api_key"] is None
-    assert ask(ready["base_url"], "my-key", "hello") == "hello"
-    _, out, err = host.end()
-    assert "my-key" not in json.dumps(ready) + out + err
+    assert "my-key" not in json.dumps(ready)
 
 
 def test_the_simulator_offers_credentials_to_send(serve, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
-    ready = serve("--json", "--simulator").event()
-    given = ready["simulator_credentials"]
-    models = httpx.get(f"{given['openai_api_base']}/models", headers={"Authorization": "Bearer x"})
-    assert models.status_code == 200
-    asked = json.loads(run_strategy(ready, "request"))
-    assert given.items() <= asked["credentials"].items()
+
+    def talk(host):
+        ready = host.event()
+        given = ready["simulator_credentials"]
+        bearer = {"Authorization": f"Bearer {given['openai_api_key']}"}
+        assert httpx.get(f"{given['openai_api_base']}/models", headers=bearer).status_code == 200
+        return given, json.loads(run_strategy(ready, "request"))["credentials"]
+
+    given, sent = serve("--json", "--simulator", talk=talk)
+    assert given.items() <= sent.items()
 
 
 def test_people_are_told_the_simulators_credentials(serve):
-    shown = serve("--simulator").lines("  -H 'Content-Type")
+    shown = serve("--simulator", talk=example)
     (line,) = [line for line in shown if line.startswith("credentials for the simulator: ")]
     assert json.loads(line.partition(": ")[2])["openai_api_key"] == "simulator"
 
 
 def test_models_that_plugins_call_back_get_the_key_of_the_environment(serve, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
-    host = serve("--json")
-    ready = host.event()
-    asked = json.loads(run_strategy(ready, "request"))
-    assert asked["credentials"]["openai_api_key"] == "sk-very-secret"
+
+    def talk(host):
+        ready = host.event()
+        return ready, json.loads(run_strategy(ready, "request"))["credentials"]
+
+    ready, sent = serve("--json", talk=talk)
+    assert sent["openai_api_key"] == "sk-very-secret"
     assert "sk-very-secret" not in json.dumps(ready)
 
 
 def test_tools_of_a_file_are_there_for_plugins(serve, tmp_path):
     path = tmp_path / "tools.py"
     path.write_text(TOOLS)
-    ready = serve("--json", "--tools", path).event()
-    payload = {"provider": "desk", "tool": "greet", "tool_parameters": {"name": "Ada"}}
-    replies = json.loads(run_strategy(ready, f"raw tool {json.dumps(payload)}"))
+
+    def talk(host):
+        payload = {"provider": "desk", "tool": "greet", "tool_parameters": {"name": "Ada"}}
+        return json.loads(run_strategy(host.event(), f"raw tool {json.dumps(payload)}"))
+
+    replies = serve("--json", "--tools", path, talk=talk)
     assert replies[0]["data"]["message"] == {"text": "good day, Ada"}
 
 
-@pytest.mark.parametrize("as_json", [True, False])
-def test_what_plugins_complain_about_is_shown(serve, make_plugin, as_json):
+def test_what_plugins_complain_about_is_shown(serve, make_plugin):
     folder = make_plugin(
         """
         wire.send("log", {"level": "INFO", "message": "unseen", "timestamp": 0.0})
@@ -257,23 +290,28 @@ def test_what_plugins_complain_about_is_shown(serve, make_plugin, as_json):
         name="odd",
         plugins={"models": ["p.yaml"]},
     )
-    (folder / "p.yaml").write_text(
-        '{"provider": "p", "models": {"llm": {"predefined": ["m.yaml"]}}}'
-    )
+    models = {"llm": {"predefined": ["m.yaml"]}}
+    (folder / "p.yaml").write_text(json.dumps({"provider": "p", "models": models}))
     (folder / "m.yaml").write_text('{"model": "m"}')
-    if as_json:
-        expected = {"event": "notice", "plugin": "odd", "level": "WARNING", "text": "low on ink"}
-        assert serve(folder, "--json").event() == expected
-    else:
-        assert serve(folder).lines("serving on")[0] == "odd: WARNING: low on ink"
+    expected = {"event": "notice", "plugin": "odd", "level": "WARNING", "text": "low on ink"}
+    assert serve(folder, "--json", talk=Host.event) == expected
+    assert serve(folder, talk=lambda host: host.read("odd")) == ["odd: WARNING: low on ink"]
 
 
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)]
 )
-def test_a_signal_ends_the_server_and_leaves_nothing_running(serve, number, code):
-    host = serve("--json")
-    ready = host.event()
+def test_a_signal_ends_the_server_and_leaves_nothing_running(plugins, number, code):
+    host = subprocess.Popen(
+        [DIFY_HOST, "serve", "--port", "0", "--json"],
+        cwd=plugins.parent,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Whoever runs the tests in the background has them ignore SIGINT, and ignoring is inherited.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509  no threads here
+    )
+    ready = json.loads(host.stdout.readline())
     hang = {"provider": "echo", "model_type": "llm", "model": "echo-2", "credentials": {}}
     hang["prompt_messages"] = [{"role": "user", "content": "hang"}]
     address = ready["base_url"].removeprefix("http://").split(":")
@@ -293,12 +331,13 @@ def test_a_signal_ends_the_server_and_leaves_nothing_running(serve, number, code
                 ]
             ).encode()
         )
-        plugin = os.pidfd_open(int(host.event()["text"]))
-        returned, _, err = host.end(number)
+        plugin = os.pidfd_open(int(json.loads(host.stdout.readline())["text"]))
+        host.send_signal(number)
+        _, err = host.communicate(timeout=30)
         ended, _, _ = select.select([plugin], [], [], 0)
         os.close(plugin)
         assert ended
-        assert (returned, err) == (code, "")
+        assert (host.returncode, err) == (code, "")
         assert b"plugin 'echo_model' was stopped" in waiting.makefile("rb").read()
 
 

@@ -116,12 +116,14 @@ class DaemonServer:
         listener = _listen(self._port)
         try:
             await self.desk.start()
+            tools = ToolListing(self.desk.tool_providers)
+            app = DaemonApp(self._plugins, tools, api_key=self.api_key)
+            self._running = _Running(app.build(), listener)
+            await self._running.wait_ready()
         except BaseException:
             listener.close()
+            await self.stop()
             raise
-        app = DaemonApp(self._plugins, ToolListing(self.desk.tool_providers), api_key=self.api_key)
-        self._running = _Running(app.build(), listener)
-        await self._running.wait_ready()
 
     async def stop(self) -> None:
         """End the plugins, whose callers are told so, and the server."""

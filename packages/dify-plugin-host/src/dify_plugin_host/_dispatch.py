@@ -137,7 +137,7 @@ def parse_request(route: Route, body: bytes, rules: Strictness) -> DispatchReque
         RequestError: If a field is missing or is not what was expected.
     """
     try:
-        envelope = DispatchBody.model_validate(from_json(body))
+        envelope = DispatchBody.model_validate(from_json(body, allow_inf_nan=False))
     except ValidationError as error:
         raise RequestError(_first_problem(error, "")) from None
     except ValueError as error:
@@ -193,13 +193,20 @@ def _sieve_fields(fields: JsonObject, rules: Strictness) -> JsonObject:
     """Send numbers through float64 where Go has no types of its own for them."""
     messages = fields.get("prompt_messages")
     if rules.float_numbers:
-        fields = through_go(fields)
+        fields = _through_go(fields)
     if messages is None:
         return fields
     return {
         **fields,
         "prompt_messages": without_opaque_body(messages) if rules.drop_opaque_body else messages,
     }
+
+
+def _through_go(fields: JsonObject) -> JsonObject:
+    try:
+        return through_go(fields)
+    except OverflowError:
+        raise RequestError("data: expected numbers that fit into 64 bits") from None
 
 
 def _split_context(

@@ -181,7 +181,11 @@ def sieve_message(message: JsonObject, rules: Strictness) -> JsonObject:
     if rules.chunk_rules:
         message = to_daemon_tool_message(message)
     if rules.float_numbers:
-        message = {key: through_go(value) for key, value in message.items()}
+        try:
+            message = {key: through_go(value) for key, value in message.items()}
+        except OverflowError:
+            problem = "unmarshal json failed: expected numbers that fit into 64 bits"
+            raise StreamRejectedError(problem) from None
     return message
 
 
