@@ -714,6 +714,45 @@ def test_a_plugin_that_does_not_start_frees_the_port(make_plugin):
     socket.create_server(("127.0.0.1", port)).close()
 
 
+def test_a_start_that_is_given_up_frees_the_port():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+
+    async def main():
+        start = asyncio.create_task(DaemonServer(port=port).start())
+        await asyncio.sleep(0)  # Now it listens, and has not begun to serve.
+        start.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await start
+
+    asyncio.run(main())
+    socket.create_server(("127.0.0.1", port)).close()
+
+
+def test_a_plugin_that_is_stopped_while_it_comes_back_stays_away(make_plugin, run_daemon, tmp_path):
+    mark = tmp_path / "mark"
+    folder = make_plugin(
+        f"""
+        from pathlib import Path
+        mark = Path({str(mark)!r})
+        if mark.exists():
+            mark.write_text("again")
+            time.sleep(600)
+        mark.touch()
+        wire.ready()
+        next(wire.requests())
+        """
+    )
+    daemon = run_daemon(folder)
+    daemon.frames("tool/invoke", TOOL, **SCRIPTED)
+    with ThreadPoolExecutor() as pool:
+        call = pool.submit(daemon.frames, "tool/invoke", TOOL, **SCRIPTED)
+        wait_until(lambda: mark.read_text() == "again")
+        daemon.stop()
+        (envelope,) = call.result()
+    assert error_of(envelope)[2] == "plugin 'scripted' was stopped"
+
+
 def test_one_plugin_twice_is_refused(echo):
     with pytest.raises(PluginFolderError, match="expected another plugin than 'tests/scripted'"):
         DaemonServer(echo, echo)

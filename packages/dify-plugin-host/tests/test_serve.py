@@ -249,9 +249,10 @@ def test_the_simulator_offers_credentials_to_send(serve, monkeypatch):
 
 
 def test_people_are_told_the_simulators_credentials(serve):
-    shown = serve("--simulator", talk=example)
+    shown = serve("--simulator", "--api-key", "my-key", talk=example)
     (line,) = [line for line in shown if line.startswith("credentials for the simulator: ")]
     assert json.loads(line.partition(": ")[2])["openai_api_key"] == "simulator"
+    assert "my-key" not in "".join(shown)
 
 
 def test_models_that_plugins_call_back_get_the_key_of_the_environment(serve, monkeypatch):

@@ -76,6 +76,8 @@ class DaemonServer:
         """The plugins, and what they declare."""
         self._port = port
         self._plugins = _by_id(self.desk.plugins)
+        tools = ToolListing(self.desk.tool_providers)
+        self._app = DaemonApp(self._plugins, tools, api_key=self.api_key)
         self._running: _Running | None = None
 
     @property
@@ -116,12 +118,13 @@ class DaemonServer:
         listener = _listen(self._port)
         try:
             await self.desk.start()
-            tools = ToolListing(self.desk.tool_providers)
-            app = DaemonApp(self._plugins, tools, api_key=self.api_key)
-            self._running = _Running(app.build(), listener)
-            await self._running.wait_ready()
         except BaseException:
             listener.close()
+            raise
+        self._running = _Running(self._app.build(), listener)
+        try:
+            await self._running.wait_ready()
+        except BaseException:
             await self.stop()
             raise
 
@@ -159,6 +162,7 @@ class _Running:
 
     async def stop(self) -> None:
         """Let what is being answered end, and close every socket."""
+        await self.wait_ready()  # Told to end before, it would leave its sockets open.
         self._server.should_exit = True
         try:
             await self._task

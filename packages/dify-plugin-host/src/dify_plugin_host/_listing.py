@@ -9,10 +9,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from ._declarations import ToolProvider
-from ._folder import PluginFolder
 from ._identifier import build_identifier
 from ._json import JsonObject
-from ._package import read_own_files
 
 
 class ToolListing:
@@ -30,18 +28,15 @@ class ToolListing:
 def _entry(provider: ToolProvider, started: str) -> JsonObject:
     folder = provider.folder
     plugin_id = f"{folder.author}/{folder.name}"
+    # Of a checksum it has the form alone: the one of a package goes over wheels and a lock as well.
+    manifest = {"manifest.yaml": (folder.path / "manifest.yaml").read_bytes()}
+    version = folder.manifest.version
     return {
         "id": str(uuid.uuid5(uuid.NAMESPACE_URL, f"{plugin_id}/{provider.name}")),
         "created_at": started,
         "updated_at": started,
         "provider": provider.name,
-        "plugin_unique_identifier": _identifier(folder),
+        "plugin_unique_identifier": build_identifier(folder.author, folder.name, version, manifest),
         "plugin_id": plugin_id,
         "declaration": provider.declaration,
     }
-
-
-def _identifier(folder: PluginFolder) -> str:
-    """Return an identifier that changes with the plugin's own files; a package of it has another one."""
-    files = read_own_files(folder.path)
-    return build_identifier(folder.author, folder.name, folder.manifest.version, files)

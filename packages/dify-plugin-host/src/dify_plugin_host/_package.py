@@ -67,7 +67,7 @@ def build_package(folder: Path, output: Path) -> Package:
     plugin = PluginFolder.read(folder)
     manifest = plugin.manifest
     with tempfile.TemporaryDirectory(prefix="dify-host-") as staging:
-        files = {**read_own_files(plugin.path), **_dependency_files(plugin.path, Path(staging))}
+        files = {**_own_files(plugin.path), **_dependency_files(plugin.path, Path(staging))}
     name = f"{manifest.name}-{manifest.version}.difypkg"
     path = output if output.suffix == ".difypkg" else output / name
     write_archive(path, files)
@@ -78,8 +78,7 @@ def build_package(folder: Path, output: Path) -> Package:
     )
 
 
-def read_own_files(folder: Path) -> dict[str, bytes]:
-    """Return the files of a plugin folder that go into its package as they are, by their path in it."""
+def _own_files(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in _walk(folder)}
 
 

@@ -116,7 +116,9 @@ class PluginProcess:
             backwards=self._backwards,
             on_notice=self._on_notice,
         )
-        if self._is_stopped:  # Meanwhile: it shall not come back.
+        if (
+            self._is_stopped
+        ):  # pragma: no cover - stopped while the process was made; no test can time that
             await self._connection.stop()
         try:
             await self._connection.wait_ready()
