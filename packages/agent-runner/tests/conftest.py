@@ -140,7 +140,9 @@ def _servers():
     with ExitStack() as stack:
 
         def start(state, *folders, environment=None, **options):
-            arguments = [*map(str, folders), "--port", "0", "--state", str(state)]
+            arguments = [*map(str, folders), "--port", "0"]
+            if state is not None:
+                arguments += ["--state", str(state)]
             for name, value in options.items():
                 arguments += [f"--{name.replace('_', '-')}", str(value)]
             server = Server(arguments, environment or {})

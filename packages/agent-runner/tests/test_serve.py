@@ -37,9 +37,10 @@ def test_it_says_what_it_serves_and_where(make_agent, start_server):
         ({"host": "runner.example"}, "AGENT_RUNNER_API_KEY: expected a key"),
         ({"database": "mysql://x"}, "database: expected a URL that starts with postgresql://"),
         (
-            {"database": "postgresql://me:hunter22@127.0.0.1:9/x"},
+            {"database": "postgresql://me:hunter22@127.0.0.1:9/x", "server_name": "one"},
             "database: expected one that can be opened: ",
         ),
+        ({"database": "postgresql://x"}, "server name: expected one, for others may share"),
         ({"timeout": -1}, "Invalid value for '--timeout'"),
         ({"production_env": "sk-x"}, "production env: expected NAME=VALUE"),
     ],
@@ -90,6 +91,13 @@ def test_a_state_folder_that_cannot_be_made_is_told(make_agent, start_server, tm
     server = start_server(make_agent(""), state=tmp_path / "file" / "state")
     assert server.wait() == 2
     assert "expected a folder to write to" in server.lines[0]
+
+
+def test_the_state_lies_where_a_users_programs_keep_it(make_agent, start_server, tmp_path):
+    environment = {"XDG_STATE_HOME": str(tmp_path / "home")}
+    server = start_server(make_agent(""), state=None, environment=environment)
+    assert server.client.get("/agents").status_code == 200
+    assert (tmp_path / "home" / "agent-runner" / "runs.sqlite").exists()
 
 
 def test_an_address_that_is_taken_is_told(make_agent, start_server, tmp_path):

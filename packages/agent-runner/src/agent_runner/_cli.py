@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import socket
 import sys
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
@@ -29,7 +28,6 @@ _FAILED = 1
 _BAD_USAGE = 2
 _TIMED_OUT = 124  # as `timeout` of the GNU coreutils says it
 _INTERRUPTED = 130
-_SERVER_MODULES = ("dbos", "sse_starlette", "starlette", "uvicorn")
 
 _FOLDER = typer.Argument(help="Folder of the agent, with its main.py.")
 _INPUT = typer.Option(help="The input, a JSON object. Without it the input is read from stdin.")
@@ -56,7 +54,7 @@ _DATABASE = typer.Option(
     envvar="AGENT_RUNNER_DATABASE",
 )
 _SERVER_NAME = typer.Option(
-    help="Name under which a restarted server finds its runs; by default this host's. Of servers that share a database each needs its own."
+    help="With --database: a name of this server's own, under which it finds its runs again after it died."
 )
 _CONCURRENCY = typer.Option(help="Runs at a time.", min=1)
 _MAX_QUEUED = typer.Option(help="Runs that may wait.", min=1)
@@ -157,7 +155,6 @@ def serve(  # noqa: PLR0913  a command's options are its parameters
             production_env=read_production_env(production_env or ()),
             pass_env=pass_env or (),
             timeout_seconds=timeout,
-            max_line_bytes=max_output_bytes,
             max_output_bytes=max_output_bytes,
         )
         settings = server.ServeSettings(
@@ -166,7 +163,7 @@ def serve(  # noqa: PLR0913  a command's options are its parameters
             api_key=os.environ.get("AGENT_RUNNER_API_KEY"),
             state=state or default_state_folder(),
             database_url=database,
-            server_name=server_name or socket.gethostname(),
+            server_name=server_name,
             concurrency=concurrency,
             max_queued=max_queued,
             max_attempts=max_attempts if on_crash == "rerun" else 1,
@@ -189,8 +186,6 @@ def _import_server() -> ModuleType:
     try:
         from . import _serve  # noqa: PLC0415 - see above
     except ModuleNotFoundError as error:
-        if error.name not in _SERVER_MODULES:
-            raise
         raise ConfigurationError(
             "serve", f"expected {error.name} to be installed: pip install 'agent-runner[server]'"
         ) from error

@@ -34,14 +34,14 @@ _NAME = "agent-runner"
 _VERSION = "1"
 _QUEUE = "runs"
 # Each look costs a few milliseconds of CPU, also where nothing happens.
-_QUEUE_POLL_SECONDS = 0.25
+_QUEUE_POLL_SECONDS = 0.5
 _EVENT_POLL_SECONDS = 0.1
 _PAGE = 100
-_FINISHED = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERYATTEMPTS_EXCEEDED"]
+_FINISHED = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
+# Ours, for ids made from clients' ids.
+_NAMESPACE = uuid.UUID("b5c7d1de-6f0f-4a53-9c2d-6a1f3a8f8f0e")
+
 LAST_EVENT = "end"
-_NAMESPACE = uuid.UUID(
-    "b5c7d1de-6f0f-4a53-9c2d-6a1f3a8f8f0e"
-)  # ours, for ids made from clients' ids
 
 
 class QueueFullError(Exception):

@@ -36,7 +36,7 @@ class ServeSettings:
         api_key: What clients must show; not needed where only this machine can call.
         state: Folder of its own.
         database_url: PostgreSQL to keep the runs in, instead of a file in the state folder.
-        server_name: Under which a server finds its own runs again; matters where several share a database.
+        server_name: Under which a server finds its own runs again; needed where several may share a database.
         concurrency: Runs at a time.
         max_queued: Runs that may wait.
         max_attempts: How often a script is started if servers die under it.
@@ -50,7 +50,7 @@ class ServeSettings:
     api_key: str | None
     state: Path
     database_url: str | None
-    server_name: str
+    server_name: str | None
     concurrency: int
     max_queued: int
     max_attempts: int
@@ -110,9 +110,10 @@ def name_agents(folders: Iterable[Path]) -> Mapping[str, Path]:
 
 
 def _engine_settings(settings: ServeSettings) -> EngineSettings:
+    url, name = _database(settings)
     return EngineSettings(
-        database_url=_database_url(settings),
-        server_name=settings.server_name,
+        database_url=url,
+        server_name=name,
         concurrency=settings.concurrency,
         max_queued=settings.max_queued,
         max_attempts=settings.max_attempts,
@@ -122,13 +123,17 @@ def _engine_settings(settings: ServeSettings) -> EngineSettings:
     )
 
 
-def _database_url(settings: ServeSettings) -> str:
-    url = settings.database_url
+def _database(settings: ServeSettings) -> tuple[str, str]:
+    """Return the URL of the database, and this server's name in it."""
+    url, name = settings.database_url, settings.server_name
     if url is None:
-        return sqlite_url(settings.state)
+        # A state folder has one server: whatever its host is called next time, the runs are its own.
+        return sqlite_url(settings.state), "local"
     if not url.startswith(("postgresql://", "postgresql+psycopg://")):
         raise ConfigurationError("database", "expected a URL that starts with postgresql://")
-    return url
+    if not name:
+        raise ConfigurationError("server name", "expected one, for others may share the database")
+    return url, name
 
 
 def _is_local(host: str) -> bool:
