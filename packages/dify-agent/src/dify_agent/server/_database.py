@@ -8,6 +8,10 @@ from typing import Final
 
 import sqlalchemy as sa
 from sqlalchemy import event
+from sqlalchemy.exc import SQLAlchemyError
+
+from ._errors import StorageError
+from ._sealing import Seal
 
 
 _FIRST_WITH_SUBSEC: Final = (3, 42, 0)
@@ -33,20 +37,42 @@ leases = sa.Table(
 """The servers that are alive; each lets its beat grow."""
 
 
-def open_database(url: str) -> sa.Engine:
-    """Open the database and create what is missing of our tables.
+seals = sa.Table("dify_agent_seal", metadata, sa.Column("probe", sa.Text, primary_key=True))
+"""A known text under the seal that all content bears, to notice a wrong key before anything is done."""
+
+_PROBE: Final = b"dify-agent"
+
+
+def open_database(url: str, seal: Seal) -> sa.Engine:
+    """Open the database, create what is missing of our tables, and see that its content bears the given seal.
 
     A SQLite file is created for its owner alone, and so is its folder; one that others can read is closed to them.
+
+    Raises:
+        StorageError: The database cannot be used, or its content was stored under another key or without one.
     """
     parsed = sa.make_url(url)
-    engine = _open_sqlite(parsed) if is_sqlite(url) else _open_postgresql(parsed)
-    metadata.create_all(engine)
+    try:
+        engine = _open_sqlite(parsed) if is_sqlite(url) else _open_postgresql(parsed)
+        metadata.create_all(engine)
+        _check_seal(engine, seal)
+    except (OSError, SQLAlchemyError) as error:
+        raise StorageError(f"DIFY_AGENT_DATABASE_URL: cannot use the database: {error}") from error
     return engine
 
 
 def is_sqlite(url: str) -> bool:
     """Tell whether a database is a file on this machine."""
     return sa.make_url(url).get_backend_name() == "sqlite"
+
+
+def _check_seal(engine: sa.Engine, seal: Seal) -> None:
+    with engine.begin() as connection:
+        stored = connection.execute(sa.select(seals.c.probe)).scalars().all()
+        if not stored:
+            connection.execute(sa.insert(seals).values(probe=seal.close(_PROBE)))
+    for probe in stored:
+        seal.open(probe)
 
 
 def _open_postgresql(url: sa.URL) -> sa.Engine:

@@ -2,7 +2,7 @@
 
 DifyAgentError
 ├── RunNotFoundError (LookupError)   the client: there is no such run, or it was deleted after its time
-├── StoredRunError                   the operator: what is stored of a run is gone, or the storage key does not fit it
+├── StorageError                     the operator: the database cannot be used, or what is stored cannot be read
 └── RequestError                     the client: an HTTP request that cannot be answered as it stands
 """
 
@@ -24,8 +24,8 @@ class RunNotFoundError(DifyAgentError, LookupError):
         self.run_id = run_id
 
 
-class StoredRunError(DifyAgentError):
-    """Report a run of which the stored request cannot be read."""
+class StorageError(DifyAgentError):
+    """Report a database that cannot be used, or something stored in it that cannot be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

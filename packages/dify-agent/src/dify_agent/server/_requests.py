@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from dify_agent.protocol import CreateRunRequest
 
 from ._database import requests
-from ._errors import StoredRunError
+from ._errors import StorageError
 from ._sealing import Seal
 
 
@@ -44,7 +44,7 @@ class RequestStore:
         """Take up a request, for the first time or after a restart.
 
         Raises:
-            StoredRunError: It is no longer there, or the storage key does not fit it.
+            StorageError: It is no longer there.
         """
         statement = (
             sa.update(requests)
@@ -55,7 +55,7 @@ class RequestStore:
         with self._engine.begin() as connection:
             row = connection.execute(statement).one_or_none()
         if row is None:
-            raise StoredRunError("The request of the run is no longer stored.")
+            raise StorageError("The request of the run is no longer stored.")
         request = CreateRunRequest.model_validate_json(self._seal.open(row.request))
         return ClaimedRequest(request=request, attempt=row.attempts)
 

@@ -2,13 +2,17 @@
 
 import base64
 import pickle
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from cryptography.fernet import Fernet, InvalidToken
 from dbos import Serializer
 from pydantic import SecretStr
 
-from ._errors import StoredRunError
+from ._errors import StorageError
+
+
+_PLAIN_PREFIX: Final = "plain:"
+_WRONG_KEY: Final = "DIFY_AGENT_STORAGE_KEY: expected the key that the database was written with, or none if it was written without one"
 
 
 class Seal(Protocol):
@@ -27,7 +31,7 @@ class Seal(Protocol):
         """Return the content of a text.
 
         Raises:
-            StoredRunError: The text bears another seal.
+            StorageError: The text bears another seal.
         """
         ...
 
@@ -39,16 +43,13 @@ class PlainSeal:
 
     def close(self, content: bytes) -> str:
         """Return the content as text."""
-        return base64.b64encode(content).decode()
+        return _PLAIN_PREFIX + base64.b64encode(content).decode()
 
     def open(self, text: str) -> bytes:
         """Return the content of a text."""
-        try:
-            return base64.b64decode(text, validate=True)
-        except ValueError as error:
-            raise StoredRunError(
-                "The stored run is encrypted: set DIFY_AGENT_STORAGE_KEY."
-            ) from error
+        if not text.startswith(_PLAIN_PREFIX):
+            raise StorageError(_WRONG_KEY)
+        return base64.b64decode(text.removeprefix(_PLAIN_PREFIX))
 
 
 class FernetSeal:
@@ -68,9 +69,7 @@ class FernetSeal:
         try:
             return self._fernet.decrypt(text)
         except InvalidToken as error:
-            raise StoredRunError(
-                "The stored run was not encrypted with the key in DIFY_AGENT_STORAGE_KEY."
-            ) from error
+            raise StorageError(_WRONG_KEY) from error
 
 
 def build_seal(key: SecretStr | None) -> Seal:

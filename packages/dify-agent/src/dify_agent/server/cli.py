@@ -7,13 +7,15 @@ import typer
 import uvicorn
 from pydantic import ValidationError
 
+from ._errors import StorageError
 from .app import build_app
+from .engine import check_storage
 from .settings import ServerSettings
 
 
 _SHUTDOWN_SECONDS = 5  # Streams end by themselves; this is for clients that do not read.
 
-_app = typer.Typer(
+app = typer.Typer(
     help="Run Dify plugin agents.",
     no_args_is_help=True,
     add_completion=False,
@@ -21,12 +23,12 @@ _app = typer.Typer(
 )
 
 
-@_app.callback()
+@app.callback()
 def _name_commands() -> None:
     """Run Dify plugin agents."""
 
 
-@_app.command()
+@app.command()
 def serve(
     host: Annotated[
         str | None, typer.Option(help="Address to listen on; overrides DIFY_AGENT_HOST.")
@@ -36,15 +38,27 @@ def serve(
     ] = None,
 ) -> None:
     """Serve agent runs over HTTP. All settings come from environment variables named DIFY_AGENT_…."""
-    options = {"host": host, "port": port}
+    settings = _read_settings(host=host, port=port)
+    try:
+        check_storage(settings)
+    except StorageError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(2) from None
+    _listen(settings)
+
+
+def _read_settings(**options: object) -> ServerSettings:
     given = {name: value for name, value in options.items() if value is not None}
     try:
-        settings = ServerSettings.model_validate(given)
+        return ServerSettings.model_validate(given)
     except ValidationError as error:
         for problem in error.errors(include_url=False, include_context=False, include_input=False):
             field = "_".join(("DIFY_AGENT", *map(str, problem["loc"]))).upper()
             typer.echo(f"{field}: {problem['msg']}", err=True)
         raise typer.Exit(2) from None
+
+
+def _listen(settings: ServerSettings) -> None:
     config = uvicorn.Config(
         build_app(settings),
         host=settings.host,
@@ -54,8 +68,8 @@ def serve(
     )
     listener = config.bind_socket()
     listener.listen()
-    address, bound_port = listener.getsockname()[:2]
-    typer.echo(f"dify-agent listens on http://{_to_url_host(address)}:{bound_port}")
+    address, port = listener.getsockname()[:2]
+    typer.echo(f"dify-agent listens on http://{_to_url_host(address)}:{port}")
     uvicorn.Server(config).run(sockets=[listener])
 
 
@@ -65,7 +79,7 @@ def _to_url_host(address: str) -> str:
 
 def main() -> None:
     """Run the command."""
-    _app()
+    app()
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ async def open_engine(
     executor_id = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
     seal = build_seal(settings.storage_key)
     database_url = settings.database_url.get_secret_value()
-    database = open_database(database_url)
+    database = open_database(database_url, seal)
     leases, requests = LeaseTable(database), RequestStore(database, seal)
     worker = RunWorker(
         http_client=http_client,
@@ -82,6 +82,16 @@ async def open_engine(
         # Only now may others take over what was left. Not in a thread: DBOS has shut down the loop's threads.
         leases.drop([executor_id])
         database.dispose()
+
+
+def check_storage(settings: ServerSettings) -> None:
+    """See that runs can be stored, before anything is served.
+
+    Raises:
+        StorageError: They cannot.
+    """
+    seal = build_seal(settings.storage_key)
+    open_database(settings.database_url.get_secret_value(), seal).dispose()
 
 
 def build_layer_providers(settings: ServerSettings) -> Sequence[LayerProvider[Any]]:

@@ -58,9 +58,12 @@ class ServerSettings(BaseSettings):
     def _check_database_url(cls, value: SecretStr) -> SecretStr:
         text = value.get_secret_value() or f"sqlite:///{_DEFAULT_DATABASE.expanduser()}"
         try:
-            backend = make_url(text).get_backend_name()
+            url = make_url(text)
         except ArgumentError as error:
             raise ValueError("expected a database URL") from error
+        backend = url.get_backend_name()
+        if backend == "sqlite" and url.database in {None, "", ":memory:"}:
+            raise ValueError("expected a file, since runs must survive a restart")
         if backend not in {"sqlite", "postgresql"}:
             raise ValueError("expected sqlite:///path or postgresql://user:password@host/name")
         return SecretStr(text)

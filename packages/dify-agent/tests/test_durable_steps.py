@@ -1,0 +1,150 @@
+import asyncio
+import contextlib
+
+import pytest
+from dbos import DBOS, SetWorkflowID
+from pydantic_ai import Agent, ModelRequest, ModelResponse, ModelRetry, Tool
+from pydantic_ai.messages import TextPart, ToolCallPart, UserPromptPart
+from pydantic_ai.models.function import FunctionModel
+
+from dify_agent.server._database import open_database
+from dify_agent.server._sealing import SealedSerializer, build_seal
+from dify_agent.server._sink import StreamEventSink
+from dify_agent.server._steps import RunSteps
+
+
+@pytest.fixture
+def run_twice(tmp_path):
+    """Return a function that runs an agent as a workflow, and again as after a crash just before its end.
+
+    It returns the outputs of both executions.
+    """
+
+    def run(function, tools=(), *, history=None):
+        return asyncio.run(_run_twice(tmp_path, FunctionModel(function), tools, history))
+
+    return run
+
+
+async def _run_twice(folder, model, tools, history):
+    outputs = []
+
+    @DBOS.workflow(name="run")
+    async def run():
+        steps = RunSteps(run_id="run", sink=StreamEventSink(), attempt=len(outputs) + 1)
+        agent = Agent(
+            steps.wrap_model(model, _hear_nothing),
+            tools=tools,
+            capabilities=[steps.build_capability()],
+        )
+        result = await agent.run(None if history else "Hi", message_history=history)
+        outputs.append(result.output)
+        if len(outputs) == 1:
+            raise asyncio.CancelledError
+        return outputs
+
+    with _launched(folder):
+        with SetWorkflowID("run"):
+            first = await DBOS.start_workflow_async(run)
+        with pytest.raises(asyncio.CancelledError):
+            await first.get_result()
+        return await (await DBOS.resume_workflow_async("run")).get_result()
+
+
+@contextlib.contextmanager
+def _launched(folder):
+    url = f"sqlite:///{folder / 'steps.sqlite'}"
+    seal = build_seal(None)
+    database = open_database(url, seal)
+    config = {
+        "name": "dify-agent-test",
+        "system_database_url": url,
+        "system_database_engine": database,
+        "serializer": SealedSerializer(seal),
+        "log_level": "CRITICAL",
+    }
+    DBOS(config=config)
+    DBOS.launch()
+    try:
+        yield
+    finally:
+        DBOS.destroy(destroy_registry=True)
+        database.dispose()
+
+
+async def _hear_nothing(_context, events):
+    async for _ in events:
+        pass
+
+
+def last_texts(messages):
+    return [str(part.content) for part in messages[-1].parts]
+
+
+def test_a_model_that_is_asked_without_a_stream_is_asked_once(run_twice):
+    asked = []
+
+    def answer(messages, _info):
+        asked.append(messages)
+        return ModelResponse([TextPart("Hello")])
+
+    assert run_twice(answer) == ["Hello", "Hello"]
+    assert len(asked) == 1
+
+
+def test_a_tools_wish_for_another_try_is_remembered_too(run_twice):
+    calls = []
+
+    def look(q: str) -> str:
+        calls.append(q)
+        if q == "a":
+            raise ModelRetry("try b")
+        return "found"
+
+    def answer(messages, _info):
+        last = last_texts(messages)[0]
+        if "found" in last:
+            return ModelResponse([TextPart(last)])
+        return ModelResponse([ToolCallPart("look", {"q": "b" if "try b" in last else "a"})])
+
+    assert run_twice(answer, [Tool(look)]) == ["found", "found"]
+    assert calls == ["a", "b"]
+
+
+def test_results_stay_with_their_calls_whatever_finishes_first(run_twice):
+    slow = asyncio.Event()
+
+    async def look(q: str) -> str:
+        if q == "first":
+            await slow.wait()
+        else:
+            slow.set()
+        return f"{q}!"
+
+    def answer(messages, _info):
+        if len(messages) > 1:
+            return ModelResponse([TextPart(" ".join(last_texts(messages)))])
+        return ModelResponse(
+            [ToolCallPart("look", {"q": q}, tool_call_id=q) for q in ("first", "second")]
+        )
+
+    assert run_twice(answer, [Tool(look)]) == ["first! second!"] * 2
+
+
+def test_a_call_that_an_earlier_run_left_open_is_made_once(run_twice):
+    calls = []
+
+    def look(q: str) -> str:
+        calls.append(q)
+        return "found"
+
+    history = [
+        ModelRequest([UserPromptPart("Hi")]),
+        ModelResponse([ToolCallPart("look", {"q": "a"})]),
+    ]
+
+    def answer(messages, _info):
+        return ModelResponse([TextPart(last_texts(messages)[0])])
+
+    assert run_twice(answer, [Tool(look)], history=history) == ["found", "found"]
+    assert calls == ["a"]

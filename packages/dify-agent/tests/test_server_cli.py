@@ -1,0 +1,74 @@
+import pytest
+from cryptography.fernet import Fernet
+from typer.testing import CliRunner
+
+from dify_agent.server import cli
+
+
+@pytest.fixture
+def serve(monkeypatch, tmp_path):
+    """Return a function that runs `dify-agent serve` in an environment, without ever listening."""
+
+    def run(*arguments, **environment):
+        monkeypatch.setenv("DIFY_AGENT_DATABASE_URL", f"sqlite:///{tmp_path / 'runs.sqlite'}")
+        for name, value in environment.items():
+            monkeypatch.setenv(f"DIFY_AGENT_{name}", value)
+        return CliRunner().invoke(cli.app, ["serve", *arguments])
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("PORT", "s3cret", "unable to parse string as an integer"),
+        ("CONCURRENCY", "0", "greater than or equal to 1"),
+        ("PLUGIN_DAEMON_URL", "s3cret", "String should match pattern"),
+        ("DATABASE_URL", "s3cret", "expected a database URL"),
+        ("DATABASE_URL", "mysql://s3cret@host/name", "expected sqlite:///path or postgresql://"),
+        ("DATABASE_URL", "sqlite://", "expected a file"),
+        ("STORAGE_KEY", "s3cret", "Fernet key must be 32 url-safe base64-encoded bytes"),
+    ],
+)
+def test_a_bad_setting_is_named_and_not_shown(serve, name, value, expected):
+    result = serve(**{name: value})
+
+    assert result.exit_code == 2
+    assert result.output.startswith(f"DIFY_AGENT_{name}: ")
+    assert expected in result.output
+    assert "s3cret" not in result.output
+
+
+def test_a_server_without_a_key_does_not_listen_to_the_network(serve):
+    result = serve("--host", "0.0.0.0")
+
+    assert result.exit_code == 2
+    assert "expected a loopback address unless api_key is set" in result.output
+
+
+def test_a_database_written_under_another_key_is_left_alone(serve, tmp_path, serve_runs):
+    with serve_runs(storage_key=Fernet.generate_key().decode()):
+        pass
+
+    for environment in ({}, {"STORAGE_KEY": Fernet.generate_key().decode()}):
+        result = serve(**environment)
+
+        assert result.exit_code == 2
+        assert result.output.startswith("DIFY_AGENT_STORAGE_KEY: expected the key")
+
+
+def test_a_database_that_cannot_be_opened_is_named(serve, tmp_path):
+    (tmp_path / "file").touch()
+
+    result = serve(DATABASE_URL=f"sqlite:///{tmp_path / 'file' / 'runs.sqlite'}")
+
+    assert result.exit_code == 2
+    assert result.output.startswith("DIFY_AGENT_DATABASE_URL: cannot use the database: ")
+
+
+def test_a_postgresql_database_out_of_reach_is_named_without_its_password(serve):
+    result = serve(DATABASE_URL="postgresql://user:s3cret@127.0.0.1:1/runs")
+
+    assert result.exit_code == 2
+    assert result.output.startswith("DIFY_AGENT_DATABASE_URL: cannot use the database: ")
+    assert "s3cret" not in result.output
