@@ -76,8 +76,8 @@ class DaemonServer:
         """The plugins, and what they declare."""
         self._port = port
         self._plugins = _by_id(self.desk.plugins)
-        tools = ToolListing(self.desk.tool_providers)
-        self._app = DaemonApp(self._plugins, tools, api_key=self.api_key)
+        listing = ToolListing(self.desk.tool_providers)
+        self._app = DaemonApp(self._plugins, listing, api_key=self.api_key)
         self._running: _Running | None = None
 
     @property
