@@ -54,6 +54,7 @@ def test_outputs_come_as_events_on_the_response_where_the_client_accepts_them(se
         ],
         key=json.dumps,
     )
+    assert server.client.get(f"/runs/{run_id}").json()["outputs"] == outputs
     assert events[1][1] == {"type": "attempt", "attempt": 1}
     last_id, result = events[-1]
     assert last_id == "end"
@@ -91,6 +92,11 @@ def test_other_clients_get_the_run_at_once_and_ask_for_it_later(server, accept):
         ),
         ({"input": [1]}, "input", "expected a JSON object"),
         ({}, "input", "expected a JSON object"),
+        (
+            {"\ud83d": 1},
+            "\ud83d",
+            "expected to be absent; the agent's fields belong into input",
+        ),
         ([], "body", "expected a JSON object"),
         (
             {"prompt": "a", "input": {}},

@@ -5,7 +5,7 @@ import hmac
 import json
 import logging
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 from sse_starlette import EventSourceResponse, ServerSentEvent
@@ -18,8 +18,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ._engine import LAST_EVENT, QueueFullError, ReusedIdError, RunEngine
-from ._errors import ConfigurationError, InputError, InputProblem
+from ._engine import LAST_EVENT, RunEngine
+from ._errors import (
+    ConfigurationError,
+    InputError,
+    InputProblem,
+    QueueFullError,
+    ReusedIdError,
+)
 from ._folder import load_folder
 from ._record import RunRecord
 from ._request import parse_body, query_number, read_body, wants_events
@@ -68,6 +74,12 @@ def build_app(engine: RunEngine, *, api_key: str | None, hosts: list[str]) -> St
     )
 
 
+class _Json(JSONResponse):
+    def render(self, content: Any) -> bytes:
+        """Write ASCII: a script may print halves of surrogate pairs, which UTF-8 has no bytes for."""
+        return json.dumps(content).encode()
+
+
 class _Endpoints:
     """What is answered to each request."""
 
@@ -90,7 +102,7 @@ class _Endpoints:
             {"name": name, "input_schema": load_folder(folder).input_schema}
             for name, folder in self._engine.agents.items()
         ]
-        return JSONResponse({"agents": agents})
+        return _Json({"agents": agents})
 
     async def create(self, request: Request) -> Response:
         """Accept a run; answer with its events if the client wants them, and at once otherwise."""
@@ -103,7 +115,7 @@ class _Endpoints:
         headers = {"Location": f"/runs/{run.run_id}"}
         if wants_events(request):
             return self._stream(run, headers=headers)
-        return JSONResponse(run.to_dict(), status_code=202 if is_new else 200, headers=headers)
+        return _Json(run.to_dict(), status_code=202 if is_new else 200, headers=headers)
 
     async def history(self, request: Request) -> Response:
         """List an agent's runs, newest first, a page at a time."""
@@ -111,7 +123,7 @@ class _Endpoints:
         limit = query_number(request, "limit", default=_PAGE, least=1, most=_MAX_PAGE)
         offset = query_number(request, "offset", default=0, least=0, most=_MAX_OFFSET)
         runs = await self._engine.history(agent, limit=limit + 1, offset=offset)
-        return JSONResponse(
+        return _Json(
             {
                 "runs": [run.to_dict() for run in runs[:limit]],
                 "next_offset": offset + limit if len(runs) > limit else None,
@@ -121,7 +133,7 @@ class _Endpoints:
     async def run(self, request: Request) -> Response:
         """Show a run and what it has said up to now."""
         run = await self._find(request)
-        return JSONResponse(run.to_dict() | {"outputs": await self._engine.outputs(run)})
+        return _Json(run.to_dict() | {"outputs": await self._engine.outputs(run)})
 
     async def events(self, request: Request) -> Response:
         """Follow a run from its start, or from where the client left off."""
@@ -136,7 +148,7 @@ class _Endpoints:
         """Have a run end."""
         run = await self._find(request)
         await self._engine.cancel(run)
-        return JSONResponse((await self._find(request)).to_dict())
+        return _Json((await self._find(request)).to_dict())
 
     def _agent(self, request: Request) -> str:
         agent = request.path_params["agent"]
@@ -156,8 +168,9 @@ class _Endpoints:
         return EventSourceResponse(self._frames(run, after), headers=headers, sep="\n")
 
     async def _frames(self, run: RunRecord, after: str) -> AsyncGenerator[ServerSentEvent]:
-        async for event in self._engine.events(run, after=after):
-            yield ServerSentEvent(data=json.dumps(event.data), id=event.id or None, sep="\n")
+        async with aclosing(self._engine.events(run, after=after)) as events:
+            async for event in events:
+                yield ServerSentEvent(data=json.dumps(event.data), id=event.id or None, sep="\n")
 
 
 def _within_body(problem: InputProblem) -> InputProblem:
@@ -194,7 +207,7 @@ async def _prune(engine: RunEngine) -> None:
     while True:
         try:
             await engine.prune()
-        except Exception:
+        except Exception:  # pragma: no cover - a database that fails just now
             _logger.exception("old runs could not be deleted; trying again later")
         await asyncio.sleep(_PRUNE_SECONDS)
 
@@ -230,12 +243,12 @@ def _reuse_problem(_: Request, __: Exception) -> Response:
     )
 
 
-def _problem(status: int, detail: str, **fields: Any) -> JSONResponse:
+def _problem(status: int, detail: str, **fields: Any) -> _Json:
     """Return an error as a client's library reads it.
 
     Source: RFC 9457, Problem Details for HTTP APIs.
     """
-    return JSONResponse(
+    return _Json(
         {"status": status, "detail": detail} | fields,
         status_code=status,
         media_type="application/problem+json",

@@ -20,7 +20,7 @@ from dbos import (
 )
 from dbos import error as dbos_error
 
-from ._errors import ConfigurationError
+from ._errors import ConfigurationError, QueueFullError, ReusedIdError
 from ._folder import load_folder
 from ._input import build_payload
 from ._record import Outcome, RunEvent, RunRecord, RunStatus
@@ -42,14 +42,6 @@ _FINISHED = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
 _NAMESPACE = uuid.UUID("b5c7d1de-6f0f-4a53-9c2d-6a1f3a8f8f0e")
 
 LAST_EVENT = "end"
-
-
-class QueueFullError(Exception):
-    """Say that no run is accepted for now."""
-
-
-class ReusedIdError(Exception):
-    """Say that a client's id for a run was used before, with another input."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,9 @@ A script that fails is none of these: its run ends with a result that says so.
 
 RunnerError
 ├── ConfigurationError   the agent's owner: the folder, its schema, an environment file, or the command to run it with
-└── InputError           the caller: a field of the input is not what the agent expects (a ValueError too)
+├── InputError           the caller: a field of the input is not what the agent expects (a ValueError too)
+├── QueueFullError       nobody: too many runs wait (within the server only, which answers 503)
+└── ReusedIdError        the caller: an id that stands for another run (within the server only, which answers 409)
 """
 
 from dataclasses import dataclass
@@ -49,3 +51,11 @@ class InputError(RunnerError, ValueError):
     def __init__(self, *problems: InputProblem) -> None:
         super().__init__("; ".join(f"{problem.field}: {problem.message}" for problem in problems))
         self.problems = problems
+
+
+class QueueFullError(RunnerError):
+    """Say that no run is accepted for now."""
+
+
+class ReusedIdError(RunnerError):
+    """Say that a client's id for a run came before, with another input."""
