@@ -1,3 +1,4 @@
+import shutil
 import signal
 import stat
 import time
@@ -198,6 +199,17 @@ def test_an_agent_that_breaks_while_its_run_waits_fails_it(make_agent, start_ser
     assert (events[-1]["stop_reason"], events[-1]["attempts"]) == ("not_started", 1)
     server.stop()
     assert any(f"run {second} of agent: {folder}/.env" in line for line in server.lines)
+
+
+def test_a_server_that_fails_says_that_it_is_its_own_fault(make_agent, start_server, tmp_path):
+    (tmp_path / "tmp").mkdir()
+    server = start_server(make_agent(""), environment={"TMPDIR": str(tmp_path / "tmp")})
+    first = server.submit("agent", {}).json()["run_id"]
+    assert server.follow(first)[-1][1]["status"] == "succeeded"
+    shutil.rmtree(tmp_path / "tmp")
+    second = server.submit("agent", {}).json()["run_id"]
+    result = server.follow(second)[-1][1]
+    assert (result["status"], result["stop_reason"]) == ("failed", "internal_error")
 
 
 def test_only_so_many_runs_are_kept(make_agent, start_server):

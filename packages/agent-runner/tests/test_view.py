@@ -119,19 +119,19 @@ def test_a_broken_image_is_a_line_that_says_so(make_agent, data, line):
 
 def test_images_are_saved_beside_those_that_are_there(make_agent, tmp_path):
     images = tmp_path / "deep" / "images"
-    agent = make_agent(
-        _image(data=PIXEL, mimeType="image/png") + _image(data=PIXEL, mimeType="../../x")
-    )
+    agent = make_agent(_image(data=PIXEL, mimeType="image/png") * 2)
     _run(agent, "--save-images", images)
     (images / "image-1.png").unlink()
     done = _run(agent, "--save-images", images)
-    assert sorted(path.name for path in images.iterdir()) == [
-        "image-2.bin",
-        "image-2.png",
-        "image-3.bin",
-    ]
-    assert (images / "image-2.png").read_bytes() == base64.b64decode(PIXEL)
-    assert f"[image image/png, 70 bytes, saved as {images}/image-2.png]" in done.stdout
+    names = sorted(path.name for path in images.iterdir())
+    assert names == ["image-2.png", "image-3.png", "image-4.png"]
+    assert (images / "image-3.png").read_bytes() == base64.b64decode(PIXEL)
+    assert f"[image image/png, 70 bytes, saved as {images}/image-3.png]" in done.stdout
+
+
+def test_nothing_that_a_script_says_goes_into_a_files_name(make_agent, tmp_path):
+    _run(make_agent(_image(data=PIXEL, mimeType="../../x")), "--save-images", tmp_path / "images")
+    assert [path.name for path in (tmp_path / "images").iterdir()] == ["image-1.bin"]
 
 
 def test_a_drawn_image_that_is_saved_has_its_line_too(make_agent, tmp_path):
