@@ -162,5 +162,6 @@ def _try_route(archive: Archive, route: Route) -> Iterator[CheckResult]:
         except PluginHostError as error:
             yield CheckResult(name=trying, problems=(str(error),))
             return
-        note = "; ".join([f"first heartbeat after {trial.start_seconds:.1f} s", *trial.calls])
+        heartbeat = f"first heartbeat after {trial.start_seconds:.1f} s"
+        note = "; ".join(filter(None, [heartbeat, ", ".join(trial.calls)]))
         yield CheckResult(name=trying, note=note)
