@@ -121,3 +121,9 @@ def test_without_the_extra_it_says_what_to_install(make_agent):
         "agent-runner: serve: expected uvicorn to be installed: pip install 'agent-runner[server]'\n"
     )
     assert done.returncode == 2
+
+
+def test_the_other_commands_do_not_load_what_only_the_server_needs():
+    code = "import agent_runner._cli, sys; print({'dbos', 'starlette', 'textual_image', 'uvicorn'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
