@@ -1,6 +1,7 @@
 import asyncio
 import concurrent.futures
 import contextlib
+import importlib
 import json
 import multiprocessing
 import os
@@ -14,8 +15,6 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.responses import StreamingResponse
 from starlette.routing import Route
-
-from dify_agent.server import ServerSettings, build_app
 
 
 PATIENCE = 120  # seconds after which something never happens
@@ -322,6 +321,8 @@ def anyio_backend() -> str:
 def serve_runs(daemon, tmp_path):
     """Return a context manager that serves runs from this process, and gives a client and the database's path."""
 
+    server = importlib.import_module("dify_agent.server")  # takes seconds, and few tests need it
+
     @contextlib.contextmanager
     def serve_in_process(**settings):
         database = tmp_path / "runs.sqlite"
@@ -332,7 +333,7 @@ def serve_runs(daemon, tmp_path):
             "lease_seconds": 0.3,
             "drain_seconds": 0,
         }
-        app = build_app(ServerSettings.model_validate(defaults | settings))
+        app = server.build_app(server.ServerSettings.model_validate(defaults | settings))
         with _serve(app) as url, httpx.Client(base_url=url, timeout=PATIENCE) as client:
             client.database = database
             yield client

@@ -5,12 +5,13 @@ import pytest
 from dbos import DBOS, SetWorkflowID
 from pydantic_ai import Agent, ModelRequest, ModelResponse, ModelRetry, Tool
 from pydantic_ai.messages import TextPart, ToolCallPart, UserPromptPart
+from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.models.function import FunctionModel
 
-from dify_agent.server._database import open_database
-from dify_agent.server._sealing import SealedSerializer, build_seal
-from dify_agent.server._sink import StreamEventSink
-from dify_agent.server._steps import RunSteps
+from dify_agent.server.database import open_database
+from dify_agent.server.sealing import SealedSerializer, build_seal
+from dify_agent.server.sink import StreamEventSink
+from dify_agent.server.steps import RunSteps
 
 
 @pytest.fixture
@@ -148,3 +149,34 @@ def test_a_call_that_an_earlier_run_left_open_is_made_once(run_twice):
 
     assert run_twice(answer, [Tool(look)], history=history) == ["found", "found"]
     assert calls == ["a"]
+
+
+def test_a_stream_that_no_agent_reads_is_read_to_its_end(tmp_path):
+    async def answer(_messages, _info):
+        yield "Hel"
+        yield "lo"
+
+    async def ask():
+        @DBOS.workflow(name="ask")
+        async def workflow():
+            steps = RunSteps(run_id="run", sink=StreamEventSink(), attempt=1)
+            model = steps.wrap_model(FunctionModel(stream_function=answer), _hear_nothing)
+            request = ModelRequest([UserPromptPart("Hi")])
+            async with model.request_stream([request], None, ModelRequestParameters()) as stream:
+                return [event async for event in stream], stream.get().text
+
+        with _launched(tmp_path):
+            return await (await DBOS.start_workflow_async(workflow)).get_result()
+
+    assert asyncio.run(ask()) == ([], "Hello")
+
+
+def test_a_step_that_tells_nothing_stores_nothing():
+    async def tell_nothing():
+        sink = StreamEventSink()
+        async with sink.batched():
+            pass
+        return sink
+
+    with pytest.raises(RuntimeError, match="without a terminal event"):
+        asyncio.run(tell_nothing()).take_terminal()

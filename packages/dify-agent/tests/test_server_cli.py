@@ -1,4 +1,11 @@
+import os
+import signal
+import socket
+import threading
+
+import httpx
 import pytest
+import sse_starlette.sse
 from cryptography.fernet import Fernet
 from typer.testing import CliRunner
 
@@ -46,7 +53,7 @@ def test_a_server_without_a_key_does_not_listen_to_the_network(serve):
     assert "expected a loopback address unless api_key is set" in result.output
 
 
-def test_a_database_written_under_another_key_is_left_alone(serve, tmp_path, serve_runs):
+def test_a_database_written_under_another_key_is_left_alone(serve, serve_runs):
     with serve_runs(storage_key=Fernet.generate_key().decode()):
         pass
 
@@ -72,3 +79,29 @@ def test_a_postgresql_database_out_of_reach_is_named_without_its_password(serve)
     assert result.exit_code == 2
     assert result.output.startswith("DIFY_AGENT_DATABASE_URL: cannot use the database: ")
     assert "s3cret" not in result.output
+
+
+def test_the_command_serves_until_it_is_interrupted(monkeypatch, tmp_path):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    monkeypatch.setenv("DIFY_AGENT_DATABASE_URL", f"sqlite:///{tmp_path / 'runs.sqlite'}")
+    monkeypatch.setenv("DIFY_AGENT_PORT", str(port))
+    monkeypatch.setattr("sys.argv", ["dify-agent", "serve"])
+    # The interrupt ends all streams of this process for good.
+    monkeypatch.setattr(sse_starlette.sse.AppStatus, "should_exit", False)
+    answers = []
+
+    def ask_then_interrupt():
+        transport = httpx.HTTPTransport(retries=10)  # with growing pauses, over a minute in all
+        with httpx.Client(transport=transport, timeout=60) as client:
+            answers.append(client.get(f"http://127.0.0.1:{port}/health").json())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    asking = threading.Thread(target=ask_then_interrupt)
+    asking.start()
+    with pytest.raises(SystemExit):
+        cli.main()
+    asking.join()
+
+    assert answers == [{"status": "ok"}]

@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from dify_agent.server._database import open_database
-from dify_agent.server._leases import LeaseTable, LeaseWatch
-from dify_agent.server._sealing import SealedSerializer, build_seal
+from dify_agent.server.database import open_database
+from dify_agent.server.leases import LeaseTable, LeaseWatch
+from dify_agent.server.sealing import SealedSerializer, build_seal
 
 
 @pytest.fixture

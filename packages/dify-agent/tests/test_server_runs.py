@@ -5,7 +5,7 @@ import time
 import pytest
 from cryptography.fernet import Fernet
 
-from dify_agent.server._workflow import RunWorker
+from dify_agent.server.workflow import RunWorker
 
 
 def create(client, request):
@@ -215,34 +215,31 @@ def test_a_stopping_server_takes_up_no_run():
         asyncio.run(take_up())
 
 
-@pytest.mark.parametrize(
-    ("damage", "error", "error_type"),
-    [
-        (
-            "DELETE FROM dify_agent_request",
-            "The request of the run is no longer stored.",
-            "StorageError",
-        ),
-        (
-            "UPDATE dify_agent_request SET request = 'plain:czNjcmV0'",
-            "ValidationError",
-            "ValidationError",
-        ),
-        (
-            "UPDATE workflow_status SET status = 'MAX_RECOVERY_ATTEMPTS_EXCEEDED'",
-            "The run took its server down too often.",
-            "MaxRecoveryAttemptsExceeded",
-        ),
-    ],
-)
+DAMAGES = {
+    "DELETE FROM dify_agent_request WHERE run_id = ?": (
+        "The request of the run is no longer stored.",
+        "StorageError",
+    ),
+    "UPDATE dify_agent_request SET request = 'plain:czNjcmV0' WHERE run_id = ?": (
+        "ValidationError",
+        "ValidationError",
+    ),
+    "UPDATE workflow_status SET status = 'MAX_RECOVERY_ATTEMPTS_EXCEEDED' WHERE workflow_uuid = ?": (
+        "The run took its server down too often.",
+        "MaxRecoveryAttemptsExceeded",
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_a_run_that_cannot_be_executed_ends_as_a_failed_one(
-    serve_runs, one_at_a_time, build_request, read_events, damage, error, error_type
+    serve_runs, one_at_a_time, build_request, read_events, damage
 ):
     with serve_runs(concurrency=1) as client, sqlite3.connect(client.database) as database:
         first = create(client, build_request())
         one_at_a_time.wait_until_reached()
         run_id = create(client, build_request())
-        database.execute(f"{damage} WHERE {id_column(damage)} = ?", (run_id,))
+        database.execute(damage, (run_id,))
         database.commit()
         one_at_a_time.open()
         read_events(client, first)
@@ -250,12 +247,9 @@ def test_a_run_that_cannot_be_executed_ends_as_a_failed_one(
         (event,) = read_events(client, run_id)
         status = status_of(client, run_id)
 
+    error, error_type = DAMAGES[damage]
     assert (event["type"], event["error"], event["error_type"]) == ("run_failed", error, error_type)
     assert (status["status"], status["error"]) == ("failed", error)
-
-
-def id_column(statement):
-    return "workflow_uuid" if "workflow_status" in statement else "run_id"
 
 
 def test_housekeeping_that_fails_is_tried_again(serve_runs, caplog):
@@ -267,3 +261,29 @@ def test_housekeeping_that_fails_is_tried_again(serve_runs, caplog):
         database.execute("ALTER TABLE away RENAME TO dify_agent_lease")
         beat = database.execute("SELECT beat FROM dify_agent_lease").fetchone()
         wait_for(lambda: database.execute("SELECT beat FROM dify_agent_lease").fetchone() > beat)
+
+
+def test_a_run_of_a_server_that_is_gone_is_taken_over(
+    serve_runs, daemon, build_request, read_events, chunks
+):
+    gate = daemon.gate()
+    daemon.model = lambda _data: [
+        *([gate] if len(daemon.model_requests) == 1 else []),
+        chunks.text("done", finish_reason="stop"),
+    ]
+    with serve_runs() as client, sqlite3.connect(client.database) as database:
+        run_id = create(client, build_request())
+        gate.wait_until_reached()
+        database.execute("UPDATE workflow_status SET executor_id = 'gone'")
+        database.commit()
+        events = read_events(client, run_id)
+        gate.open()  # to the execution that the run was taken from; it can tell nothing any more
+
+        assert read_events(client, run_id) == events
+    assert [(e["type"], e.get("attempt")) for e in events] == [
+        ("run_started", None),
+        ("model_request_started", 1),
+        ("model_request_started", 2),
+        ("text_delta", None),
+        ("run_succeeded", None),
+    ]

@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel, SecretStr, ValidationError
 from starlette.requests import Request
@@ -98,12 +98,10 @@ def build_error_response(error: RequestError) -> Response:
 
 
 async def answer_request_error(_request: Request, error: Exception) -> Response:
-    """Answer what a handler raised of this package's errors about requests."""
+    """Answer a `RequestError` or `RunNotFoundError` that a handler raised."""
     if isinstance(error, RunNotFoundError):
         return build_error_response(RequestError(404, "run_not_found", str(error)))
-    if isinstance(error, RequestError):
-        return build_error_response(error)
-    raise error
+    return build_error_response(cast("RequestError", error))
 
 
 def _field_problems(error: ValidationError) -> Sequence[FieldProblem]:

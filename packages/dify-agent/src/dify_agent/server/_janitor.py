@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 from dbos import DBOS
 
-from ._leases import LeaseTable, LeaseWatch
 from ._requests import RequestStore
-from ._workflow import WORKFLOW_NAME
+from .leases import LeaseTable, LeaseWatch
+from .workflow import WORKFLOW_NAME
 
 
 _FINISHED = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]

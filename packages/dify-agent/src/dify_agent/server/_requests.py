@@ -8,9 +8,9 @@ import sqlalchemy as sa
 
 from dify_agent.protocol import CreateRunRequest
 
-from ._database import requests
 from ._errors import StorageError
-from ._sealing import Seal
+from .database import requests
+from .sealing import Seal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,8 +22,8 @@ from dify_agent.protocol import (
 
 from ._errors import RunNotFoundError
 from ._requests import RequestStore
-from ._sink import EVENT_STREAM
-from ._workflow import WORKFLOW_NAME
+from .sink import EVENT_STREAM
+from .workflow import WORKFLOW_NAME
 
 
 QUEUE_NAME = "dify_agent_runs"

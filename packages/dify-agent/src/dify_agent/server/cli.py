@@ -1,6 +1,5 @@
 """The command `dify-agent`."""
 
-import sys
 from typing import Annotated
 
 import typer
@@ -80,7 +79,3 @@ def _to_url_host(address: str) -> str:
 def main() -> None:
     """Run the command."""
     app()
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -16,14 +16,14 @@ from dbos import DBOS, DBOSConfig
 from dify_agent.compositor import LayerProvider
 from dify_agent.runtime.layer_providers import create_default_layer_providers
 
-from ._database import is_sqlite, open_database
 from ._janitor import Janitor
-from ._leases import LeaseTable
 from ._requests import RequestStore
 from ._runs import QUEUE_NAME, RunBook
-from ._sealing import Seal, SealedSerializer, build_seal
-from ._workflow import RunWorker, register_run_workflow
+from .database import is_sqlite, open_database
+from .leases import LeaseTable
+from .sealing import Seal, SealedSerializer, build_seal
 from .settings import ServerSettings
+from .workflow import RunWorker, register_run_workflow
 
 
 _QUEUE_POLL_SECONDS = 0.2
@@ -61,8 +61,8 @@ async def open_engine(
     )
     await asyncio.to_thread(leases.beat, executor_id)
     config = _build_config(settings, executor_id=executor_id, seal=seal)
-    if is_sqlite(database_url):
-        config["system_database_engine"] = database
+    # DBOS makes a better engine for PostgreSQL than ours is, and ours is the better one for SQLite.
+    config["system_database_engine"] = database if is_sqlite(database_url) else None
     DBOS(config=config)
     workflow = register_run_workflow(worker)
     try:

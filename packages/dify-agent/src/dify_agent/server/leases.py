@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 import sqlalchemy as sa
 
-from ._database import leases
+from .database import leases
 
 
 class LeaseTable:

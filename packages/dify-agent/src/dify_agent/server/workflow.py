@@ -11,8 +11,8 @@ from dify_agent.compositor import LayerProvider
 from dify_agent.runtime.runner import AgentRunRunner
 
 from ._requests import RequestStore
-from ._sink import EVENT_STREAM, StreamEventSink
-from ._steps import RunSteps
+from .sink import EVENT_STREAM, StreamEventSink
+from .steps import RunSteps
 
 
 WORKFLOW_NAME = "dify_agent_run"

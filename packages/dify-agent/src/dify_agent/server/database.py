@@ -11,10 +11,8 @@ from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
 
 from ._errors import StorageError
-from ._sealing import Seal
+from .sealing import Seal
 
-
-_FIRST_WITH_SUBSEC: Final = (3, 42, 0)
 
 metadata = sa.MetaData()
 
@@ -99,10 +97,9 @@ def _prepare_sqlite_connection(connection: sqlite3.Connection, _record: object) 
     connection.execute("PRAGMA busy_timeout = 30000")
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA journal_mode = WAL")
-    if sqlite3.sqlite_version_info < _FIRST_WITH_SUBSEC:
-        connection.create_function("unixepoch", 1, _unix_time)
+    # SQLite before 3.42 knows no `unixepoch('subsec')`, which is the clock of DBOS.
+    connection.create_function("unixepoch", 1, _unix_time)
 
 
 def _unix_time(_modifier: str) -> float:
-    """Stand in for `unixepoch('subsec')`, the clock of DBOS, in older versions of SQLite."""
     return time.time()

@@ -24,7 +24,7 @@ from pydantic_ai.tools import ToolDefinition
 
 from dify_agent.protocol import ModelRequestStartedEvent
 
-from ._sink import StreamEventSink
+from .sink import StreamEventSink
 
 
 class RunSteps:
