@@ -9,6 +9,7 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.schema import CreateTable
 
 from ._errors import StorageError
 from .sealing import Seal
@@ -52,7 +53,7 @@ def open_database(url: str, seal: Seal) -> sa.Engine:
     parsed = sa.make_url(url)
     try:
         engine = _open_sqlite(parsed) if is_sqlite(url) else _open_postgresql(parsed)
-        metadata.create_all(engine)
+        _create_tables(engine)
         _check_seal(engine, seal)
     except (OSError, SQLAlchemyError) as error:
         raise StorageError(f"DIFY_AGENT_DATABASE_URL: cannot use the database: {error}") from error
@@ -62,6 +63,13 @@ def open_database(url: str, seal: Seal) -> sa.Engine:
 def is_sqlite(url: str) -> bool:
     """Tell whether a database is a file on this machine."""
     return sa.make_url(url).get_backend_name() == "sqlite"
+
+
+def _create_tables(engine: sa.Engine) -> None:
+    with engine.begin() as connection:
+        for table in metadata.sorted_tables:
+            # Not `create_all`, which looks first and creates then: another server may have come between.
+            connection.execute(CreateTable(table, if_not_exists=True))
 
 
 def _check_seal(engine: sa.Engine, seal: Seal) -> None:

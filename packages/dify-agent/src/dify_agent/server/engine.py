@@ -74,9 +74,11 @@ async def open_engine(
             polling_interval_sec=_QUEUE_POLL_SECONDS,
         )
         housekeeping = asyncio.create_task(janitor.work())
-        yield RunBook(requests=requests, workflow=workflow, poll_seconds=_EVENT_POLL_SECONDS)
-        housekeeping.cancel()
-        await worker.stop(drain_seconds=settings.drain_seconds)
+        try:
+            yield RunBook(requests=requests, workflow=workflow, poll_seconds=_EVENT_POLL_SECONDS)
+        finally:
+            housekeeping.cancel()
+            await worker.stop(drain_seconds=settings.drain_seconds)
     finally:
         await asyncio.to_thread(DBOS.destroy, destroy_registry=True)
         # Only now may others take over what was left. Not in a thread: DBOS has shut down the loop's threads.
