@@ -89,7 +89,8 @@ def _open_postgresql(url: sa.URL) -> sa.Engine:
 def _open_sqlite(url: sa.URL) -> sa.Engine:
     """Open a SQLite file as DBOS would, with a write-ahead log, so that readers do not hold up a writer."""
     _create_private_file(Path(url.database or ""))
-    engine = sa.create_engine(url, hide_parameters=True)
+    # As many connections as DBOS would open: the default number is soon taken by those who wait to write.
+    engine = sa.create_engine(url, pool_size=20, max_overflow=0, hide_parameters=True)
     event.listen(engine, "connect", _prepare_sqlite_connection)
     return engine
 
