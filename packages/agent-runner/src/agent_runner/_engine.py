@@ -240,7 +240,7 @@ class RunEngine:
             client_request_id=(status.attributes or {}).get("client_request_id"),
             status=outcome.status if outcome else _unfinished(status.status),
             attempts=await count_attempts(status.workflow_id) if attempts is None else attempts,
-            created_at=_iso(status.created_at) or "",
+            created_at=_iso(status.created_at),
             finished_at=_iso(status.completed_at) if outcome else None,
             outcome=outcome,
         )
@@ -312,7 +312,6 @@ def _outcome(status: str, output: Mapping[str, Any]) -> Outcome | None:
             return Outcome(status="failed", stop_reason="internal_error")
 
 
-def _iso(milliseconds: int | None) -> str | None:
-    if milliseconds is None:
-        return None
+def _iso(milliseconds: int | None) -> str:
+    assert milliseconds is not None  # noqa: S101 - DBOS sets it together with the status
     return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds")
