@@ -1,4 +1,5 @@
 import contextlib
+import gzip
 import socket
 import threading
 from collections.abc import Iterator
@@ -424,6 +425,32 @@ def test_a_stream_that_ends_without_its_end_is_interrupted(transport: Transport)
             list(stream)
 
     assert stream.completion.text == "Hi"
+
+
+def test_a_compressed_stream_is_unpacked(transport: Transport) -> None:
+    body = gzip.compress(
+        b'data: {"type":"response.output_text.delta","delta":"Hi"}\n\n'
+        b'data: {"type":"response.completed","response":{"status":"completed"}}\n\n'
+    )
+    head = (
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-encoding: gzip\r\n"
+        f"content-length: {len(body)}\r\n\r\n"
+    )
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer() -> None:
+            with listener.accept()[0] as peer:
+                peer.recv(65536)
+                peer.sendall(head.encode() + body)
+
+        server = threading.Thread(target=answer)
+        server.start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+        plain = Connection(api_key="k", base_url=url, max_retries=0)
+        completion = create(plain, REQUEST, transport=transport)
+        server.join()
+
+    assert (completion.status, completion.text) == ("completed", "Hi")
 
 
 def test_an_answer_without_end_is_given_up(transport: Transport) -> None:

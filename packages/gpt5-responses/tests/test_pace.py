@@ -1,6 +1,8 @@
 import threading
+import time
 from collections.abc import Iterator
 from itertools import chain
+from queue import SimpleQueue
 
 import pytest
 from hypothesis import given, settings
@@ -61,6 +63,43 @@ def test_a_batch_leaves_when_its_window_has_passed() -> None:
 
     assert next(batches) == [delta("a")]
     first_taken.set()
+    assert next(batches) == [delta("b")]
+    go_on.set()
+    assert list(batches) == []
+
+
+def test_pieces_that_come_one_by_one_leave_in_fewer_batches() -> None:
+    pieces = [delta(str(number)) for number in range(60)]
+    wire: SimpleQueue[StreamEvent] = SimpleQueue()
+
+    def send() -> None:
+        for piece in [*pieces, END]:
+            time.sleep(0.002)
+            wire.put(piece)
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    batches = list(pace(iter(wire.get, END), window_seconds=0.05))
+    sender.join()
+
+    assert list(chain.from_iterable(batches)) == pieces
+    assert len(batches) < len(pieces) / 2
+
+
+def test_without_a_window_nothing_is_held_back() -> None:
+    taken, go_on = threading.Event(), threading.Event()
+
+    def events() -> Iterator[StreamEvent]:
+        yield delta("a")
+        taken.wait()
+        time.sleep(0.002)
+        yield delta("b")
+        go_on.wait()
+
+    batches = pace(events(), window_seconds=0)
+
+    assert next(batches) == [delta("a")]
+    taken.set()
     assert next(batches) == [delta("b")]
     go_on.set()
     assert list(batches) == []

@@ -84,8 +84,13 @@ class ResponseStream:
 
     def _bytes(self) -> Iterator[bytes]:
         """Yield the body as it arrives; whatever the HTTP library raises meanwhile is a broken connection."""
+        response = self._sent.response
         try:
-            yield from self._sent.response.iter_bytes()
+            # Hardly any event stream is compressed, and unpacking what is not packed costs time for every delta.
+            if "content-encoding" in response.headers:
+                yield from response.iter_bytes()
+            else:
+                yield from response.http_response.iter_raw()
         except (
             Exception
         ) as error:  # which HTTP library raises here is the official client's business
