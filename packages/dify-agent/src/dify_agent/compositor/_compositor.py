@@ -1,11 +1,11 @@
 """Bringing a graph of layers to life for one run."""
 
+import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import to_json
 
 from dify_agent.exceptions import CompositionError, LayerLifecycleError, SnapshotError
 
@@ -107,7 +107,7 @@ def _restore_state(node: LayerNode, kept: LayerSessionSnapshot | None) -> Any | 
     state_type: type[BaseModel] = node.provider.layer_type.runtime_state_type
     try:
         # A snapshot is JSON, so its state is read as JSON is: bytes and times from text.
-        return state_type.model_validate_json(to_json(kept.runtime_state))
+        return state_type.model_validate_json(json.dumps(kept.runtime_state))
     except ValidationError:
         raise SnapshotError(
             f"The session snapshot's state of layer {node.name!r} cannot be read."
