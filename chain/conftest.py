@@ -1,6 +1,7 @@
 """The far side of the chain: both kinds of plugins behind `dify-host serve`, and a scripted model behind the plugin."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -31,6 +32,24 @@ def daemon(tmp_path_factory):
     ) as process:
         try:
             yield json.loads(process.stdout.readline())
+        finally:
+            process.terminate()
+
+
+@pytest.fixture
+def server(daemon, tmp_path):
+    """Run `dify-agent serve` beside the daemon, and give out its address."""
+    settings = {
+        "DIFY_AGENT_PLUGIN_DAEMON_URL": daemon["base_url"],
+        "DIFY_AGENT_PLUGIN_DAEMON_API_KEY": daemon["api_key"],
+        "DIFY_AGENT_DATABASE_URL": f"sqlite:///{tmp_path}/runs/runs.sqlite",
+    }
+    command = [Path(sys.executable).with_name("dify-agent"), "serve", "--port", "0"]
+    with subprocess.Popen(
+        command, env={**os.environ, **settings}, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            yield process.stdout.readline().split()[-1]
         finally:
             process.terminate()
 

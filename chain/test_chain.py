@@ -15,7 +15,7 @@ from dify_agent.layers.dify_plugin import (
 )
 from dify_agent.layers.prompt import PromptLayerConfig
 from dify_agent.preparation import prepare_tool_config
-from dify_agent.protocol import CreateRunRequest, RunComposition, RunLayerSpec
+from dify_agent.protocol import RUN_EVENT_ADAPTER, CreateRunRequest, RunComposition, RunLayerSpec
 from dify_agent.runtime.event_sink import InMemoryRunEventSink
 from dify_agent.runtime.layer_providers import create_default_layer_providers
 from dify_agent.runtime.runner import AgentRunRunner
@@ -177,6 +177,25 @@ async def test_a_cancelled_run_says_so_and_leaves_the_daemon_working(daemon, htt
     with simulate([Text(text="Still here.")]) as simulator:
         events = await run(daemon, http_client, ask(simulator))
     assert events[-1].output == "Still here."
+
+
+async def test_the_server_tells_the_same_run_as_events(server, http_client):
+    calls = [FunctionCall(name="words", arguments={"text": "from the server"})]
+    with simulate(calls, [Text(text="Told.")]) as simulator:
+        request = ask(simulator, tool("words"))
+        accepted = await http_client.post(
+            f"{server}/runs",
+            content=request.model_dump_json(),
+            headers={"content-type": "application/json"},
+        )
+        events = await http_client.get(f"{server}/runs/{accepted.json()['run_id']}/events")
+
+    lines = [line for line in events.text.splitlines() if line.startswith("data: ")]
+    told = [RUN_EVENT_ADAPTER.validate_json(line.removeprefix("data: ")) for line in lines]
+    assert [event.sequence for event in told] == list(range(1, len(told) + 1))
+    assert results(told) == {"words": "from the server"}
+    assert told[-1].output == "Told."
+    assert KEY not in events.text
 
 
 def test_the_agents_process_never_loads_the_plugin_sdk():
