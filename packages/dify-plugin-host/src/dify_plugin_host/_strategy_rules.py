@@ -4,11 +4,22 @@ Source: `entities/agent.py` of dify-plugin 0.10.2 and `pkg/entities/plugin_entit
 langgenius/dify-plugin-daemon at bdb5642a, read 2026-11.
 """
 
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, model_validator
 
-from ._manifest_rules import IdentityName, PathText, Rules, Tag, Translated
+from ._capability_rules import (
+    AutoGenerate,
+    Extra,
+    Identity,
+    Option,
+    ParameterName,
+    ProviderIdentity,
+    Scope,
+    Template,
+    require_unique_names,
+)
+from ._manifest_rules import PathText, Rules, Translated
 
 
 _SCOPES = {
@@ -35,56 +46,17 @@ _SCOPES = {
     },
 }
 
-type _Text = Annotated[str, StringConstraints(min_length=1)]
-
-
-class _ProviderIdentity(Rules):
-    author: _Text
-    name: IdentityName
-    label: Translated
-    description: Translated
-    icon: PathText
-    icon_dark: PathText | None = None
-    tags: list[Tag] = Field(default=[])
-
-
-class _Python(Rules):
-    source: PathText
-
-
-class _Extra(Rules):
-    python: _Python
-
 
 class StrategyProviderRules(Rules):
     """An agent strategy provider's file."""
 
-    identity: _ProviderIdentity
+    identity: ProviderIdentity
     strategies: list[PathText] = Field(min_length=1)
-    extra: _Extra | None = None
-
-
-class _Identity(Rules):
-    author: _Text
-    name: IdentityName
-    label: Translated
-
-
-class _Option(Rules):
-    value: _Text
-    label: Translated
-
-
-class _AutoGenerate(Rules):
-    type: Literal["prompt_instruction"]
-
-
-class _Template(Rules):
-    enabled: bool
+    extra: Extra | None = None
 
 
 class _Parameter(Rules):
-    name: Annotated[str, StringConstraints(min_length=1, max_length=1023)]
+    name: ParameterName
     label: Translated
     help: Translated | None = None
     type: Literal[
@@ -100,15 +72,15 @@ class _Parameter(Rules):
         "array[tools]",
         "any",
     ]
-    auto_generate: _AutoGenerate | None = None
-    template: _Template | None = None
-    scope: Annotated[str, StringConstraints(max_length=1024)] | None = None
+    auto_generate: AutoGenerate | None = None
+    template: Template | None = None
+    scope: Scope | None = None
     required: bool = False
     default: bool | int | float | str | None = None
     min: float | None = None
     max: float | None = None
     precision: int | None = None
-    options: list[_Option] | None = None
+    options: list[Option] | None = None
 
     @model_validator(mode="after")
     def _scope_is_known(self) -> Self:
@@ -131,16 +103,14 @@ class _Parameter(Rules):
 class StrategyRules(Rules):
     """An agent strategy's file."""
 
-    identity: _Identity
+    identity: Identity
     description: Translated
     features: list[Literal["history-messages"]] = Field(default=[])
     parameters: list[_Parameter] = Field(default=[])
     output_schema: dict[str, Any] | None = None
-    extra: _Extra
+    extra: Extra
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Self:
-        names = [parameter.name for parameter in self.parameters]
-        if len(names) != len(set(names)):
-            raise ValueError("expected every parameter once")
+        require_unique_names(self.parameters)
         return self

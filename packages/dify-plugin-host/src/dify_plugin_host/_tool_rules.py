@@ -4,30 +4,23 @@ Source: `entities/tool.py` and `entities/provider_config.py` of dify-plugin 0.10
 langgenius/dify-plugin-daemon at bdb5642a, read 2026-11.
 """
 
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, model_validator
 
-from ._manifest_rules import IdentityName, PathText, Rules, Tag, Translated
-
-
-type _Text = Annotated[str, StringConstraints(min_length=1)]
-type _ParameterName = Annotated[str, StringConstraints(min_length=1, max_length=1023)]
-
-
-class _ProviderIdentity(Rules):
-    author: _Text
-    name: IdentityName
-    label: Translated
-    description: Translated
-    icon: PathText
-    icon_dark: PathText | None = None
-    tags: list[Tag] = Field(default=[])
-
-
-class _Option(Rules):
-    value: _Text
-    label: Translated
+from ._capability_rules import (
+    AutoGenerate,
+    Extra,
+    Identity,
+    Option,
+    ParameterName,
+    ProviderIdentity,
+    Scope,
+    Template,
+    Text,
+    require_unique_names,
+)
+from ._manifest_rules import PathText, Rules, Translated
 
 
 class _CredentialField(Rules):
@@ -43,50 +36,28 @@ class _CredentialField(Rules):
     label: Translated
     required: bool = False
     default: str | int | float | bool | None = None
-    options: list[_Option] | None = None
+    options: list[Option] | None = None
     help: Translated | None = None
     url: str | None = None
     placeholder: Translated | None = None
 
 
-class _Python(Rules):
-    source: PathText
-
-
-class _Extra(Rules):
-    python: _Python
-
-
 class ToolProviderRules(Rules):
     """A tool provider's file. The SDK knows its credentials as a mapping, and by this name alone."""
 
-    identity: _ProviderIdentity
+    identity: ProviderIdentity
     credentials_for_provider: dict[str, _CredentialField] = Field(default={})
     tools: list[PathText] = Field(min_length=1)
-    extra: _Extra
-
-
-class _Identity(Rules):
-    author: _Text
-    name: IdentityName
-    label: Translated
+    extra: Extra
 
 
 class _Description(Rules):
     human: Translated
-    llm: _Text
-
-
-class _AutoGenerate(Rules):
-    type: Literal["prompt_instruction"]
-
-
-class _Template(Rules):
-    enabled: bool
+    llm: Text
 
 
 class _Parameter(Rules):
-    name: _ParameterName
+    name: ParameterName
     label: Translated
     human_description: Translated
     type: Literal[
@@ -115,10 +86,10 @@ class _Parameter(Rules):
     min: float | None = None
     max: float | None = None
     precision: int | None = None
-    options: list[_Option] | None = None
-    auto_generate: _AutoGenerate | None = None
-    template: _Template | None = None
-    scope: Annotated[str, StringConstraints(max_length=1024)] | None = None
+    options: list[Option] | None = None
+    auto_generate: AutoGenerate | None = None
+    template: Template | None = None
+    scope: Scope | None = None
 
     @model_validator(mode="after")
     def _select_is_whole(self) -> Self:
@@ -135,15 +106,13 @@ class _Parameter(Rules):
 class ToolRules(Rules):
     """A tool's file."""
 
-    identity: _Identity
+    identity: Identity
     description: _Description
     parameters: list[_Parameter] = Field(default=[])
     output_schema: dict[str, Any] | None = None
-    extra: _Extra
+    extra: Extra
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Self:
-        names = [parameter.name for parameter in self.parameters]
-        if len(names) != len(set(names)):
-            raise ValueError("expected every parameter once")
+        require_unique_names(self.parameters)
         return self
