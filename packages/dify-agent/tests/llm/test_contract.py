@@ -31,7 +31,6 @@ def response() -> DifyStreamedResponse:
         _model_name="gpt-5",
         _model_provider="openai",
         _provider_name="DifyPlugin/langgenius/openai",
-        _provider_url="http://daemon:5002",
     )
 
 

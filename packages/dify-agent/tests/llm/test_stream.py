@@ -56,7 +56,15 @@ async def test_an_answer_says_who_gave_it(daemon):
 
     assert answer.model_name == "gpt-5"
     assert answer.provider_name == "DifyPlugin/langgenius/openai"
-    assert answer.provider_url == "http://daemon:5002"
+
+
+async def test_an_answer_does_not_say_where_the_daemon_is(daemon):
+    daemon.reply(daemon.chunk("Hi"))
+
+    answer = await daemon.ask()
+
+    assert answer.provider_url is None
+    assert "daemon:5002" not in repr(answer)
 
 
 @pytest.mark.parametrize(("named", "expected"), [("gpt-5-2026", "gpt-5-2026"), ("", "gpt-5")])

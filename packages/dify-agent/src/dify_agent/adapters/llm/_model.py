@@ -137,7 +137,6 @@ class DifyLLMAdapterModel(Model[DifyPluginDaemonLLMClient]):
                 _model_name=self._model_name,
                 _model_provider=self._model_provider,
                 _provider_name=self._provider.name,
-                _provider_url=self._provider.base_url,
             )
 
     def _invoke(

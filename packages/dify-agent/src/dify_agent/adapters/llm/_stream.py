@@ -58,7 +58,6 @@ class DifyStreamedResponse(StreamedResponse):
     _model_name: str
     _model_provider: str
     _provider_name: str
-    _provider_url: str
     _timestamp: datetime = field(default_factory=lambda: datetime.now(UTC))
     _splitter: ThinkSplitter = field(default_factory=ThinkSplitter, init=False)
     _calls: ToolCallMerger = field(default_factory=ToolCallMerger, init=False)
@@ -78,9 +77,9 @@ class DifyStreamedResponse(StreamedResponse):
 
     @property
     @override
-    def provider_url(self) -> str:
-        """Address of the daemon."""
-        return self._provider_url
+    def provider_url(self) -> None:
+        """None: responses travel to clients in snapshots, and where the daemon is stays a server's own."""
+        return
 
     @property
     @override
