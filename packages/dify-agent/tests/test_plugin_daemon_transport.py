@@ -24,6 +24,7 @@ from dify_agent.plugin_daemon_transport import (
 
 
 URL = "http://daemon/plugin/tenant-1/dispatch/tool/invoke"
+KEY = "daemon-secret"
 PAYLOAD = {"data": {"credentials": {"api_key": "tool-secret"}}}
 
 
@@ -51,9 +52,9 @@ def error(error_type, message, **fields):
     return json.dumps({"error_type": error_type, "message": message, **fields})
 
 
-async def collect(client, payload=PAYLOAD):
+async def collect(client, payload=PAYLOAD, *, api_key=KEY, plugin_id="langgenius/search"):
     stream = stream_plugin_daemon(
-        client, url=URL, api_key="daemon-secret", plugin_id="langgenius/search", payload=payload
+        client, url=URL, api_key=api_key, plugin_id=plugin_id, payload=payload
     )
     async with contextlib.aclosing(stream):
         return [data async for data in stream]
@@ -293,6 +294,25 @@ def test_the_key_does_not_follow_a_redirect():
     assert hosts == ["daemon"]
 
 
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"api_key": f"{KEY}\n"}, "the daemon's API key"),
+        ({"api_key": f" {KEY}"}, "the daemon's API key"),
+        ({"api_key": f"{KEY}\ud800"}, "the daemon's API key"),
+        ({"plugin_id": "langgenius/search\r\nX-Api-Key: other"}, "plugin_id"),
+    ],
+)
+def test_what_cannot_stand_in_a_header_is_named_and_not_shown(given, field):
+    async def run():
+        async with httpx.AsyncClient(transport=httpx.MockTransport(None)) as client:
+            await collect(client, **given)
+
+    with pytest.raises(PluginDaemonError) as caught:
+        asyncio.run(run())
+    assert str(caught.value) == f"{field}: expected one line of text without spaces around it"
+
+
 def test_a_transport_error_is_raised_as_it_is():
     def refuse(request):
         raise httpx.ConnectError("refused", request=request)
@@ -495,3 +515,10 @@ def test_an_operations_address_names_the_tenant(url):
     assert plugin_daemon_dispatch_url(url, tenant_id="a/../b?c", operation="llm/invoke") == (
         "http://daemon:5002/plugin/a%2F..%2Fb%3Fc/dispatch/llm/invoke"
     )
+
+
+@pytest.mark.parametrize(("tenant_id", "written"), [(".", "%2E"), ("..", "%2E%2E"), ("a.b", "a.b")])
+def test_a_tenant_of_dots_stays_a_part_of_the_path(tenant_id, written):
+    url = plugin_daemon_dispatch_url("http://daemon", tenant_id=tenant_id, operation="llm/invoke")
+
+    assert httpx.URL(url).raw_path == f"/plugin/{written}/dispatch/llm/invoke".encode()

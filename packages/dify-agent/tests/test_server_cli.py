@@ -31,6 +31,7 @@ def serve(monkeypatch, tmp_path):
         ("PORT", "s3cret", "unable to parse string as an integer"),
         ("CONCURRENCY", "0", "greater than or equal to 1"),
         ("PLUGIN_DAEMON_URL", "s3cret", "String should match pattern"),
+        ("PLUGIN_DAEMON_API_KEY", "s3cret\n", "expected one line of text"),
         ("DATABASE_URL", "s3cret", "expected a database URL"),
         ("DATABASE_URL", "mysql://s3cret@host/name", "expected sqlite:///path or postgresql://"),
         ("DATABASE_URL", "sqlite://", "expected a file"),

@@ -24,7 +24,9 @@ def secret_values(credentials: Iterable[object]) -> tuple[str, ...]:
     A value that looks different in a URL is listed in both spellings.
     """
     texts = {value for value in credentials if isinstance(value, str)}
-    spellings = {spelling for text in texts for spelling in (text, quote(text, safe=""))}
+    spellings = {
+        spelling for text in texts for spelling in (text, quote(text, safe="", errors="replace"))
+    }
     long_enough = (text for text in spellings if len(text) >= _LEAST_CHARACTERS)
     return tuple(sorted(long_enough, key=lambda text: (-len(text), text)))
 

@@ -17,6 +17,7 @@ from ._error_payloads import (
     unwrap_plugin_daemon_error,
 )
 from ._frames import LineBuffer, parse_frame
+from ._headers import is_header_text
 from ._secrets import redact, secret_values
 from .exceptions import DifyAgentError
 
@@ -75,7 +76,12 @@ def to_plugin_daemon_jsonable(value: object) -> object:
 
 def plugin_daemon_dispatch_url(daemon_url: str, *, tenant_id: str, operation: str) -> str:
     """Build the address of a dispatch operation such as `tool/invoke` or `llm/invoke`."""
-    return f"{daemon_url.rstrip('/')}/plugin/{quote(tenant_id, safe='')}/dispatch/{operation}"
+    tenant = quote(tenant_id, safe="")
+    if tenant in {".", ".."}:
+        tenant = tenant.replace(
+            ".", "%2E"
+        )  # As it stands, HTTP clients would drop parts of the path.
+    return f"{daemon_url.rstrip('/')}/plugin/{tenant}/dispatch/{operation}"
 
 
 async def stream_plugin_daemon(
@@ -101,8 +107,8 @@ async def stream_plugin_daemon(
     Raises:
         ValueError: The payload holds a number or a nesting that JSON cannot carry.
         TypeError: It holds a value that JSON does not know.
-        PluginDaemonError: The daemon or the plugin reported an error, a frame is empty or malformed, or the reply is
-            over 128 MiB.
+        PluginDaemonError: The daemon or the plugin reported an error, a frame is empty or malformed, the reply is over
+            128 MiB, or the key or the plugin's id cannot stand in a header.
         httpx.TransportError: The daemon could not be reached, or the connection broke.
     """
     secrets = _secrets(api_key, payload)
@@ -131,10 +137,17 @@ def _body(payload: Mapping[str, object]) -> bytes:
 def _headers(*, api_key: str, plugin_id: str) -> dict[bytes, bytes]:
     # The daemon compares the content type as a whole: a charset would make it refuse the call.
     return {
-        b"X-Api-Key": api_key.encode(),
-        b"X-Plugin-ID": plugin_id.encode(),
+        b"X-Api-Key": _header_value("the daemon's API key", api_key),
+        b"X-Plugin-ID": _header_value("plugin_id", plugin_id),
         b"Content-Type": b"application/json",
     }
+
+
+def _header_value(field: str, text: str) -> bytes:
+    if not is_header_text(text):
+        # The HTTP client would refuse it too, in an error that quotes it.
+        raise PluginDaemonError(f"{field}: expected one line of text without spaces around it")
+    return text.encode()
 
 
 def _secrets(api_key: str, payload: Mapping[str, object]) -> tuple[str, ...]:

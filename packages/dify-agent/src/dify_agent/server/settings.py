@@ -9,6 +9,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
+from dify_agent._headers import is_header_text
+
 
 LOOPBACK_HOSTS: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 _DEFAULT_DATABASE: Final = Path("~/.dify-agent/runs.sqlite")
@@ -52,6 +54,13 @@ class ServerSettings(BaseSettings):
     retention_hours: float = Field(default=24, gt=0)
     lease_seconds: float = Field(default=15, gt=0)
     drain_seconds: float = Field(default=5, ge=0)
+
+    @field_validator("plugin_daemon_api_key")
+    @classmethod
+    def _check_daemon_key(cls, value: SecretStr) -> SecretStr:
+        if not is_header_text(value.get_secret_value()):
+            raise ValueError("expected one line of text without spaces around it")
+        return value
 
     @field_validator("database_url")
     @classmethod
