@@ -90,6 +90,7 @@ def test_the_draft_is_the_one_that_the_schema_names():
     [
         ({}, "expected a JSON Schema of type 'object'"),
         ({"type": "string"}, "expected a JSON Schema of type 'object'"),
+        ({"type": "object", "$schema": 7}, r"expected \$schema to be the address of a draft"),
         ({"type": "object", "required": "age"}, r"expected a valid JSON Schema: \$.required"),
         (
             {"type": "object", "properties": {"a": {"$ref": "https://example.org/a.json"}}},

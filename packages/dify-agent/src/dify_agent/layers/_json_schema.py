@@ -23,6 +23,8 @@ def check_object_schema(schema: dict[str, JsonValue]) -> None:
     """
     if schema.get("type") != "object":
         raise ValueError("expected a JSON Schema of type 'object'")
+    if not isinstance(schema.get("$schema", ""), str):
+        raise ValueError("expected $schema to be the address of a draft")  # noqa: TRY004 - as for any other schema
     try:
         _validator_class(schema).check_schema(schema)
     except SchemaError as error:
