@@ -494,11 +494,11 @@ async def test_a_failing_tool_of_the_server_ends_the_run_with_its_error():
 @pytest.mark.parametrize("as_mapping", [False, True])
 async def test_the_error_of_a_run_shows_no_credential(as_mapping):
     async def tell_all() -> str:
-        raise LookupError(f"refused {SECRET} and pin-of-the-user")
+        raise LookupError(f"refused {SECRET}, pin-of-the-user and pin-of-all")
 
     tool = plugin_tool(
         parameters=[
-            {"name": "pin", "type": "secret-input", "form": "form"},
+            {"name": "pin", "type": "secret-input", "form": "form", "default": "pin-of-all"},
             {"name": "site", "type": "string", "form": "form"},
         ],
         runtime_parameters={"pin": "pin-of-the-user", "site": "refused"},
@@ -510,7 +510,7 @@ async def test_the_error_of_a_run_shows_no_credential(as_mapping):
     await desk.run(request, calls("tell_all", "{}"), tools=[Tool(tell_all)])
     event = desk.last()
     assert isinstance(event, RunFailedEvent)
-    assert event.error == "refused [redacted] and [redacted]"
+    assert event.error == "refused [redacted], [redacted] and [redacted]"
 
 
 async def test_a_request_that_hides_secrets_in_odd_places_still_fails_in_order():

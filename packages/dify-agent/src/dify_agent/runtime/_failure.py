@@ -33,7 +33,7 @@ def build_run_failed(run_id: str, error: Exception, *, secrets: tuple[str, ...])
 def composition_secrets(composition: RunComposition) -> tuple[str, ...]:
     """Return the texts of a composition that must not be shown, the longest first.
 
-    These are all credentials, and the values given for parameters that are declared as secrets.
+    These are all credentials, and the values of parameters that are declared as secrets.
     """
     return secret_values(
         secret for layer in composition.layers for secret in _secrets(_as_mapping(layer.config))
@@ -53,6 +53,7 @@ def _secrets(config: Mapping[str, Any]) -> Iterator[object]:
     for declaration in _mappings(config.get("parameters")):
         if declaration.get("type") == DifyPluginToolParameterType.SECRET_INPUT:
             yield from _values(parameters, name=declaration.get("name"))
+            yield declaration.get("default")
     for tool in _mappings(config.get("tools")):
         yield from _secrets(tool)
 
