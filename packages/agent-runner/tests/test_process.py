@@ -90,6 +90,14 @@ def test_a_script_that_writes_without_end_is_ended(make_agent, run_agent, stream
     assert len(outputs) <= 100_000
 
 
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_script_that_writes_empty_lines_without_end_is_ended(make_agent, run_agent, stream):
+    folder = make_agent(f"import sys\nwhile True: sys.{stream}.write('\\n' * 10_000)")
+    outputs, result = run_agent(folder, max_output_lines=1_000)
+    assert outputs[-1].message.endswith("and there may be 1000 of them")
+    assert (result.status, result.stop_reason) == ("failed", "output_limit")
+
+
 def test_a_script_that_never_reads_its_input_is_not_waited_for(make_agent, run_agent):
     outputs, result = run_agent(make_agent("print('done')"), {"prompt": "x" * 1_000_000})
     assert (outputs, result.status) == ([TextOutput(text="done")], "succeeded")

@@ -151,6 +151,7 @@ def test_a_command_that_cannot_be_started_is_named(make_agent, run_agent, comman
         ({"timeout_seconds": 0}, "timeout_seconds: expected a number above 0, got 0"),
         ({"max_line_bytes": -1}, "max_line_bytes: expected a number above 0, got -1"),
         ({"max_output_bytes": 0}, "max_output_bytes: expected a number above 0, got 0"),
+        ({"max_output_lines": 0}, "max_output_lines: expected a number above 0, got 0"),
         ({"timeout_seconds": float("nan")}, "timeout_seconds: expected a number above 0, got nan"),
         ({"terminate_seconds": -1}, "terminate_seconds: expected 0 or more, got -1"),
         ({"keep_logs": -1}, "keep_logs: expected 0 or more, got -1"),

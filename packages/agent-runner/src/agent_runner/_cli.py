@@ -70,6 +70,7 @@ _STOP_SECONDS = typer.Option(
     help="Seconds that runs may take to finish when the server is stopped.", min=0
 )
 _MAX_OUTPUT = typer.Option(help="Bytes that a run may print, and the server stores.", min=1)
+_MAX_LINES = typer.Option(help="Lines that a run may print, and the server stores.", min=1)
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
 
@@ -139,6 +140,7 @@ def serve(  # noqa: PLR0913  a command's options are its parameters
     keep_days: Annotated[float, _KEEP_DAYS] = 30.0,
     stop_seconds: Annotated[int, _STOP_SECONDS] = 30,
     max_output_bytes: Annotated[int, _MAX_OUTPUT] = 16 * 1024 * 1024,
+    max_output_lines: Annotated[int, _MAX_LINES] = 100_000,
     production_env: Annotated[list[str] | None, _PRODUCTION_ENV] = None,
     pass_env: Annotated[list[str] | None, _PASS_ENV] = None,
     model: Annotated[str | None, _MODEL] = None,
@@ -156,6 +158,7 @@ def serve(  # noqa: PLR0913  a command's options are its parameters
             pass_env=pass_env or (),
             timeout_seconds=timeout,
             max_output_bytes=max_output_bytes,
+            max_output_lines=max_output_lines,
         )
         settings = server.ServeSettings(
             host=host,

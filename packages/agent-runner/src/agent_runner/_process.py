@@ -33,12 +33,14 @@ class ProcessLimits:
         terminate_seconds: From SIGTERM to SIGKILL.
         max_line_bytes: Of one line.
         max_output_bytes: Of stdout and stderr together.
+        max_output_lines: Of both together; a line costs more to keep than its bytes.
     """
 
     timeout_seconds: float
     terminate_seconds: float
     max_line_bytes: int
     max_output_bytes: int
+    max_output_lines: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,6 +193,7 @@ class _Supervisor:
         self._marker = marker
         self._guard = guard
         self._received_bytes = 0
+        self._received_lines = 0
         self._overflow = asyncio.Event()
         self._exit = asyncio.create_task(process.wait())
         self._pumps = {asyncio.create_task(self._pump(pipe)): pipe for pipe in pipes}
@@ -248,11 +251,19 @@ class _Supervisor:
         splitter = LineSplitter(max_line_bytes=self._limits.max_line_bytes)
         while chunk := await pipe.read():
             self._received_bytes += len(chunk)
-            await self._report(pipe.source, splitter.feed(chunk))
-            if splitter.overflowed or self._received_bytes > self._limits.max_output_bytes:
+            lines = splitter.feed(chunk)
+            self._received_lines += len(lines)
+            await self._report(pipe.source, lines)
+            if splitter.overflowed or self._is_too_much():
                 self._overflow.set()
                 return
         await self._report(pipe.source, splitter.close())
+
+    def _is_too_much(self) -> bool:
+        return (
+            self._received_bytes > self._limits.max_output_bytes
+            or self._received_lines > self._limits.max_output_lines
+        )
 
     async def _report(self, source: Source, lines: Sequence[bytes]) -> None:
         if lines:

@@ -45,6 +45,7 @@ class AgentRunner:
         terminate_seconds: float = 5.0,
         max_line_bytes: int = 32 * _MIB,
         max_output_bytes: int = 64 * _MIB,
+        max_output_lines: int = 1_000_000,
         keep_logs: int = 50,
     ) -> None:
         """Take the settings of all runs.
@@ -58,6 +59,7 @@ class AgentRunner:
             terminate_seconds: From SIGTERM to SIGKILL where a run has to be ended, 0 or more.
             max_line_bytes: Of one line. A script that writes a longer one is ended.
             max_output_bytes: Of stdout and stderr together. A script that writes more is ended.
+            max_output_lines: Of both together, too.
             keep_logs: How many log files stay in an agent's `logs` folder; 0 writes none.
 
         Raises:
@@ -66,6 +68,7 @@ class AgentRunner:
         _check_above_zero("timeout_seconds", timeout_seconds)
         _check_above_zero("max_line_bytes", max_line_bytes)
         _check_above_zero("max_output_bytes", max_output_bytes)
+        _check_above_zero("max_output_lines", max_output_lines)
         _check_not_negative("terminate_seconds", terminate_seconds)
         _check_not_negative("keep_logs", keep_logs)
         if command is not None and not command:
@@ -81,6 +84,7 @@ class AgentRunner:
             terminate_seconds=terminate_seconds,
             max_line_bytes=max_line_bytes,
             max_output_bytes=max_output_bytes,
+            max_output_lines=max_output_lines,
         )
         self._keep_logs = keep_logs
 
@@ -224,7 +228,8 @@ class _Run:
             case Ended(stop_reason="output_limit"):
                 return (
                     f"ended because it wrote too much: a line may have {limits.max_line_bytes} bytes,"
-                    f" all lines together {limits.max_output_bytes}"
+                    f" all lines together {limits.max_output_bytes}, and there may be"
+                    f" {limits.max_output_lines} of them"
                 )
             case Ended(exit_code=code) if code and not self._wrote_errors:
                 return f"{SCRIPT} {_describe_exit(code)}"
