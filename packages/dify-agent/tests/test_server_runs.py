@@ -113,6 +113,21 @@ def test_cancelling_a_finished_run_changes_nothing(serve_runs, build_request, re
         assert read_events(client, run_id) == events
 
 
+def test_cancelling_a_cancelled_run_again_does_not_move_its_end(
+    serve_runs, one_at_a_time, build_request, read_events
+):
+    with serve_runs() as client:
+        run_id = create(client, build_request())
+        one_at_a_time.wait_until_reached()
+        first = client.post(f"/runs/{run_id}/cancel").json()
+        one_at_a_time.wait_until_left()
+        second = client.post(f"/runs/{run_id}/cancel").json()
+        events = read_events(client, run_id)
+
+    assert second == first
+    assert events[-1]["created_at"] == first["finished_at"]
+
+
 def test_a_run_goes_on_when_its_client_is_gone(
     serve_runs, one_at_a_time, build_request, read_events
 ):

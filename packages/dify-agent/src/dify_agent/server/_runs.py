@@ -76,8 +76,9 @@ class RunBook:
         Raises:
             RunNotFoundError: There is no such run.
         """
-        await _find(run_id)
-        await DBOS.cancel_workflow_async(run_id)
+        if (await _find(run_id)).status in _UNFINISHED:
+            # DBOS would cancel a failed or cancelled run once more, and move the time of its end.
+            await DBOS.cancel_workflow_async(run_id)
         return await self.get_status(run_id)
 
     async def get_status(self, run_id: str) -> RunStatusResponse:
