@@ -1,6 +1,7 @@
 import asyncio
 import contextlib
 import json
+import pickle
 import threading
 from dataclasses import dataclass
 from itertools import pairwise
@@ -313,7 +314,7 @@ def test_what_cannot_stand_in_a_header_is_named_and_not_shown(given, field):
     assert str(caught.value) == f"{field}: expected one line of text without spaces around it"
 
 
-def test_a_transport_error_is_raised_as_it_is():
+def test_a_transport_error_is_raised_without_the_request_and_its_secrets():
     def refuse(request):
         raise httpx.ConnectError("refused", request=request)
 
@@ -321,8 +322,23 @@ def test_a_transport_error_is_raised_as_it_is():
         async with httpx.AsyncClient(transport=httpx.MockTransport(refuse)) as client:
             await collect(client)
 
-    with pytest.raises(httpx.ConnectError, match="refused"):
+    with pytest.raises(httpx.ConnectError, match="refused") as caught:
         asyncio.run(run())
+    stored = pickle.dumps(caught.value)
+    assert [secret in stored for secret in (b"daemon-secret", b"tool-secret")] == [False, False]
+
+
+def test_a_reply_that_cannot_be_unpacked_is_the_daemons_error():
+    def answer(_request):
+        return httpx.Response(200, headers={"Content-Encoding": "gzip"}, stream=Body(b"no gzip"))
+
+    async def run():
+        async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as client:
+            await collect(client)
+
+    with pytest.raises(PluginDaemonError, match="invalid stream item") as caught:
+        asyncio.run(run())
+    assert caught.value.error_type == PROTOCOL_ERROR_TYPE
 
 
 @dataclass

@@ -4,7 +4,8 @@ Source: seed 002 sections 12 and 13; Dify plugin daemon, `internal/server/http_s
 """
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Final, cast
 from urllib.parse import quote
 
@@ -36,6 +37,7 @@ __all__ = [
 PROTOCOL_ERROR_TYPE: Final = "PluginDaemonProtocolError"
 """The error type of a reply that breaks the daemon's own rules."""
 
+_INVALID_ITEM: Final = "Plugin daemon returned an invalid stream item."
 _MAX_REPLY_BYTES: Final = 128 * 1024 * 1024  # Three files of the largest size, in base64.
 _MAX_ERROR_BODY_BYTES: Final = 64 * 1024
 _MAX_ERROR_CHARACTERS: Final = 10_000
@@ -112,18 +114,31 @@ async def stream_plugin_daemon(
         httpx.TransportError: The daemon could not be reached, or the connection broke.
     """
     secrets = _secrets(api_key, payload)
-    async with http_client.stream(
+    request = http_client.stream(
         "POST",
         url,
         content=_body(payload),
         headers=_headers(api_key=api_key, plugin_id=plugin_id),
         follow_redirects=False,  # The key would go along to wherever a redirect points.
-    ) as response:
-        if not response.is_success:
-            raise await _http_error(response, secrets)
-        async for line in _iter_lines(response):
-            for data in _iter_data(line, secrets):
-                yield data
+    )
+    with _errors_without_request():
+        async with request as response:
+            if not response.is_success:
+                raise await _http_error(response, secrets)
+            async for line in _iter_lines(response):
+                for data in _iter_data(line, secrets):
+                    yield data
+
+
+@contextmanager
+def _errors_without_request() -> Generator[None]:
+    """Take the request out of the HTTP client's errors: whoever stores such an error would store its key and body."""
+    try:
+        yield
+    except httpx.DecodingError:
+        raise _protocol_error(_INVALID_ITEM) from None
+    except httpx.TransportError as error:
+        raise type(error)(str(error)) from None
 
 
 def _body(payload: Mapping[str, object]) -> bytes:
@@ -178,7 +193,7 @@ def _iter_data(line: bytes, secrets: Sequence[str]) -> Iterator[object]:
     try:
         frame = parse_frame(line)
     except (ValueError, RecursionError):
-        raise _protocol_error("Plugin daemon returned an invalid stream item.") from None
+        raise _protocol_error(_INVALID_ITEM) from None
     if frame is None:
         return
     if frame.code != 0:
