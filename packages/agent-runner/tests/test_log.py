@@ -27,6 +27,8 @@ SECRETS = {
     "MY_TOKEN": "tok-1234",
     "LONGER_TOKEN": "tok-1234-and-more",
     "PRIVATE_PEM": "-----BEGIN-----\nMIIEvQIBADANBg\n-----END-----",
+    "SMTP_PASS": "mail-5678",
+    "DB_PWD": "base-9012",
     "DATABASE_URL": "postgres://me:hunter22@db/x",
 }
 
@@ -36,8 +38,9 @@ def test_a_script_that_leaks_its_environment_leaks_nothing_into_the_log(make_age
     outputs, _ = run_agent(folder, {"prompt": "my-private-prompt"}, production_env=SECRETS)
     [path] = (folder / "logs").iterdir()
     log = path.read_text()
-    for part in ("quoted", "tok-1234", "and-more", "MIIEvQ", "hunter22", "my-private-prompt"):
+    for part in ("quoted", "tok-1234", "and-more", "MIIEvQ", "mail-5678", "base-9012", "hunter22"):
         assert part not in log
+    assert "my-private-prompt" not in log
     assert "[OPENAI_API_KEY]" in log
     assert "tok-1234" in str(outputs)
 

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping
 
 
 _SECRET_NAME = re.compile(
-    r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|PRIVATE|COOKIE|SESSION|DSN", re.IGNORECASE
+    # \B: PWD alone is the working directory.
+    r"KEY|TOKEN|SECRET|PASS|\BPWD|CREDENTIAL|AUTH|PRIVATE|COOKIE|SESSION|DSN|JWT|WEBHOOK",
+    re.IGNORECASE,
 )
 _URL_WITH_PASSWORD = re.compile(r"://[^/\s]*@")
 _SHORTEST = 4  # anything shorter would blot out ordinary words, and guards nothing
