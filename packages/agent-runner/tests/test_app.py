@@ -174,7 +174,8 @@ def test_a_client_goes_on_where_it_left_off(server):
         == 204
     )
     assert server.follow(run_id)[1:] == events[1:]
-    assert server.follow(run_id, after="other")[-5:] == events[-5:]
+    for unknown in ("other", "-1.0", f"{10**20}.0", f"0.{'9' * 5000}"):
+        assert server.follow(run_id, after=unknown)[-5:] == events[-5:]
 
 
 def test_events_arrive_while_the_script_runs_and_cancelling_ends_it(server):

@@ -1,6 +1,7 @@
 """Runs that outlive the server: a queue, what its runs said and how they ended, kept by DBOS in a database."""
 
 import json
+import re
 import uuid
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
@@ -42,6 +43,7 @@ _FINISHED = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
 _NAMESPACE = uuid.UUID("b5c7d1de-6f0f-4a53-9c2d-6a1f3a8f8f0e")
 
 LAST_EVENT = "end"
+_EVENT_ID = re.compile(r"[0-9]{1,9}\.[0-9]{1,9}")  # no more than a database counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -291,7 +293,7 @@ def _canonical(text: str) -> str:
 def _position(event_id: str) -> tuple[int, int]:
     """Return the batch to read from and how many of its events have been seen; from the start where the id is none of ours."""
     batch, _, index = event_id.partition(".")
-    if batch.isdecimal() and index.isdecimal():
+    if _EVENT_ID.fullmatch(event_id):
         return int(batch), int(index) + 1
     return 0, 0
 
