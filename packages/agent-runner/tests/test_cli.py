@@ -103,6 +103,27 @@ def test_what_is_wrong_is_told_and_nothing_started(
     assert not (folder / "started").exists()
 
 
+def test_a_name_in_the_input_cannot_steer_the_terminal(make_agent):
+    folder = make_agent("", schema={"additionalProperties": {"type": "string"}})
+    ours, theirs = pty.openpty()
+    fields = json.dumps({"\x1b[31m": 1})
+    done = subprocess.run([COMMAND, "run", folder, "--input", fields], stderr=theirs, check=False)
+    shown = os.read(ours, 1000)
+    os.close(ours)
+    os.close(theirs)
+    assert shown == b"agent-runner: ['\\x1b[31m']: expected type 'string'\r\n"
+    assert done.returncode == 2
+
+
+def test_a_closed_stdin_is_no_input(make_agent):
+    command = [COMMAND, "run", make_agent("print('ran')")]
+    closed = ["sh", "-c", 'exec "$@" <&-', "sh"]
+    none = subprocess.run([*closed, *command], capture_output=True, check=False)
+    given = subprocess.run([*closed, *command, "--input", "{}"], capture_output=True, check=False)
+    assert none.stderr == b"agent-runner: input: expected --input or JSON on stdin\n"
+    assert (none.returncode, given.returncode, given.stdout) == (2, 0, b"ran\n")
+
+
 def test_a_terminal_is_not_waited_for(make_agent):
     ours, theirs = pty.openpty()
     done = subprocess.run(

@@ -21,7 +21,7 @@ from ._runner import AgentRunner
 from ._signals import cancelled_by_signals
 from ._state import default_state_folder
 from ._template import create_agent
-from ._view import Show, TextView, show_json
+from ._view import Show, TextView, print_text, show_json
 
 
 _FAILED = 1
@@ -218,7 +218,7 @@ async def _show_live(outputs: AsyncGenerator[Output | RunResult], show: Show) ->
 
 
 def _read_input(text: str | None) -> Mapping[str, Any]:
-    if text is None and sys.stdin.isatty():
+    if text is None and (sys.stdin is None or sys.stdin.isatty()):  # None: it was closed
         raise InputError(InputProblem(field="input", message="expected --input or JSON on stdin"))
     try:
         value = parse_json(sys.stdin.buffer.read().decode("utf-8-sig") if text is None else text)
@@ -240,5 +240,5 @@ def _exit_code(result: RunResult | None) -> int:
 
 
 def _refused(error: RunnerError) -> typer.Exit:
-    typer.echo(f"agent-runner: {error}", err=True)
+    print_text(f"agent-runner: {error}", err=True)  # it may name a field of the input
     return typer.Exit(_BAD_USAGE)

@@ -43,17 +43,17 @@ class TextView:
         """
         match output:
             case TextOutput(text=text):
-                _print(text)
+                print_text(text)
             case JsonOutput(value=value):
-                _print(json.dumps(value, ensure_ascii=False, indent=2))
+                print_text(json.dumps(value, ensure_ascii=False, indent=2))
             case ImageOutput():
                 self._show_image(output)
             case AudioOutput():
-                _print(f"[audio {output.mime_type or 'of unknown type'}, {_size(output.data)}]")
+                print_text(f"[audio {output.mime_type or 'of unknown type'}, {_size(output.data)}]")
             case ResourceOutput():
-                _print(f"[resource {output.uri or 'without uri'}] {output.text or ''}".rstrip())
+                print_text(f"[resource {output.uri or 'without uri'}] {output.text or ''}".rstrip())
             case ErrorOutput(message=message):
-                _print(message, err=True, color=typer.colors.RED)
+                print_text(message, err=True, color=typer.colors.RED)
             case _:
                 _show_result(output)
 
@@ -61,7 +61,7 @@ class TextView:
         about = f"image {output.mime_type or 'of unknown type'}, {_size(output.data)}"
         data = decode_image(output)
         if data is None:
-            _print(f"[{about}, broken: its data is no base64]")
+            print_text(f"[{about}, broken: its data is no base64]")
             return
         if self._save_images is not None:
             about += f", saved as {save_image(output, data, self._save_images)}"
@@ -70,25 +70,26 @@ class TextView:
         except ValueError:
             about, drawn = f"{about}, broken: it cannot be decoded", False
         if self._save_images is not None or not drawn:
-            _print(f"[{about}]")
+            print_text(f"[{about}]")
 
 
 def _show_result(result: RunResult) -> None:
     color = typer.colors.GREEN if result.status == "succeeded" else typer.colors.RED
-    _print(f"{result.status} in {result.duration_seconds:.1f} s", err=True, color=color)
+    print_text(f"{result.status} in {result.duration_seconds:.1f} s", err=True, color=color)
     for usage in result.metadata.get("_llm_usage", ()):
-        _print(f"usage: {json.dumps(usage, ensure_ascii=False)}", err=True)
+        print_text(f"usage: {json.dumps(usage, ensure_ascii=False)}", err=True)
 
 
 def _size(data: str | None) -> str:
     return "no data" if data is None else f"{len(data) * 3 // 4 - data[-2:].count('='):,} bytes"
 
 
-def _print(text: str, *, err: bool = False, color: str | None = None) -> None:
-    """Print text of whatever a script wrote: what the terminal would obey, or cannot encode, is shown as an escape."""
+def print_text(text: str, *, err: bool = False, color: str | None = None) -> None:
+    """Print text that anybody may have written: what the terminal would obey, or cannot encode, is shown as an escape."""
     encoding = (sys.stderr if err else sys.stdout).encoding
     printable = text if text.isprintable() else "".join(map(_printable, text))
-    typer.secho(printable.encode(encoding, "backslashreplace").decode(encoding), err=err, fg=color)
+    safe = printable.encode(encoding, "backslashreplace").decode(encoding)
+    typer.secho(safe, err=err, fg=color, reset=color is not None)
 
 
 def _printable(character: str) -> str:
