@@ -236,8 +236,8 @@ DAMAGES = {
         "StorageError",
     ),
     "UPDATE dify_agent_request SET request = 'plain:czNjcmV0' WHERE run_id = ?": (
-        "ValidationError",
-        "ValidationError",
+        "The stored request cannot be read.",
+        "StorageError",
     ),
     "UPDATE workflow_status SET status = 'MAX_RECOVERY_ATTEMPTS_EXCEEDED' WHERE workflow_uuid = ?": (
         "The run took its server down too often.",

@@ -5,6 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 import sqlalchemy as sa
+from pydantic import ValidationError
 
 from dify_agent.protocol import CreateRunRequest
 
@@ -44,7 +45,7 @@ class RequestStore:
         """Take up a request, for the first time or after a restart.
 
         Raises:
-            StorageError: It is no longer there.
+            StorageError: It is no longer there, or cannot be read.
         """
         statement = (
             sa.update(requests)
@@ -56,8 +57,14 @@ class RequestStore:
             row = connection.execute(statement).one_or_none()
         if row is None:
             raise StorageError("The request of the run is no longer stored.")
-        request = CreateRunRequest.model_validate_json(self._seal.open(row.request))
-        return ClaimedRequest(request=request, attempt=row.attempts)
+        return ClaimedRequest(request=self._read(row.request), attempt=row.attempts)
+
+    def _read(self, sealed: str) -> CreateRunRequest:
+        try:
+            return CreateRunRequest.model_validate_json(self._seal.open(sealed))
+        except ValidationError:
+            # It holds the request, and DBOS would store it.
+            raise StorageError("The stored request cannot be read.") from None
 
     def list_oldest(self, *, limit: int) -> dict[str, float]:
         """Return the runs of the oldest requests, and when each came, as a Unix time."""
