@@ -183,3 +183,17 @@ def test_a_server_with_a_key_answers_nobody_else(serve_runs, headers):
 def test_a_server_without_a_key_refuses_other_host_names(client):
     assert client.get("/health").json() == {"status": "ok"}
     assert client.get("/health", headers={"Host": "evil.example"}).status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "code"),
+    [("GET", "/nowhere", 404, "not_found"), ("GET", "/runs", 405, "method_not_allowed")],
+)
+def test_a_path_or_method_that_there_is_not_is_refused_like_everything_else(
+    client, method, path, status, code
+):
+    response = client.request(method, path)
+
+    assert response.status_code == status
+    assert response.json()["error"]["code"] == code
+    assert response.headers.get("allow") == ("POST" if status == 405 else None)

@@ -2,9 +2,11 @@
 
 import secrets
 from collections.abc import Sequence
+from http import HTTPStatus
 from typing import Any, cast
 
 from pydantic import BaseModel, SecretStr, ValidationError
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -102,6 +104,15 @@ async def answer_request_error(_request: Request, error: Exception) -> Response:
     if isinstance(error, RunNotFoundError):
         return build_error_response(RequestError(404, "run_not_found", str(error)))
     return build_error_response(cast("RequestError", error))
+
+
+async def answer_http_error(_request: Request, error: Exception) -> Response:
+    """Answer a request for a path or a method that there is not."""
+    refused = cast("HTTPException", error)
+    code = HTTPStatus(refused.status_code).name.lower()
+    response = build_error_response(RequestError(refused.status_code, code, refused.detail))
+    response.headers.update(refused.headers or {})
+    return response
 
 
 def _field_problems(error: ValidationError) -> Sequence[FieldProblem]:

@@ -9,6 +9,7 @@ import httpx
 from pydantic import BaseModel
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
@@ -20,7 +21,14 @@ from dify_agent.protocol import CreateRunRequest, CreateRunResponse
 from dify_agent.runtime.runner import validate_composition
 
 from ._errors import FieldProblem, RequestError, RunNotFoundError
-from ._http import ApiKeyMiddleware, answer_request_error, parse_body, parse_place, read_json_body
+from ._http import (
+    ApiKeyMiddleware,
+    answer_http_error,
+    answer_request_error,
+    parse_body,
+    parse_place,
+    read_json_body,
+)
 from ._runs import RunBook
 from .engine import build_layer_providers, open_engine
 from .settings import LOOPBACK_HOSTS, ServerSettings
@@ -50,6 +58,7 @@ def build_app(settings: ServerSettings) -> Starlette:
         lifespan=lifespan,
         middleware=_build_middleware(settings),
         exception_handlers={
+            HTTPException: answer_http_error,
             RequestError: answer_request_error,
             RunNotFoundError: answer_request_error,
         },
