@@ -80,9 +80,8 @@ def plugin_daemon_dispatch_url(daemon_url: str, *, tenant_id: str, operation: st
     """Build the address of a dispatch operation such as `tool/invoke` or `llm/invoke`."""
     tenant = quote(tenant_id, safe="")
     if tenant in {".", ".."}:
-        tenant = tenant.replace(
-            ".", "%2E"
-        )  # As it stands, HTTP clients would drop parts of the path.
+        # As it stands, HTTP clients would drop parts of the path.
+        tenant = tenant.replace(".", "%2E")
     return f"{daemon_url.rstrip('/')}/plugin/{tenant}/dispatch/{operation}"
 
 
