@@ -2,34 +2,16 @@
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
 
-import httpx
-
-from dify_agent.plugin_daemon_transport import plugin_daemon_dispatch_url, stream_plugin_daemon
+from dify_agent._daemon_client import PluginDaemonClient
 
 from ._chunks import Chunk, parse_chunk
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DifyPluginDaemonLLMClient:
-    """Call the models of one plugin on behalf of one tenant.
+class DifyPluginDaemonLLMClient(PluginDaemonClient):
+    """Call the models of one plugin on behalf of one tenant."""
 
-    Attributes:
-        tenant_id: The workspace, which stands in the daemon's path.
-        plugin_id: The plugin that serves the models, such as `langgenius/openai`.
-        plugin_daemon_url: Where the daemon is.
-        plugin_daemon_api_key: The daemon's key.
-        user_id: The end user; None leaves it out.
-        http_client: The client for the calls; it belongs to whoever made it.
-    """
-
-    tenant_id: str
-    plugin_id: str
-    plugin_daemon_url: str
-    plugin_daemon_api_key: str = field(repr=False)
-    user_id: str | None = None
-    http_client: httpx.AsyncClient = field(repr=False)
+    __slots__ = ()
 
     async def invoke(  # noqa: PLR0913 - the fields of the dispatch
         self,
@@ -51,30 +33,17 @@ class DifyPluginDaemonLLMClient:
             PluginDaemonError: The daemon or the plugin reported an error, or what came is no chunk.
             httpx.TransportError: The daemon could not be reached, or the connection broke.
         """
-        payload: dict[str, object] = {
-            "data": {
-                "provider": provider,
-                "model_type": "llm",
-                "model": model,
-                "credentials": dict(credentials),
-                "prompt_messages": list(prompt_messages),
-                "model_parameters": dict(model_parameters),
-                "tools": tools,
-                "stop": stop,
-                "stream": stream,
-            }
+        data: dict[str, object] = {
+            "provider": provider,
+            "model_type": "llm",
+            "model": model,
+            "credentials": dict(credentials),
+            "prompt_messages": list(prompt_messages),
+            "model_parameters": dict(model_parameters),
+            "tools": tools,
+            "stop": stop,
+            "stream": stream,
         }
-        if self.user_id is not None:
-            payload["user_id"] = self.user_id
-        frames = stream_plugin_daemon(
-            self.http_client,
-            url=plugin_daemon_dispatch_url(
-                self.plugin_daemon_url, tenant_id=self.tenant_id, operation="llm/invoke"
-            ),
-            api_key=self.plugin_daemon_api_key,
-            plugin_id=self.plugin_id,
-            payload=payload,
-        )
-        async with aclosing(frames):
-            async for data in frames:
-                yield parse_chunk(data)
+        async with aclosing(self.dispatch("llm/invoke", data)) as frames:
+            async for frame in frames:
+                yield parse_chunk(frame)

@@ -5,19 +5,13 @@ Source: seed 002 sections 12 and 14.
 
 from collections.abc import Iterable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
 from typing import Any
 
-import httpx
 from pydantic import ValidationError
 
 from agent_tooling import BlobError, BlobMessage, merge_blob_chunks
-from dify_agent.plugin_daemon_transport import (
-    PROTOCOL_ERROR_TYPE,
-    PluginDaemonError,
-    plugin_daemon_dispatch_url,
-    stream_plugin_daemon,
-)
+from dify_agent._daemon_client import PluginDaemonClient
+from dify_agent.plugin_daemon_transport import PROTOCOL_ERROR_TYPE, PluginDaemonError
 
 from .configs import DifyPluginToolCredentialType
 from .tool_messages import DifyPluginToolInvokeMessage
@@ -34,25 +28,10 @@ class DifyPluginToolClientError(PluginDaemonError):
     """Report that the daemon or the plugin refused or failed an invocation, or replied with what is no tool reply."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DifyPluginDaemonToolClient:
-    """Invoke the tools of one plugin for one tenant.
+class DifyPluginDaemonToolClient(PluginDaemonClient):
+    """Invoke the tools of one plugin for one tenant."""
 
-    Attributes:
-        tenant_id: The workspace, which stands in the daemon's path.
-        plugin_id: The plugin that holds the tools.
-        plugin_daemon_url: Where the daemon is.
-        plugin_daemon_api_key: The daemon's key.
-        user_id: The end user, if there is one to name.
-        http_client: An open client that belongs to the caller.
-    """
-
-    tenant_id: str
-    plugin_id: str
-    plugin_daemon_url: str
-    plugin_daemon_api_key: str = field(repr=False)
-    user_id: str | None = None
-    http_client: httpx.AsyncClient = field(repr=False)
+    __slots__ = ()
 
     async def invoke(
         self,
@@ -84,25 +63,16 @@ class DifyPluginDaemonToolClient:
             "credential_type": credential_type,
             "tool_parameters": dict(tool_parameters),
         }
-        user = {} if self.user_id is None else {"user_id": self.user_id}
         try:
-            return _merge(await self._messages({"data": data, **user}))
+            return _merge(await self._messages(data))
         except PluginDaemonError as error:
             raise DifyPluginToolClientError(
                 error.message, error_type=error.error_type, status_code=error.status_code
             ) from None
 
-    async def _messages(self, payload: Mapping[str, object]) -> list[DifyPluginToolInvokeMessage]:
-        """Return everything that the tool replies to a payload."""
-        stream = stream_plugin_daemon(
-            self.http_client,
-            url=plugin_daemon_dispatch_url(
-                self.plugin_daemon_url, tenant_id=self.tenant_id, operation="tool/invoke"
-            ),
-            api_key=self.plugin_daemon_api_key,
-            plugin_id=self.plugin_id,
-            payload=payload,
-        )
+    async def _messages(self, data: Mapping[str, object]) -> list[DifyPluginToolInvokeMessage]:
+        """Return everything that the tool replies."""
+        stream = self.dispatch("tool/invoke", data)
         async with aclosing(stream):
             return [_parse(item) async for item in stream]
 

@@ -1,0 +1,45 @@
+"""What the clients of the daemon's operations have in common: whom they call, on whose behalf, and how."""
+
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass, field
+
+import httpx
+
+from .plugin_daemon_transport import plugin_daemon_dispatch_url, stream_plugin_daemon
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PluginDaemonClient:
+    """Call one plugin on behalf of one tenant.
+
+    Attributes:
+        tenant_id: The workspace, which stands in the daemon's path.
+        plugin_id: The plugin that is called, such as `langgenius/openai`.
+        plugin_daemon_url: Where the daemon is.
+        plugin_daemon_api_key: The daemon's key.
+        user_id: The end user; None leaves it out.
+        http_client: An open client, which belongs to whoever made it.
+    """
+
+    tenant_id: str
+    plugin_id: str
+    plugin_daemon_url: str
+    plugin_daemon_api_key: str = field(repr=False)
+    user_id: str | None = None
+    http_client: httpx.AsyncClient = field(repr=False)
+
+    def dispatch(self, operation: str, data: Mapping[str, object]) -> AsyncGenerator[object]:
+        """Yield the data of each frame that an operation such as `llm/invoke` answers with.
+
+        Raises what `stream_plugin_daemon` raises, and is closed as that is.
+        """
+        user = {} if self.user_id is None else {"user_id": self.user_id}
+        return stream_plugin_daemon(
+            self.http_client,
+            url=plugin_daemon_dispatch_url(
+                self.plugin_daemon_url, tenant_id=self.tenant_id, operation=operation
+            ),
+            api_key=self.plugin_daemon_api_key,
+            plugin_id=self.plugin_id,
+            payload={"data": data, **user},
+        )
