@@ -116,9 +116,8 @@ class PluginProcess:
             backwards=self._backwards,
             on_notice=self._on_notice,
         )
-        if (
-            self._is_stopped
-        ):  # pragma: no cover - stopped while the process was made; no test can time that
+        # Stopped while the process was made, which no test can time.
+        if self._is_stopped:  # pragma: no cover
             await self._connection.stop()
         try:
             await self._connection.wait_ready()
