@@ -207,6 +207,8 @@ def test_a_run_that_waits_can_be_cancelled_and_one_that_is_finished_stays_so(ser
         server.client.post(f"/runs/{run_id}/cancel")
     result = server.follow(waiting)[-1][1]
     assert (result["status"], result["attempts"]) == ("cancelled", 0)
+    once_more = server.client.post(f"/runs/{waiting}/cancel").json()
+    assert once_more == {name: value for name, value in result.items() if name != "type"}
     finished = server.submit("echo", {"prompt": "x"}).json()["run_id"]
     result = server.follow(finished)[-1][1]
     again = server.client.post(f"/runs/{finished}/cancel").json()

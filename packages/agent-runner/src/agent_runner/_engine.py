@@ -171,7 +171,9 @@ class RunEngine:
 
     async def cancel(self, run: RunRecord) -> None:
         """Have a run end, wherever it runs; one that is finished stays as it is."""
-        await DBOS.cancel_workflow_async(f"{run.agent}:{run.run_id}")
+        if run.outcome is None:
+            # DBOS would cancel a cancelled run once more, and move the time of its end.
+            await DBOS.cancel_workflow_async(f"{run.agent}:{run.run_id}")
 
     async def outputs(self, run: RunRecord) -> list[Mapping[str, Any]]:
         """Return what the script has said up to now, in its last attempt."""
