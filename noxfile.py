@@ -39,6 +39,9 @@ def _members(folder: str) -> dict[str, Path]:
 PACKAGES = _members("packages")
 PLUGINS = _members("plugins")
 MEMBERS = PACKAGES | PLUGINS
+IMPORT_NAMES: dict[str, str] = tomllib.loads(
+    (ROOT / "repository" / "distributions.toml").read_text(encoding="utf-8")
+)["packages"]  # published name -> import name
 PLUGIN_NAMES = {
     folder.name: name for name, folder in PLUGINS.items()
 }  # Dify's name -> published name
@@ -97,9 +100,10 @@ def imports(session: nox.Session) -> None:
     """Hold who may import whom, and that whoever imports something declares it."""
     _sync(session, "--all-packages", "--all-extras", "--group", "dev")
     session.run("lint-imports", "--no-cache", silent=True)
+    names = ",".join(f"{package}={module}" for package, module in IMPORT_NAMES.items())
     for folder in PACKAGES.values():
         with session.chdir(folder):
-            session.run("deptry", "src", silent=True)
+            session.run("deptry", "--package-module-name-map", names, "src", silent=True)
 
 
 @nox.session
@@ -165,10 +169,8 @@ def wheel(session: nox.Session, package: str) -> None:
     session.run("uvx", "--quiet", "check-wheel-contents", wheel_file, external=True, silent=True)
     session.install(wheel_file, *_build_wheels(session, *_siblings(package)))
     with session.chdir(session.create_tmp()):
-        module = package.replace("-", "_")
-        session.run(
-            "python", "-I", "-c", _IMPORT_ALONE, module, _pyproject(package)["project"]["version"]
-        )
+        version = _pyproject(package)["project"]["version"]
+        session.run("python", "-I", "-c", _IMPORT_ALONE, package, IMPORT_NAMES[package], version)
 
 
 @nox.session
@@ -190,9 +192,7 @@ def api(session: nox.Session, package: str) -> None:
         session.skip(f"{package} has not been released yet")
     session.install("griffe")
     source = str(PACKAGES[package] / "src")
-    session.run(
-        "griffe", "check", package.replace("-", "_"), "--search", source, "--against", last[0]
-    )
+    session.run("griffe", "check", IMPORT_NAMES[package], "--search", source, "--against", last[0])
 
 
 @nox.session(default=False)
@@ -208,6 +208,13 @@ def release_tests(session: nox.Session) -> None:
     """Test the release itself, on a clone of the repository."""
     session.install("packaging", "pytest")
     session.run("pytest", "-o", "pythonpath=release", "release", *session.posargs)
+
+
+@nox.session
+def repository(session: nox.Session) -> None:
+    """Hold what no member can: the names of all distributions, links, and where each `Source:` leads."""
+    session.install("packaging", "pytest")
+    session.run("pytest", "repository", *session.posargs)
 
 
 @nox.session(default=False)
@@ -283,8 +290,8 @@ def _pyproject(package: str) -> dict[str, Any]:
 # Run with the module's name and its version, in isolated mode.
 _IMPORT_ALONE = """
 import importlib, importlib.metadata, importlib.resources, sys
-module, version = sys.argv[1:]
+package, module, version = sys.argv[1:]
 importlib.import_module(module)
-assert importlib.metadata.version(module) == version
+assert importlib.metadata.version(package) == version
 assert importlib.resources.files(module).joinpath("py.typed").is_file()
 """

@@ -28,4 +28,4 @@ def test_every_error_descends_from_the_root():
 
 
 def test_the_package_has_a_version():
-    assert version("agent-loop")
+    assert version("gpt5-agent-loop")

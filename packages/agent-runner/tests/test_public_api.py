@@ -14,7 +14,7 @@ def test_the_export_list_is_sorted_and_complete():
 
 
 def test_the_installed_version_is_known():
-    assert importlib.metadata.version("agent-runner").count(".") == 2
+    assert importlib.metadata.version("gpt5-agent-runner").count(".") == 2
 
 
 def test_every_error_descends_from_the_root():

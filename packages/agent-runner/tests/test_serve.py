@@ -118,7 +118,7 @@ def test_without_the_extra_it_says_what_to_install(make_agent):
         check=False,
     )
     assert done.stderr == (
-        "agent-runner: serve: expected uvicorn to be installed: pip install 'agent-runner[server]'\n"
+        "agent-runner: serve: expected uvicorn to be installed: pip install 'gpt5-agent-runner[server]'\n"
     )
     assert done.returncode == 2
 

@@ -41,4 +41,4 @@ def test_every_error_descends_from_the_root():
 
 
 def test_the_package_knows_its_version():
-    assert version("agent-tooling").count(".") == 2
+    assert version("gpt5-agent-tooling").count(".") == 2

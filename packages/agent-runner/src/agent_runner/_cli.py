@@ -190,7 +190,8 @@ def _import_server() -> ModuleType:
         from . import _serve  # noqa: PLC0415 - see above
     except ModuleNotFoundError as error:
         raise ConfigurationError(
-            "serve", f"expected {error.name} to be installed: pip install 'agent-runner[server]'"
+            "serve",
+            f"expected {error.name} to be installed: pip install 'gpt5-agent-runner[server]'",
         ) from error
     return _serve
 
