@@ -8,6 +8,9 @@
 Packages and plugins are found by looking, so that a new one is covered the day it appears.
 """
 
+import atexit
+import json
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -15,15 +18,20 @@ from typing import Any
 import nox
 
 
+ROOT = Path(__file__).parent
+REPORT = ROOT / ".nox" / "report.json"
+
 nox.needs_version = ">=2026.8.10"
 nox.options.default_venv_backend = "uv"
+nox.options.reuse_venv = (
+    "yes"  # `_sync` leaves nothing in an environment that does not belong there
+)
+nox.options.report = str(REPORT)
 nox.options.allow_parallel = True
 nox.options.parallel = 2  # sessions wait for processes and sleeping servers more than they compute
 nox.options.error_on_external_run = True
 nox.options.error_on_missing_interpreters = True
 nox.options.stop_on_first_error = False
-
-ROOT = Path(__file__).parent
 
 
 def _members(folder: str) -> dict[str, Path]:
@@ -83,16 +91,11 @@ def lint(session: nox.Session) -> None:
 
 
 @nox.session
-@nox.parametrize("member", list(MEMBERS), ids=list(MEMBERS))
-def types(session: nox.Session, member: str) -> None:
-    """Type-check a member strictly, seeing nothing but what it declares."""
-    _sync(session, "--package", member, "--all-extras")
-    # The checker runs in an environment of its own, so that what it needs can't stand in for what a member forgot to declare.
-    session.run(
-        *("uv", "run", "--quiet", "--isolated", "--only-group", "dev", "basedpyright"),
-        *("--pythonpath", f"{session.bin}/python", *_sources(MEMBERS[member])),
-        external=True,
-    )
+def types(session: nox.Session) -> None:
+    """Type-check all members strictly; `-- NAME` only that one."""
+    _sync(session, "--all-packages", "--all-extras", "--group", "dev")
+    members = session.posargs or MEMBERS
+    session.run("basedpyright", *(path for name in members for path in _sources(MEMBERS[name])))
 
 
 @nox.session
@@ -109,10 +112,13 @@ def imports(session: nox.Session) -> None:
 @nox.session
 @nox.parametrize("package", list(PACKAGES), ids=list(PACKAGES))
 def tests(session: nox.Session, package: str) -> None:
-    """Run a package's tests, with branch coverage, where only what it declares is installed."""
+    """Run a package's tests, with branch coverage, where only what it declares is installed; `-- -k WORD` a few, without."""
     _sync(session, "--package", package, "--all-extras", "--group", "test")
     with session.chdir(PACKAGES[package]):
-        session.run("coverage", "run", "-m", "pytest", *session.posargs)
+        if session.posargs:
+            session.run("pytest", *session.posargs)
+            return
+        session.run("coverage", "run", "-m", "pytest")
         session.run("coverage", "report")
 
 
@@ -138,6 +144,17 @@ def chain(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+@nox.parametrize("member", list(MEMBERS), ids=list(MEMBERS))
+def long(session: nox.Session, member: str) -> None:
+    """Run what is long by nature: the tests marked `long`, of which the others are the short form."""
+    _sync(session, "--package", member, "--all-extras", "--group", "test")
+    with session.chdir(MEMBERS[member]):
+        session.run(
+            "pytest", "-m", "long", *session.posargs, success_codes=[0, 5]
+        )  # 5: it has none
+
+
+@nox.session(default=False, reuse_venv=False)
 @nox.parametrize("package", list(PACKAGES), ids=list(PACKAGES))
 def lowest(session: nox.Session, package: str) -> None:
     """Run a package's tests with the lowest versions that it says it takes, siblings included."""
@@ -146,16 +163,16 @@ def lowest(session: nox.Session, package: str) -> None:
     session.install(
         *("--no-sources", "--resolution", "lowest-direct", f"./{folder}{_extras(package)}"),
         *("--group", f"{folder}/pyproject.toml:test"),
-        *_build_wheels(session, *_siblings(package)),
+        *_build_wheels(session, *_siblings(package, for_tests=True)),
     )
     with session.chdir(folder):
         session.run("pytest", *session.posargs)
 
 
-@nox.session(default=False)
+@nox.session(default=False, reuse_venv=False)
 @nox.parametrize("package", list(PACKAGES), ids=list(PACKAGES))
 def wheel(session: nox.Session, package: str) -> None:
-    """Build a package, check its archives, and import the wheel alone, away from the repository."""
+    """Build a package, check its archives, install the wheel without any index, and import it alone."""
     built = session.create_tmp() + "/built"
     session.run(
         *("uv", "build", "--quiet", "--package", package, "--no-sources", "-o", built),
@@ -167,13 +184,13 @@ def wheel(session: nox.Session, package: str) -> None:
     )
     [wheel_file] = [path for path in archives if path.endswith(".whl")]
     session.run("uvx", "--quiet", "check-wheel-contents", wheel_file, external=True, silent=True)
-    session.install(wheel_file, *_build_wheels(session, *_siblings(package)))
+    _install_without_index(session, package, wheel_file)
     with session.chdir(session.create_tmp()):
         version = _pyproject(package)["project"]["version"]
         session.run("python", "-I", "-c", _IMPORT_ALONE, package, IMPORT_NAMES[package], version)
 
 
-@nox.session
+@nox.session(reuse_venv=False)
 def bounds(session: nox.Session) -> None:
     """Install the wheels of all packages together: fails where two siblings disagree about a version."""
     session.install(*_build_wheels(session, *PACKAGES))
@@ -261,15 +278,33 @@ def _build_wheels(session: nox.Session, *packages: str) -> list[str]:
     return sorted(map(str, folder.glob("*.whl")))
 
 
-def _siblings(package: str) -> list[str]:
-    """List the packages of the workspace that a package needs, directly or not, to run or to be tested."""
+def _install_without_index(session: nox.Session, package: str, wheel_file: str) -> None:
+    """Install a wheel beside those that it needs: its siblings', built here, and third parties', brought first."""
+    needed, third = session.create_tmp() + "/needed.txt", session.create_tmp() + "/third"
+    session.run(
+        *("uv", "export", "--quiet", "--locked", "--package", package, "--no-default-groups"),
+        *("--no-emit-workspace", "--no-hashes", "-o", needed),
+        external=True,
+        silent=True,
+    )
+    session.run(
+        *("uv", "run", "--quiet", "--isolated", "--no-project", "--with", "pip", "python", "-m"),
+        *("pip", "download", "--quiet", "--only-binary=:all:", "--dest", third, "-r", needed),
+        external=True,
+    )
+    wheels = _build_wheels(session, *_siblings(package, for_tests=False))
+    session.install("--no-index", "--find-links", third, wheel_file, *wheels)
+
+
+def _siblings(package: str, *, for_tests: bool) -> list[str]:
+    """List the packages of the workspace that a package needs, directly or not, to run and perhaps to be tested."""
     found: list[str] = []
     waiting = [package]
     while waiting:
         pyproject = _pyproject(waiting.pop())
-        needs = (
-            pyproject["project"].get("dependencies", []) + pyproject["dependency-groups"]["test"]
-        )
+        needs = pyproject["project"].get("dependencies", [])
+        if for_tests:
+            needs = needs + pyproject["dependency-groups"]["test"]
         names = [need.split(">=")[0] for need in needs]
         new = [name for name in names if name in PACKAGES and name not in (package, *found)]
         found += new
@@ -287,7 +322,19 @@ def _pyproject(package: str) -> dict[str, Any]:
     return tomllib.loads((ROOT / PACKAGES[package] / "pyproject.toml").read_text(encoding="utf-8"))
 
 
-# Run with the module's name and its version, in isolated mode.
+def _print_times() -> None:
+    """Print how long each session took, the slowest first."""
+    results = json.loads(REPORT.read_text(encoding="utf-8"))["sessions"]
+    for result in sorted(results, key=lambda result: -result["duration"]):
+        print(f"{result['duration']:7.1f} s  {result['signatures'][-1]}")  # noqa: T201 - what it is for
+
+
+if "--parallel-worker" not in sys.argv:  # a process of nox's own for one session
+    REPORT.unlink(missing_ok=True)
+    atexit.register(lambda: _print_times() if REPORT.exists() else None)
+
+
+# Run with the package's name, the module's and the version, in isolated mode.
 _IMPORT_ALONE = """
 import importlib, importlib.metadata, importlib.resources, sys
 package, module, version = sys.argv[1:]
