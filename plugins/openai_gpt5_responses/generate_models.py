@@ -28,7 +28,7 @@ HEADER = "# Generated from catalog.yaml by generate_models.py. Change the catalo
 def model_declaration(model: Mapping[str, Any], rules: list[dict[str, Any]]) -> dict[str, Any]:
     """Return a model's file as Dify wants it.
 
-    Source: `ModelDeclaration` of langgenius/dify-plugin-daemon and `AIModelEntity` of dify-plugin 0.10.
+    Source: `ModelDeclaration` of langgenius/dify-plugin-daemon at bdb5642a and `AIModelEntity` of dify-plugin 0.10.2.
     """
     prices = model["prices"]
     return {

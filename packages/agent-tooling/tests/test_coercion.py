@@ -136,7 +136,7 @@ def test_configured_values_give_way_to_the_models_and_defaults_to_both():
 
 
 def test_the_model_may_replace_a_hidden_value_here():
-    """Seed 002 section 9 gives the model this precedence; `bind_arguments` does not."""
+    """Contract C22 gives the model this precedence; `bind_arguments` does not."""
     prepared = prepare_arguments([parameter(form="form")], {"p": "configured"}, {"p": "given"})
 
     assert prepared == {"p": "given"}

@@ -1,4 +1,4 @@
-"""Seed 003, requirement by requirement, as far as it concerns what is sent."""
+"""Contract D, as far as it concerns what is sent."""
 
 import copy
 from types import SimpleNamespace

@@ -1,7 +1,6 @@
 """Links to files that tools made, which Dify sends and the plugin SDK does not know.
 
-Source: langgenius/dify, `ToolFileMessageTransformer`, which makes a `binary_link` of every file that is no image; langgenius/dify-plugin-sdks
-issue 383, by which SDKs up to 0.10.2 refuse the whole answer for it.
+Source: docs/evidence/dify-platform.md, P20.
 """
 
 from collections.abc import Generator

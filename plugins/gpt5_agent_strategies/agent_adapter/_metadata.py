@@ -13,7 +13,7 @@ def build_execution_metadata(finished: Finished) -> dict[str, Any]:
     Prices are text, so that no digit is lost on the way; token counts and the latency in seconds are numbers. `stop_reason` and
     `iterations` are ours.
 
-    Source: langgenius/dify, the agent node's message transformer, which takes the key `execution_metadata` out of a JSON message.
+    Source: docs/evidence/dify-platform.md, P19.
     """
     figures = {
         name: format(value, "f") if isinstance(value, Decimal) else value

@@ -77,7 +77,7 @@ def test_a_call_that_is_not_streamed_is_one_chunk_with_the_same_content(
     assert whole.last["finish_reason"] == "tool_calls"
 
 
-def test_the_request_says_what_the_seed_asks_for(
+def test_the_request_says_what_the_contract_asks_for(
     plugin: ModelPlugin, server: ResponsesSimulator
 ) -> None:
     messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello"}]

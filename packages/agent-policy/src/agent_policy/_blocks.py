@@ -3,7 +3,8 @@
 GPT-5 models suffer more than others from instructions that contradict each other, so the blocks share one rule
 for doubt: assume, carry on, say what was assumed; ask only before what cannot be undone.
 
-Source: OpenAI's prompting guides for GPT-5, 5.1, 5.2 and the codex models; the wording is ours.
+Source: docs/contracts/gpt5-agent-strategies.md, B6 to B9, and OpenAI's prompting guides for GPT-5, 5.1, 5.2 and the codex models
+(openai/openai-cookbook, `examples/gpt-5/`); the wording is our choice.
 """
 
 from typing import Final

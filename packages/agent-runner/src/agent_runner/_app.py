@@ -246,7 +246,7 @@ def _reuse_problem(_: Request, __: Exception) -> Response:
 def _problem(status: int, detail: str, **fields: Any) -> _Json:
     """Return an error as a client's library reads it.
 
-    Source: RFC 9457, Problem Details for HTTP APIs.
+    Source: https://www.rfc-editor.org/rfc/rfc9457, Problem Details for HTTP APIs.
     """
     return _Json(
         {"status": status, "detail": detail} | fields,

@@ -20,7 +20,7 @@ def classify_line(line: bytes | str) -> _StdoutOutput:
     Args:
         line: The line with or without its end (`\n` or `\r\n`). A leading byte order mark is dropped.
 
-    Source: seed document of the Agent Runner, section on stdout.
+    Source: docs/contracts/agent-runner.md, E8 to E13.
     """
     text, invalid = _decode_line(line)
     try:

@@ -25,7 +25,7 @@ def build_payload(
         InputError: If a field is reserved, is not JSON, or is not what the agent's schema expects.
         ConfigurationError: If the agent's schema cannot be applied.
 
-    Source: seed document of the Agent Runner, section on stdin; that ids are reserved names is our choice.
+    Source: docs/contracts/agent-runner.md, E4 to E7.
     """
     problems = [*_name_problems(input), *_value_problems(input)]
     if problems:

@@ -1,6 +1,6 @@
 """What a script says, as values: one class for each type of the contract.
 
-Source: seed document of the Agent Runner, section on stdout; `to_dict()` shapes of text, JSON and errors are our choice.
+Source: docs/contracts/agent-runner.md, E8 to E14.
 """
 
 from collections.abc import Mapping

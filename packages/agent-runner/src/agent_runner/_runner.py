@@ -260,5 +260,8 @@ def _describe_exit(code: int) -> str:
 
 
 def _uv_command() -> tuple[str, ...]:
-    """Return the command of the seed's own example, for scripts that are no part of a project around them."""
+    """Return the command for a script that is no part of a project around it.
+
+    Source: docs/contracts/agent-runner.md, E1 and E3.
+    """
     return (uv.find_uv_bin(), "run", "--quiet", "--no-project", "--script", SCRIPT)

@@ -19,7 +19,7 @@ _DATABASE = "runs.sqlite"
 def default_state_folder() -> Path:
     """Return where a user's programs keep such things.
 
-    Source: XDG Base Directory Specification, `XDG_STATE_HOME`.
+    Source: https://specifications.freedesktop.org/basedir-spec/latest/, `XDG_STATE_HOME`.
     """
     base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(base, "agent-runner")

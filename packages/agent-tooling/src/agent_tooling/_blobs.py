@@ -1,7 +1,8 @@
 """Putting the files of a tool result together from their chunks.
 
-Source: Dify, `merge_blob_chunks`; the plugin SDK (0.10.2) sends a blob as chunks of 8,192 bytes and an empty last one.
 The checks of order, length and completeness are our addition.
+
+Source: docs/evidence/dify-platform.md, P5; docs/contracts/dify-agent.md, C31.
 """
 
 import base64

@@ -2,7 +2,7 @@
 
 These are the rules of a contract with existing tools. Where a call must fail closed, use `bind_arguments` instead.
 
-Source: Dify, `ToolParameterType.cast_value` and the plugin tools layer of dify-agent (May 2026).
+Source: docs/contracts/dify-agent.md, C21 to C23; docs/evidence/dify-platform.md, P17.
 """
 
 import copy

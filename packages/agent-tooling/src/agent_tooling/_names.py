@@ -28,7 +28,8 @@ def unique_tool_names(tools: Iterable[object]) -> tuple[str, ...]:
     Raises:
         DeclarationError: A tool has no name.
 
-    Source: the name pattern is that of OpenAI's function tools.
+    Source: docs/evidence/responses-api.md, R14; that names have at most 64 characters, as other
+    providers want it, is our choice.
     """
     identities = [_identity(tool) for tool in tools]
     own = Counter(name for _, name in identities)

@@ -74,8 +74,7 @@ def observation_text(
         messages: Mappings or objects with Dify's `type`, `message` and `meta`.
         policy: The wording.
 
-    Source: seed 002 section 15 and the seed behaviour of the agent strategies; the rules for bytes, logs, variables and
-    retrieved resources are our decision.
+    Source: docs/contracts/gpt5-agent-strategies.md, B31 and B32; docs/contracts/dify-agent.md, C32 and C33.
     """
     collected = list(messages)
     held = [_held_json(message, policy) for message in collected if policy.holds_json_back]

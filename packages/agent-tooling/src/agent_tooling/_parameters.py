@@ -106,7 +106,7 @@ def merge_parameters[Parameter](
     Raises:
         DeclarationError: A parameter has no name.
 
-    Source: Dify, `Tool.get_merged_runtime_parameters`.
+    Source: docs/contracts/dify-agent.md, C1; docs/evidence/dify-platform.md, P16.
     """
     merged = {parameter_name(raw): raw for raw in declared or ()}
     merged |= {parameter_name(raw): raw for raw in runtime or ()}

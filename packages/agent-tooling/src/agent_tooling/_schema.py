@@ -38,8 +38,8 @@ def llm_json_schema(parameters: Iterable[object] | None, *, portable: bool = Fal
     Raises:
         DeclarationError: A parameter cannot be read.
 
-    Source: Dify, `Tool.get_llm_parameters_json_schema` and `ToolParameterType.as_normal_type`; bounds and defaults
-    are our addition.
+    Source: docs/contracts/dify-agent.md, C2 and C3; docs/evidence/dify-platform.md, P18. Bounds and defaults are our
+    addition.
     """
     visible = [parameter for parameter in to_parameters(parameters) if parameter.is_visible]
     return {

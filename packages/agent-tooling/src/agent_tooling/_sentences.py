@@ -1,7 +1,8 @@
 """The fixed sentences that a model reads in place of, or around, a tool's own words.
 
-Source: seed behaviour of the agent strategies, and Dify's agent runner for those of the tool layer. They are part of
-the contract: applications and prompts rely on the wording.
+They are part of the contract: applications and prompts rely on the wording.
+
+Source: docs/contracts/gpt5-agent-strategies.md, B22 to B31 and B36; docs/contracts/dify-agent.md, C34.
 """
 
 from typing import Final

@@ -1,6 +1,6 @@
 """Errors as the plugin daemon writes them into a message: JSON inside JSON.
 
-Source: seed 002 section 13; Dify plugin daemon, `pkg/exception/factory.go`.
+Source: docs/contracts/dify-agent.md, C29; langgenius/dify-plugin-daemon at bdb5642a, `pkg/exception/factory.go`.
 """
 
 import json

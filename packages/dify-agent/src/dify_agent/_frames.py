@@ -3,7 +3,7 @@
 The daemon answers with server-sent events whose data is one JSON envelope a line:
 `data: {"code": 0, "message": "success", "data": ...}`.
 
-Source: Dify plugin daemon, `internal/service/base_sse.go`.
+Source: langgenius/dify-plugin-daemon at bdb5642a, `internal/service/base_sse.go`.
 """
 
 import json

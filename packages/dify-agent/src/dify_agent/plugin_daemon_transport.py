@@ -1,6 +1,7 @@
 """The wire to Dify's plugin daemon, shared by the LLM and the tools clients: payloads, streamed frames, errors.
 
-Source: seed 002 sections 12 and 13; Dify plugin daemon, `internal/server/http_server.go` and `pkg/exception`.
+Source: docs/contracts/dify-agent.md, C26 to C29; langgenius/dify-plugin-daemon at bdb5642a, `internal/server/http_server.go` and
+`pkg/exception`.
 """
 
 import json

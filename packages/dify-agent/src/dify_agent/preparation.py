@@ -2,7 +2,7 @@
 
 Safe to import in a client: nothing that a server runs comes with it.
 
-Source: seed 002 section 2.
+Source: docs/contracts/dify-agent.md, C1 to C4.
 """
 
 from collections.abc import Iterable

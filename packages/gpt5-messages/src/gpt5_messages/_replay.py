@@ -3,8 +3,7 @@
 The API refuses a reasoning item that it cannot decrypt, a reasoning item without the item that followed it, and a function
 call without its output. Everything else goes back verbatim and in order.
 
-Source: error texts collected from public issue threads ("Item 'rs_…' of type 'reasoning' was provided without its required
-following item", "No tool output found for function call"), read 2026-11-21.
+Source: docs/evidence/responses-api.md, R4 to R10.
 """
 
 from collections.abc import Collection, Iterable, Mapping

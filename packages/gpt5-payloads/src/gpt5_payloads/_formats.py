@@ -28,7 +28,7 @@ def json_schema_format(raw: object) -> dict[str, Any]:
     Raises:
         PayloadError: Nothing was given, it is not a JSON object, or one of its fields is missing or unusable.
 
-    Source: OpenAI API reference, "Create a model response", `text.format`.
+    Source: https://platform.openai.com/docs/api-reference/responses/create, `text.format`.
     """
     spec = _unwrapped(_json_object(raw))
     schema = spec.get("schema")

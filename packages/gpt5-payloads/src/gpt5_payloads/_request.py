@@ -49,7 +49,7 @@ def build_request(  # noqa: PLR0913  one keyword for each independent part of a 
     Raises:
         PayloadError: A value cannot be sent; `field` names it.
 
-    Source: OpenAI API reference, "Create a model response".
+    Source: https://platform.openai.com/docs/api-reference/responses/create; docs/contracts/openai-gpt5-responses.md, A12 to A23.
     """
     profile = profile_for(_model_name(model))
     settings = Parameters.parse(parameters)
@@ -130,8 +130,7 @@ def _tools(
 def _short(value: str | None, *, field: str, limit: int) -> str | None:
     """Accept a text of at most `limit` characters; None for a blank one.
 
-    Source: for `safety_identifier` its docstring in openai-python 3.54; for `prompt_cache_key` the API's 400 answer, "string
-    too long. Expected a string with maximum length 64".
+    Source: for `safety_identifier` its docstring in openai-python 3.54; for `prompt_cache_key` docs/evidence/responses-api.md, R13.
     """
     if is_blank(value):
         return None

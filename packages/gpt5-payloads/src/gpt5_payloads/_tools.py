@@ -11,7 +11,7 @@ from ._values import copy_json, is_blank, parse_json, quote
 type ToolChoice = str | dict[str, Any]
 
 _MODES = ("auto", "none", "required")
-# Source: the API's 400 answer, "Invalid 'tools[0].name': string too long. Expected a string with maximum length 128".
+# Source: docs/evidence/responses-api.md, R14.
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 # JSON Schema keywords that hold one schema, a list of schemas, or schemas by name.
 _SCHEMA_KEYS = frozenset({"additionalProperties", "contains", "else", "if", "items", "not", "then"})
@@ -33,8 +33,8 @@ def function_tool(tool: object) -> dict[str, Any]:
     Raises:
         PayloadError: The name is blank or not one that the API takes, or `parameters` is not a JSON schema of an object.
 
-    Source: OpenAI API reference, "Create a model response", `tools`; for `properties`, the API's 400 answer "object schema
-    missing properties".
+    Source: https://platform.openai.com/docs/api-reference/responses/create, `tools`; for `properties`
+    docs/evidence/responses-api.md, R15.
     """
     name = _tool_name(_read(tool, "name"))
     description = _read(tool, "description")

@@ -53,7 +53,7 @@ class Connection:
         Raises:
             SettingsError: The key is missing, or the key, organisation or base URL is not usable.
 
-        Source: seed 000 section 3.3, with the refusals of cloud metadata addresses as our addition.
+        Source: docs/contracts/openai-gpt5-responses.md, A4 to A7.
         """
         return cls._parse(credentials, _CREDENTIAL_NAMES, environ)
 

@@ -4,7 +4,7 @@ Some refusals are not the caller's fault: an organisation that is not verified m
 server may not know encrypted reasoning, and reasoning items from an earlier response may not be accepted any more. Each is answered
 once, by asking for less.
 
-Source: error texts in public issue threads, collected in 2026-08 and read 2026-11-21.
+Source: docs/evidence/responses-api.md, R1 to R5.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -2,7 +2,7 @@
 
 Every request carries the whole conversation, the model's own reasoning included, and nothing is stored at the server.
 
-Source: seed 003, requirements 2, 5 and 8 and both design points; its later switches were each forced by a live server.
+Source: docs/contracts/responses-scheme.md, D1 to D8, D19 to D22 and D24.
 """
 
 from collections.abc import Mapping, Sequence

@@ -2,7 +2,8 @@
 
 Messages are in our own words, close to OpenAI's; `param` and `code` are OpenAI's own.
 
-Source: recorded 400 and 404 bodies, error texts in public issue threads, and the parameters of the Responses API, November 2026.
+Source: recorded 400 and 404 bodies; docs/evidence/responses-api.md, R1 to R16; https://platform.openai.com/docs/api-reference/responses/create,
+read in November 2026.
 """
 
 from collections.abc import Callable, Sequence

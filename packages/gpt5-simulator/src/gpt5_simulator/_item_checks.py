@@ -1,6 +1,6 @@
 """What a real server would refuse about the items of a conversation.
 
-Source: recorded 400 bodies and error texts in public issue threads, November 2026.
+Source: recorded 400 bodies; docs/evidence/responses-api.md, R4 to R11.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,6 +1,7 @@
 """What each model of the family accepts, and whether it is still served.
 
-Source: OpenAI's model pages and deprecations, and the values that the API named when it refused others; as of November 2026.
+Source: https://platform.openai.com/docs/models and https://platform.openai.com/docs/deprecations, read in November 2026;
+docs/evidence/responses-api.md, R16.
 """
 
 import re

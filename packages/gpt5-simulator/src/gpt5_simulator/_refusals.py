@@ -51,7 +51,7 @@ def retry_headers(fault: HttpError) -> dict[str, str]:
 def validate_against(fault: Fault, body: Json) -> None:
     """Refuse what a fault of the account or of the model rules out.
 
-    Source: OpenAI's answers to unverified organisations and to reasoning that it cannot read, in public issue threads.
+    Source: docs/evidence/responses-api.md, R1 to R5.
 
     Raises:
         ApiError: The request asks for it.

@@ -1,6 +1,6 @@
 """What a real server would refuse about tools and the choice among them.
 
-Source: recorded 400 bodies and error texts in public issue threads, November 2026.
+Source: recorded 400 bodies; docs/evidence/responses-api.md, R14 and R15.
 """
 
 import re

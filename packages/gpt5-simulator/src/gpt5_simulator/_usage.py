@@ -60,7 +60,7 @@ class PromptCache:
     So the cached part of a prompt is the longest run of whole blocks that it shares with one earlier prompt from its beginning on.
     Nothing under 1,024 tokens is cached. The oldest blocks are forgotten first.
 
-    Source: OpenAI's prompt caching guide, and the steps of `cached_tokens` in recorded traffic.
+    Source: https://platform.openai.com/docs/guides/prompt-caching, and the steps of `cached_tokens` in recorded traffic.
     """
 
     def __init__(self) -> None:

@@ -1,6 +1,6 @@
 """The kinds of layers that a server offers.
 
-Source: seed 002, section 17.
+Source: docs/contracts/dify-agent.md, C37 and C38.
 """
 
 from typing import Any

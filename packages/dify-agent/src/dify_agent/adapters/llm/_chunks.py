@@ -1,7 +1,7 @@
 """The chunks in which a plugin's answer arrives, checked before anything relies on them.
 
-Source: Dify plugin SDK, `entities/model/llm.py` and `entities/model/message.py`; Dify plugin daemon,
-`pkg/entities/model_entities/llm.go`, read 2026-11-22.
+Source: dify-plugin 0.10.2, `entities/model/llm.py` and `entities/model/message.py`; langgenius/dify-plugin-daemon at
+bdb5642a, `pkg/entities/model_entities/llm.go`.
 """
 
 from collections.abc import Iterator

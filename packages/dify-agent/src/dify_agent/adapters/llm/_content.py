@@ -1,6 +1,7 @@
 """The parts of a message's content, as the daemon knows them.
 
-Source: Dify plugin SDK, `entities/model/message.py`; Dify plugin daemon, `pkg/entities/model_entities/llm.go`.
+Source: dify-plugin 0.10.2, `entities/model/message.py`; langgenius/dify-plugin-daemon at bdb5642a,
+`pkg/entities/model_entities/llm.go`.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,6 +1,6 @@
 """The daemon's and the plugin's errors as Pydantic AI's.
 
-Source: Dify plugin daemon, `pkg/exception`; Dify plugin SDK, `errors/model.py`; the classes and statuses that Dify's own
+Source: langgenius/dify-plugin-daemon at bdb5642a, `pkg/exception`; dify-plugin 0.10.2, `errors/model.py`; the classes and statuses that Dify's own
 agent maps them to.
 """
 

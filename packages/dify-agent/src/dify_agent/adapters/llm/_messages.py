@@ -1,6 +1,7 @@
 """Pydantic AI's message history as the daemon's prompt messages.
 
-Source: Dify plugin SDK, `entities/model/message.py`; Dify plugin daemon, `pkg/entities/model_entities/llm.go`.
+Source: dify-plugin 0.10.2, `entities/model/message.py`; langgenius/dify-plugin-daemon at bdb5642a,
+`pkg/entities/model_entities/llm.go`.
 """
 
 from collections.abc import Iterator, Sequence

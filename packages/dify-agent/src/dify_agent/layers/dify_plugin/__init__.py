@@ -18,7 +18,7 @@ from .configs import (
 )
 
 
-__all__ = [  # noqa: RUF022 - the order is the seed's, and part of the contract
+__all__ = [  # noqa: RUF022 - the order is part of the contract (C15)
     "DIFY_PLUGIN_LAYER_TYPE_ID",
     "DIFY_PLUGIN_LLM_LAYER_TYPE_ID",
     "DIFY_PLUGIN_TOOLS_LAYER_TYPE_ID",

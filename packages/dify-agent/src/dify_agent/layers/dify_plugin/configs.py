@@ -3,7 +3,7 @@
 These values travel from the side that knows the declarations to the side that runs the agent. They carry no daemon
 address and no daemon key: a server adds those.
 
-Source: seed 002, section 3.
+Source: docs/contracts/dify-agent.md, C5 to C14.
 """
 
 from enum import StrEnum

@@ -1,6 +1,6 @@
 """The layer with the model of a run.
 
-Source: seed 002, section 6.
+Source: docs/contracts/dify-agent.md, C19.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """What the model reads of a tool's reply, or of its failure.
 
-Source: seed 002 section 15.
+Source: docs/contracts/dify-agent.md, C32 to C34.
 """
 
 from collections.abc import Iterable

@@ -1,6 +1,6 @@
 """The layer that knows the daemon: for whom plugins are called, and where the daemon is.
 
-Source: seed 002, section 5.
+Source: docs/contracts/dify-agent.md, C17 and C18.
 """
 
 from dataclasses import dataclass, field

@@ -1,6 +1,6 @@
 """The client that invokes the tools of one plugin through the plugin daemon. It does nothing else.
 
-Source: seed 002 sections 12 and 14.
+Source: docs/contracts/dify-agent.md, C26 to C31.
 """
 
 from collections.abc import Iterable, Mapping

@@ -2,7 +2,7 @@
 
 Class and field names are the plugin SDK's, so that one can be read beside the other.
 
-Source: seed 002 section 14; Dify's plugin SDK, `entities/invoke_message.py`, version 0.10.2.
+Source: docs/contracts/dify-agent.md, C30; dify-plugin 0.10.2, `entities/invoke_message.py`.
 """
 
 import base64

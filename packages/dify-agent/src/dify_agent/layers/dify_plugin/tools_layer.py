@@ -4,7 +4,7 @@ Nothing about a tool is fetched here: declarations and schemas were prepared by 
 arguments replace configured values of the same name, hidden ones too: that is the contract's precedence, so nothing
 that a model must not decide may rest on a hidden parameter.
 
-Source: seed 002 sections 7 to 11.
+Source: docs/contracts/dify-agent.md, C20 to C25.
 """
 
 import copy
