@@ -7,9 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
 from . import _declaration_checks as declarations
 from . import _dependency_checks as dependencies
 from . import _file_checks as files
@@ -66,23 +63,6 @@ def check_package(path: Path, *, quick: bool, start: Path) -> Iterator[CheckResu
     if not quick:
         for route in ROUTES:
             yield from _try_route(archive, route) if is_sound else map(_skipped, _steps(route))
-
-
-def show_results(results: Iterable[CheckResult], console: Console) -> bool:
-    """Show a table of checks; return whether all went well."""
-    table = Table("", "check", "", box=None, pad_edge=False)
-    is_good = True
-    for result in results:
-        is_good = is_good and not result.problems and not result.is_skipped
-        table.add_row(_mark(result), result.name, "\n".join(result.problems) or result.note)
-    console.print(table, markup=False)
-    return is_good
-
-
-def _mark(result: CheckResult) -> str:
-    if result.is_skipped:
-        return "-"
-    return "✗" if result.problems else "✓"
 
 
 def _outside(archive: Archive) -> Checks:

@@ -17,7 +17,8 @@ from rich.console import Console
 from gpt5_simulator import SimulatorError
 
 from ._chat import ChatOptions, run_chat
-from ._check import check_package, show_results
+from ._check import check_package
+from ._check_table import show_results
 from ._errors import (
     DaemonServerError,
     PackageError,

@@ -8,14 +8,10 @@ import stat
 from collections import Counter
 from collections.abc import Iterator
 from fnmatch import fnmatch
-from pathlib import Path
-
-from packaging.version import InvalidVersion, Version
 
 from ._archive import Archive, is_inside
-from ._contents import ContentError, Contents
-from ._errors import PackageError
-from ._identifier import build_identifier, is_identifier
+from ._identifier import is_identifier
+from ._identity import identifier_of
 from ._json import is_object
 
 
@@ -70,31 +66,3 @@ def check_identifier(archive: Archive) -> Iterator[str]:
     identifier = identifier_of(archive)
     if not is_identifier(identifier):
         yield f"expected author/name:version@checksum, got {identifier!r}"
-
-
-def identifier_of(archive: Archive) -> str:
-    """Return the unique identifier of a package.
-
-    Raises:
-        ContentError: If its manifest cannot be read.
-    """
-    return build_identifier(*_names(archive), archive.files)
-
-
-def read_identity(path: Path) -> tuple[str, str, Version]:
-    """Return author, name and version of a package.
-
-    Raises:
-        PackageError: If the file is no package.
-    """
-    try:
-        author, name, version = _names(Archive.read(path))
-        return author, name, Version(version)
-    except (ContentError, InvalidVersion) as error:
-        raise PackageError(path, str(error)) from None
-
-
-def _names(archive: Archive) -> tuple[str, str, str]:
-    manifest = Contents(archive.files).manifest
-    author, name, version = (str(manifest.get(key)) for key in ("author", "name", "version"))
-    return author, name, version

@@ -15,7 +15,7 @@ from typing import Literal
 
 from ._archive import Archive
 from ._errors import InstallError
-from ._file_checks import identifier_of
+from ._identity import identifier_of
 from ._uv import UvError, run_program, run_uv, search_path
 
 

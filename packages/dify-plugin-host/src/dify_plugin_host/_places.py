@@ -6,8 +6,8 @@ from pathlib import Path
 from packaging.version import Version
 
 from ._errors import PluginFolderError
-from ._file_checks import read_identity
 from ._folder import PluginFolder, PluginKind
+from ._identity import read_identity
 from ._install import installed
 
 
