@@ -46,7 +46,9 @@ def test_the_routes_that_the_readme_names_are_the_ones_there_are(echo, run_daemo
 
 
 def test_the_events_that_the_readme_documents_are_the_ones_there_are():
-    progress = (README.parent / "src/dify_plugin_host/_progress.py").read_text(encoding="utf-8")
+    progress = (README.parent / "src/dify_plugin_host/commands/_progress.py").read_text(
+        encoding="utf-8"
+    )
     defined = set(re.findall(r'event: ClassVar\[str\] = "(\w+)"', progress))
     section = README.read_text(encoding="utf-8").partition("| `event` | with |")[2]
     table = section.partition("\n\n")[0]

@@ -1,10 +1,5 @@
 """Runs Dify plugins on a desk: the daemon's side of the plugin protocol, and Dify's."""
 
-from ._builtin import builtin_tools
-from ._connection import BackwardsHandler, Notice, NoticeHandler
-from ._daemon import DaemonServer
-from ._declarations import ModelProvider, Strategy, ToolProvider
-from ._desk import AgentRequest, Desk
 from ._errors import (
     BackwardsError,
     DaemonServerError,
@@ -22,13 +17,19 @@ from ._errors import (
     ToolFileError,
     UnknownNameError,
 )
-from ._folder import PluginFolder
-from ._models import LLMRequest
-from ._process import PluginProcess
-from ._session import BackwardsRequest, CallOrigin
 from ._settings import HostSettings, Strictness
-from ._tool import PythonTool, ToolParameter
-from ._toolfile import load_tools
+from .daemon import DaemonServer
+from .platform import AgentRequest, Desk, LLMRequest
+from .plugin import ModelProvider, PluginFolder, Strategy, ToolProvider
+from .process import (
+    BackwardsHandler,
+    BackwardsRequest,
+    CallOrigin,
+    Notice,
+    NoticeHandler,
+    PluginProcess,
+)
+from .tools import PythonTool, ToolParameter, builtin_tools, load_tools
 
 
 __all__ = [

@@ -1,0 +1,210 @@
+"""`dify-host chat`: one question, answered by both plugins together."""
+
+import asyncio
+import contextlib
+import dataclasses
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+from rich.console import Console
+
+from dify_plugin_host._errors import PluginHostError, PluginInvokeError, UnknownNameError
+from dify_plugin_host.platform import AgentRequest, Desk, ModelServer, open_server
+from dify_plugin_host.plugin import PluginFolder
+from dify_plugin_host.process import Notice
+from dify_plugin_host.tools import PythonTool, builtin_tools, load_tools
+
+from ._places import find_plugins, install_plugins
+from ._progress import NoticeGiven, Progress, RunEvent, RunFailed, RunStarted
+from ._screen import Screen
+from ._signals import cancelled_by_signals
+
+
+_DEFAULT_STRATEGY = "gpt5_function_calling"
+_DEFAULT_MODEL = "gpt-5.2"
+_QUIET_LEVELS = frozenset({"DEBUG", "INFO"})
+
+type Show = Callable[[RunEvent], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatOptions:
+    """Hold what was asked on the command line; None takes the default."""
+
+    question: str
+    plugins: Path | None = None
+    packages: Path | None = None
+    strategy: str | None = None
+    model: str | None = None
+    effort: str | None = None
+    maximum_iterations: int | None = None
+    instruction: str | None = None
+    tools: tuple[Path, ...] = ()
+    hide_thoughts: bool = False
+    as_json: bool = False
+
+
+class ChatError(PluginHostError):
+    """Say in one sentence why a run failed."""
+
+
+def run_chat(options: ChatOptions, *, out: TextIO) -> None:
+    """Answer the question on `out`.
+
+    Raises:
+        PluginHostError: If that fails.
+    """
+    show = _json_lines(out) if options.as_json else _screen(out, options)
+    try:
+        _answer(options, show)
+    except PluginHostError as error:
+        show(RunFailed(message=str(error)))
+        raise
+
+
+def _answer(options: ChatOptions, show: Show) -> None:
+    tools = _tools(options)
+    folders = _plugins(options)
+    with open_server(os.environ) as server:
+        chat = _Chat(options, server, show)
+        desk = Desk(
+            *folders,
+            credentials=server.credentials,
+            environment=server.environment,
+            tools=tools,
+            on_notice=chat.take_notice,
+            on_model_error=chat.take_model_error,
+        )
+        try:
+            asyncio.run(chat.run(desk))
+        except PluginHostError as error:
+            raise chat.explain(error) from error
+
+
+def _plugins(options: ChatOptions) -> tuple[PluginFolder, PluginFolder]:
+    if options.packages is None:
+        return find_plugins(options.plugins, start=Path.cwd())
+    with Console(stderr=True).status("installing the packages"):
+        return install_plugins(options.packages)
+
+
+def _json_lines(out: TextIO) -> Show:
+    def show(event: RunEvent) -> None:
+        line: dict[str, Any] = {"event": event.event, **dataclasses.asdict(event)}
+        out.write(json.dumps(line, ensure_ascii=False) + "\n")
+        out.flush()
+
+    return show
+
+
+def _screen(out: TextIO, options: ChatOptions) -> Show:
+    console = Console(file=out)
+    return Screen(console, show_thoughts=not options.hide_thoughts).show
+
+
+def _tools(options: ChatOptions) -> tuple[PythonTool, ...]:
+    """Return the built-in tools and those of the files; of two with one name the later."""
+    tools = {tool.name: tool for tool in builtin_tools()}
+    for path in options.tools:
+        tools |= {tool.name: tool for tool in load_tools(path)}
+    return tuple(tools.values())
+
+
+class _Chat:
+    """One run from start to end."""
+
+    def __init__(self, options: ChatOptions, server: ModelServer, show: Show) -> None:
+        self._options = options
+        self._server = server
+        self._show = show
+        self._model_error: PluginHostError | None = None
+
+    async def run(self, desk: Desk) -> None:
+        """Start the plugins, run the strategy, show what happens."""
+        request = self._request(desk)
+        with cancelled_by_signals(), Console(stderr=True).status("starting the plugins") as status:
+            async with desk:
+                status.stop()
+                self._show(
+                    RunStarted(
+                        strategy=request.strategy,
+                        model=request.model,
+                        server=self._server.description,
+                        tools=tuple(tool.name for tool in desk.tools),
+                    )
+                )
+                await self._follow(desk, request)
+
+    async def _follow(self, desk: Desk, request: AgentRequest) -> None:
+        started = time.monotonic()
+        progress = Progress()
+        async with contextlib.aclosing(desk.run(request)) as messages:
+            async for message in messages:
+                self._show_all(progress.feed(message))
+        self._show_all(progress.finish(seconds=round(time.monotonic() - started, 3)))
+
+    def _show_all(self, events: Iterator[RunEvent]) -> None:
+        for event in events:
+            self._show(event)
+
+    def _request(self, desk: Desk) -> AgentRequest:
+        """Fill in the defaults.
+
+        Raises:
+            UnknownNameError: If there is no such strategy.
+        """
+        options = self._options
+        strategies = {strategy.name: strategy for strategy in desk.strategies}
+        name = options.strategy or _preferred(_DEFAULT_STRATEGY, tuple(strategies))
+        if name not in strategies:
+            raise UnknownNameError("strategy", name, tuple(strategies))
+        parameters: dict[str, Any] = {}
+        if options.maximum_iterations is not None:
+            parameters["maximum_iterations"] = options.maximum_iterations
+        if options.hide_thoughts and "emit_intermediate_thoughts" in strategies[name].parameters:
+            parameters["emit_intermediate_thoughts"] = False
+        request = AgentRequest(
+            query=options.question,
+            strategy=name,
+            model=options.model or _preferred(_DEFAULT_MODEL, desk.model_providers[0].models),
+            completion_params={"reasoning_effort": options.effort} if options.effort else {},
+            parameters=parameters,
+        )
+        if options.instruction is None:
+            return request
+        return dataclasses.replace(request, instruction=options.instruction)
+
+    def take_notice(self, notice: Notice) -> None:
+        """Show what a plugin complains about."""
+        if notice.kind != "log" or notice.level not in _QUIET_LEVELS:
+            self._show(NoticeGiven(plugin=notice.plugin, level=notice.level, text=notice.text))
+
+    def take_model_error(self, error: PluginHostError) -> None:
+        """Keep why a model call failed; the strategy gets only a text."""
+        self._model_error = error
+
+    def explain(self, error: PluginHostError) -> PluginHostError:
+        """Say what a failure means for someone at a command line."""
+        if not isinstance(error, PluginInvokeError):
+            return error
+        cause = self._model_error
+        if not isinstance(cause, PluginInvokeError):
+            return ChatError(f"the run failed: {error.message}")
+        server = self._server.description
+        match cause.error_type:
+            case "InvokeAuthorizationError":
+                problem = f"{server} refused the key; expected a valid one in OPENAI_API_KEY"
+            case "InvokeConnectionError":
+                problem = f"no answer from {server}; expected a Responses API at OPENAI_BASE_URL"
+            case _:
+                problem = f"the model call failed: {cause.message}"
+        return ChatError(problem)
+
+
+def _preferred(name: str, known: tuple[str, ...]) -> str:
+    return name if name in known or not known else known[0]

@@ -1,0 +1,220 @@
+"""The command `dify-host`.
+
+Exit codes: 0 answered, 1 the run failed, 2 bad usage, 130 interrupted, 143 terminated.
+"""
+
+import asyncio
+import contextlib
+import os
+import sys
+from collections.abc import Generator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from dify_plugin_host._errors import (
+    DaemonServerError,
+    PackageError,
+    PluginFolderError,
+    PluginHostError,
+    ToolFileError,
+    UnknownNameError,
+)
+from dify_plugin_host.checks import check_package
+from dify_plugin_host.packaging import build_package
+from dify_plugin_host.platform import ServerAddressError
+from gpt5_simulator import SimulatorError
+
+from ._chat import ChatOptions, run_chat
+from ._check_table import show_results
+from ._places import find_folders
+from ._serve import API_KEY, ServeOptions, run_serve
+
+
+_USAGE_ERRORS = (
+    DaemonServerError,
+    PackageError,
+    PluginFolderError,
+    ServerAddressError,
+    ToolFileError,
+    UnknownNameError,
+)
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Runs Dify plugins on a desk.",
+)
+
+
+@app.command()
+def chat(  # noqa: PLR0913 - every option is one
+    question: Annotated[str, typer.Argument(help="What to ask.")],
+    *,
+    strategy: Annotated[str | None, typer.Option(help="The agent strategy.")] = None,
+    model: Annotated[str | None, typer.Option(help="The model.")] = None,
+    effort: Annotated[str | None, typer.Option(help="The reasoning effort.")] = None,
+    max_iterations: Annotated[
+        int | None, typer.Option(min=1, help="How many calls of the model a run may make.")
+    ] = None,
+    instruction: Annotated[str | None, typer.Option(help="The agent's instruction.")] = None,
+    hide_thoughts: Annotated[
+        bool, typer.Option("--hide-thoughts", help="Show no thoughts.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON event a line.")] = False,
+    tools: Annotated[
+        list[Path] | None,
+        typer.Option(help="A Python file whose functions become tools; may be repeated."),
+    ] = None,
+    plugins: Annotated[
+        Path | None, typer.Option(help="The folder with the plugins; plugins/ by default.")
+    ] = None,
+    packages: Annotated[
+        Path | None, typer.Option(help="A folder with packages to run in place of sources.")
+    ] = None,
+) -> None:
+    """Ask a question and watch the agent answer it.
+
+    OpenAI, or the compatible server at OPENAI_BASE_URL, answers when OPENAI_API_KEY or OPENAI_BASE_URL is set; otherwise a
+    built-in simulator does.
+    """
+    if plugins and packages:
+        raise typer.BadParameter("expected this or --plugins", param_hint="--packages")
+    options = ChatOptions(
+        question=_checked_question(question),
+        plugins=plugins,
+        packages=packages,
+        strategy=strategy,
+        model=model,
+        effort=effort,
+        maximum_iterations=max_iterations,
+        instruction=instruction,
+        tools=tuple(tools or ()),
+        hide_thoughts=hide_thoughts,
+        as_json=json,
+    )
+    out = sys.stdout
+    # What a tool prints must not end up between the events.
+    with _exit_codes(), contextlib.redirect_stdout(sys.stderr):
+        run_chat(options, out=out)
+
+
+@app.command()
+def package(
+    plugins: Annotated[
+        list[str] | None,
+        typer.Argument(help="Plugin folders, or their names in plugins/; all of those by default."),
+    ] = None,
+    *,
+    output: Annotated[Path, typer.Option(help="Where to write the packages.")] = Path("dist"),
+) -> None:
+    """Write a package that Dify can install, with everything in it that no index has.
+
+    Prints the path, the size in bytes and the unique identifier of each.
+    """
+    with _exit_codes():
+        for folder in find_folders(plugins or (), start=Path.cwd()):
+            built = build_package(folder, output)
+            typer.echo(f"{built.path}  {built.size_bytes}  {built.identifier}")
+
+
+@app.command()
+def check(
+    file: Annotated[Path, typer.Argument(help="The package.")],
+    *,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Leave out installing, starting and calling it.")
+    ] = False,
+) -> None:
+    """Check a package as strictly as Dify, its daemon and the plugin SDK together.
+
+    Installs it in an empty folder, on both of the daemon's routes, starts it and makes a call.
+    """
+    with _exit_codes():
+        results = check_package(file, quick=quick, start=Path.cwd())
+        if not show_results(results, Console()):
+            raise typer.Exit(1)
+
+
+@app.command()
+def serve(  # noqa: PLR0913 - every option is one
+    sources: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Plugin folders or packages; those in plugins/ by default."),
+    ] = None,
+    *,
+    plugins: Annotated[
+        Path | None, typer.Option(help="A folder whose plugin folders are served as well.")
+    ] = None,
+    packages: Annotated[
+        Path | None, typer.Option(help="A folder whose packages are served as well.")
+    ] = None,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")
+    ] = 5002,
+    api_key: Annotated[
+        str | None,
+        typer.Option(help=f"The key that callers must send; {API_KEY} or a random one by default."),
+    ] = None,
+    tools: Annotated[
+        list[Path] | None,
+        typer.Option(help="A Python file whose functions become tools; may be repeated."),
+    ] = None,
+    simulator: Annotated[
+        bool, typer.Option("--simulator", help="Run a simulated model server, which needs no key.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON event a line.")] = False,
+) -> None:
+    """Serve the plugin daemon's dispatch API on 127.0.0.1 until interrupted."""
+    options = ServeOptions(
+        sources=tuple(sources or ()),
+        plugins=plugins,
+        packages=packages,
+        port=port,
+        api_key=api_key,
+        tools=tuple(tools or ()),
+        simulator=simulator,
+        as_json=json,
+    )
+    out = sys.stdout
+    with _exit_codes(), contextlib.redirect_stdout(sys.stderr):
+        run_serve(options, out=out)
+
+
+def run_dify_host() -> None:
+    """Run the command."""
+    app(prog_name="dify-host")
+
+
+def _checked_question(question: str) -> str:
+    try:
+        question.encode("utf-8")
+    except UnicodeEncodeError:
+        raise typer.BadParameter("expected UTF-8 text", param_hint="QUESTION") from None
+    if not question.strip():
+        raise typer.BadParameter("expected some text", param_hint="QUESTION")
+    return question
+
+
+@contextlib.contextmanager
+def _exit_codes() -> Generator[None]:
+    """Turn what goes wrong into one line and an exit code."""
+    out = sys.stdout
+    try:
+        yield
+    except OSError as error:  # pragma: no cover - the tests see it from outside
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())  # Nothing more to flush into.
+        if not isinstance(error, BrokenPipeError):
+            typer.echo(f"dify-host: error: {error}", err=True)
+        raise typer.Exit(1) from None
+    except (PluginHostError, SimulatorError) as error:
+        typer.echo(f"dify-host: error: {' '.join(str(error).split())}", err=True)
+        raise typer.Exit(2 if isinstance(error, _USAGE_ERRORS) else 1) from None
+    except KeyboardInterrupt:  # pragma: no cover - the tests see it from outside
+        raise typer.Exit(130) from None
+    except asyncio.CancelledError:  # pragma: no cover - the tests see it from outside
+        raise typer.Exit(143) from None

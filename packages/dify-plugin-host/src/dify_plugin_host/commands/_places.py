@@ -1,0 +1,116 @@
+"""Where plugins lie."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from packaging.version import Version
+
+from dify_plugin_host._errors import PluginFolderError
+from dify_plugin_host.packaging import installed, read_identity
+from dify_plugin_host.plugin import PluginFolder, PluginKind
+
+
+def find_plugins(explicit: Path | None, *, start: Path) -> tuple[PluginFolder, PluginFolder]:
+    """Return a model plugin and an agent strategy plugin.
+
+    Args:
+        explicit: The folder that holds them; None looks for a `plugins` folder in `start` and its parents.
+        start: Where to look from.
+
+    Raises:
+        PluginFolderError: If there is no such folder, or not one plugin of each kind in it.
+    """
+    place = explicit or _look_up(start)
+    found = read_plugins(place)
+    models = _single(place, found, "models", "model plugin")
+    return models, _single(place, found, "agent_strategies", "agent strategy plugin")
+
+
+def install_plugins(place: Path) -> tuple[PluginFolder, PluginFolder]:
+    """Install what lies in a folder of packages; return a model plugin and an agent strategy plugin of it.
+
+    Of several versions of a plugin the latest is taken; what is installed already stays.
+
+    Raises:
+        PluginFolderError: If there is no such folder, or not one plugin of each kind in it.
+        PackageError: If a file in it is no package.
+        InstallError: If a package cannot be installed.
+    """
+    found = install_packages(place)
+    models = _single(place, found, "models", "model plugin")
+    return models, _single(place, found, "agent_strategies", "agent strategy plugin")
+
+
+def read_plugins(place: Path) -> list[PluginFolder]:
+    """Return the plugin folders in a folder.
+
+    Raises:
+        PluginFolderError: If there is no such folder, or what lies in it cannot be read.
+    """
+    if not place.is_dir():
+        raise PluginFolderError(place, "no such folder; expected one that holds plugin folders")
+    return [PluginFolder.read(path.parent) for path in sorted(place.glob("*/manifest.yaml"))]
+
+
+def install_packages(place: Path) -> list[PluginFolder]:
+    """Install what lies in a folder of packages, of several versions of a plugin the latest.
+
+    Raises:
+        PluginFolderError: If there is no such folder.
+        PackageError: If a file in it is no package.
+        InstallError: If a package cannot be installed.
+    """
+    if not place.is_dir():
+        raise PluginFolderError(place, "no such folder; expected one that holds packages")
+    latest: dict[tuple[str, str], tuple[Version, Path]] = {}
+    for path in sorted(place.glob("*.difypkg")):
+        author, name, version = read_identity(path)
+        if (author, name) not in latest or latest[author, name][0] < version:
+            latest[author, name] = version, path
+    return [PluginFolder.read(installed(path)) for _, path in latest.values()]
+
+
+def find_folders(names: Sequence[str], *, start: Path) -> list[Path]:
+    """Return plugin folders.
+
+    Args:
+        names: Folders, or names of folders in the `plugins` folder of `start` or of a parent; empty means all of those.
+        start: Where to look from.
+
+    Raises:
+        PluginFolderError: If there is no such folder, or no plugin at all.
+    """
+    if names:
+        return [_named(name, start=start) for name in names]
+    place = _look_up(start)
+    found = [path.parent for path in sorted(place.glob("*/manifest.yaml"))]
+    if not found:
+        raise PluginFolderError(place, "expected a folder in it with a manifest.yaml")
+    return found
+
+
+def _named(name: str, *, start: Path) -> Path:
+    folder = start / name
+    return folder if folder.is_dir() else _look_up(start) / name
+
+
+def _look_up(start: Path) -> Path:
+    for folder in (start, *start.parents):
+        if (folder / "plugins").is_dir():
+            return folder / "plugins"
+    raise PluginFolderError(
+        start, "expected a folder 'plugins' here or in a folder above; --plugins names another"
+    )
+
+
+def _single(place: Path, found: list[PluginFolder], kind: PluginKind, name: str) -> PluginFolder:
+    fitting = [folder for folder in found if folder.has(kind)]
+    match fitting:
+        case [folder]:
+            return folder
+        case []:
+            problem = f"expected a {name} in it (manifest.yaml with plugins.{kind})"
+            raise PluginFolderError(place, problem)
+        case _:
+            names = ", ".join(folder.path.name for folder in fitting)
+            raise PluginFolderError(place, f"expected one {name} in it, found: {names}")

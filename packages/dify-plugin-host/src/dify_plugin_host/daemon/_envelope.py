@@ -1,0 +1,79 @@
+"""The envelopes in which the daemon answers: `code`, `message`, `data`; errors nest JSON texts in `message`.
+
+Source: `internal/types/exception`, `internal/core/io_tunnel/generic.go` and `internal/service/base_sse.go` of
+langgenius/dify-plugin-daemon at bdb5642a, read 2026-11.
+"""
+
+from typing import Any, Literal
+
+from pydantic_core import to_json
+
+from dify_plugin_host._errors import (
+    InvokeTimeoutError,
+    PluginHostError,
+    PluginInvokeError,
+    StreamRejectedError,
+)
+from dify_plugin_host._json import JsonObject
+
+
+type FailureType = Literal[
+    "PluginDaemonBadRequestError",
+    "PluginDaemonInternalServerError",
+    "PluginDaemonUnauthorizedError",
+    "PluginInvokeError",
+    "PluginNotFoundError",
+]
+
+_CODES: dict[FailureType, int] = {
+    "PluginDaemonBadRequestError": -400,
+    "PluginDaemonInternalServerError": -500,
+    "PluginDaemonUnauthorizedError": -401,
+    "PluginInvokeError": -500,
+    "PluginNotFoundError": -404,
+}
+# Go's encoder makes JSON that may stand in HTML.
+_ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
+
+
+def encode(value: Any) -> str:
+    """Return JSON text as Go writes it."""
+    return to_json(value, inf_nan_mode="null").decode().translate(_ESCAPES)
+
+
+def success(data: Any) -> JsonObject:
+    """Build the envelope of something that went well."""
+    return {"code": 0, "message": "success", "data": data}
+
+
+def failure(error_type: FailureType, message: str) -> JsonObject:
+    """Build the envelope of something that went wrong: the JSON text of the error stands in `message`."""
+    error = {"message": message, "error_type": error_type, "args": None}
+    return {"code": _CODES[error_type], "message": encode(error), "data": None}
+
+
+def failure_of(error: PluginHostError) -> JsonObject:
+    """Build the envelope for why a call of a plugin failed.
+
+    What the plugin itself said is nested once more. A plugin that is gone is an internal error, of which the daemon's callers
+    learn nothing until the time of the call is over.
+    """
+    match error:
+        case PluginInvokeError():
+            details = error.details or None
+            said = {"args": details, "error_type": error.error_type, "message": error.message}
+            return failure("PluginInvokeError", encode(said))
+        case StreamRejectedError(error_type="blob_error"):
+            return failure("PluginInvokeError", error.message)
+        case StreamRejectedError():
+            found = {"error_type": error.error_type, "message": error.message}
+            return failure("PluginInvokeError", encode(found))
+        case InvokeTimeoutError():
+            return failure("PluginDaemonInternalServerError", "killed by timeout")
+        case _:
+            return failure("PluginDaemonInternalServerError", str(error))
+
+
+def frame(envelope: JsonObject) -> bytes:
+    """Return an envelope as one event of a stream."""
+    return f"data: {encode(envelope)}\n\n".encode()

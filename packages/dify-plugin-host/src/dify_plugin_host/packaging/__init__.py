@@ -1,0 +1,24 @@
+"""Package files: written, read, and installed as the daemon does it."""
+
+from ._archive import Archive, is_inside
+from ._contents import ContentError, Contents
+from ._identity import identifier_of, read_identity
+from ._install import ROUTES, Route, install, installed
+from ._package import build_package
+from ._workspace import Workspace
+
+
+__all__ = [
+    "ROUTES",
+    "Archive",
+    "ContentError",
+    "Contents",
+    "Route",
+    "Workspace",
+    "build_package",
+    "identifier_of",
+    "install",
+    "installed",
+    "is_inside",
+    "read_identity",
+]

@@ -1,0 +1,39 @@
+"""What a package file says of itself: author, name, version, unique identifier."""
+
+from pathlib import Path
+
+from packaging.version import InvalidVersion, Version
+
+from dify_plugin_host._errors import PackageError
+from dify_plugin_host.plugin import build_identifier
+
+from ._archive import Archive
+from ._contents import ContentError, Contents
+
+
+def identifier_of(archive: Archive) -> str:
+    """Return the unique identifier of a package.
+
+    Raises:
+        ContentError: If its manifest cannot be read.
+    """
+    return build_identifier(*_names(archive), archive.files)
+
+
+def read_identity(path: Path) -> tuple[str, str, Version]:
+    """Return author, name and version of a package.
+
+    Raises:
+        PackageError: If the file is no package.
+    """
+    try:
+        author, name, version = _names(Archive.read(path))
+        return author, name, Version(version)
+    except (ContentError, InvalidVersion) as error:
+        raise PackageError(path, str(error)) from None
+
+
+def _names(archive: Archive) -> tuple[str, str, str]:
+    manifest = Contents(archive.files).manifest
+    author, name, version = (str(manifest.get(key)) for key in ("author", "name", "version"))
+    return author, name, version

@@ -1,0 +1,195 @@
+"""`dify-host package`: a plugin folder and the packages it needs, made into one installable file."""
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+
+from packaging.utils import canonicalize_name
+
+from dify_plugin_host._errors import PackageError
+from dify_plugin_host.plugin import PluginFolder, build_identifier
+
+from ._archive import write_archive
+from ._uv import neutral_environment, run_uv
+from ._workspace import Member, Workspace
+
+
+EXCLUDED = (
+    ".*",  # caches, environments, secrets and settings of tools
+    "__pycache__",
+    "*.pyc",
+    "tests",
+    "generate_*.py",  # writes declarations on a developer's machine; no plugin runs it
+    "build",
+    "dist",
+    "wheels",
+    "pyproject.toml",  # written anew, as the next two
+    "requirements.txt",
+    "uv.lock",
+    "*.difypkg",
+)
+"""Names of files and folders that stay behind, wherever in the plugin's folder they lie."""
+
+_EXPORT = ("--no-dev", "--no-hashes", "--no-header", "--no-annotate")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Package:
+    """Describe a package that was written.
+
+    Attributes:
+        path: Where it lies.
+        size_bytes: Its size.
+        identifier: The name by which Dify knows exactly this content.
+    """
+
+    path: Path
+    size_bytes: int
+    identifier: str
+
+
+def build_package(folder: Path, output: Path) -> Package:
+    """Write the package of a plugin.
+
+    Args:
+        folder: The plugin's folder. If it lies in a uv workspace, the members that it needs are bundled as wheels.
+        output: The file to write if it ends with `.difypkg`, else the folder for it.
+
+    Raises:
+        PluginFolderError: If the folder is no plugin.
+        PackageError: If it cannot be packaged.
+        UvError: If a wheel cannot be built or the dependencies cannot be resolved.
+    """
+    plugin = PluginFolder.read(folder)
+    manifest = plugin.manifest
+    with tempfile.TemporaryDirectory(prefix="dify-host-") as staging:
+        files = {**_own_files(plugin.path), **_dependency_files(plugin.path, Path(staging))}
+    name = f"{manifest.name}-{manifest.version}.difypkg"
+    path = output if output.suffix == ".difypkg" else output / name
+    write_archive(path, files)
+    return Package(
+        path=path,
+        size_bytes=path.stat().st_size,
+        identifier=build_identifier(manifest.author, manifest.name, manifest.version, files),
+    )
+
+
+def _own_files(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in _walk(folder)}
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.iterdir()):
+        if any(fnmatch(path.name, pattern) for pattern in EXCLUDED):
+            continue
+        if path.is_symlink():
+            raise PackageError(path, "expected a file or folder, for packages hold no links")
+        if path.is_dir():
+            yield from _walk(path)
+        else:
+            yield path
+
+
+def _dependency_files(folder: Path, staging: Path) -> dict[str, bytes]:
+    """Return the wheels and the three files that say what to install.
+
+    They are made in `staging`, because a lock made inside a workspace is the workspace's.
+    """
+    member = Member.read(folder)
+    workspace = Workspace.find(folder)
+    wheels = _build_wheels(workspace.needed_by(member) if workspace else (), staging / "wheels")
+    constraints = _locked_versions(workspace, member) if workspace else ()
+    internal = sorted(workspace.members) if workspace else []
+    pyproject = _pyproject(member, wheels, constraints=constraints, internal=internal)
+    (staging / "pyproject.toml").write_text(pyproject, encoding="utf-8", newline="\n")
+    _uv("lock", cwd=staging)
+    requirements = _uv("export", "--frozen", "--no-emit-project", *_EXPORT, cwd=staging)
+    return {
+        **{f"wheels/{wheel.name}": wheel.read_bytes() for _, wheel in wheels},
+        "pyproject.toml": pyproject.encode(),
+        "uv.lock": (staging / "uv.lock").read_bytes(),
+        "requirements.txt": requirements.encode(),
+    }
+
+
+def _build_wheels(members: Sequence[Member], folder: Path) -> list[tuple[Member, Path]]:
+    return [(member, _build_wheel(member, folder / member.name)) for member in members]
+
+
+def _build_wheel(member: Member, folder: Path) -> Path:
+    """Build a member's wheel and move it where all of them lie."""
+    _uv("build", "--wheel", "--no-sources", "--out-dir", str(folder), cwd=member.folder)
+    (wheel,) = folder.glob("*.whl")
+    return wheel.rename(folder.parent / wheel.name)
+
+
+def _locked_versions(workspace: Workspace, member: Member) -> tuple[str, ...]:
+    """Return the versions of third parties that the workspace's lock names, so that a package is as old as its sources."""
+    if not (workspace.root / "uv.lock").is_file():
+        return ()
+    command = ("export", "--frozen", "--package", member.name, "--no-emit-workspace", *_EXPORT)
+    return tuple(_uv(*command, cwd=workspace.root).splitlines())
+
+
+def _uv(command: str, *arguments: str, cwd: Path) -> str:
+    """Run uv with no settings but ours: against the public index, with this interpreter."""
+    neutral = ("--no-config", "--quiet", "--python", sys.executable)
+    return run_uv(command, *neutral, *arguments, cwd=cwd, environment=neutral_environment())
+
+
+def _pyproject(
+    member: Member,
+    wheels: Sequence[tuple[Member, Path]],
+    *,
+    constraints: Sequence[str],
+    internal: Sequence[str],
+) -> str:
+    """Return the package's `pyproject.toml`.
+
+    Every wheel is a direct dependency with a source of its own: one that another wheel alone asked for would be looked up on
+    the index, where its name may belong to somebody else. The daemon's packager needs a group `dev`.
+    """
+    bundled = {wheel_member.name: wheel_member.version for wheel_member, _ in wheels}
+    third_party = [
+        str(requirement)
+        for requirement in member.dependencies
+        if canonicalize_name(requirement.name) not in bundled
+    ]
+    pinned = [f"{name}=={version}" for name, version in bundled.items()]
+    sources = [
+        f"{wheel_member.name} = {{ path = {json.dumps(f'wheels/{wheel.name}')} }}"
+        for wheel_member, wheel in wheels
+    ]
+    return "\n".join(
+        [
+            "[project]",
+            f"name = {json.dumps(member.name)}",
+            f"version = {json.dumps(member.version)}",
+            f"requires-python = {json.dumps(member.requires_python)}",
+            f"dependencies = {_array(sorted([*third_party, *pinned]))}",
+            "",
+            "[dependency-groups]",
+            "dev = []",
+            "",
+            "[tool.uv]",
+            "package = false",
+            f"constraint-dependencies = {_array(constraints)}",
+            "",
+            "[tool.uv.sources]",
+            *sources,
+            "",
+            "# Names of the workspace that this was made in. None of them may come from an index.",
+            "[tool.dify-host]",
+            f"workspace = {_array(internal)}",
+            "",
+        ]
+    )
+
+
+def _array(items: Sequence[str]) -> str:
+    lines = "".join(f"  {json.dumps(item, ensure_ascii=False)},\n" for item in items)
+    return f"[\n{lines}]" if items else "[]"

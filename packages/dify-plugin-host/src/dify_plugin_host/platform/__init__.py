@@ -1,0 +1,38 @@
+"""What Dify does around plugins: models, tools and storage for their calls back, and the rules on the way."""
+
+from ._agent import build_strategy_parameters
+from ._desk import AgentRequest, Desk
+from ._model_server import (
+    ModelServer,
+    ServerAddressError,
+    named_server,
+    open_server,
+    open_simulator,
+    without_server,
+)
+from ._models import LLMRequest
+from ._scripted import ANSWER, MODEL_VALUE, answer_scripted
+from ._strictness import sieve_chunk, sieve_message, through_go, without_opaque_body
+from ._wire import PromptMessage
+
+
+__all__ = [
+    "ANSWER",
+    "MODEL_VALUE",
+    "AgentRequest",
+    "Desk",
+    "LLMRequest",
+    "ModelServer",
+    "PromptMessage",
+    "ServerAddressError",
+    "answer_scripted",
+    "build_strategy_parameters",
+    "named_server",
+    "open_server",
+    "open_simulator",
+    "sieve_chunk",
+    "sieve_message",
+    "through_go",
+    "without_opaque_body",
+    "without_server",
+]

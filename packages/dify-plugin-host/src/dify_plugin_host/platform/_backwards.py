@@ -1,0 +1,160 @@
+"""What Dify answers when a plugin calls back: models, tools and storage.
+
+Source: `internal/core/io_tunnel/backwards_invocation/task.go` of langgenius/dify-plugin-daemon at bdb5642a, and
+`api/core/plugin/backwards_invocation` of langgenius/dify, read 2026-10.
+"""
+
+import contextlib
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from typing import Any
+
+from dify_plugin_host._errors import (
+    BackwardsError,
+    PluginHostError,
+    PluginInvokeError,
+    StreamRejectedError,
+    UnknownNameError,
+)
+from dify_plugin_host._json import JsonObject, list_at, object_at, objects_at
+from dify_plugin_host._settings import HostSettings
+from dify_plugin_host.plugin import PluginFolder
+from dify_plugin_host.process import BackwardsRequest
+from dify_plugin_host.tools import PROVIDER, PythonTool
+
+from ._hosted_tools import HostedTools
+from ._models import LLMRequest, Models
+from ._storage import Storage
+from ._strictness import check_no_message_opaque_body, check_permission, sieve_message, through_go
+
+
+class Backwards:
+    """Answer the backwards calls of plugins.
+
+    Args:
+        models: Answers `llm` calls.
+        tools: Answer `tool` calls.
+        hosted_tools: Answer those that are for the tools of plugins.
+        settings: The rules to hold.
+        on_model_error: Told why a model call failed; the plugin gets only the text.
+    """
+
+    def __init__(
+        self,
+        *,
+        models: Models,
+        tools: Iterable[PythonTool],
+        hosted_tools: HostedTools,
+        settings: HostSettings,
+        on_model_error: Callable[[PluginHostError], None],
+    ) -> None:
+        self._models = models
+        self._tools = {tool.name: tool for tool in tools}
+        self._hosted_tools = hosted_tools
+        self._rules = settings.strictness
+        self._on_model_error = on_model_error
+        self._storages: dict[str, Storage] = {}
+
+    async def answer(
+        self, folder: PluginFolder, request: BackwardsRequest
+    ) -> AsyncGenerator[JsonObject]:
+        """Answer one call of the plugin in `folder`.
+
+        Raises:
+            BackwardsError: With the text that the plugin gets.
+        """
+        self._check(folder, request)
+        payload: Any = request.request
+        if self._rules.float_numbers:
+            payload = through_go(payload)
+        match request.type:
+            case "llm":
+                llm = self._answer_llm(payload, request.credentials)
+                async with contextlib.aclosing(llm) as chunks:
+                    async for chunk in chunks:
+                        yield chunk
+            case "tool":
+                tool = self._answer_tool(payload, request.credentials)
+                async with contextlib.aclosing(tool) as messages:
+                    async for message in messages:
+                        yield message
+            case "storage":
+                yield self._storage(folder).answer(payload)
+            case other:
+                raise BackwardsError(
+                    f"there is no {other!r} on the desk: it has llm, tool, storage"
+                )
+
+    def _check(self, folder: PluginFolder, request: BackwardsRequest) -> None:
+        if self._rules.model_callbacks and request.caller == "model":
+            raise BackwardsError("you can not invoke dify from model")
+        if self._rules.permissions:
+            check_permission(request.type, folder)
+
+    async def _answer_llm(
+        self, payload: JsonObject, credentials: Mapping[str, JsonObject]
+    ) -> AsyncGenerator[JsonObject]:
+        provider = str(payload.get("provider"))
+        messages = objects_at(payload, "prompt_messages")
+        if self._rules.reject_message_opaque_body:
+            check_no_message_opaque_body(messages)
+        request = LLMRequest(
+            model=str(payload.get("model")),
+            provider=provider,
+            messages=messages,
+            parameters=object_at(payload, "completion_params"),
+            tools=objects_at(payload, "tools"),
+            stop=list_at(payload, "stop"),
+            stream=self._rules.always_stream or bool(payload.get("stream", True)),
+            credentials=_credentials_of(provider, credentials),
+        )
+        try:
+            async with contextlib.aclosing(self._models.invoke(request)) as chunks:
+                async for chunk in chunks:
+                    yield chunk
+        except BackwardsError:
+            raise
+        except (PluginInvokeError, StreamRejectedError) as error:
+            self._on_model_error(error)
+            raise BackwardsError(f"read llm model failed: {error.message}") from error
+        except PluginHostError as error:
+            self._on_model_error(error)
+            raise BackwardsError(f"invoke llm model failed: {error}") from error
+
+    async def _answer_tool(
+        self, payload: JsonObject, credentials: Mapping[str, JsonObject]
+    ) -> AsyncGenerator[JsonObject]:
+        name, provider = str(payload.get("tool")), str(payload.get("provider"))
+        parameters = object_at(payload, "tool_parameters")
+        if provider == PROVIDER and name in self._tools:
+            for message in await self._tools[name].invoke(parameters):
+                yield message
+            return
+        hosted = self._hosted_tools.invoke(
+            provider, name, parameters, credentials=_credentials_of(provider, credentials)
+        )
+        try:
+            async with contextlib.aclosing(hosted) as messages:
+                async for message in messages:
+                    yield sieve_message(message, self._rules)
+        except UnknownNameError:
+            problem = f"there is not a tool named {name} of provider {provider}"
+            raise BackwardsError(problem) from None
+        except PluginInvokeError as error:
+            raise BackwardsError(f"tool invoke error: {error.message}") from error
+        except PluginHostError as error:
+            raise BackwardsError(f"invoke tool failed: {error}") from error
+
+    def _storage(self, folder: PluginFolder) -> Storage:
+        key = f"{folder.author}/{folder.name}"
+        return self._storages.setdefault(key, Storage(folder.permission.storage.size))
+
+
+def _credentials_of(provider: str, given: Mapping[str, JsonObject]) -> JsonObject | None:
+    """Return the credentials given for a provider; a short name on either side fits a long one on the other."""
+    if provider in given:
+        return given[provider]
+    short = provider.rpartition("/")[2]
+    for name, credentials in given.items():
+        if name == short or ("/" not in provider and name.endswith(f"/{provider}")):
+            return credentials
+    return None

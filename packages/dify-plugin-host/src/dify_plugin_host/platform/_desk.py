@@ -1,0 +1,234 @@
+"""Plugins side by side, with Dify's part in between."""
+
+import asyncio
+import contextlib
+import functools
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from dify_plugin_host._errors import PluginHostError, UnknownNameError
+from dify_plugin_host._json import JsonObject
+from dify_plugin_host._settings import HostSettings
+from dify_plugin_host.plugin import (
+    ModelProvider,
+    PluginFolder,
+    Strategy,
+    ToolProvider,
+    model_providers,
+    strategies,
+    tool_providers,
+)
+from dify_plugin_host.process import NoticeHandler, PluginProcess, ignore_notice
+from dify_plugin_host.tools import PythonTool, builtin_tools
+
+from ._agent import build_model_value, build_strategy_parameters, check_completion_params
+from ._backwards import Backwards
+from ._hosted_tools import HostedTools
+from ._models import LLMRequest, Models
+from ._strictness import sieve_message, through_go
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentRequest:
+    """Describe one agent run.
+
+    Attributes:
+        query: The question.
+        strategy: The strategy's name.
+        model: The model's name.
+        instruction: The agent's instruction.
+        completion_params: The parameters set for the model, such as `{"reasoning_effort": "low"}`.
+        history: The prompt messages of earlier turns.
+        parameters: Further parameters of the strategy, such as `{"maximum_iterations": 3}`.
+        provider: The model's provider, short or long; None where there is only one.
+    """
+
+    query: str
+    strategy: str
+    model: str
+    instruction: str = "You are a helpful assistant."
+    completion_params: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    history: Sequence[JsonObject] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    provider: str | None = None
+
+
+def _ignore_error(error: PluginHostError) -> None:
+    """Leave an error to the plugin that it goes to."""
+
+
+class Desk:
+    """Run plugins together, and answer their calls to each other as Dify would.
+
+    Use it as an asynchronous context manager; leaving it ends every plugin.
+
+    Args:
+        folders: The plugin folders.
+        credentials: The credentials for model providers; the defaults of their schemas are filled in.
+        tools: The tools that strategies may use.
+        settings: The platform's limits and rules.
+        on_notice: Told of what plugins say outside of any call.
+        on_model_error: Told why a strategy's model call failed; the strategy gets only the text.
+        environment: The environment of the plugins, `os.environ` by default.
+        restarts: Whether a plugin that ended by itself is started again for the next call.
+
+    Raises:
+        PluginFolderError: If a folder is no plugin, or a declaration in it cannot be read.
+    """
+
+    def __init__(  # noqa: PLR0913 - a desk holds these things
+        self,
+        *folders: PluginFolder | Path | str,
+        credentials: Mapping[str, str] | None = None,
+        tools: Sequence[PythonTool] | None = None,
+        settings: HostSettings | None = None,
+        on_notice: NoticeHandler = ignore_notice,
+        on_model_error: Callable[[PluginHostError], None] = _ignore_error,
+        environment: Mapping[str, str] | None = None,
+        restarts: bool = False,
+    ) -> None:
+        self.settings = settings or HostSettings()
+        self.tools = builtin_tools() if tools is None else tuple(tools)
+        self._models = Models(credentials=credentials or {}, settings=self.settings)
+        self._hosted_tools = HostedTools()
+        self._backwards = Backwards(
+            models=self._models,
+            tools=self.tools,
+            hosted_tools=self._hosted_tools,
+            settings=self.settings,
+            on_model_error=on_model_error,
+        )
+        self._strategies: dict[str, tuple[Strategy, PluginProcess]] = {}
+        start = functools.partial(
+            PluginProcess,
+            settings=self.settings,
+            on_notice=on_notice,
+            environment=environment,
+            restarts=restarts,
+        )
+        self.plugins = tuple(self._place(folder, start) for folder in folders)
+
+    @property
+    def model_providers(self) -> tuple[ModelProvider, ...]:
+        """The model providers that the plugins declare."""
+        return self._models.providers
+
+    @property
+    def tool_providers(self) -> tuple[ToolProvider, ...]:
+        """The tool providers that the plugins declare."""
+        return self._hosted_tools.providers
+
+    @property
+    def strategies(self) -> tuple[Strategy, ...]:
+        """The agent strategies that the plugins declare."""
+        return tuple(strategy for strategy, _ in self._strategies.values())
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.stop()
+
+    async def start(self) -> None:
+        """Start all plugins at the same time.
+
+        Raises:
+            PluginStartError: If one of them does not start; then none is left running.
+        """
+        try:
+            async with asyncio.TaskGroup() as group:
+                for plugin in self.plugins:
+                    group.create_task(plugin.start())
+        except BaseExceptionGroup as failures:
+            await self.stop()
+            raise failures.exceptions[0] from None
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def stop(self) -> None:
+        """End all plugins."""
+        await asyncio.gather(*(plugin.stop() for plugin in self.plugins))
+
+    async def model_schema(self, model: str, *, provider: str | None = None) -> JsonObject:
+        """Return the schema of a model, as its plugin gives it.
+
+        Raises:
+            UnknownNameError: If the plugin does not know the model.
+            PluginHostError: If the call fails.
+        """
+        return await self._models.schema(model, provider=provider)
+
+    def invoke_llm(self, request: LLMRequest) -> AsyncGenerator[JsonObject]:
+        """Call a model and iterate over the chunks of its answer, as the daemon would hand them on.
+
+        Raises:
+            PluginHostError: While iterating: if the call fails, or a chunk breaks a rule of the platform.
+        """
+        return self._models.invoke(request)
+
+    async def run(self, request: AgentRequest) -> AsyncGenerator[JsonObject]:
+        """Run an agent strategy and iterate over its messages, as Dify would see them.
+
+        Raises:
+            UnknownNameError: If a name in the request is not declared.
+            PluginHostError: If the run fails.
+        """
+        strategy, process = self._find_strategy(request.strategy)
+        data = {
+            "agent_strategy_provider": strategy.provider,
+            "agent_strategy": strategy.name,
+            "agent_strategy_params": await self._strategy_params(strategy, request),
+        }
+        context: JsonObject = {"credentials": {"tool_credentials": {}}}
+        answer = process.invoke("agent_strategy", "invoke_agent_strategy", data, context=context)
+        async with contextlib.aclosing(answer) as messages:
+            async for message in messages:
+                yield sieve_message(message, self.settings.strictness)
+
+    def _place(
+        self, folder: PluginFolder | Path | str, start: Callable[..., PluginProcess]
+    ) -> PluginProcess:
+        read = folder if isinstance(folder, PluginFolder) else PluginFolder.read(folder)
+        process = start(read, backwards=functools.partial(self._backwards.answer, read))
+        for provider in model_providers(read):
+            self._models.add(provider, process)
+        for tools in tool_providers(read):
+            self._hosted_tools.add(tools, process)
+        for strategy in strategies(read):
+            self._strategies[strategy.name] = strategy, process
+        return process
+
+    def _find_strategy(self, name: str) -> tuple[Strategy, PluginProcess]:
+        if name not in self._strategies:
+            raise UnknownNameError("strategy", name, tuple(self._strategies))
+        return self._strategies[name]
+
+    async def _strategy_params(self, strategy: Strategy, request: AgentRequest) -> JsonObject:
+        schema = await self.model_schema(request.model, provider=request.provider)
+        check_completion_params(schema, request.completion_params)
+        model = build_model_value(
+            self._models.find(request.provider),
+            schema,
+            completion_params=request.completion_params,
+            history=request.history,
+            filter_features=self.settings.strictness.filter_features,
+        )
+        given = {
+            "model": model,
+            "tools": [tool.to_entity() for tool in self.tools],
+            "instruction": request.instruction,
+            "query": request.query,
+            **request.parameters,
+        }
+        params = build_strategy_parameters(strategy, given)
+        return through_go(params) if self.settings.strictness.float_numbers else params

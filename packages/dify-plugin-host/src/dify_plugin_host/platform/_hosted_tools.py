@@ -1,0 +1,66 @@
+"""The tools of plugins, as Dify calls them for another plugin."""
+
+import contextlib
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any
+
+from dify_plugin_host._errors import UnknownNameError
+from dify_plugin_host._json import JsonObject
+from dify_plugin_host.plugin import ToolProvider
+from dify_plugin_host.process import PluginProcess
+
+
+class HostedTools:
+    """Find the plugin of a tool and call it."""
+
+    def __init__(self) -> None:
+        self._entries: list[tuple[ToolProvider, PluginProcess]] = []
+
+    @property
+    def providers(self) -> tuple[ToolProvider, ...]:
+        """The providers, in the order in which they were added."""
+        return tuple(provider for provider, _ in self._entries)
+
+    def add(self, provider: ToolProvider, process: PluginProcess) -> None:
+        """Add a provider and the process that serves it."""
+        self._entries.append((provider, process))
+
+    async def invoke(
+        self,
+        provider: str,
+        tool: str,
+        parameters: Mapping[str, Any],
+        *,
+        credentials: Mapping[str, Any] | None,
+    ) -> AsyncGenerator[JsonObject]:
+        """Call a tool and iterate over its messages; blobs stay in chunks.
+
+        Args:
+            provider: The provider's name, short or long.
+            tool: The tool's name.
+            parameters: Its arguments.
+            credentials: Sent over the defaults of the provider's schema; None for none.
+
+        Raises:
+            UnknownNameError: If there is no such tool.
+            PluginHostError: If the call fails.
+        """
+        entry, process = self._find(provider, tool)
+        data = {
+            "provider": entry.name,
+            "tool": tool,
+            "credentials": {**entry.credential_defaults, **(credentials or {})},
+            "credential_type": "api-key" if credentials else "unauthorized",
+            "tool_parameters": dict(parameters),
+        }
+        call = process.invoke("tool", "invoke_tool", data, joins_blobs=False)
+        async with contextlib.aclosing(call) as messages:
+            async for message in messages:
+                yield message
+
+    def _find(self, provider: str, tool: str) -> tuple[ToolProvider, PluginProcess]:
+        for entry, process in self._entries:
+            if entry.answers_to(provider) and tool in entry.tools:
+                return entry, process
+        known = [f"{entry.name}/{name}" for entry in self.providers for name in entry.tools]
+        raise UnknownNameError("tool", f"{provider}/{tool}", known)

@@ -1,0 +1,109 @@
+"""Which Responses server answers: OpenAI or a compatible one when the environment names it, else the simulator."""
+
+import contextlib
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from dify_plugin_host._errors import PluginHostError
+from gpt5_simulator import ResponsesSimulator
+
+
+_KEY, _URL = "OPENAI_API_KEY", "OPENAI_BASE_URL"
+
+
+class ServerAddressError(PluginHostError):
+    """Say that the environment names a server by something that is no address."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelServer:
+    """Name the server that answers, and what the plugins need to reach it.
+
+    Attributes:
+        description: For people; never holds the key.
+        credentials: For the model plugin.
+        environment: For the plugins' processes.
+    """
+
+    description: str
+    credentials: Mapping[str, str] = field(repr=False)
+    environment: Mapping[str, str] = field(repr=False)
+
+
+@contextlib.contextmanager
+def open_server(environment: Mapping[str, str]) -> Generator[ModelServer]:
+    """Find the server that the environment names; run the simulator if it names none.
+
+    Raises:
+        ServerAddressError: If `OPENAI_BASE_URL` is no address.
+    """
+    if named := named_server(environment):
+        yield named
+        return
+    with open_simulator(environment) as server:
+        yield server
+
+
+def named_server(environment: Mapping[str, str]) -> ModelServer | None:
+    """Return the server that the environment names, if it names one.
+
+    Raises:
+        ServerAddressError: If `OPENAI_BASE_URL` is no address.
+    """
+    key, url = environment.get(_KEY, "").strip(), environment.get(_URL, "").strip()
+    return _named_server(key, url, without_server(environment)) if key or url else None
+
+
+def without_server(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment that names no server.
+
+    Plugins get their settings as credentials, as they do in Dify; they must not find others around them.
+    """
+    return {name: value for name, value in environment.items() if name not in {_KEY, _URL}}
+
+
+@contextlib.contextmanager
+def open_simulator(environment: Mapping[str, str]) -> Generator[ModelServer]:
+    """Run the simulator."""
+    rest = without_server(environment)
+    with ResponsesSimulator() as simulator:
+        yield ModelServer(
+            description="the built-in simulator (gpt5-simulator), no key needed",
+            credentials={"openai_api_key": "simulator", "openai_api_base": simulator.base_url},
+            environment={**rest, **_without_proxy(rest)},
+        )
+
+
+def _named_server(key: str, url: str, environment: Mapping[str, str]) -> ModelServer:
+    credentials = {"openai_api_key": key or "none"}
+    if not url:
+        description = "OpenAI at https://api.openai.com/v1"
+    else:
+        description = f"the OpenAI-compatible server at {_shown_address(url)}"
+        credentials["openai_api_base"] = url
+    return ModelServer(description=description, credentials=credentials, environment=environment)
+
+
+def _shown_address(url: str) -> str:
+    """Return a URL without what may be secret in it.
+
+    Raises:
+        ServerAddressError: If it is none.
+    """
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port, parts = None, None, urlsplit("")
+    if parts.scheme not in {"http", "https"} or not host:
+        # The value stays unsaid: whatever it is, it may hold a password.
+        raise ServerAddressError(f"{_URL}: expected an address such as https://api.openai.com/v1")
+    return f"{parts.scheme}://{host}{f':{port}' if port else ''}{parts.path}"
+
+
+def _without_proxy(environment: Mapping[str, str]) -> dict[str, str]:
+    """Keep a proxy, which many networks prescribe, from being asked for the local simulator."""
+    excepted = environment.get("NO_PROXY") or environment.get("no_proxy") or ""
+    names = ",".join(filter(None, [excepted, "127.0.0.1"]))
+    return {"NO_PROXY": names, "no_proxy": names}

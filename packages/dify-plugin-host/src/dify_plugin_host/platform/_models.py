@@ -1,0 +1,130 @@
+"""Model plugins as Dify calls them: requests and chunks pass the same sieve as in the daemon."""
+
+import contextlib
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dify_plugin_host._errors import UnknownNameError
+from dify_plugin_host._json import JsonObject, is_object
+from dify_plugin_host._settings import HostSettings
+from dify_plugin_host.plugin import ModelProvider
+from dify_plugin_host.process import PluginProcess
+
+from ._strictness import sieve_chunk, through_go, to_daemon_message, without_opaque_body
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LLMRequest:
+    """Describe one LLM call.
+
+    Attributes:
+        model: The model's name.
+        messages: The prompt messages, as JSON objects with `role` and `content`.
+        parameters: The model parameters.
+        tools: The tools: JSON objects with `name`, `description` and `parameters`.
+        stop: The stop sequences.
+        stream: Whether to stream.
+        provider: The provider's name, short or long; None where there is only one.
+        credentials: The credentials to send; None sends those that the host was given.
+    """
+
+    model: str
+    messages: Sequence[JsonObject]
+    parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    tools: Sequence[JsonObject] = ()
+    stop: Sequence[str] = ()
+    stream: bool = True
+    provider: str | None = None
+    credentials: Mapping[str, Any] | None = field(default=None, repr=False)
+
+
+class Models:
+    """Find the plugin of a model and call it.
+
+    Args:
+        credentials: Sent to every provider, over the defaults of its credential schema.
+        settings: The rules to hold.
+    """
+
+    def __init__(self, *, credentials: Mapping[str, str], settings: HostSettings) -> None:
+        self._credentials = credentials
+        self._rules = settings.strictness
+        self._entries: list[tuple[ModelProvider, PluginProcess]] = []
+
+    @property
+    def providers(self) -> tuple[ModelProvider, ...]:
+        """The providers, in the order in which they were added."""
+        return tuple(provider for provider, _ in self._entries)
+
+    def add(self, provider: ModelProvider, process: PluginProcess) -> None:
+        """Add a provider and the process that serves it."""
+        self._entries.append((provider, process))
+
+    def find(self, name: str | None) -> ModelProvider:
+        """Return the provider of that name; the first one for None.
+
+        Raises:
+            UnknownNameError: If there is none.
+        """
+        return self._entry(name)[0]
+
+    async def schema(self, model: str, *, provider: str | None = None) -> JsonObject:
+        """Return the schema of a model, as its plugin gives it.
+
+        Raises:
+            UnknownNameError: If the plugin does not know the model.
+            PluginHostError: If the call fails.
+        """
+        entry, process = self._entry(provider)
+        data = {"model": model, **self._addressed(entry, self._credentials)}
+        answer = await process.call("model", "get_ai_model_schemas", data)
+        schema = answer.get("model_schema")
+        if not is_object(schema):
+            raise UnknownNameError("model", model, entry.models)
+        return schema
+
+    async def invoke(self, request: LLMRequest) -> AsyncGenerator[JsonObject]:
+        """Call a model and iterate over the chunks of its answer.
+
+        Raises:
+            PluginHostError: If the call fails, or a chunk breaks a rule of the platform.
+        """
+        entry, process = self._entry(request.provider)
+        data = self._request_data(entry, request)
+        async with contextlib.aclosing(process.invoke("model", "invoke_llm", data)) as chunks:
+            async for chunk in chunks:
+                yield sieve_chunk(chunk, self._rules)
+
+    def _entry(self, name: str | None) -> tuple[ModelProvider, PluginProcess]:
+        for provider, process in self._entries:
+            if name is None or provider.answers_to(name):
+                return provider, process
+        known = tuple(provider.long_name for provider in self.providers)
+        raise UnknownNameError("model provider", name or "-", known)
+
+    def _addressed(self, provider: ModelProvider, given: Mapping[str, Any]) -> JsonObject:
+        credentials = {**provider.credential_defaults, **given}
+        return {"provider": provider.name, "model_type": "llm", "credentials": credentials}
+
+    def _request_data(self, provider: ModelProvider, request: LLMRequest) -> JsonObject:
+        rules = self._rules
+        given = self._credentials if request.credentials is None else request.credentials
+        messages: list[Any] = list(request.messages)
+        parameters: Any = dict(request.parameters)
+        tools: Any = list(request.tools)
+        if rules.drop_opaque_body:
+            messages = without_opaque_body(messages)
+        if rules.chunk_rules:
+            messages = [to_daemon_message(message) for message in messages]
+        if rules.float_numbers:
+            parameters, tools = through_go(parameters), through_go(tools)
+        return {
+            "model": request.model,
+            **self._addressed(provider, given),
+            "prompt_messages": messages,
+            "model_parameters": parameters,
+            "tools": tools or None,
+            "stop": list(request.stop) or None,
+            "stream": request.stream,
+        }

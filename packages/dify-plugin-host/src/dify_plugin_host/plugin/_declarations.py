@@ -1,0 +1,212 @@
+"""What plugin folders declare: model providers with their models, tools and agent strategies with their parameters."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dify_plugin_host._errors import PluginFolderError
+from dify_plugin_host._json import JsonObject, list_at, object_at, objects_at
+
+from ._folder import PluginFolder
+
+
+# What Go writes of a tool's parameter where its declaration says nothing.
+_PARAMETER_DEFAULTS: JsonObject = {
+    "scope": None,
+    "llm_description": "",
+    "required": False,
+    "auto_generate": None,
+    "template": None,
+    "default": None,
+    "min": None,
+    "max": None,
+    "multiple": False,
+    "precision": None,
+    "options": None,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelProvider:
+    """Describe a model provider.
+
+    Attributes:
+        name: Its short name.
+        folder: The plugin that declares it.
+        models: The predefined LLMs, in the order of its position file.
+        credential_defaults: The defaults of its credential schema.
+    """
+
+    name: str
+    folder: PluginFolder
+    models: tuple[str, ...]
+    credential_defaults: Mapping[str, str]
+
+    @property
+    def long_name(self) -> str:
+        """The name by which Dify refers to it: `author/plugin/provider`."""
+        return f"{self.folder.author}/{self.folder.name}/{self.name}"
+
+    def answers_to(self, name: str) -> bool:
+        """Tell whether `name` means this provider, in its short or its long form."""
+        return name in {self.name, self.long_name}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strategy:
+    """Describe an agent strategy.
+
+    Attributes:
+        name: Its name.
+        provider: Its provider's short name.
+        folder: The plugin that declares it.
+        parameters: The declarations of its parameters, by name.
+    """
+
+    name: str
+    provider: str
+    folder: PluginFolder
+    parameters: Mapping[str, JsonObject]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolProvider:
+    """Describe a tool provider.
+
+    Attributes:
+        name: Its short name.
+        folder: The plugin that declares it.
+        tools: The declarations of its tools, by name.
+        credential_defaults: The defaults of its credential schema.
+        declaration: All of it, as the daemon tells it.
+    """
+
+    name: str
+    folder: PluginFolder
+    tools: Mapping[str, JsonObject]
+    credential_defaults: Mapping[str, Any]
+    declaration: JsonObject = field(repr=False)
+
+    def answers_to(self, name: str) -> bool:
+        """Tell whether `name` means this provider, in its short or its long form."""
+        return name in {self.name, f"{self.folder.author}/{self.folder.name}/{self.name}"}
+
+
+def model_providers(folder: PluginFolder) -> Iterator[ModelProvider]:
+    """Iterate over the model providers that a plugin declares.
+
+    Raises:
+        PluginFolderError: If a declaration cannot be read.
+    """
+    for declaration in folder.providers("models"):
+        schema = object_at(declaration, "provider_credential_schema")
+        yield ModelProvider(
+            name=_name(folder, declaration.get("provider"), "a model provider's 'provider'"),
+            folder=folder,
+            models=tuple(_models(folder, declaration)),
+            credential_defaults={
+                str(field.get("variable")): str(field["default"])
+                for field in objects_at(schema, "credential_form_schemas")
+                if field.get("default") is not None
+            },
+        )
+
+
+def strategies(folder: PluginFolder) -> Iterator[Strategy]:
+    """Iterate over the agent strategies that a plugin declares.
+
+    Raises:
+        PluginFolderError: If a declaration cannot be read.
+    """
+    for declaration in folder.providers("agent_strategies"):
+        provider = _identity_name(folder, declaration, "an agent provider's 'identity.name'")
+        for relative in list_at(declaration, "strategies"):
+            content = folder.read_yaml(str(relative))
+            yield Strategy(
+                name=_identity_name(folder, content, f"'identity.name' in {relative!r}"),
+                provider=provider,
+                folder=folder,
+                parameters={
+                    str(parameter.get("name")): parameter
+                    for parameter in objects_at(content, "parameters")
+                },
+            )
+
+
+def tool_providers(folder: PluginFolder) -> Iterator[ToolProvider]:
+    """Iterate over the tool providers that a plugin declares.
+
+    Raises:
+        PluginFolderError: If a declaration cannot be read.
+    """
+    for declaration in folder.providers("tools"):
+        files = [str(relative) for relative in list_at(declaration, "tools")]
+        tools = {
+            _identity_name(folder, content, f"'identity.name' in {relative!r}"): content
+            for relative, content in ((file, folder.read_yaml(file)) for file in files)
+        }
+        credentials = _credential_fields(declaration)
+        yield ToolProvider(
+            name=_identity_name(folder, declaration, "a tool provider's 'identity.name'"),
+            folder=folder,
+            tools=tools,
+            credential_defaults={
+                field["name"]: field["default"]
+                for field in credentials
+                if field.get("default") is not None
+            },
+            declaration={
+                "identity": object_at(declaration, "identity"),
+                "credentials_schema": credentials,
+                "oauth_schema": declaration.get("oauth_schema"),
+                "tools": [_tool_declaration(content) for content in tools.values()],
+            },
+        )
+
+
+def _credential_fields(declaration: JsonObject) -> list[JsonObject]:
+    """Return the credential fields of a tool provider, each with its name, however they are written down."""
+    for key in ("credentials_schema", "credentials_for_provider"):
+        if named := object_at(declaration, key):
+            return [{**content, "name": name} for name, content in named.items()]
+        if listed := objects_at(declaration, key):
+            return listed
+    return []
+
+
+def _tool_declaration(content: JsonObject) -> JsonObject:
+    declared = {
+        "identity": object_at(content, "identity"),
+        "description": object_at(content, "description"),
+        "parameters": [
+            {**_PARAMETER_DEFAULTS, **parameter} for parameter in objects_at(content, "parameters")
+        ],
+        "has_runtime_parameters": bool(content.get("has_runtime_parameters")),
+    }
+    schema = object_at(content, "output_schema")
+    return {**declared, "output_schema": schema} if schema else declared
+
+
+def _models(folder: PluginFolder, declaration: JsonObject) -> list[str]:
+    """Return the predefined LLMs: those of the position file first, the others by name."""
+    llm = object_at(object_at(declaration, "models"), "llm")
+    position = llm.get("position")
+    declared = {
+        str(folder.read_yaml(str(path.relative_to(folder.path))).get("model"))
+        for pattern in list_at(llm, "predefined")
+        for path in folder.path.glob(str(pattern))
+        if not path.name.startswith("_")
+    }
+    order = folder.read_names(str(position)) if position else []
+    first = [name for name in order if name in declared]
+    return [*first, *sorted(declared.difference(first))]
+
+
+def _identity_name(folder: PluginFolder, declaration: JsonObject, field: str) -> str:
+    return _name(folder, object_at(declaration, "identity").get("name"), field)
+
+
+def _name(folder: PluginFolder, value: Any, field: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise PluginFolderError(folder.path, f"expected a name as {field}")
+    return value

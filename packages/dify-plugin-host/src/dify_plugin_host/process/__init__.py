@@ -1,0 +1,16 @@
+"""A plugin's process: started, talked to over its pipes, and ended."""
+
+from ._connection import BackwardsHandler, Notice, NoticeHandler
+from ._plugin_process import PluginProcess, ignore_notice
+from ._session import BackwardsRequest, CallOrigin
+
+
+__all__ = [
+    "BackwardsHandler",
+    "BackwardsRequest",
+    "CallOrigin",
+    "Notice",
+    "NoticeHandler",
+    "PluginProcess",
+    "ignore_notice",
+]

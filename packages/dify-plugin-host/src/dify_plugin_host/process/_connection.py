@@ -1,0 +1,319 @@
+"""The lines between the host and one plugin process, and the calls that run over them.
+
+Source: langgenius/dify-plugin-daemon at bdb5642a (`internal/core/local_runtime`, `internal/core/io_tunnel`) and
+dify-plugin 0.10.2 (`core/server`), both read 2026-10.
+"""
+
+import asyncio
+import contextlib
+import functools
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic_core import from_json, to_json
+
+from dify_plugin_host._errors import (
+    PluginExitedError,
+    PluginHostError,
+    PluginKilledError,
+    PluginProcessError,
+    PluginStartError,
+    StreamRejectedError,
+)
+from dify_plugin_host._json import JsonObject, is_object
+from dify_plugin_host._settings import HostSettings
+
+from ._child import Child
+from ._lines import LineSplitter, LineTooLongError
+from ._session import BackwardsRequest, CallOrigin, Session
+
+
+type BackwardsHandler = Callable[[BackwardsRequest], AsyncGenerator[JsonObject]]
+type NoticeHandler = Callable[["Notice"], None]
+
+_NOTICE_TEXT_LENGTH = 200
+_NOWHERE = CallOrigin()
+_OVER = "session not found: the call that this belongs to is over"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """Tell of something that a plugin said outside of any call.
+
+    Attributes:
+        plugin: The plugin's name.
+        kind: `"log"` is a log record, `"protocol_error"` a line that is no message, `"plugin_error"` the plugin's
+            complaint about a line that it was sent.
+        level: The log level, such as `"INFO"`; `"ERROR"` for the other kinds.
+        text: The message, or the offending line cut at 200 characters.
+    """
+
+    plugin: str
+    kind: Literal["log", "protocol_error", "plugin_error"]
+    level: str
+    text: str
+
+
+class Connection:
+    """Read what a plugin writes, give it to the calls that wait for it, and answer its backwards calls."""
+
+    def __init__(
+        self,
+        child: Child,
+        *,
+        plugin: str,
+        settings: HostSettings,
+        backwards: BackwardsHandler,
+        on_notice: NoticeHandler,
+    ) -> None:
+        self._child = child
+        self._plugin = plugin
+        self._settings = settings
+        self._backwards = backwards
+        self._on_notice = on_notice
+        self._sessions: dict[str, Session] = {}
+        self._refusals: set[asyncio.Task[None]] = set()
+        self._write_lock = asyncio.Lock()
+        self._ready = asyncio.Event()
+        self._lost: PluginProcessError | None = None
+        self._heart_timer: asyncio.TimerHandle | None = None
+        self.protocol_errors = 0
+        self._reader = asyncio.create_task(self._read())
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the plugin is gone."""
+        return self._lost is not None
+
+    async def wait_ready(self) -> None:
+        """Wait for the first heartbeat.
+
+        Raises:
+            PluginStartError: If the plugin ends before, or takes longer than the limit.
+        """
+        limit = self._settings.start_timeout_seconds
+        try:
+            async with asyncio.timeout(limit):
+                await self._ready.wait()
+        except TimeoutError:
+            problem = f"sent no heartbeat within {limit:g} s of its start"
+            tail = self._child.stderr_tail
+            raise PluginStartError(self._plugin, problem, stderr_tail=tail) from None
+        if self._lost:
+            raise self._lost
+
+    async def open(self, session: Session, data: JsonObject) -> None:
+        """Register a call, then send its request.
+
+        Raises:
+            PluginProcessError: If the plugin is gone.
+        """
+        if self._lost:
+            raise self._lost
+        self._sessions[session.id] = session
+        await self._send(
+            session.id, "request", data, context=session.context, origin=session.origin
+        )
+
+    def close(self, session: Session) -> None:
+        """Forget a call; what still comes for it is dropped. The protocol has no way to tell the plugin."""
+        self._sessions.pop(session.id, None)
+        session.close()
+
+    async def stop(self) -> None:
+        """End the process and every call."""
+        self._lose(PluginExitedError(self._plugin, "was stopped"))
+        try:
+            await self._child.stop(self._settings.stop_timeout_seconds)
+        finally:
+            tasks = (self._reader, *self._refusals)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _read(self) -> None:
+        """Take lines until stdout ends: the end of stdout is the end of the plugin."""
+        splitter = LineSplitter(self._settings.line_limit_bytes)
+        async for data in self._child.read():
+            if self._lost:
+                continue  # Drain what the dying process still writes.
+            try:
+                for line in splitter.feed(data):
+                    self._take(line)
+            except LineTooLongError:
+                limit = self._settings.line_limit_bytes
+                self._kill(f"was killed: it wrote a line of more than {limit} bytes to stdout")
+        for line in splitter.close():
+            self._take(line)
+        exit_code = await self._child.reap()
+        self._lose(self._exit_error(exit_code))
+
+    def _exit_error(self, exit_code: int | None) -> PluginProcessError:
+        tail = self._child.stderr_tail
+        if self._ready.is_set():
+            problem = f"ended with exit code {exit_code}"
+            return PluginExitedError(self._plugin, problem, stderr_tail=tail)
+        problem = f"ended with exit code {exit_code} before its first heartbeat"
+        return PluginStartError(self._plugin, problem, stderr_tail=tail)
+
+    def _beat(self) -> None:
+        """Note a heartbeat, and end the plugin, as the daemon does, if it was the last for too long."""
+        self._stop_heart_timer()
+        limit = self._settings.heartbeat_timeout_seconds
+        problem = f"was killed: it sent no heartbeat for {limit:g} s"
+        self._heart_timer = asyncio.get_running_loop().call_later(limit, self._kill, problem)
+        self._ready.set()
+
+    def _stop_heart_timer(self) -> None:
+        if self._heart_timer:
+            self._heart_timer.cancel()
+
+    def _kill(self, problem: str) -> None:
+        tail = self._child.stderr_tail
+        self._lose(PluginKilledError(self._plugin, problem, stderr_tail=tail))
+        self._child.kill()
+
+    def _lose(self, error: PluginProcessError) -> None:
+        """Fail everything that waits; the first reason stands."""
+        if self._lost:
+            return
+        self._lost = error
+        self._stop_heart_timer()
+        self._ready.set()
+        for session in self._sessions.values():
+            session.fail(error)
+
+    def _take(self, line: bytes) -> None:
+        try:
+            message: Any = from_json(line)
+        except ValueError:
+            message = None
+        match message:
+            case {"event": "session", "session_id": str(session_id), "data": data} if is_object(
+                data
+            ):
+                self._take_session(session_id, data)
+            case {"event": "heartbeat"}:
+                self._beat()
+            case {"event": "log", "data": {"level": level, "message": text}}:
+                self._notice("log", str(level), str(text))
+            case {"event": "error", "data": data}:
+                self._notice("plugin_error", "ERROR", str(data))
+            case {**fields} if "event" not in fields and not self._ready.is_set():
+                pass  # The manifest, which a plugin prints first.
+            case _:
+                self.protocol_errors += 1
+                text = line[:_NOTICE_TEXT_LENGTH].decode("utf-8", errors="replace")
+                self._notice("protocol_error", "ERROR", f"a line on stdout is no message: {text}")
+
+    def _notice(
+        self, kind: Literal["log", "protocol_error", "plugin_error"], level: str, text: str
+    ) -> None:
+        self._on_notice(Notice(plugin=self._plugin, kind=kind, level=level, text=text))
+
+    def _take_session(self, session_id: str, data: JsonObject) -> None:
+        session = self._sessions.get(session_id)
+        match data:
+            case {"type": "invoke", "data": {"backwards_request_id": str(request_id)} as call}:
+                self._start_answer(session, session_id, request_id, call)
+            case {"type": "stream" | "error" | "end" as kind} if session:
+                session.put(kind, data.get("data"))
+                if kind == "end":
+                    del self._sessions[session_id]
+            case _ if session:
+                problem = f"unknown stream message type: {data.get('type')}"
+                session.fail(StreamRejectedError(problem, error_type="unknown_stream_message_type"))
+            case _:
+                pass  # Late words for a call that nobody waits for any more.
+
+    def _start_answer(
+        self, session: Session | None, session_id: str, request_id: str, call: JsonObject
+    ) -> None:
+        answers = session.answers if session else self._refusals
+        answer = self._answer(session, session_id, request_id, call)
+        task = asyncio.create_task(answer)
+        answers.add(task)
+        task.add_done_callback(functools.partial(self._settle, answers, session_id, request_id))
+
+    def _settle(
+        self,
+        answers: set[asyncio.Task[None]],
+        session_id: str,
+        request_id: str,
+        task: asyncio.Task[None],
+    ) -> None:
+        """Forget an answer; if it was dropped with its call, tell the plugin, which would wait minutes for it."""
+        answers.discard(task)
+        if task.cancelled() and self._lost is None:
+            self._start_answer(None, session_id, request_id, {})
+
+    async def _answer(
+        self, session: Session | None, session_id: str, request_id: str, call: JsonObject
+    ) -> None:
+        """Answer a backwards call: its objects, then `end`; on failure an `error` before the `end`."""
+
+        async def reply(event: str, message: str, data: JsonObject | None = None) -> None:
+            fields = {"backwards_request_id": request_id, "event": event}
+            fields |= {"message": message, "data": data}
+            await self._send(session_id, "backwards_response", fields)
+
+        kind = str(call.get("type"))
+        limit = self._settings.backwards_timeout_seconds
+        problem: str | None = None
+        try:
+            async with asyncio.timeout(limit):
+                async with contextlib.aclosing(self._objects(session, kind, call)) as objects:
+                    async for data in objects:
+                        await reply("response", "stream", data)
+        except TimeoutError:
+            problem = f"the {kind} invocation was not done after {limit:g} s"
+        except PluginHostError as error:
+            problem = str(error)
+        except Exception as error:  # noqa: BLE001 - a fault of the handler must not leave the plugin waiting
+            problem = f"internal error: {error!r}"
+        if problem is not None:
+            # It may quote what a tool raised; half a character in it must not leave the plugin waiting either.
+            await reply("error", problem.encode(errors="replace").decode())
+        await reply("end", "")
+
+    def _objects(
+        self, session: Session | None, kind: str, call: JsonObject
+    ) -> AsyncGenerator[JsonObject]:
+        request = call.get("request")
+        if session is None:
+            return _refuse(_OVER)
+        if not is_object(request):
+            return _refuse("invoke request missing request")
+        backwards = BackwardsRequest(
+            type=kind,
+            caller=session.kind,
+            request=request,
+            context=session.context,
+            credentials=session.origin.credentials,
+        )
+        return self._backwards(backwards)
+
+    async def _send(
+        self,
+        session_id: str,
+        event: str,
+        data: JsonObject,
+        *,
+        context: JsonObject | None = None,
+        origin: CallOrigin = _NOWHERE,
+    ) -> None:
+        line = {
+            "session_id": session_id,
+            **origin.ids(),
+            "context": context,
+            "event": event,
+            "data": data,
+        }
+        async with self._write_lock:
+            await self._child.write(to_json(line) + b"\n")
+
+
+async def _refuse(problem: str) -> AsyncGenerator[JsonObject]:
+    raise PluginHostError(problem)
+    yield {}

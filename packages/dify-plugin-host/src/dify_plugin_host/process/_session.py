@@ -1,0 +1,111 @@
+"""One call of a plugin while it runs: what has come for it and not been taken yet."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from dify_plugin_host._errors import InvokeTimeoutError, PluginHostError, PluginInvokeError
+from dify_plugin_host._json import JsonObject, is_object
+
+
+type ItemKind = Literal["stream", "error", "end"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallOrigin:
+    """Say what a call of a plugin belongs to; the plugin is told the ids.
+
+    Attributes:
+        conversation_id: The conversation.
+        message_id: The message in it.
+        app_id: The app.
+        endpoint_id: The endpoint.
+        credentials: The credentials for what the plugin calls back, by provider; the plugin never sees them.
+    """
+
+    conversation_id: str | None = None
+    message_id: str | None = None
+    app_id: str | None = None
+    endpoint_id: str | None = None
+    credentials: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject], repr=False)
+
+    def ids(self) -> JsonObject:
+        """Return what the plugin is told."""
+        names = ("conversation_id", "message_id", "app_id", "endpoint_id")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackwardsRequest:
+    """Describe a plugin's call back into Dify.
+
+    Attributes:
+        type: What is called, such as `"llm"` or `"tool"`.
+        caller: The kind of call that it is made in, such as `"agent_strategy"`.
+        request: The request as the plugin sent it.
+        context: The context that the plugin's own call was made with.
+        credentials: The credentials that came with that call for what it calls back, by provider.
+    """
+
+    type: str
+    caller: str
+    request: JsonObject
+    context: JsonObject | None = None
+    credentials: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject], repr=False)
+
+
+@dataclass(slots=True, kw_only=True)
+class Session:
+    """Queue what a plugin sends for one call."""
+
+    id: str
+    kind: str
+    context: JsonObject | None
+    timeout_seconds: float
+    deadline: float
+    origin: CallOrigin
+    answers: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
+    _queue: asyncio.Queue[tuple[ItemKind, Any] | PluginHostError] = field(
+        default_factory=asyncio.Queue[tuple[ItemKind, Any] | PluginHostError]
+    )
+
+    def put(self, kind: ItemKind, data: Any) -> None:
+        """Take what the plugin sent; never blocks, so that the reader never does."""
+        self._queue.put_nowait((kind, data))
+
+    def fail(self, error: PluginHostError) -> None:
+        """End the call from outside, after what has come already."""
+        self._queue.put_nowait(error)
+
+    async def get(self) -> tuple[ItemKind, Any]:
+        """Return the next thing the plugin sent.
+
+        Raises:
+            InvokeTimeoutError: If the call's time is over.
+            PluginHostError: If the call was ended from outside.
+        """
+        try:
+            async with asyncio.timeout_at(self.deadline):
+                item = await self._queue.get()
+        except TimeoutError:
+            raise InvokeTimeoutError("the call", self.timeout_seconds) from None
+        if isinstance(item, PluginHostError):
+            raise item
+        return item
+
+    def close(self) -> None:
+        """Stop what still works on answers to this call."""
+        for task in self.answers:
+            task.cancel()
+
+
+def to_invoke_error(data: Any) -> PluginInvokeError:
+    """Turn the data of an `error` message into the error that it reports."""
+    fields = data if is_object(data) else {"message": str(data)}
+    details = fields.get("args")
+    return PluginInvokeError(
+        str(fields.get("error_type") or "PluginError"),
+        str(fields.get("message") or ""),
+        details if is_object(details) else None,
+    )

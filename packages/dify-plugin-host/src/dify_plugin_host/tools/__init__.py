@@ -1,0 +1,14 @@
+"""Python functions that serve as tools."""
+
+from ._builtin import builtin_tools
+from ._tool import PROVIDER, PythonTool, ToolParameter
+from ._tool_file import load_tools
+
+
+__all__ = [
+    "PROVIDER",
+    "PythonTool",
+    "ToolParameter",
+    "builtin_tools",
+    "load_tools",
+]
