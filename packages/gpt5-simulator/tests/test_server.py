@@ -1,6 +1,7 @@
 import json
 import socket
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
@@ -254,6 +255,16 @@ def test_leaving_does_not_wait_for_a_model_that_blocks():
             assert waiting.result(10).status_code == 500
         finally:
             release.set()
+
+
+def test_leaving_takes_no_time_of_its_own(ask):
+    def seconds_to_leave():
+        with ResponsesSimulator() as simulator:
+            ask(simulator)
+            began = time.perf_counter()
+        return time.perf_counter() - began
+
+    assert min(seconds_to_leave() for _ in range(5)) < 0.1
 
 
 def test_a_client_that_leaves_early_leaves_nothing_running(ask):

@@ -4,6 +4,7 @@ import asyncio
 import socket
 import time
 from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from pathlib import Path
 from threading import Event, Thread
 from types import TracebackType
@@ -26,7 +27,9 @@ from gpt5_simulator._turn import Model
 _HOST = "127.0.0.1"
 _START_SECONDS = 30.0
 _STOP_SECONDS = 10.0
-_GRACE_SECONDS = 1  # for a model object that blocks; whatever is being sent ends at once
+_GRACE_SECONDS = 1.0  # for a model object that blocks; whatever is being sent ends at once
+_TICK_SECONDS = 1.0  # how often uvicorn makes the date header anew
+_POLL_SECONDS = 0.001
 
 
 class ResponsesSimulator:
@@ -159,11 +162,10 @@ class _Running:
             lifespan="off",
             log_config=None,
             log_level="critical",
-            timeout_graceful_shutdown=_GRACE_SECONDS,
             access_log=False,
             server_header=False,
         )
-        self._server = _Server(config)
+        self._server = _Server(config, stopping=api.stopping)
         self._thread = Thread(target=self._run, name=f"gpt5-simulator:{self.port}", daemon=True)
         self._thread.start()
         if not self._server.ready.wait(_START_SECONDS) or not self._server.started:
@@ -172,7 +174,7 @@ class _Running:
 
     def stop(self) -> None:
         """End what is being sent, close every socket, and wait for the thread."""
-        self._server.stop(self._api.stopping)
+        self._server.stop()
         self._thread.join(_STOP_SECONDS)
         self._api.workers.shutdown(wait=False, cancel_futures=True)
         self._socket.close()
@@ -185,11 +187,16 @@ class _Running:
 
 
 class _Server(uvicorn.Server):
-    """Say when it is ready, and stop from another thread without waiting for a tick."""
+    """A server that says when it is ready, and that another thread stops within milliseconds.
 
-    def __init__(self, config: uvicorn.Config) -> None:
+    uvicorn looks ten times a second whether to stop, and then waits a tenth of a second more. Both are left out here, because they
+    add up where each test has a simulator of its own.
+    """
+
+    def __init__(self, config: uvicorn.Config, *, stopping: asyncio.Event) -> None:
         super().__init__(config)
         self.ready = Event()
+        self._stopping = stopping
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -197,10 +204,31 @@ class _Server(uvicorn.Server):
         self._loop = asyncio.get_running_loop()
         self.ready.set()
 
-    def stop(self, stopping: asyncio.Event) -> None:
+    async def main_loop(self) -> None:
+        while not await self.on_tick(0):
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), _TICK_SECONDS)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        del sockets  # those of `servers`
+        for server in self.servers:
+            server.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_GRACE_SECONDS):
+                await self._wait_for_silence()
+        for task in self.server_state.tasks:
+            task.cancel()
+
+    def stop(self) -> None:
         self.should_exit = True
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(stopping.set)
+            self._loop.call_soon_threadsafe(self._stopping.set)
+
+    async def _wait_for_silence(self) -> None:
+        while self.server_state.connections or self.server_state.tasks:  # noqa: ASYNC110  uvicorn has no event for it
+            await asyncio.sleep(_POLL_SECONDS)
 
 
 def _listen(port: int) -> socket.socket:
