@@ -2,9 +2,9 @@ import pytest
 
 from agent_loop import (
     AgentRun,
+    ModelCallEnded,
     ModelDelta,
     ModelDone,
-    ThoughtEnded,
     ToolCall,
     ToolCallFragment,
 )
@@ -15,7 +15,7 @@ def merge(*fragments):
     run.start()
     for fragment in fragments:
         run.feed(ModelDelta(tool_calls=(ToolCallFragment(**fragment),)))
-    [ended] = [event for event in run.feed(ModelDone()) if isinstance(event, ThoughtEnded)]
+    [ended] = [event for event in run.feed(ModelDone()) if isinstance(event, ModelCallEnded)]
     return ended.tool_calls
 
 

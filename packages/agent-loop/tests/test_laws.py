@@ -10,22 +10,22 @@ from hypothesis import strategies as st
 
 from agent_loop import (
     AgentRun,
-    CallEnded,
     CallModel,
-    CallStarted,
     Failure,
     Finished,
     LocalProtocolError,
     Message,
+    ModelCallEnded,
     ModelDelta,
     ModelDone,
     RoundEnded,
     RoundStarted,
     RunTools,
     ShowText,
-    ThoughtEnded,
     TimeShort,
+    ToolCallEnded,
     ToolCallFragment,
+    ToolCallStarted,
     ToolResult,
 )
 
@@ -183,11 +183,11 @@ def test_every_run_ends_with_something_shown(setting, script):
 @given(settings, scripts)
 def test_every_call_gets_exactly_one_result(setting, script):
     driven = drive(setting, script)
-    started = Counter(event.call.id for event in driven.only(CallStarted))
-    assert Counter(event.call.id for event in driven.only(CallEnded)) == started
+    started = Counter(event.call.id for event in driven.only(ToolCallStarted))
+    assert Counter(event.call.id for event in driven.only(ToolCallEnded)) == started
     asked = Counter(call.id for event in driven.only(RunTools) for call in event.calls)
     answered = Counter(
-        event.call.id for event in driven.only(CallEnded) if not event.result.is_error
+        event.call.id for event in driven.only(ToolCallEnded) if not event.result.is_error
     )
     assert answered == asked
     for request in driven.only(CallModel):
@@ -234,9 +234,9 @@ def test_what_starts_ends_once_wherever_a_failure_comes(setting, script, point):
     driven = driver.drive()
     rounds = [event.iteration for event in driven.only(RoundStarted)]
     assert [event.iteration for event in driven.only(RoundEnded)] == rounds
-    assert [event.iteration for event in driven.only(ThoughtEnded)] == rounds
-    started = Counter(event.call.id for event in driven.only(CallStarted))
-    assert Counter(event.call.id for event in driven.only(CallEnded)) == started
+    assert [event.iteration for event in driven.only(ModelCallEnded)] == rounds
+    started = Counter(event.call.id for event in driven.only(ToolCallStarted))
+    assert Counter(event.call.id for event in driven.only(ToolCallEnded)) == started
     assert driven.only(Finished) == [driven.events[-1]]
 
 

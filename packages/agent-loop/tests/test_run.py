@@ -2,24 +2,24 @@ import pytest
 
 from agent_loop import (
     AgentRun,
-    CallEnded,
     CallModel,
-    CallStarted,
     Failure,
     Finished,
     InvalidSettingError,
     LocalProtocolError,
     Message,
+    ModelCallEnded,
     ModelDelta,
     ModelDone,
     RoundEnded,
     RoundStarted,
     RunTools,
     ShowText,
-    ThoughtEnded,
     TimeShort,
     ToolCall,
+    ToolCallEnded,
     ToolCallFragment,
+    ToolCallStarted,
     ToolResult,
     Usage,
 )
@@ -63,7 +63,7 @@ def test_a_run_without_tools_calls_the_model_once_and_shows_its_answer():
     )
     assert run.feed(ModelDelta(text="4")) == (ShowText(text="4"),)
     assert run.feed(ModelDone()) == (
-        ThoughtEnded(iteration=1, text="4", tool_calls=(), usage=Usage()),
+        ModelCallEnded(iteration=1, text="4", tool_calls=(), usage=Usage()),
         RoundEnded(iteration=1, answer="4", results=(), usage=Usage()),
         Finished(reason="answered", iterations=1, usage=Usage(), answer="4"),
     )
@@ -76,13 +76,13 @@ def test_a_tool_call_is_run_and_its_result_leads_to_the_next_request():
     wanted = ToolCall(id="c1", name="add", arguments='{"a": 2}')
     assert ask_tools(run, text="Adding.") == (
         ShowText(text="Adding."),
-        ThoughtEnded(iteration=1, text="Adding.", tool_calls=(wanted,), usage=Usage()),
-        CallStarted(call=wanted),
+        ModelCallEnded(iteration=1, text="Adding.", tool_calls=(wanted,), usage=Usage()),
+        ToolCallStarted(call=wanted),
         RunTools(calls=(wanted,)),
     )
     result = ToolResult(call_id="c1", content="4")
     assert run.feed(result) == (
-        CallEnded(call=wanted, result=result),
+        ToolCallEnded(call=wanted, result=result),
         RoundEnded(iteration=1, answer="Adding.", results=(result,), usage=Usage()),
         RoundStarted(iteration=2),
         CallModel(
@@ -168,7 +168,7 @@ def test_tools_asked_for_after_the_closing_call_are_refused_and_a_sentence_says_
     )
     assert only(events, RunTools) == []
     assert text_of(events) == f"\nOnce more.\n{sentence}"
-    assert [event.result for event in only(events, CallEnded)] == [
+    assert [event.result for event in only(events, ToolCallEnded)] == [
         ToolResult(call_id="c2", content=sentence, is_error=True)
     ]
     assert events[-1].reason == "maximum_iterations"
@@ -327,7 +327,9 @@ def test_a_failing_model_call_closes_what_is_open_and_keeps_what_was_shown():
     usage = Usage(total_tokens=3)
     assert run.feed(Failure(message="It broke.")) == (
         ShowText(text="\n</think>"),
-        ThoughtEnded(iteration=1, text="<think>pl", tool_calls=(), usage=usage, error="It broke."),
+        ModelCallEnded(
+            iteration=1, text="<think>pl", tool_calls=(), usage=usage, error="It broke."
+        ),
         RoundEnded(iteration=1, answer="", results=(), usage=usage, error="It broke."),
         Finished(reason="error", iterations=1, usage=usage, error="It broke."),
     )
@@ -339,7 +341,7 @@ def test_a_failure_while_tools_run_gives_each_open_call_its_result():
     ask_tools(run, call("c1"), call("c2"))
     run.feed(ToolResult(call_id="c2", content="done"))
     events = run.feed(Failure(message="Time is up.", reason="time_limit"))
-    assert [event.result.call_id for event in only(events, CallEnded)] == ["c1"]
+    assert [event.result.call_id for event in only(events, ToolCallEnded)] == ["c1"]
     assert [result.call_id for result in only(events, RoundEnded)[0].results] == ["c1", "c2"]
     assert events[-1].reason == "time_limit"
 

@@ -14,20 +14,20 @@ from dify_plugin.interfaces.agent import AgentStrategy
 
 from agent_loop import (
     AgentRun,
-    CallEnded,
     CallModel,
-    CallStarted,
     Event,
     Failure,
     Finished,
+    ModelCallEnded,
     ModelDelta,
     ModelDone,
     RoundEnded,
     RoundStarted,
     RunTools,
     ShowText,
-    ThoughtEnded,
     TimeShort,
+    ToolCallEnded,
+    ToolCallStarted,
     Usage,
 )
 
@@ -219,13 +219,13 @@ class _Invocation:
                 yield self._strategy.create_text_message(text)
             case RoundStarted():
                 yield from self._log.start_round(event)
-            case ThoughtEnded():
-                yield from self._log.end_thought(event)
-            case CallStarted():
-                yield from self._log.start_call(event)
-            case CallEnded():
+            case ModelCallEnded():
+                yield from self._log.end_model_call(event)
+            case ToolCallStarted():
+                yield from self._log.start_tool_call(event)
+            case ToolCallEnded():
                 cause = self._causes.pop(event.result.call_id, None)
-                yield from self._log.end_call(event, cause=cause)
+                yield from self._log.end_tool_call(event, cause=cause)
             case RoundEnded():
                 yield from self._log.end_round(event)
             case _:

@@ -1,4 +1,4 @@
-"""The run in Dify's log: rounds, thoughts and calls, each opened once and closed once."""
+"""The run in Dify's log: rounds, model calls and tool calls, each opened once and closed once."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -8,7 +8,14 @@ from dify_plugin.entities.agent import AgentInvokeMessage
 from dify_plugin.entities.provider_config import LogMetadata
 from dify_plugin.interfaces.agent import AgentStrategy
 
-from agent_loop import CallEnded, CallStarted, RoundEnded, RoundStarted, ThoughtEnded, Usage
+from agent_loop import (
+    ModelCallEnded,
+    RoundEnded,
+    RoundStarted,
+    ToolCallEnded,
+    ToolCallStarted,
+    Usage,
+)
 from agent_tooling import parse_tool_arguments, redact_log_data
 
 from ._model import Model
@@ -23,7 +30,7 @@ class RunLog:
 
     Args:
         strategy: Builds the messages.
-        model: The model that thinks.
+        model: The model that is called.
         toolbox: The tools that are called.
         has_content: Whether texts, arguments and results are logged, redacted, or only their sizes.
     """
@@ -36,8 +43,8 @@ class RunLog:
         self._toolbox = toolbox
         self._has_content = has_content
         self._round: AgentInvokeMessage | None = None
-        self._thought: AgentInvokeMessage | None = None
-        self._calls: dict[str, AgentInvokeMessage] = {}
+        self._model_call: AgentInvokeMessage | None = None
+        self._tool_calls: dict[str, AgentInvokeMessage] = {}
 
     def warn(self, label: str, lines: tuple[str, ...]) -> AgentInvokeMessage:
         """Log something that the app's builder should look at."""
@@ -47,16 +54,16 @@ class RunLog:
         )
 
     def start_round(self, event: RoundStarted) -> Iterator[AgentInvokeMessage]:
-        """Open a round and the model's thought in it."""
+        """Open a round and the model call in it."""
         self._round = self._open(f"ROUND {event.iteration}")
         yield self._round
-        self._thought = self._open(
+        self._model_call = self._open(
             f"{self._model.name} Thought", parent=self._round, provider=self._model.provider
         )
-        yield self._thought
+        yield self._model_call
 
-    def end_thought(self, event: ThoughtEnded) -> Iterator[AgentInvokeMessage]:
-        """Close the model's thought."""
+    def end_model_call(self, event: ModelCallEnded) -> Iterator[AgentInvokeMessage]:
+        """Close the model call."""
         content: dict[str, Any] = {
             "output": event.text,
             "tool_calls": [
@@ -74,10 +81,12 @@ class RunLog:
                 for call in event.tool_calls
             ],
         }
-        if self._thought is not None:
-            yield self._close(self._thought, content, counts, error=event.error, usage=event.usage)
+        if self._model_call is not None:
+            yield self._close(
+                self._model_call, content, counts, error=event.error, usage=event.usage
+            )
 
-    def start_call(self, event: CallStarted) -> Iterator[AgentInvokeMessage]:
+    def start_tool_call(self, event: ToolCallStarted) -> Iterator[AgentInvokeMessage]:
         """Open a tool call."""
         tool = self._toolbox.tools.get(event.call.name)
         provider = tool.provider if tool else ""
@@ -87,10 +96,12 @@ class RunLog:
             provider=provider,
             data={"tool_call_input": event.call.arguments},
         )
-        self._calls[event.call.id] = log
+        self._tool_calls[event.call.id] = log
         yield log
 
-    def end_call(self, event: CallEnded, *, cause: str | None) -> Iterator[AgentInvokeMessage]:
+    def end_tool_call(
+        self, event: ToolCallEnded, *, cause: str | None
+    ) -> Iterator[AgentInvokeMessage]:
         """Close a tool call."""
         call, result = event.call, event.result
         content = {
@@ -106,7 +117,7 @@ class RunLog:
             "is_error": result.is_error,
         }
         error = (cause or result.content) if result.is_error else None
-        yield self._close(self._calls.pop(call.id), content, counts, error=error)
+        yield self._close(self._tool_calls.pop(call.id), content, counts, error=error)
 
     def end_round(self, event: RoundEnded) -> Iterator[AgentInvokeMessage]:
         """Close a round."""

@@ -154,7 +154,7 @@ def break_plugin(start_agent, tmp_path_factory):
 
 
 def test_an_error_of_our_own_closes_what_can_be_closed_and_says_so(break_plugin):
-    agent = break_plugin("\n\nRunLog.start_call = None\n")
+    agent = break_plugin("\n\nRunLog.start_tool_call = None\n")
     agent.far_side.model = [[chunk("Looking."), chunk(calls=[echo_call(1)], usage=usage())]]
     transcript = agent.run(tools=[ECHO])
     assert transcript.text == "Looking."

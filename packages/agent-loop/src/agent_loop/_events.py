@@ -137,7 +137,7 @@ class ShowText:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ThoughtEnded:
+class ModelCallEnded:
     """The model call of round `iteration` is over.
 
     Attributes:
@@ -163,14 +163,14 @@ class RunTools:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallStarted:
+class ToolCallStarted:
     """A tool call begins."""
 
     call: ToolCall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallEnded:
+class ToolCallEnded:
     """A tool call has its one and only result."""
 
     call: ToolCall
@@ -219,10 +219,10 @@ type Event = (
     RoundStarted
     | CallModel
     | ShowText
-    | ThoughtEnded
+    | ModelCallEnded
     | RunTools
-    | CallStarted
-    | CallEnded
+    | ToolCallStarted
+    | ToolCallEnded
     | RoundEnded
     | Finished
 )

@@ -6,22 +6,22 @@ from typing import Any, assert_never
 from ._display import Display
 from ._errors import InvalidSettingError, LocalProtocolError
 from ._events import (
-    CallEnded,
     CallModel,
-    CallStarted,
     ClosingReason,
     Event,
     Failure,
     Finished,
     Input,
+    ModelCallEnded,
     ModelDelta,
     ModelDone,
     RoundEnded,
     RoundStarted,
     RunTools,
     StopReason,
-    ThoughtEnded,
     TimeShort,
+    ToolCallEnded,
+    ToolCallStarted,
     ToolResult,
 )
 from ._messages import Message
@@ -164,9 +164,9 @@ class AgentRun:
         self._move("refusal")
         return self._refuse_tools(self._round.closing)
 
-    def _end_thought(self) -> Iterator[Event]:
+    def _end_model_call(self) -> Iterator[Event]:
         yield from self._show_answer(self._round.end_answer())
-        yield ThoughtEnded(
+        yield ModelCallEnded(
             iteration=self._round.iteration,
             text=self._round.text,
             tool_calls=self._round.calls,
@@ -174,7 +174,7 @@ class AgentRun:
         )
 
     def _answer(self) -> Iterator[Event]:
-        yield from self._end_thought()
+        yield from self._end_model_call()
         is_cut = self._round.finish_reason == "length"
         if self._round.answer.strip():
             reason: StopReason = "output_limit" if is_cut else self._round.closing or "answered"
@@ -184,20 +184,20 @@ class AgentRun:
         yield from self._finish(reason)
 
     def _request_tools(self) -> Iterator[Event]:
-        yield from self._end_thought()
+        yield from self._end_model_call()
         calls = self._round.calls
         if self._emit_thoughts and not self._display.has_words:
             yield from self._display.show(build_status([call.name for call in calls]))
         for call in calls:
-            yield CallStarted(call=call)
+            yield ToolCallStarted(call=call)
         yield RunTools(calls=calls)
 
     def _refuse_tools(self, reason: ClosingReason) -> Iterator[Event]:
-        yield from self._end_thought()
+        yield from self._end_model_call()
         self._display.open_round()
         for call in self._round.calls:
             text = build_refusal(call.name, reason=reason, maximum_iterations=self._maximum)
-            yield CallStarted(call=call)
+            yield ToolCallStarted(call=call)
             yield from self._close_call(ToolResult(call_id=call.id, content=text, is_error=True))
             yield from self._display.show(text)
             self._display.open_round()
@@ -217,7 +217,7 @@ class AgentRun:
             yield from self._end_tools()
 
     def _close_call(self, result: ToolResult) -> Iterator[Event]:
-        yield CallEnded(call=self._round.take_result(result), result=result)
+        yield ToolCallEnded(call=self._round.take_result(result), result=result)
 
     def _end_tools(self) -> Iterator[Event]:
         if self._maximum == 1:
@@ -249,15 +249,15 @@ class AgentRun:
     def _fail(self, failure: Failure) -> Iterator[Event]:
         state, self._state = self._state, next_state(self._state, "failure")
         if state == "model":
-            yield from self._break_thought(failure.message)
+            yield from self._break_model_call(failure.message)
         for call in self._round.open_calls:
             result = ToolResult(call_id=call.id, content=failure.message, is_error=True)
             yield from self._close_call(result)
         yield from self._finish(failure.reason, error=failure.message)
 
-    def _break_thought(self, error: str) -> Iterator[Event]:
+    def _break_model_call(self, error: str) -> Iterator[Event]:
         yield from self._show_answer(self._round.break_answer())
-        yield ThoughtEnded(
+        yield ModelCallEnded(
             iteration=self._round.iteration,
             text=self._round.text,
             tool_calls=(),
