@@ -99,7 +99,7 @@ class Driver:
     def act(self, event):
         match event:
             case CallModel():
-                inputs = [*self.script[event.iteration - 1], ModelDone()]
+                inputs = [*self.script[event.round - 1], ModelDone()]
             case RunTools():
                 inputs = [
                     ToolResult(call_id=call.id, content=f"{call.name}</think> of <think>{call.id}")
@@ -169,7 +169,7 @@ def test_any_split_of_the_deltas_gives_the_same_text_and_the_same_requests(setti
 def test_there_are_never_more_model_calls_than_allowed(setting, script):
     driven = drive(setting, script)
     assert 1 <= len(driven.only(CallModel)) <= setting["maximum_iterations"]
-    assert [event.iterations for event in driven.only(Finished)] == [len(driven.only(CallModel))]
+    assert [event.rounds for event in driven.only(Finished)] == [len(driven.only(CallModel))]
 
 
 @given(settings, scripts)
@@ -232,9 +232,9 @@ def test_what_starts_ends_once_wherever_a_failure_comes(setting, script, point):
     driver = FailingDriver(AgentRun(QUESTION, tools=("add", "sub"), **setting), script)
     driver.point = point
     driven = driver.drive()
-    rounds = [event.iteration for event in driven.only(RoundStarted)]
-    assert [event.iteration for event in driven.only(RoundEnded)] == rounds
-    assert [event.iteration for event in driven.only(ModelCallEnded)] == rounds
+    rounds = [event.round for event in driven.only(RoundStarted)]
+    assert [event.round for event in driven.only(RoundEnded)] == rounds
+    assert [event.round for event in driven.only(ModelCallEnded)] == rounds
     started = Counter(event.call.id for event in driven.only(ToolCallStarted))
     assert Counter(event.call.id for event in driven.only(ToolCallEnded)) == started
     assert driven.only(Finished) == [driven.events[-1]]

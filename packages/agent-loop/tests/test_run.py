@@ -58,14 +58,14 @@ def only(events, kind):
 def test_a_run_without_tools_calls_the_model_once_and_shows_its_answer():
     run = build_run()
     assert run.start() == (
-        RoundStarted(iteration=1),
-        CallModel(iteration=1, messages=QUESTION, tools=("add",)),
+        RoundStarted(round=1),
+        CallModel(round=1, messages=QUESTION, tools=("add",)),
     )
     assert run.feed(ModelDelta(text="4")) == (ShowText(text="4"),)
     assert run.feed(ModelDone()) == (
-        ModelCallEnded(iteration=1, text="4", tool_calls=(), usage=Usage()),
-        RoundEnded(iteration=1, answer="4", results=(), usage=Usage()),
-        Finished(reason="answered", iterations=1, usage=Usage(), answer="4"),
+        ModelCallEnded(round=1, text="4", tool_calls=(), usage=Usage()),
+        RoundEnded(round=1, answer="4", results=(), usage=Usage()),
+        Finished(reason="answered", rounds=1, usage=Usage(), answer="4"),
     )
     assert run.state == "finished"
 
@@ -76,17 +76,17 @@ def test_a_tool_call_is_run_and_its_result_leads_to_the_next_request():
     wanted = ToolCall(id="c1", name="add", arguments='{"a": 2}')
     assert ask_tools(run, text="Adding.") == (
         ShowText(text="Adding."),
-        ModelCallEnded(iteration=1, text="Adding.", tool_calls=(wanted,), usage=Usage()),
+        ModelCallEnded(round=1, text="Adding.", tool_calls=(wanted,), usage=Usage()),
         ToolCallStarted(call=wanted),
         RunTools(calls=(wanted,)),
     )
     result = ToolResult(call_id="c1", content="4")
     assert run.feed(result) == (
         ToolCallEnded(call=wanted, result=result),
-        RoundEnded(iteration=1, answer="Adding.", results=(result,), usage=Usage()),
-        RoundStarted(iteration=2),
+        RoundEnded(round=1, answer="Adding.", results=(result,), usage=Usage()),
+        RoundStarted(round=2),
         CallModel(
-            iteration=2,
+            round=2,
             messages=(
                 *QUESTION,
                 Message(role="assistant", content="Adding.", tool_calls=(wanted,)),
@@ -174,7 +174,7 @@ def test_tools_asked_for_after_the_closing_call_are_refused_and_a_sentence_says_
     assert events[-1].reason == "maximum_iterations"
 
 
-def test_with_one_iteration_tools_run_and_their_results_are_shown():
+def test_with_one_round_tools_run_and_their_results_are_shown():
     run = build_run(maximum_iterations=1, tool_choice="required")
     [_, request] = run.start()
     assert (request.tool_choice, request.is_closing) == ("required", False)
@@ -185,7 +185,7 @@ def test_with_one_iteration_tools_run_and_their_results_are_shown():
     assert events[-1].reason == "maximum_iterations"
 
 
-def test_with_one_iteration_and_empty_results_the_reader_is_told():
+def test_with_one_round_and_empty_results_the_reader_is_told():
     run = build_run(maximum_iterations=1, emit_intermediate_thoughts=False)
     run.start()
     ask_tools(run)
@@ -223,7 +223,7 @@ def test_calls_without_id_or_name_lead_to_no_round():
     run.start()
     events = ask_tools(run, call(id_=""), call(name=""), text="Hm.")
     assert events[-1].reason == "answered"
-    assert events[-1].iterations == 1
+    assert events[-1].rounds == 1
 
 
 def test_text_after_a_tool_call_is_shown_with_intermediate_thoughts_only():
@@ -327,11 +327,9 @@ def test_a_failing_model_call_closes_what_is_open_and_keeps_what_was_shown():
     usage = Usage(total_tokens=3)
     assert run.feed(Failure(message="It broke.")) == (
         ShowText(text="\n</think>"),
-        ModelCallEnded(
-            iteration=1, text="<think>pl", tool_calls=(), usage=usage, error="It broke."
-        ),
-        RoundEnded(iteration=1, answer="", results=(), usage=usage, error="It broke."),
-        Finished(reason="error", iterations=1, usage=usage, error="It broke."),
+        ModelCallEnded(round=1, text="<think>pl", tool_calls=(), usage=usage, error="It broke."),
+        RoundEnded(round=1, answer="", results=(), usage=usage, error="It broke."),
+        Finished(reason="error", rounds=1, usage=usage, error="It broke."),
     )
 
 
@@ -348,7 +346,7 @@ def test_a_failure_while_tools_run_gives_each_open_call_its_result():
 
 def test_a_failure_before_the_start_ends_the_run_without_a_round():
     events = build_run().feed(Failure(message="No model."))
-    assert events == (Finished(reason="error", iterations=0, usage=Usage(), error="No model."),)
+    assert events == (Finished(reason="error", rounds=0, usage=Usage(), error="No model."),)
 
 
 def test_usage_is_summed_over_rounds_and_the_last_of_a_round_counts():

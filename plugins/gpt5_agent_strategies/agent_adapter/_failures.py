@@ -10,11 +10,11 @@ _MAX_LENGTH = 500
 _MAX_DEPTH = 5
 
 
-def describe_model_failure(error: Exception, *, iteration: int) -> str:
+def describe_model_failure(error: Exception, *, round_number: int) -> str:
     """Return the sentence that the user reads when the model call of a round failed."""
     cause = " ".join(_unwrap(str(error), _MAX_DEPTH).split())
     cause = redact_log_data(cause)[:_MAX_LENGTH] or type(error).__name__
-    return f"The model call of round {iteration} failed: {cause}"
+    return f"The model call of round {round_number} failed: {cause}"
 
 
 def _unwrap(text: str, depth: int) -> str:

@@ -76,7 +76,7 @@ def _run(strategy: AgentStrategy, raw_parameters: Mapping[str, Any]) -> Iterator
     try:
         invocation = _Invocation(strategy, Parameters.from_raw(raw_parameters), settings)
     except ParameterError as error:
-        finished = Finished(reason="error", iterations=0, usage=Usage(), error=str(error))
+        finished = Finished(reason="error", rounds=0, usage=Usage(), error=str(error))
         yield strategy.create_json_message(build_execution_metadata(finished))
         raise
     yield from invocation.run()
@@ -169,14 +169,14 @@ class _Invocation:
                     yield self._end_of_time()
                     return
         except Exception as error:  # noqa: BLE001 - the SDK raises plain exceptions
-            yield self._to_failure(error, iteration=request.iteration)
+            yield self._to_failure(error, round_number=request.round)
             return
         yield ModelDone()
 
-    def _to_failure(self, error: Exception, *, iteration: int) -> Failure:
+    def _to_failure(self, error: Exception, *, round_number: int) -> Failure:
         if self._clock.is_over:
             return self._end_of_time()
-        return Failure(message=describe_model_failure(error, iteration=iteration))
+        return Failure(message=describe_model_failure(error, round_number=round_number))
 
     def _end_of_time(self) -> Failure:
         seconds = self._settings.run_seconds

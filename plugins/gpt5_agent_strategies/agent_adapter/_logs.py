@@ -55,7 +55,7 @@ class RunLog:
 
     def start_round(self, event: RoundStarted) -> Iterator[AgentInvokeMessage]:
         """Open a round and the model call in it."""
-        self._round = self._open(f"ROUND {event.iteration}")
+        self._round = self._open(f"ROUND {event.round}")
         yield self._round
         self._model_call = self._open(
             f"{self._model.name} Thought", parent=self._round, provider=self._model.provider

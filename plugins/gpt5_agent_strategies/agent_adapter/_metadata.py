@@ -19,5 +19,5 @@ def build_execution_metadata(finished: Finished) -> dict[str, Any]:
         name: format(value, "f") if isinstance(value, Decimal) else value
         for name, value in asdict(finished.usage).items()
     }
-    figures |= {"stop_reason": finished.reason, "iterations": finished.iterations}
+    figures |= {"stop_reason": finished.reason, "iterations": finished.rounds}
     return {"execution_metadata": figures}

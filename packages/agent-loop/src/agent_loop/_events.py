@@ -105,9 +105,9 @@ type Input = ModelDelta | ModelDone | ToolResult | TimeShort | Failure
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundStarted:
-    """Round `iteration` begins, counted from 1."""
+    """The beginning of a round, numbered from 1."""
 
-    iteration: int
+    round: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,14 +115,14 @@ class CallModel:
     """Call the model, feed its deltas, then `ModelDone`.
 
     Attributes:
-        iteration: The round, from 1 to the maximum.
+        round: The number of the round, from 1 to the maximum.
         messages: The whole request; it begins with the whole request of the round before.
         tools: The tools to offer: those the run was given, or none in a closing call to a model without tool choice.
         tool_choice: `auto`, `none`, `required` or a tool's name; None leaves it unset.
         is_closing: The model is to answer now.
     """
 
-    iteration: int
+    round: int
     messages: tuple[Message, ...]
     tools: tuple[Any, ...] = ()
     tool_choice: str | None = None
@@ -138,17 +138,17 @@ class ShowText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCallEnded:
-    """The model call of round `iteration` is over.
+    """The model call of round `round` is over.
 
     Attributes:
-        iteration: The round.
+        round: The number of the round.
         text: The answer as it came, thoughts included.
         tool_calls: The valid tool calls of the answer.
         usage: The usage of this call alone.
         error: Why it failed, or None.
     """
 
-    iteration: int
+    round: int
     text: str
     tool_calls: tuple[ToolCall, ...]
     usage: Usage
@@ -179,17 +179,17 @@ class ToolCallEnded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundEnded:
-    """Round `iteration` is over.
+    """Round `round` is over.
 
     Attributes:
-        iteration: The round.
+        round: The number of the round.
         answer: What the model said in it, without thoughts.
         results: The results of its calls, in the order of the calls.
         usage: The usage of this round alone.
         error: Why the round failed, or None.
     """
 
-    iteration: int
+    round: int
     answer: str
     results: tuple[ToolResult, ...]
     usage: Usage
@@ -202,14 +202,14 @@ class Finished:
 
     Attributes:
         reason: Why.
-        iterations: How many model calls were made.
+        rounds: How many model calls were made.
         usage: The sum over all rounds.
         answer: What the model said last, without thoughts.
         error: The sentence of the failure, or None.
     """
 
     reason: StopReason
-    iterations: int
+    rounds: int
     usage: Usage
     answer: str = ""
     error: str | None = None

@@ -13,17 +13,15 @@ class Round:
     """One model call and the tool calls that follow from it.
 
     Attributes:
-        iteration: The number of the round, from 1.
+        number: Its number, counted from 1.
         closing: Why the model was told to answer without tools; None if it was not.
         calls: The valid tool calls, once the answer is complete.
         usage: The usage of the model call.
         finish_reason: Why the model stopped, as its client says.
     """
 
-    def __init__(
-        self, *, iteration: int, closing: ClosingReason | None, show_thoughts: bool
-    ) -> None:
-        self.iteration = iteration
+    def __init__(self, *, number: int, closing: ClosingReason | None, show_thoughts: bool) -> None:
+        self.number = number
         self.closing: ClosingReason | None = closing
         self.calls: tuple[ToolCall, ...] = ()
         self.usage = Usage()

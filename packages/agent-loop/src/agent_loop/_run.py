@@ -118,21 +118,21 @@ class AgentRun:
     def _move(self, trigger: Trigger) -> None:
         self._state = next_state(self._state, trigger)
 
-    def _build_round(self, iteration: int) -> Round:
+    def _build_round(self, number: int) -> Round:
         closing: ClosingReason | None = "time_limit" if self._is_time_short else None
-        if iteration == self._maximum > 1:
+        if number == self._maximum > 1:
             closing = "maximum_iterations"
-        return Round(iteration=iteration, closing=closing, show_thoughts=self._emit_thoughts)
+        return Round(number=number, closing=closing, show_thoughts=self._emit_thoughts)
 
     def _call_model(self) -> Iterator[Event]:
-        self._round = self._build_round(self._round.iteration + 1)
+        self._round = self._build_round(self._round.number + 1)
         self._display.open_round()
         is_closing = self._round.closing is not None
         tools = self._tools if self._has_tool_choice or not is_closing else ()
         choice = "none" if is_closing else self._tool_choice
-        yield RoundStarted(iteration=self._round.iteration)
+        yield RoundStarted(round=self._round.number)
         yield CallModel(
-            iteration=self._round.iteration,
+            round=self._round.number,
             messages=self._messages,
             tools=tools,
             tool_choice=choice if tools and self._has_tool_choice else None,
@@ -148,7 +148,7 @@ class AgentRun:
     def _show_answer(self, text: str) -> Iterator[Event]:
         if should_emit_text(
             has_tool_calls=self._round.has_tool_calls,
-            iteration=self._round.iteration,
+            iteration=self._round.number,
             maximum_iterations=self._maximum,
             emit_intermediate_thoughts=self._emit_thoughts,
         ):
@@ -167,7 +167,7 @@ class AgentRun:
     def _end_model_call(self) -> Iterator[Event]:
         yield from self._show_answer(self._round.end_answer())
         yield ModelCallEnded(
-            iteration=self._round.iteration,
+            round=self._round.number,
             text=self._round.text,
             tool_calls=self._round.calls,
             usage=self._round.usage,
@@ -258,7 +258,7 @@ class AgentRun:
     def _break_model_call(self, error: str) -> Iterator[Event]:
         yield from self._show_answer(self._round.break_answer())
         yield ModelCallEnded(
-            iteration=self._round.iteration,
+            round=self._round.number,
             text=self._round.text,
             tool_calls=(),
             usage=self._round.usage,
@@ -266,11 +266,11 @@ class AgentRun:
         )
 
     def _finish(self, reason: StopReason, *, error: str | None = None) -> Iterator[Event]:
-        if self._round.iteration:
+        if self._round.number:
             yield self._end_round(error)
         yield Finished(
             reason=reason,
-            iterations=self._round.iteration,
+            rounds=self._round.number,
             usage=self._usage,
             answer=self._round.answer,
             error=error,
@@ -279,7 +279,7 @@ class AgentRun:
     def _end_round(self, error: str | None = None) -> RoundEnded:
         self._usage += self._round.usage
         return RoundEnded(
-            iteration=self._round.iteration,
+            round=self._round.number,
             answer=self._round.answer,
             results=self._round.results,
             usage=self._round.usage,
