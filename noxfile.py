@@ -10,6 +10,7 @@ Packages and plugins are found by looking, so that a new one is covered the day 
 
 import atexit
 import json
+import os
 import sys
 import tomllib
 from pathlib import Path
@@ -20,6 +21,9 @@ import nox
 
 ROOT = Path(__file__).parent
 REPORT = ROOT / ".nox" / "report.json"
+
+# Tests start hundreds of processes, and compiling what each of them imports costs more than most tests do.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 nox.needs_version = ">=2026.8.10"
 nox.options.default_venv_backend = "uv"
