@@ -1,6 +1,7 @@
 """The command `dify-host`.
 
-Exit codes: 0 answered, 1 the run failed, 2 bad usage, 130 interrupted, 143 terminated.
+Exit codes: 0 answered, 1 the run failed, 2 bad usage, 130 interrupted, 143 terminated. Each command imports what it needs when it
+runs, so that none waits for what another needs.
 """
 
 import asyncio
@@ -12,7 +13,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from dify_plugin_host._errors import (
     DaemonServerError,
@@ -22,15 +22,7 @@ from dify_plugin_host._errors import (
     ToolFileError,
     UnknownNameError,
 )
-from dify_plugin_host.checks import check_package
-from dify_plugin_host.packaging import build_package
 from dify_plugin_host.platform import ServerAddressError
-from gpt5_simulator import SimulatorError
-
-from ._chat import ChatOptions, run_chat
-from ._check_table import show_results
-from ._places import find_folders
-from ._serve import API_KEY, ServeOptions, run_serve
 
 
 _USAGE_ERRORS = (
@@ -82,6 +74,8 @@ def chat(  # noqa: PLR0913 - every option is one
     OpenAI, or the compatible server at OPENAI_BASE_URL, answers when OPENAI_API_KEY or OPENAI_BASE_URL is set; otherwise a
     built-in simulator does.
     """
+    from ._chat import ChatOptions, run_chat
+
     if plugins and packages:
         raise typer.BadParameter("expected this or --plugins", param_hint="--packages")
     options = ChatOptions(
@@ -116,6 +110,10 @@ def package(
 
     Prints the path, the size in bytes and the unique identifier of each.
     """
+    from dify_plugin_host.packaging import build_package
+
+    from ._places import find_folders
+
     with _exit_codes():
         for folder in find_folders(plugins or (), start=Path.cwd()):
             built = build_package(folder, output)
@@ -134,6 +132,12 @@ def check(
 
     Installs it in an empty folder, on both of the daemon's routes, starts it and makes a call.
     """
+    from rich.console import Console
+
+    from dify_plugin_host.checks import check_package
+
+    from ._check_table import show_results
+
     with _exit_codes():
         results = check_package(file, quick=quick, start=Path.cwd())
         if not show_results(results, Console()):
@@ -158,7 +162,9 @@ def serve(  # noqa: PLR0913 - every option is one
     ] = 5002,
     api_key: Annotated[
         str | None,
-        typer.Option(help=f"The key that callers must send; {API_KEY} or a random one by default."),
+        typer.Option(
+            help="The key that callers must send; DIFY_HOST_API_KEY or a random one by default."
+        ),
     ] = None,
     tools: Annotated[
         list[Path] | None,
@@ -170,6 +176,8 @@ def serve(  # noqa: PLR0913 - every option is one
     json: Annotated[bool, typer.Option("--json", help="Print one JSON event a line.")] = False,
 ) -> None:
     """Serve the plugin daemon's dispatch API on 127.0.0.1 until interrupted."""
+    from ._serve import ServeOptions, run_serve
+
     options = ServeOptions(
         sources=tuple(sources or ()),
         plugins=plugins,
@@ -211,7 +219,7 @@ def _exit_codes() -> Generator[None]:
         if not isinstance(error, BrokenPipeError):
             typer.echo(f"dify-host: error: {error}", err=True)
         raise typer.Exit(1) from None
-    except (PluginHostError, SimulatorError) as error:
+    except PluginHostError as error:
         typer.echo(f"dify-host: error: {' '.join(str(error).split())}", err=True)
         raise typer.Exit(2 if isinstance(error, _USAGE_ERRORS) else 1) from None
     except KeyboardInterrupt:  # pragma: no cover - the tests see it from outside

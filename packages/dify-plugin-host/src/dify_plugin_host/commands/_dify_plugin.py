@@ -14,9 +14,6 @@ import typer
 
 from dify_plugin_host._errors import PluginHostError
 from dify_plugin_host._json import JsonObject
-from dify_plugin_host.packaging import build_package
-
-from ._runner import run_package
 
 
 app = typer.Typer(
@@ -45,6 +42,8 @@ def package(
     ] = None,
 ) -> None:
     """Write a plugin's package."""
+    from dify_plugin_host.packaging import build_package
+
     try:
         built = build_package(folder, output_path or Path())
     except PluginHostError as error:
@@ -65,6 +64,8 @@ def run(
     ] = "json",
 ) -> None:
     """Run a package for one client on stdin and stdout, a JSON object a line."""
+    from ._runner import run_package
+
     try:
         run_package(file, _write)
     except PluginHostError as error:

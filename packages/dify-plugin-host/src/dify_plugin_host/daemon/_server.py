@@ -1,16 +1,12 @@
 """The daemon's HTTP API, served on the loopback interface for the plugins of a desk."""
 
-import asyncio
-import contextlib
 import re
 import secrets
 import socket
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
-
-import uvicorn
+from typing import TYPE_CHECKING, Self
 
 from dify_plugin_host._errors import DaemonServerError, PluginFolderError
 from dify_plugin_host._settings import HostSettings
@@ -19,12 +15,13 @@ from dify_plugin_host.plugin import PluginFolder
 from dify_plugin_host.process import NoticeHandler, PluginProcess, ignore_notice
 from dify_plugin_host.tools import PythonTool
 
-from ._app import DaemonApp
 from ._listing import ToolListing
 
 
+if TYPE_CHECKING:
+    from ._http import HttpServer
+
 _HOST = "127.0.0.1"
-_GRACE_SECONDS = 1
 _KEY = re.compile(r"[!-~]+")
 
 
@@ -76,9 +73,7 @@ class DaemonServer:
         """The plugins, and what they declare."""
         self._port = port
         self._plugins = _by_id(self.desk.plugins)
-        listing = ToolListing(self.desk.tool_providers)
-        self._app = DaemonApp(self._plugins, listing, api_key=self.api_key)
-        self._running: _Running | None = None
+        self._running: HttpServer | None = None
 
     @property
     def base_url(self) -> str:
@@ -115,13 +110,17 @@ class DaemonServer:
             DaemonServerError: If the port cannot be listened on.
             PluginStartError: If a plugin does not start; then none is left running.
         """
+        # The HTTP framework takes longer to import than all the rest, and is needed here only.
+        from ._http import HttpServer  # noqa: PLC0415
+
         listener = _listen(self._port)
         try:
             await self.desk.start()
         except BaseException:
             listener.close()
             raise
-        self._running = _Running(self._app.build(), listener)
+        listing = ToolListing(self.desk.tool_providers)
+        self._running = HttpServer(self._plugins, listing, listener, api_key=self.api_key)
         try:
             await self._running.wait_ready()
         except BaseException:
@@ -134,56 +133,6 @@ class DaemonServer:
         if self._running:
             await self._running.stop()
             self._running = None
-
-
-class _Running:
-    """Be a server that listens."""
-
-    def __init__(self, app: Any, listener: socket.socket) -> None:
-        self._listener = listener
-        self.port: int = listener.getsockname()[1]
-        config = uvicorn.Config(
-            app,
-            http="h11",
-            ws="none",
-            lifespan="off",
-            log_config=None,
-            log_level="critical",
-            timeout_graceful_shutdown=_GRACE_SECONDS,
-            access_log=False,
-            server_header=False,
-        )
-        self._server = _Server(config)
-        self._task = asyncio.create_task(self._server.serve(sockets=[listener]))
-
-    async def wait_ready(self) -> None:
-        """Wait until the server accepts connections."""
-        await self._server.ready.wait()
-
-    async def stop(self) -> None:
-        """Let what is being answered end, and close every socket."""
-        await self.wait_ready()  # Told to end before, it would leave its sockets open.
-        self._server.should_exit = True
-        try:
-            await self._task
-        finally:
-            self._listener.close()
-
-
-class _Server(uvicorn.Server):
-    """Say when it is ready, and leave signals to the program that it is a part of."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.ready = asyncio.Event()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.ready.set()
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Generator[None]:
-        yield
 
 
 def _by_id(plugins: Sequence[PluginProcess]) -> dict[str, PluginProcess]:

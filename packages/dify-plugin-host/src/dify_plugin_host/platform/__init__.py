@@ -5,6 +5,7 @@ from ._desk import AgentRequest, Desk
 from ._model_server import (
     ModelServer,
     ServerAddressError,
+    SimulatorStartError,
     named_server,
     open_server,
     open_simulator,
@@ -25,6 +26,7 @@ __all__ = [
     "ModelServer",
     "PromptMessage",
     "ServerAddressError",
+    "SimulatorStartError",
     "answer_scripted",
     "build_strategy_parameters",
     "named_server",

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from dify_plugin_host._errors import PluginHostError
-from gpt5_simulator import ResponsesSimulator
 
 
 _KEY, _URL = "OPENAI_API_KEY", "OPENAI_BASE_URL"
@@ -14,6 +13,10 @@ _KEY, _URL = "OPENAI_API_KEY", "OPENAI_BASE_URL"
 
 class ServerAddressError(PluginHostError):
     """Say that the environment names a server by something that is no address."""
+
+
+class SimulatorStartError(PluginHostError):
+    """A simulator that cannot be run on this machine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +40,7 @@ def open_server(environment: Mapping[str, str]) -> Generator[ModelServer]:
 
     Raises:
         ServerAddressError: If `OPENAI_BASE_URL` is no address.
+        SimulatorStartError: If the simulator does not start.
     """
     if named := named_server(environment):
         yield named
@@ -65,9 +69,20 @@ def without_server(environment: Mapping[str, str]) -> dict[str, str]:
 
 @contextlib.contextmanager
 def open_simulator(environment: Mapping[str, str]) -> Generator[ModelServer]:
-    """Run the simulator."""
+    """Run the simulator.
+
+    Raises:
+        SimulatorStartError: If it does not start.
+    """
+    # Only here: it takes long to import, and who names a server needs none.
+    from gpt5_simulator import ResponsesSimulator, SimulatorError  # noqa: PLC0415
+
     rest = without_server(environment)
-    with ResponsesSimulator() as simulator:
+    with contextlib.ExitStack() as stack:
+        try:
+            simulator = stack.enter_context(ResponsesSimulator())
+        except SimulatorError as error:
+            raise SimulatorStartError(f"the built-in simulator did not start: {error}") from None
         yield ModelServer(
             description="the built-in simulator (gpt5-simulator), no key needed",
             credentials={"openai_api_key": "simulator", "openai_api_base": simulator.base_url},
