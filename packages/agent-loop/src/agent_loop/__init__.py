@@ -24,8 +24,8 @@ from ._events import (
 )
 from ._messages import Message, Role, ToolCall
 from ._run import AgentRun
+from ._sentences import should_emit_text
 from ._state import TRANSITIONS, State, Trigger
-from ._texts import should_emit_text
 from ._think import ThinkFilter, strip_thoughts
 from ._usage import Usage
 

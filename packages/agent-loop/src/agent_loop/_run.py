@@ -26,8 +26,8 @@ from ._events import (
 )
 from ._messages import Message
 from ._round import Round
+from ._sentences import CUT_BEFORE_ANSWER, NO_ANSWER, build_refusal, build_status, should_emit_text
 from ._state import State, Trigger, next_state
-from ._texts import CUT_BEFORE_ANSWER, NO_ANSWER, build_refusal, build_status, should_emit_text
 from ._think import ThinkFilter
 from ._usage import Usage
 
