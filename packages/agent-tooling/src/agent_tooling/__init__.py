@@ -2,7 +2,6 @@
 
 from ._arguments import ToolArguments, bind_arguments, option_violation, parse_tool_arguments
 from ._blobs import Blob, BlobMessage, merge_blob_chunks
-from ._budget import ResultBudget
 from ._coercion import cast_value, missing_hidden_parameters, prepare_arguments
 from ._errors import (
     ArgumentError,
@@ -17,9 +16,8 @@ from ._errors import (
     ToolingError,
     UnfinishedBlobError,
 )
-from ._files import LocalFile, read_local_file
-from ._memory import FailureMemory, call_signature
-from ._names import unique_tool_names
+from ._failure_memory import FailureMemory, call_signature
+from ._local_files import LocalFile, read_local_file
 from ._observation import (
     STRATEGY_OBSERVATIONS,
     TOOL_LAYER_OBSERVATIONS,
@@ -28,6 +26,7 @@ from ._observation import (
 )
 from ._parameters import ToolParameter, merge_parameters
 from ._redaction import redact_log_data
+from ._result_budget import ResultBudget
 from ._schema import llm_json_schema
 from ._sentences import (
     CHECK_CREDENTIALS,
@@ -41,6 +40,7 @@ from ._sentences import (
     unknown_tool_text,
     validation_error_text,
 )
+from ._tool_names import unique_tool_names
 
 
 __all__ = [

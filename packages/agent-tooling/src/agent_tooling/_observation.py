@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from ._shapes import plain, read
+from ._fields import plain_value, read_field
 
 
 _MAX_SHOWN_BYTES: Final = 4096
@@ -85,7 +85,7 @@ def observation_text(
 
 def _said(message: object, policy: ObservationPolicy) -> str:  # noqa: PLR0911  # One line per message type.
     """Return what one message adds in its place."""
-    kind, payload = plain(read(message, "type")), read(message, "message")
+    kind, payload = plain_value(read_field(message, "type")), read_field(message, "message")
     match kind:
         case "text":
             return _text(payload)
@@ -97,7 +97,9 @@ def _said(message: object, policy: ObservationPolicy) -> str:  # noqa: PLR0911  
             return "" if policy.holds_json_back else _json_text(payload, policy)
         case "blob" | "file":
             return (
-                _file_text(payload, read(message, "meta")) if policy.file is None else policy.file
+                _file_text(payload, read_field(message, "meta"))
+                if policy.file is None
+                else policy.file
             )
         case "retriever_resources":
             return _retrieved_text(payload)
@@ -109,13 +111,15 @@ def _said(message: object, policy: ObservationPolicy) -> str:  # noqa: PLR0911  
 
 def _held_json(message: object, policy: ObservationPolicy) -> str:
     """Return a message's JSON, "" when it has none or asks not to show it."""
-    payload = read(message, "message")
-    is_shown = plain(read(message, "type")) == "json" and not read(payload, "suppress_output")
+    payload = read_field(message, "message")
+    is_shown = plain_value(read_field(message, "type")) == "json" and not read_field(
+        payload, "suppress_output"
+    )
     return _json_text(payload, policy) if is_shown else ""
 
 
 def _text(payload: object) -> str:
-    text = read(payload, "text")
+    text = read_field(payload, "text")
     return text if isinstance(text, str) else ""
 
 
@@ -125,7 +129,7 @@ def _link_text(payload: object) -> str:
 
 
 def _json_text(payload: object, policy: ObservationPolicy) -> str:
-    value = read(payload, "json_object")
+    value = read_field(payload, "json_object")
     return "" if value is None else policy.json.format(_to_json(value))
 
 
@@ -144,11 +148,11 @@ def _json_stand_in(value: object) -> object:
 
 def _file_text(payload: object, meta: object) -> str:
     """Return a small text file's content, or a description of any other file."""
-    data = read(payload, "blob")
+    data = read_field(payload, "blob")
     content = _shown_content(data)
     if content is not None:
         return content
-    facts = [read(meta, "filename"), read(meta, "mime_type")]
+    facts = [read_field(meta, "filename"), read_field(meta, "mime_type")]
     facts += [f"{len(data)} bytes"] if isinstance(data, bytes) else []
     known = ", ".join(fact for fact in facts if isinstance(fact, str) and fact)
     return f"file created: {known or 'no details'}."
@@ -173,11 +177,12 @@ def _unknown_text(kind: object, payload: object, policy: ObservationPolicy) -> s
 
 def _retrieved_text(payload: object) -> str:
     """Return the context of retrieved resources, or the contents that it would be made of."""
-    context = read(payload, "context")
+    context = read_field(payload, "context")
     if isinstance(context, str) and context.strip():
         return context
     contents = [
-        read(resource, "content") for resource in read(payload, "retriever_resources") or ()
+        read_field(resource, "content")
+        for resource in read_field(payload, "retriever_resources") or ()
     ]
     return "\n\n".join(content for content in contents if isinstance(content, str) and content)
 
@@ -186,9 +191,12 @@ def _variables_text(messages: Iterable[object], policy: ObservationPolicy) -> st
     """Return all variables as one JSON object, streamed ones put together."""
     variables: dict[str, Any] = {}
     for message in messages:
-        if plain(read(message, "type")) == "variable":
-            payload = read(message, "message")
-            name, value = str(read(payload, "variable_name")), read(payload, "variable_value")
-            is_piece = read(payload, "stream") and isinstance(variables.get(name), str)
+        if plain_value(read_field(message, "type")) == "variable":
+            payload = read_field(message, "message")
+            name, value = (
+                str(read_field(payload, "variable_name")),
+                read_field(payload, "variable_value"),
+            )
+            is_piece = read_field(payload, "stream") and isinstance(variables.get(name), str)
             variables[name] = f"{variables[name]}{value}" if is_piece else value
     return policy.json.format(_to_json(variables)) if variables else ""

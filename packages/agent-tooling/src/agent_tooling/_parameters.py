@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, Self, cast
 
 from ._errors import DeclarationError
-from ._shapes import plain, read
+from ._fields import plain_value, read_field
 
 
 type ParameterForm = Literal["schema", "form", "llm"]
@@ -62,14 +62,14 @@ class ToolParameter:
             name=parameter_name(raw),
             type=kind,
             form=_read_form(raw),
-            required=bool(read(raw, "required")),
-            default=_default(kind, read(raw, "default")),
+            required=bool(read_field(raw, "required")),
+            default=_default(kind, read_field(raw, "default")),
             llm_description=_read_text(raw, "llm_description", default=""),
             input_schema=_read_schema(raw),
             options=_read_options(raw),
-            minimum=_number(read(raw, "min")),
-            maximum=_number(read(raw, "max")),
-            multiple=bool(read(raw, "multiple")),
+            minimum=_number(read_field(raw, "min")),
+            maximum=_number(read_field(raw, "max")),
+            multiple=bool(read_field(raw, "multiple")),
         )
 
     @property
@@ -89,7 +89,7 @@ def parameter_name(raw: object) -> str:
     Raises:
         DeclarationError: It has none.
     """
-    name = read(raw, "name")
+    name = read_field(raw, "name")
     if not isinstance(name, str) or not name:
         raise DeclarationError("parameter name", "text that is not empty", name)
     return name
@@ -123,7 +123,7 @@ def option_text(value: object) -> str:
 
 
 def _read_text(raw: object, field: str, *, default: str) -> str:
-    value = plain(read(raw, field))
+    value = plain_value(read_field(raw, field))
     if value is None:
         return default
     if not isinstance(value, str):
@@ -139,7 +139,7 @@ def _read_form(raw: object) -> ParameterForm:
 
 
 def _read_schema(raw: object) -> Mapping[str, Any] | None:
-    schema = read(raw, "input_schema")
+    schema = read_field(raw, "input_schema")
     if schema is not None and not isinstance(schema, Mapping):
         raise DeclarationError("parameter input_schema", "a JSON schema object", schema)
     return cast("Mapping[str, Any] | None", schema)
@@ -147,7 +147,7 @@ def _read_schema(raw: object) -> Mapping[str, Any] | None:
 
 def _read_options(raw: object) -> tuple[str, ...]:
     """Return the option values as text. What is no list of options counts as none, as in Dify."""
-    options = read(raw, "options")
+    options = read_field(raw, "options")
     if not isinstance(options, list | tuple):
         return ()
     values = (_option_value(option) for option in cast("Iterable[object]", options))
@@ -155,7 +155,7 @@ def _read_options(raw: object) -> tuple[str, ...]:
 
 
 def _option_value(option: object) -> object:
-    return option if isinstance(option, str) else plain(read(option, "value"))
+    return option if isinstance(option, str) else plain_value(read_field(option, "value"))
 
 
 def _default(kind: str, value: object) -> object:

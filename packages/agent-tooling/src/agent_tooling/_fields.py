@@ -5,13 +5,13 @@ from enum import Enum
 from typing import Any, cast
 
 
-def read(raw: object, name: str) -> Any:
+def read_field(raw: object, name: str) -> Any:
     """Return the field `name` of a mapping or an object, None when it has no such field."""
     if isinstance(raw, Mapping):
         return cast("Mapping[str, Any]", raw).get(name)
     return getattr(raw, name, None)
 
 
-def plain(value: object) -> object:
+def plain_value(value: object) -> object:
     """Return an enum member's value, and anything else as it is."""
     return value.value if isinstance(value, Enum) else value

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from ._errors import DeclarationError
-from ._shapes import read
+from ._fields import read_field
 
 
 _MAX_LENGTH: Final = 64
@@ -48,11 +48,11 @@ def unique_tool_names(tools: Iterable[object]) -> tuple[str, ...]:
 
 def _identity(tool: object) -> tuple[str, str]:
     """Return a tool's provider and name."""
-    identity = read(tool, "identity")
-    name = read(identity, "name")
+    identity = read_field(tool, "identity")
+    name = read_field(identity, "name")
     if not isinstance(name, str) or not name:
         raise DeclarationError("tool identity.name", "text that is not empty", name)
-    return str(read(identity, "provider") or ""), name
+    return str(read_field(identity, "provider") or ""), name
 
 
 def _short(provider: str) -> str:
