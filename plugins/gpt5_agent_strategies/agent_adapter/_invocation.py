@@ -32,18 +32,18 @@ from agent_loop import (
 )
 
 from ._clock import Clock
-from ._desk import ToolDesk
 from ._errors import AgentRunError, ParameterError
-from ._failures import describe_model_failure
-from ._links import accept_file_links
+from ._file_links import accept_file_links
+from ._line_writer import LineLock
 from ._logs import RunLog
 from ._metadata import build_execution_metadata
+from ._model_failures import describe_model_failure
 from ._parameters import Parameters
 from ._prompts import build_messages, to_prompt
 from ._settings import Settings
 from ._sources import build_resources
+from ._tool_executor import ToolExecutor
 from ._tools import Toolbox
-from ._writer import LineLock
 
 
 type _Action = CallModel | RunTools
@@ -95,7 +95,9 @@ class _Invocation:
         self._prompts: list[PromptMessage] = []
         self._causes: dict[str, str] = {}
         self._finished: Finished | None = None
-        self._desk = ToolDesk(self._session, self._toolbox, clock=self._clock, settings=settings)
+        self._executor = ToolExecutor(
+            self._session, self._toolbox, clock=self._clock, settings=settings
+        )
         self._log = RunLog(
             strategy,
             model=parameters.model,
@@ -186,7 +188,7 @@ class _Invocation:
     def _run_tools(self, request: RunTools) -> _Messages:
         action: _Action | None = None
         has_closing = self._parameters.maximum_iterations > 1
-        for outcome in self._desk.run(request.calls, keeps_closing_time=has_closing):
+        for outcome in self._executor.run(request.calls, keeps_closing_time=has_closing):
             yield from outcome.shown
             if outcome.cause:
                 self._causes[outcome.result.call_id] = outcome.cause

@@ -23,8 +23,8 @@ from agent_tooling import (
 )
 
 from ._clock import Clock
-from ._files import ToolAnswer, read_answer
 from ._settings import Settings
+from ._tool_answers import ToolAnswer, read_answer
 from ._tools import Tool, Toolbox
 
 
@@ -64,7 +64,7 @@ class _LateError(Exception):
         self.answer = answer
 
 
-class ToolDesk:
+class ToolExecutor:
     """Check and run tool calls. What a call does wrong never reaches a tool; what a tool does wrong never reaches the model.
 
     Args:
@@ -140,14 +140,14 @@ class ToolDesk:
     def _run_jobs(self, jobs: Sequence[_Job], *, keeps_closing_time: bool) -> Iterator[Outcome]:
         # The SDK counts seconds of silence from when a call begins.
         self._session.max_invocation_timeout = self._settings.tool_seconds
-        executor = ThreadPoolExecutor(max_workers=min(len(jobs), _PARALLEL_CALLS))
+        pool = ThreadPoolExecutor(max_workers=min(len(jobs), _PARALLEL_CALLS))
         try:
             open_jobs: dict[Future[ToolAnswer], _Job] = {}
             for job in jobs:
                 if not self._seconds_left(keeps_closing_time=keeps_closing_time):
                     yield _give_up(job.call)
                     continue
-                open_jobs[executor.submit(self._invoke, job)] = job
+                open_jobs[pool.submit(self._invoke, job)] = job
             while open_jobs:
                 left = self._seconds_left(keeps_closing_time=keeps_closing_time)
                 done, _ = wait(open_jobs, timeout=left, return_when=FIRST_COMPLETED)
@@ -157,7 +157,7 @@ class ToolDesk:
                 yield from (self._settle(open_jobs.pop(future), future) for future in done)
         finally:
             # A tool that is still busy cannot be stopped; nobody waits for it any more.
-            executor.shutdown(wait=False, cancel_futures=True)
+            pool.shutdown(wait=False, cancel_futures=True)
 
     def _seconds_left(self, *, keeps_closing_time: bool) -> float:
         clock = self._clock

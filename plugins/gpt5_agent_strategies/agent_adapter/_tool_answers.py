@@ -16,7 +16,7 @@ from agent_tooling import (
     read_local_file,
 )
 
-from ._links import FileLink
+from ._file_links import FileLink
 
 
 _TYPES = ToolInvokeMessage.MessageType
