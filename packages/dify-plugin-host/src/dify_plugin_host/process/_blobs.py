@@ -15,7 +15,7 @@ _CHUNK_FIELDS = {"id": str, "total_length": int, "blob": str, "end": bool}
 class BlobAssembler:
     """Replace the `blob_chunk` messages of one call by one `blob` message each.
 
-    Source: `internal/core/io_tunnel/agent_service.go` of the daemon at bdb5642a, for the limits and the texts.
+    Source: `internal/core/io_tunnel/agent_service.go` of langgenius/dify-plugin-daemon at bdb5642a, for the limits and the texts.
     The daemon ignores a blob that never ends and a count that does not fit; here both are errors, since either means
     that bytes were lost.
     """
