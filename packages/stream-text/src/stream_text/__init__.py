@@ -1,0 +1,38 @@
+"""Text of strangers as it streams in: thoughts, tool calls, lines, JSON, and the secrets in it.
+
+Pure: no I/O, no dependencies. `stream_text.signals`, which acts on the process, is imported by whoever wants it.
+"""
+
+from ._errors import InvalidJsonError, InvalidLineError, LineTooLongError, StreamTextError
+from ._filter import ThinkFilter, strip_think
+from ._json import MAX_DEPTH, parse_json
+from ._lines import LineSplitter, LineWriter
+from ._redaction import REDACTED, KnownSecrets, redact_log_data, redact_text
+from ._think import ThinkPiece, ThinkReader, render_thinking
+from ._tool_calls import MergedToolCall, ToolCallDelta, ToolCallMerger
+from ._words import is_secret_setting
+
+
+__all__ = [
+    "MAX_DEPTH",
+    "REDACTED",
+    "InvalidJsonError",
+    "InvalidLineError",
+    "KnownSecrets",
+    "LineSplitter",
+    "LineTooLongError",
+    "LineWriter",
+    "MergedToolCall",
+    "StreamTextError",
+    "ThinkFilter",
+    "ThinkPiece",
+    "ThinkReader",
+    "ToolCallDelta",
+    "ToolCallMerger",
+    "is_secret_setting",
+    "parse_json",
+    "redact_log_data",
+    "redact_text",
+    "render_thinking",
+    "strip_think",
+]

@@ -1,0 +1,115 @@
+"""The thoughts of a streamed text, shown or hidden."""
+
+from ._tags import CLOSING, OPENING, LeadingBlank, Seam
+from ._think import ThinkPiece, ThinkReader
+
+
+class ThinkFilter:
+    """Thoughts of a streamed text shown or hidden, while everything else goes straight through.
+
+    How the text is cut into pieces makes no difference to the whole. Hidden: blocks are removed, and the blank space around
+    a block at the start. Shown: what comes out holds no nested, empty, unclosed or stray tag, whatever went in.
+
+    Args:
+        show: Whether thoughts are shown.
+
+    Example:
+        >>> filter = ThinkFilter(show=False)
+        >>> (
+        ...     filter.feed("<thi"),
+        ...     filter.feed("nk>plan</think>Hel"),
+        ...     filter.feed("lo"),
+        ...     filter.close(),
+        ... )
+        ('', 'Hel', 'lo', '')
+    """
+
+    def __init__(self, *, show: bool) -> None:
+        self._reader = ThinkReader()
+        self._filter = _ShowingFilter() if show else _HidingFilter()
+
+    def feed(self, text: str) -> str:
+        """Take the next piece and return what can be shown of the text by now."""
+        return self._filter.take(self._reader.feed(text), block=self._reader.block)
+
+    def close(self) -> str:
+        """End the text: return what was held back, with a closing tag if one is owed. Nothing may be fed afterwards."""
+        block = self._reader.block
+        return self._filter.take(self._reader.close(), block=block) + self._filter.close()
+
+
+class _HidingFilter:
+    def __init__(self) -> None:
+        self._seam = Seam()
+        self._leading = LeadingBlank()
+        self._block = 0
+
+    def take(self, pieces: list[ThinkPiece], *, block: int) -> str:  # noqa: ARG002 - only the other one needs it
+        return "".join(self._take(piece) for piece in pieces if piece.kind == "answer")
+
+    def _take(self, piece: ThinkPiece) -> str:
+        text = piece.text
+        if piece.block != self._block:
+            self._block = piece.block
+            self._seam.cut()
+        if not self._leading.is_over:
+            text = self._leading.feed(text)
+            text = text.lstrip() if piece.block else text
+        return self._seam.join(text) if text else ""
+
+    def close(self) -> str:
+        return ""
+
+
+class _ShowingFilter:
+    def __init__(self) -> None:
+        self._seam = Seam()
+        self._leading = LeadingBlank()  # of a thought, which is shown once it has a word
+        self._block = 0
+        self._is_open = False
+
+    def take(self, pieces: list[ThinkPiece], *, block: int) -> str:
+        shown: list[str] = []
+        for piece in pieces:
+            shown.append(self._enter(piece.block))
+            shown.append(self._take(piece))
+        shown.append(self._enter(block))
+        return "".join(shown)
+
+    def _enter(self, block: int) -> str:
+        """Go to another block, and return the tag that closes the thought before it."""
+        if block == self._block:
+            return ""
+        was_open, self._is_open = self._is_open, False
+        self._block = block
+        self._leading = LeadingBlank()
+        self._seam.cut()
+        return self._seam.join(CLOSING) if was_open else ""
+
+    def _take(self, piece: ThinkPiece) -> str:
+        text = piece.text
+        if piece.kind == "thought" and not self._is_open:
+            text = self._leading.feed(text)
+            self._is_open = bool(text)
+            text = OPENING + text if text else ""
+        return self._seam.join(text) if text else ""
+
+    def close(self) -> str:
+        if not self._is_open:
+            return ""
+        return CLOSING if self._seam.ends_with("\n") else f"\n{CLOSING}"
+
+
+def strip_think(text: str) -> str:
+    """Return `text` without its thoughts, as a hiding `ThinkFilter` leaves it; a text without tags comes back as it is.
+
+    Thoughts are how reasoning is shown to people; a model must not read them back as its own answer.
+
+    Example:
+        >>> strip_think("<think>Add them.</think>4")
+        '4'
+    """
+    if "<" not in text:
+        return text
+    hiding = ThinkFilter(show=False)
+    return hiding.feed(text) + hiding.close()

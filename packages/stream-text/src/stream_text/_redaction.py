@@ -1,0 +1,165 @@
+"""Secrets taken out of what is shown, logged or written down: by what they look like, and by value where somebody knows them."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, cast
+from urllib.parse import quote, quote_plus
+
+from ._errors import InvalidJsonError
+from ._json import parse_json
+from ._words import WORDS, is_secret_key
+
+
+REDACTED: Final = "[redacted]"
+"""What stands in the place of a secret."""
+
+MAX_LOGGED_CHARACTERS: Final = 2_000
+"""How much of a text is logged."""
+
+_MAX_DEPTH: Final = 20
+_MAX_PARSED_CHARACTERS: Final = 1_000_000  # Longer text is cut before it is looked at.
+_VALUE: Final = r"""(?:
+    "(?:[^"\\]|\\.)*(?:"|$)                    # a JSON string, closed or cut
+    | \\"(?:[^"\\]|\\[^"])*(?:\\"|$)           # the same inside another JSON string
+    | '[^']*(?:'|$)
+    | (?:(?:bearer|basic|token)\s+)?[^\s,;&"'\\]+
+)"""
+_PATTERNS: Final = tuple(
+    re.compile(pattern, re.IGNORECASE | re.VERBOSE | re.DOTALL)
+    for pattern in (
+        rf"""(?P<head>(?:{WORDS})[\w-]{{0,64}}\\?["']?\s*[:=]\s*){_VALUE}""",
+        r"(?P<head>\bcookie\s*:\s*)[^\r\n\"']+",
+        r"(?P<head>\b(?:bearer|basic)\s+)[\w.~+/=-]{8,}",
+        r"(?P<head>\bsk-)[\w-]{8,}",  # OpenAI's keys, and those of many that copied the habit
+        r"(?P<head>://)[^/\s@:]*:[^/\s@]*(?=@)",  # user and password of a URL
+    )
+)
+
+
+class KnownSecrets:
+    r"""Secrets whose values are known, to be found wherever they stand.
+
+    Each is found as it is, as it stands in a URL, and as it stands in JSON; of one with several lines, each line as well. What
+    has been encoded otherwise is not found.
+
+    Args:
+        values: The secrets.
+        shortest: How many characters a secret has at least. Shorter values are words such as "true" or "eu-1", which would
+            blot out ordinary text and guard nothing.
+
+    Example:
+        >>> secrets = KnownSecrets(['p@ss"word'])
+        >>> secrets.redact('p@ss"word, p%40ss%22word, "p@ss\\"word"')
+        '[redacted], [redacted], "[redacted]"'
+    """
+
+    def __init__(self, values: Iterable[str], *, shortest: int = 6) -> None:
+        forms = {
+            form
+            for value in values
+            for text in (value, *value.splitlines())
+            if len(text.strip()) >= shortest
+            for form in _forms(text)
+        }
+        # Longest first, so that no rest of a longer secret stays behind.
+        ordered = sorted(forms, key=lambda form: (-len(form), form))
+        self._pattern = re.compile("|".join(map(re.escape, ordered))) if ordered else None
+
+    def redact(self, text: str) -> str:
+        """Return the text with `[redacted]` in place of each secret."""
+        return text if self._pattern is None else self._pattern.sub(REDACTED, text)
+
+
+def _forms(text: str) -> Iterable[str]:
+    yield text
+    yield json.dumps(text)[1:-1]
+    yield json.dumps(text, ensure_ascii=False)[1:-1]
+    for write in (quote, quote_plus):
+        yield write(text, safe="", errors="replace")
+    yield quote(text, errors="replace")  # as in a path, with its slashes
+
+
+_NONE_KNOWN: Final = KnownSecrets(())
+
+
+def redact_log_data(data: object, *, known: KnownSecrets = _NONE_KNOWN) -> Any:
+    """Return a copy of `data` as plain JSON in which secrets are replaced and strings are cut.
+
+    The value of a key that names a secret becomes `[redacted]`: one that holds token, secret, password, credential, cookie,
+    auth, api key and the like (in any case, with `_`, `-`, a space or nothing between), or ends in key, pass, pwd, dsn, private
+    or session after another word. Counts such as `total_tokens: 12` stay. JSON inside strings is treated the same way, and
+    `key=value` or `key: value` pairs in other text as far as they can be told, passwords in URLs, and keys that begin with
+    `sk-`. Strings keep their first 2,000 characters, halves of surrogate pairs become `?`. Bytes become their size, objects
+    that JSON does not know the name of their type.
+
+    Args:
+        data: What is to be logged.
+        known: Secrets that are taken out wherever they stand.
+
+    Example:
+        >>> redact_log_data({"api_key": "abc", "note": "password=abc", "total_tokens": 12})
+        {'api_key': '[redacted]', 'note': 'password=[redacted]', 'total_tokens': 12}
+    """
+    return _LogCopy(known).copy(data, depth=0)
+
+
+class _LogCopy:
+    def __init__(self, known: KnownSecrets) -> None:
+        self._known = known
+
+    def copy(self, value: object, *, depth: int) -> object:
+        if isinstance(value, str):
+            return _cut(self._text(value, depth=depth))
+        if isinstance(value, Mapping | list | tuple | set | frozenset):
+            collection = cast("Mapping[object, object] | Iterable[object]", value)
+            return self._collection(collection, depth=depth)
+        if isinstance(value, bytes | bytearray):
+            return f"<{len(value)} bytes>"
+        is_scalar = value is None or isinstance(value, bool | int | float)
+        return value if is_scalar else f"<{type(value).__name__}>"
+
+    def _collection(
+        self, collection: Mapping[object, object] | Iterable[object], *, depth: int
+    ) -> object:
+        if depth >= _MAX_DEPTH:
+            return "<nested too deeply>"
+        if isinstance(collection, Mapping):
+            return self._mapping(cast("Mapping[object, object]", collection), depth=depth)
+        return [self.copy(item, depth=depth + 1) for item in collection]
+
+    def _mapping(self, mapping: Mapping[object, object], *, depth: int) -> dict[str, object]:
+        return {
+            _cut(self._known.redact(str(key))): REDACTED
+            if is_secret_key(str(key), value)
+            else self.copy(value, depth=depth + 1)
+            for key, value in mapping.items()
+        }
+
+    def _text(self, text: str, *, depth: int) -> str:
+        """Redact text by structure where it is JSON, by pattern where it is not."""
+        text = self._known.redact(text[:_MAX_PARSED_CHARACTERS])
+        if text.lstrip()[:1] in {"{", "["}:
+            try:
+                return json.dumps(self.copy(parse_json(text), depth=depth + 1), ensure_ascii=False)
+            except InvalidJsonError:
+                pass
+        # The margin keeps a pair that begins before the cut whole.
+        return redact_text(text[: MAX_LOGGED_CHARACTERS * 2])
+
+
+def _cut(text: str) -> str:
+    """Cut text to its limit; what UTF-8 cannot carry, which would end the run that logs it, is replaced."""
+    return text[:MAX_LOGGED_CHARACTERS].encode(errors="replace").decode()
+
+
+def redact_text(text: str) -> str:
+    """Return a text in which what looks like a secret is replaced: values of telling names, bearer tokens, keys, passwords in URLs.
+
+    Example:
+        >>> redact_text("Incorrect API key provided: sk-proj-1234567890.")
+        'Incorrect API key provided: sk-[redacted].'
+    """
+    for pattern in _PATTERNS:
+        text = pattern.sub(rf"\g<head>{REDACTED}", text)
+    return text

@@ -1,0 +1,67 @@
+"""The tags `<think>` and `</think>` in a text of which only a part has come."""
+
+import re
+from typing import Final
+
+
+OPENING: Final = "<think>"
+CLOSING: Final = "</think>"
+
+# Letters of ASCII only: otherwise the dotless i and the Kelvin sign would count as letters of a tag too.
+TAG: Final = re.compile(r"</?think>", re.IGNORECASE | re.ASCII)
+_TAG_START: Final = re.compile(r"</?(?:t(?:h(?:i(?:nk?)?)?)?)?", re.IGNORECASE | re.ASCII)
+
+
+def find_tag_start(text: str) -> int:
+    """Return where at the end of `text` something begins that may become a tag; the length of `text` if nothing does."""
+    start = text.rfind("<")
+    return start if start >= 0 and _TAG_START.fullmatch(text, start) else len(text)
+
+
+class Seam:
+    """What keeps the two sides of a tag that has vanished from becoming a tag together.
+
+    Where the text before the tag may be the start of one, a space comes between.
+    """
+
+    def __init__(self) -> None:
+        self._end = ""  # the end of the text by now, as long as a tag
+        self._is_cut = False
+
+    def cut(self) -> None:
+        """Note that a tag has vanished behind the text by now."""
+        self._is_cut = True
+
+    def join(self, text: str) -> str:
+        """Return the next piece of the text, never empty, as it may follow."""
+        if self._is_cut:
+            self._is_cut = False
+            if find_tag_start(self._end) < len(self._end):
+                text = f" {text}"
+        self._end = text[-len(CLOSING) :] if len(text) > len(CLOSING) else self._end + text
+        self._end = self._end[-len(CLOSING) :]
+        return text
+
+    def ends_with(self, text: str) -> bool:
+        """Return whether the text by now ends so; at most as long as a tag."""
+        return self._end.endswith(text)
+
+
+class LeadingBlank:
+    """The blank space at the beginning of a text, held back until the first word comes."""
+
+    def __init__(self) -> None:
+        self._held: list[str] = []
+        self.is_over = False
+
+    def feed(self, text: str) -> str:
+        """Take the next piece; return it with all that was held back once there is a word, and nothing before."""
+        if self.is_over:
+            return text
+        self._held.append(text)
+        if not text or text.isspace():
+            return ""
+        self.is_over = True
+        whole = "".join(self._held)
+        self._held.clear()
+        return whole

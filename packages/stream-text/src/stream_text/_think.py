@@ -1,0 +1,176 @@
+"""Thoughts told from the answer in a text that streams in: a thought stands between `<think>` and `</think>`."""
+
+from typing import Final, Literal, NamedTuple
+
+from ._tags import TAG, LeadingBlank, Seam, find_tag_start
+
+
+type PieceKind = Literal["thought", "answer"]
+
+
+class ThinkPiece(NamedTuple):
+    """The next piece of a thought or of the answer; never empty.
+
+    Attributes:
+        kind: What it is a piece of.
+        block: The number of the block that it continues, or begins if the number is new.
+        text: The piece itself, without tags.
+    """
+
+    kind: PieceKind
+    block: int
+    text: str
+
+
+class ThinkReader:
+    r"""The thoughts and the answer of a text with `<think>` blocks, wherever its pieces are cut.
+
+    Tags may come in any case of letters. A block lasts to the tag that closes it, or to the end of the text. Tags inside a
+    block that only open and close again within it, and closing tags without a block, vanish; what stood around such a tag
+    never becomes a tag itself: where it could, a space comes between.
+
+    Args:
+        trim: Leave out what only lays out the text: one line break next to each tag of a block, blank space between a
+            block and the answer, and an answer of nothing but blank space.
+
+    Attributes:
+        block: The number of the block that the next text belongs to, from 0. Every tag that begins or ends a block begins
+            the next number.
+
+    Example:
+        >>> reader = ThinkReader(trim=True)
+        >>> pieces = [*reader.feed("<think>\nAdd th"), *reader.feed("em.\n</thi")]
+        >>> pieces += [*reader.feed("nk>\n\n4"), *reader.close()]
+        >>> [(piece.kind, piece.text) for piece in pieces]
+        [('thought', 'Add th'), ('thought', 'em.'), ('answer', '4')]
+    """
+
+    def __init__(self, *, trim: bool = False) -> None:
+        self._trim = trim
+        self._held = ""  # what may become a tag; shorter than one
+        self._depth = 0
+        self._has_thought = False
+        self.block = -1
+        self._begin_block(by_tag=False)
+
+    @property
+    def in_thought(self) -> bool:
+        """Whether the next text belongs to a thought."""
+        return self._depth > 0
+
+    def feed(self, text: str) -> list[ThinkPiece]:
+        """Take the next piece of the text and return what is certain by now."""
+        if self._held:
+            text, self._held = self._held + text, ""
+        pieces: list[ThinkPiece] = []
+        if "<" not in text:
+            self._take_text(text, pieces)
+            return pieces
+        position = 0
+        for tag in TAG.finditer(text):
+            self._take_text(text[position : tag.start()], pieces)
+            self._take_tag(is_closing=tag[0][1] == "/")
+            position = tag.end()
+        certain = max(position, find_tag_start(text))
+        self._held = text[certain:]
+        self._take_text(text[position:certain], pieces)
+        return pieces
+
+    def end_block(self) -> list[ThinkPiece]:
+        """Return what is held back, because something else than text follows; more text begins a new block.
+
+        A thought that is still open goes on in that block.
+        """
+        pieces: list[ThinkPiece] = []
+        held, self._held = self._held, ""
+        self._take_text(held, pieces)
+        if rest := self._layout.end() if self._layout else "":
+            self._append(rest, pieces)
+        self._begin_block(by_tag=False)
+        return pieces
+
+    def close(self) -> list[ThinkPiece]:
+        """End the text: return what is held back. Nothing may be fed afterwards."""
+        return self.end_block()
+
+    def _take_text(self, text: str, pieces: list[ThinkPiece]) -> None:
+        if self._layout:
+            text = self._layout.feed(text)
+        if text:
+            self._append(text, pieces)
+
+    def _append(self, text: str, pieces: list[ThinkPiece]) -> None:
+        kind: PieceKind = "thought" if self._depth else "answer"
+        pieces.append(ThinkPiece(kind, self.block, self._seam.join(text)))
+
+    def _take_tag(self, *, is_closing: bool) -> None:
+        self._seam.cut()
+        if not is_closing:
+            self._depth += 1
+            if self._depth == 1:
+                self._has_thought = True
+                self._begin_block(by_tag=True)
+        elif self._depth:
+            self._depth -= 1
+            if not self._depth:
+                self._begin_block(by_tag=True)
+
+    def _begin_block(self, *, by_tag: bool) -> None:
+        self.block += 1
+        self._seam = Seam()
+        self._layout: _ThoughtLayout | _AnswerLayout | None = None
+        if self._trim and self._depth:
+            self._layout = _ThoughtLayout(after_tag=by_tag)
+        elif self._trim:
+            self._layout = _AnswerLayout(after_thought=self._has_thought)
+
+
+class _ThoughtLayout:
+    """The line breaks next to the tags of one thought, left out."""
+
+    def __init__(self, *, after_tag: bool) -> None:
+        self._after_tag = after_tag
+        self._break = ""  # at the end of what came, and so perhaps next to the closing tag
+
+    def feed(self, text: str) -> str:
+        if not text:
+            return ""
+        if self._after_tag:
+            text, self._after_tag = text.removeprefix("\n"), False
+        text = self._break + text
+        self._break = "\n" if text.endswith("\n") else ""
+        return text.removesuffix("\n")
+
+    def end(self) -> str:
+        """Return what is owed where no closing tag came."""
+        return self._break
+
+
+class _AnswerLayout:
+    """The blank space around the thoughts before an answer, left out."""
+
+    def __init__(self, *, after_thought: bool) -> None:
+        self._after_thought = after_thought
+        self._leading = LeadingBlank()
+
+    def feed(self, text: str) -> str:
+        is_first = not self._leading.is_over
+        text = self._leading.feed(text)
+        return text.lstrip() if is_first and self._after_thought else text
+
+    def end(self) -> Literal[""]:
+        """Return nothing: blank space alone is no answer."""
+        return ""
+
+
+_THINK: Final = "<think>\n{}\n</think>"
+
+
+def render_thinking(thought: str) -> str:
+    r"""Return a thought as it stands in a text; tags inside it become spaces, so that it reads back as one thought.
+
+    Example:
+        >>> render_thinking("Add them.")
+        '<think>\nAdd them.\n</think>'
+    """
+    return _THINK.format(TAG.sub(" ", thought))

@@ -1,0 +1,182 @@
+"""Tool calls put together from the pieces in which they stream in."""
+
+import json
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ._errors import InvalidJsonError
+from ._json import parse_json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergedToolCall:
+    """A tool call whose pieces have all come.
+
+    Attributes:
+        id: The id of the call.
+        name: The name of the tool.
+        arguments: The arguments as text, JSON if the model wrote it well.
+    """
+
+    id: str
+    name: str
+    arguments: str
+
+
+class ToolCallDelta(NamedTuple):
+    """What a piece adds to a call.
+
+    Attributes:
+        number: Which call of the answer, from 0.
+        id: The id of the call when it comes for the first time, else None.
+        name: The name of the tool when it comes for the first time, else None.
+        arguments: The next piece of the arguments.
+    """
+
+    number: int
+    id: str | None
+    name: str | None
+    arguments: str
+
+
+class _Draft:
+    """A tool call that is still growing."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.id = ""
+        self.name = ""
+        self._pieces: list[
+            str
+        ] = []  # all that came; joined once, so that many small pieces cost no more
+        self._told: list[str] = []  # the pieces that were no repeat
+        self._told_characters = 0
+
+    def extend(self, *, id: str, name: str, arguments: str) -> ToolCallDelta | None:  # noqa: A002 - the field's word
+        new_id = id if not self.id else ""
+        new_name = name if not self.name else ""
+        self.id = self.id or id
+        self.name = self.name or name
+        new_arguments = self._extend_arguments(arguments)
+        if not (new_id or new_name or new_arguments):
+            return None
+        return ToolCallDelta(self.number, new_id or None, new_name or None, new_arguments)
+
+    def _extend_arguments(self, piece: str) -> str:
+        if not piece:
+            return ""
+        self._pieces.append(piece)
+        if self._is_repeat(piece):
+            return ""
+        self._told.append(piece)
+        self._told_characters += len(piece)
+        return piece
+
+    def _is_repeat(self, piece: str) -> bool:
+        """Return whether these are the arguments that are complete already: some servers send pieces, then the whole."""
+        # Compared by length first: what came is put together once in a while, not for every piece.
+        return (
+            len(piece) == self._told_characters
+            and piece == "".join(self._told)
+            and _is_json_object(piece)
+        )
+
+    @property
+    def call(self) -> MergedToolCall:
+        arguments = _without_repeats("".join(self._pieces))
+        return MergedToolCall(id=self.id, name=self.name, arguments=arguments)
+
+
+class ToolCallMerger:
+    """The tool calls of an answer, merged from pieces by id, by index, or else in the order they come.
+
+    A piece belongs to the call with its id; without an id, to the latest call with its index, because some gateways use an
+    index again for the next call; without both, to the latest call. A second name without id and index begins another call.
+    Blank space around ids and names does not count. Arguments that come again as a whole are left out; broken ones are never
+    mended.
+
+    Example:
+        >>> merger = ToolCallMerger()
+        >>> merger.add(id="c1", name="add", arguments='{"a": ')
+        ToolCallDelta(number=0, id='c1', name='add', arguments='{"a": ')
+        >>> merger.add(arguments="1}")
+        ToolCallDelta(number=0, id=None, name=None, arguments='1}')
+        >>> merger.calls
+        (MergedToolCall(id='c1', name='add', arguments='{"a": 1}'),)
+    """
+
+    def __init__(self) -> None:
+        self._drafts: list[_Draft] = []
+        self._by_id: dict[str, _Draft] = {}
+        self._by_index: dict[int, _Draft] = {}  # the latest
+
+    def add(
+        self,
+        *,
+        id: str | None = None,  # noqa: A002 - the field's word
+        index: int | None = None,
+        name: str = "",
+        arguments: str = "",
+    ) -> ToolCallDelta | None:
+        """Take the next piece; return what it adds, None if it says nothing new.
+
+        The deltas of a call put together give its arguments, but where somebody sends them again in several pieces: those have
+        left by the time that they turn out to be a repeat.
+        """
+        id, name = (id or "").strip(), name.strip()  # noqa: A001
+        draft = self._find(id, index, name)
+        is_new = draft is None
+        if draft is None:
+            draft = _Draft(len(self._drafts))
+            self._drafts.append(draft)
+        if id:
+            self._by_id[id] = draft
+        if index is not None:
+            self._by_index[index] = draft
+        delta = draft.extend(id=id, name=name, arguments=arguments)
+        return ToolCallDelta(draft.number, None, None, "") if is_new and delta is None else delta
+
+    @property
+    def has_calls(self) -> bool:
+        """Whether there is a call with id and name by now."""
+        return any(draft.id and draft.name for draft in self._drafts)
+
+    @property
+    def has_unnamed(self) -> bool:
+        """Whether there is a call that has not got the name of its tool."""
+        return any(not draft.name for draft in self._drafts)
+
+    @property
+    def calls(self) -> tuple[MergedToolCall, ...]:
+        """The calls that have an id and a name, in the order they began; without both a call can neither be run nor answered."""
+        return tuple(draft.call for draft in self._drafts if draft.id and draft.name)
+
+    def _find(self, id: str, index: int | None, name: str) -> _Draft | None:  # noqa: A002
+        if id:
+            if id in self._by_id:
+                return self._by_id[id]
+            unnamed = None if index is None else self._by_index.get(index)
+            return unnamed if unnamed and not unnamed.id else None
+        if index is not None:
+            return self._by_index.get(index)
+        latest = self._drafts[-1] if self._drafts else None
+        return None if latest and latest.name and name else latest
+
+
+def _is_json_object(text: str) -> bool:
+    try:
+        return isinstance(parse_json(text), dict)
+    except InvalidJsonError:
+        return False
+
+
+def _without_repeats(arguments: str) -> str:
+    """Return what was sent more than once, in pieces and then whole, as it is once."""
+    if not arguments.startswith("{"):
+        return arguments
+    try:
+        _, end = json.JSONDecoder().raw_decode(arguments)
+    except (ValueError, RecursionError):
+        return arguments
+    once = arguments[:end]
+    return once if once * (len(arguments) // end) == arguments else arguments

@@ -1,0 +1,30 @@
+"""Ending in good order when the system asks for it.
+
+Not part of what `import stream_text` brings: everything there is pure, and this acts on the process. It stands here
+because every command of this repository that runs until it is stopped needs it.
+"""
+
+import asyncio
+import signal
+from collections.abc import Generator
+from contextlib import contextmanager
+
+
+__all__ = ["cancelled_by_signals"]
+
+
+@contextmanager
+def cancelled_by_signals() -> Generator[None]:
+    """Have SIGTERM and SIGHUP cancel the current task, as Ctrl-C does anyway.
+
+    To be entered inside a task. Not on Windows, whose loops take no signal handlers.
+    """
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None  # noqa: S101 - only called from one
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, task.cancel)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.remove_signal_handler(number)

@@ -1,0 +1,81 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream_text import MAX_DEPTH, InvalidJsonError, parse_json
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=10,
+)  # fmt: skip
+
+
+def nested(depth, opening="[", closing="]"):
+    return opening * depth + closing * depth
+
+
+@given(VALUES)
+def test_what_is_written_as_json_reads_back(value):
+    assert parse_json(json.dumps(value)) == value
+
+
+@given(st.text())
+def test_whatever_passes_can_be_written_again(text):
+    try:
+        value = parse_json(text)
+    except InvalidJsonError:
+        return
+    assert json.loads(json.dumps(value, allow_nan=False)) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "NaN", "[-Infinity]", '{"a": NaN}', "1e999", "9" * 5000, "\ufeff{}", "{} {}", "'a'"],
+)
+def test_what_is_no_json_is_refused(text):
+    with pytest.raises(InvalidJsonError):
+        parse_json(text)
+
+
+def test_an_error_of_the_decoder_can_be_looked_up():
+    with pytest.raises(InvalidJsonError) as refused:
+        parse_json('{"a":\n}')
+    assert isinstance(refused.value.__cause__, json.JSONDecodeError)
+    assert refused.value.__cause__.lineno == 2
+
+
+@pytest.mark.parametrize(("depth", "is_refused"), [(MAX_DEPTH, False), (MAX_DEPTH + 1, True)])
+@pytest.mark.parametrize("brackets", [("[", "]"), ('{"a":', "}")])
+def test_depth_has_a_bound(depth, is_refused, brackets):
+    opening, closing = brackets
+    text = opening * (depth - 1) + "[]" + closing * (depth - 1)
+    if is_refused:
+        with pytest.raises(InvalidJsonError, match="expected at most 200 levels"):
+            parse_json(text)
+    else:
+        parse_json(text)
+
+
+def test_a_depth_that_python_cannot_read_is_refused():
+    with pytest.raises(InvalidJsonError):
+        parse_json(nested(100_000))
+
+
+def test_the_bound_can_be_chosen():
+    assert parse_json(nested(2), max_depth=2) == [[]]
+    with pytest.raises(InvalidJsonError):
+        parse_json(nested(3), max_depth=2)
+
+
+def test_many_brackets_side_by_side_are_not_deep():
+    assert len(parse_json("[" + ",".join(["[]"] * 1000) + "]")) == 1000
+    assert parse_json(json.dumps("[" * 1000)) == "[" * 1000
+
+
+def test_of_a_key_that_stands_twice_the_later_counts():
+    assert parse_json('{"a": 1, "a": 2}') == {"a": 2}

@@ -1,0 +1,260 @@
+import copy
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream_text import REDACTED, KnownSecrets, redact_log_data, redact_text
+
+
+SECRET = "hunter2-squeamish"
+KEYS = [
+    "token",
+    "access_token",
+    "client_secret",
+    "Authorization",
+    "PASSWORD",
+    "api_key",
+    "apikey",
+    "apiKey",
+    "x-api-key",
+    "Access Key",
+    "privateKey",
+    "credentials",
+    "auth",
+    "oauth_client",
+    "authentication",
+    "passwd",
+    "passphrase",
+    "Set-Cookie",
+    "session_id",
+    "webhookUrl",
+    "jwt",
+    "signing_key",
+    "signingKey",
+    "ssh-key",
+    "db_pass",
+    "MYSQL_PWD",
+    "sentryDsn",
+]
+
+
+class Opaque:
+    def __repr__(self):
+        return SECRET
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("value", [SECRET, {"a": SECRET}, [SECRET], 5, None, True])
+def test_the_value_of_a_sensitive_key_is_replaced(key, value):
+    assert redact_log_data({"a": [{key: value}]}) == {"a": [{key: REDACTED}]}
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("key", "keys", "keyboard", "monkey", "bypass", "compass", "passage", "PWD", "pass"),
+        *("author", "authors", "authority", "session", "sessions", "private", "keyFile"),
+    ],
+)
+def test_ordinary_words_are_no_secrets(key):
+    assert redact_log_data({key: SECRET}) == {key: SECRET}
+
+
+def test_numbers_of_tokens_stay():
+    usage = {"total_tokens": 12, "prompt_tokens": 7.0, "tokens": ["x"], "token": 5}
+
+    assert redact_log_data(usage) == {**usage, "tokens": REDACTED, "token": REDACTED}
+
+
+@pytest.mark.parametrize(("length", "logged"), [(1999, 1999), (2000, 2000), (2001, 2000)])
+def test_strings_are_cut_at_two_thousand_characters(length, logged):
+    assert redact_log_data(["x" * length, {"y" * length: 1}]) == ["x" * logged, {"y" * logged: 1}]
+
+
+@pytest.mark.parametrize(
+    ("data", "logged"),
+    [
+        ({"k\ud83d": "v\ud83d"}, {"k?": "v?"}),
+        ('{"a": "\\ud83d"}', '{"a": "?"}'),
+    ],
+)
+def test_what_utf_8_cannot_carry_is_replaced(data, logged):
+    """One such character in a log would end the run that writes it."""
+    assert redact_log_data(data) == logged
+
+
+def test_json_inside_a_string_is_redacted_by_structure():
+    text = json.dumps({"credentials": {"user": SECRET}, "q": json.dumps({"api_key": SECRET})})
+
+    logged = json.loads(redact_log_data(text))
+
+    assert logged == {"credentials": REDACTED, "q": json.dumps({"api_key": REDACTED})}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'{{"api_key": "{SECRET}"',
+        f'{{"api_key": "quoted \\" {SECRET}", ',
+        f'{{"api_key": "{SECRET}',
+        f"{{'password': '{SECRET}', x}}",
+        f'said {{\\"client_secret\\": \\"{SECRET}\\"}}',
+        f"https://example.test/?api_key={SECRET}&page=2",
+        f"Authorization: Bearer {SECRET}",
+        f"authorization: {SECRET}",
+        f"bearer {SECRET}",
+        f"Incorrect API key provided: sk-proj-{SECRET}.",
+        f'{{"error": "no such key: sk-{SECRET}"}}',
+        f"DB_PASSWORD={SECRET}\nnext",
+        f"MYSQL_PWD={SECRET}",
+        f"signingKey: {SECRET}",
+        f"Cookie: a=1; b={SECRET}",
+        f"postgres://admin:{SECRET}@db.example/main",
+        f"https://:{SECRET}@example.test",
+        "x" * 1990 + f" token={SECRET}",
+    ],
+)
+def test_pairs_in_other_text_are_redacted(text):
+    logged = redact_log_data(text)
+
+    assert SECRET not in logged
+    assert logged != text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "plain words",
+        "a = b",
+        "[not json",
+        "{",
+        "the keys: 5",
+        "author: Ann",
+        "http://a.test:80/b@c",
+    ],
+)
+def test_other_text_stays(text):
+    assert redact_log_data(text) == text
+
+
+def test_what_json_does_not_know_is_named_and_never_shown():
+    data = [b"abc", bytearray(2), Opaque(), (1, 2), {3}]
+
+    assert redact_log_data(data) == ["<3 bytes>", "<2 bytes>", "<Opaque>", [1, 2], [3]]
+
+
+def test_nesting_ends_somewhere():
+    loop = {}
+    loop["again"] = loop
+
+    assert "<nested too deeply>" in json.dumps(redact_log_data(loop))
+
+
+def test_json_text_that_nests_too_deeply_is_treated_as_text():
+    text = "[" * 100_000
+
+    assert redact_log_data(text) == text[:2000]
+
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=10,
+)
+
+
+def bury(value):
+    """Wrap a value in what it may come in: mappings, lists, JSON text."""
+    return (
+        st.builds(lambda key, other: {key: value, "other": other}, st.text(max_size=5), JSON_VALUES)
+        | st.builds(lambda other: [other, value], JSON_VALUES)
+        | st.just(json.dumps([value]))
+    )
+
+
+PLANTED = st.sampled_from(KEYS).map(lambda key: {key: SECRET})
+
+
+@given(PLANTED.flatmap(bury).flatmap(bury).flatmap(bury))
+def test_a_planted_secret_never_comes_out(data):
+    assert SECRET not in json.dumps(redact_log_data(data))
+
+
+@given(JSON_VALUES)
+def test_redacting_changes_nothing_given_and_gives_plain_json(data):
+    before = copy.deepcopy(data)
+
+    json.dumps(redact_log_data(data))
+
+    assert data == before
+
+
+def test_a_name_of_any_length_costs_no_more(assert_linear):
+    assert_linear(lambda count: redact_text("token" * count))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'p@ss"w/rd',
+        "p%40ss%22w%2Frd",
+        "p%40ss%22w/rd",
+        'p@ss\\"w/rd',
+    ],
+)
+def test_a_known_secret_is_found_in_every_form(text):
+    assert KnownSecrets(['p@ss"w/rd']).redact(f"a {text} b") == f"a {REDACTED} b"
+
+
+def test_a_known_secret_with_blanks_is_found_in_a_form():
+    assert KnownSecrets(["open sesame"]).redact("q=open+sesame") == f"q={REDACTED}"
+
+
+def test_a_known_secret_in_other_letters_is_found_in_json():
+    secrets = KnownSecrets(["gr\u00fcn-und-blau"])
+    assert secrets.redact(json.dumps("gr\u00fcn-und-blau")) == f'"{REDACTED}"'
+    assert secrets.redact("gr%C3%BCn-und-blau") == REDACTED
+
+
+def test_each_line_of_a_known_secret_is_one():
+    secrets = KnownSecrets(["-----BEGIN-----\nabcdef\n-----END-----"])
+    assert secrets.redact("line 2 is abcdef") == f"line 2 is {REDACTED}"
+    assert secrets.redact("-----BEGIN-----\nabcdef\n-----END-----") == REDACTED
+
+
+def test_nothing_stays_behind_of_the_longer_of_two_secrets():
+    assert KnownSecrets(["secret", "secret-and-more"]).redact("secret-and-more") == REDACTED
+
+
+@pytest.mark.parametrize("value", ["", "true", "eu-1", "   \t  ", "12345"])
+def test_short_words_are_no_secrets(value):
+    text = f"a {value} b"
+    assert KnownSecrets([value]).redact(text) == text
+
+
+def test_how_short_a_secret_may_be_is_a_setting():
+    assert KnownSecrets(["pi3!"], shortest=4).redact("pi3!") == REDACTED
+
+
+def test_a_known_secret_that_no_url_can_carry_is_found_as_it_is():
+    assert KnownSecrets(["half-\ud83d"]).redact("half-\ud83d") == REDACTED
+
+
+@given(st.text(min_size=6).filter(lambda text: len(text.strip()) >= 6), st.text(), st.text())
+def test_a_known_secret_never_stays_whole(secret, before, after):
+    redacted = KnownSecrets([secret]).redact(before + secret + after)
+    assert secret not in redacted.replace(REDACTED, "") or secret in before + after
+
+
+def test_known_secrets_are_taken_out_of_log_data_before_it_is_cut():
+    known = KnownSecrets([SECRET])
+    data = {SECRET: ["x" * 1995 + SECRET, json.dumps({"a": SECRET})]}
+
+    logged = redact_log_data(data, known=known)
+
+    assert logged == {REDACTED: ["x" * 1995 + REDACTED[:5], json.dumps({"a": REDACTED})]}
