@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from dify_plugin_host import Desk, HostSettings, PluginProcess, PythonTool, Strictness
+from dify_plugin_host import HostSettings, PluginHost, PluginProcess, PythonTool, Strictness
 
 
 type Owner = Literal["official", "ours"]
@@ -37,9 +37,9 @@ class Pair:
         """Return the model plugin, ready to be started."""
         return PluginProcess(self.model_folder, environment=_environment())
 
-    def desk(
+    def host(
         self, base_url: str, tools: Sequence[PythonTool], *, drops_opaque_body: bool = False
-    ) -> Desk:
+    ) -> PluginHost:
         """Return both plugins side by side, ready to be started.
 
         Args:
@@ -48,7 +48,7 @@ class Pair:
             drops_opaque_body: Whether to behave like a Dify that loses `opaque_body` on the way.
         """
         rules = Strictness(drop_opaque_body=drops_opaque_body)
-        return Desk(
+        return PluginHost(
             self.model_folder,
             self.agent_folder,
             credentials=build_credentials(base_url),

@@ -5,7 +5,7 @@ import time
 from itertools import pairwise
 from typing import Any
 
-from dify_plugin_host import AgentRequest, Desk, PythonTool, ToolParameter
+from dify_plugin_host import AgentRequest, PluginHost, PythonTool, ToolParameter
 from gpt5_simulator import FunctionCall, Reasoning, ResponsesSimulator, ScriptedModel, Text, Turn
 
 from ._pairs import MODEL, Pair
@@ -24,10 +24,10 @@ async def measure_runs(pair: Pair) -> Figures:
     """Make a run with parallel calls and a long one, and then the long one again where `opaque_body` is lost."""
     turns = [*_parallel_turns(), *_long_turns()]
     with ResponsesSimulator(model=ScriptedModel(turns)) as simulator:
-        async with pair.desk(simulator.base_url, _TOOLS) as desk:
-            parallel_seconds = await _time_tools(pair, desk)
+        async with pair.host(simulator.base_url, _TOOLS) as host:
+            parallel_seconds = await _time_tools(pair, host)
             before = len(simulator.requests)
-            cpu = await _measure_run(pair, desk)
+            cpu = await _measure_run(pair, host)
             bodies = [request.body for request in simulator.requests[before:]]
     return {
         "parallel_tools": parallel_seconds,
@@ -40,31 +40,31 @@ async def measure_runs(pair: Pair) -> Figures:
 
 async def _measure_without_opaque_body(pair: Pair) -> float:
     with ResponsesSimulator(model=ScriptedModel(_long_turns())) as simulator:
-        async with pair.desk(simulator.base_url, _TOOLS, drops_opaque_body=True) as desk:
-            await _measure_run(pair, desk)
+        async with pair.host(simulator.base_url, _TOOLS, drops_opaque_body=True) as host:
+            await _measure_run(pair, host)
         return _share_of_reasoning_kept([request.body for request in simulator.requests])
 
 
-async def _time_tools(pair: Pair, desk: Desk) -> float:
+async def _time_tools(pair: Pair, host: PluginHost) -> float:
     """Make a run and return the seconds from the end of the first thought to the end of its round."""
     ends: dict[str, float] = {}
-    async for message in desk.run(_request(pair)):
+    async for message in host.run(_request(pair)):
         content = message["message"]
         if message["type"] == "log" and content["status"] == "success":
             ends.setdefault(content["label"], time.perf_counter())
     return ends["ROUND 1"] - ends[f"{MODEL} Thought"]
 
 
-async def _measure_run(pair: Pair, desk: Desk) -> float:
+async def _measure_run(pair: Pair, host: PluginHost) -> float:
     """Make a run to its end and return the processor seconds of both plugins."""
-    before = _cpu_of_all(desk)
-    async for _ in desk.run(_request(pair)):
+    before = _cpu_of_all(host)
+    async for _ in host.run(_request(pair)):
         pass
-    return _cpu_of_all(desk) - before
+    return _cpu_of_all(host) - before
 
 
-def _cpu_of_all(desk: Desk) -> float:
-    return sum(cpu_seconds(plugin.pid) for plugin in desk.plugins)
+def _cpu_of_all(host: PluginHost) -> float:
+    return sum(cpu_seconds(plugin.pid) for plugin in host.plugins)
 
 
 def _request(pair: Pair) -> AgentRequest:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from dify_plugin_host import (
     AgentRequest,
-    Desk,
     HostSettings,
+    PluginHost,
     PluginInvokeError,
     PythonTool,
     ToolParameter,
@@ -48,19 +48,19 @@ class ChangingModel:
 
 
 class BothPlugins:
-    """A desk with both plugins, called from ordinary tests."""
+    """A host with both plugins, called from ordinary tests."""
 
     def __init__(self, runner: asyncio.Runner, settings: HostSettings):
         self._runner = runner
         self._model = ChangingModel()
         self._server = ResponsesSimulator(model=self._model)
         self._settings = settings
-        self._desk: Desk | None = None
+        self._host: PluginHost | None = None
         self._first = 0
 
     def start(self):
         self._server.__enter__()
-        self._desk = Desk(
+        self._host = PluginHost(
             PLUGIN,
             MODEL_PLUGIN,
             credentials={
@@ -72,10 +72,10 @@ class BothPlugins:
             settings=self._settings,
             environment={"PATH": "/usr/bin:/bin", "NO_PROXY": "127.0.0.1"},
         )
-        self._runner.run(self._desk.start())
+        self._runner.run(self._host.start())
 
     def stop(self):
-        self._runner.run(self._desk.stop())
+        self._runner.run(self._host.stop())
         self._server.__exit__(None, None, None)
 
     @property
@@ -111,7 +111,7 @@ class BothPlugins:
     async def _collect(self, request):
         transcript = Transcript()
         try:
-            async for message in self._desk.run(request):
+            async for message in self._host.run(request):
                 transcript.messages.append(message)
         except PluginInvokeError as error:
             transcript.error = error

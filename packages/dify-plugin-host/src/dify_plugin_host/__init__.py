@@ -1,4 +1,4 @@
-"""Runs Dify plugins on a desk: the daemon's side of the plugin protocol, and Dify's."""
+"""Runs Dify plugins outside of Dify: starts them, calls them, and answers what they ask of Dify."""
 
 from ._errors import (
     BackwardsError,
@@ -19,7 +19,7 @@ from ._errors import (
 )
 from ._settings import HostSettings, Strictness
 from .daemon import DaemonServer
-from .platform import AgentRequest, Desk, LLMRequest
+from .platform import AgentRequest, LLMRequest, PluginHost
 from .plugin import ModelProvider, PluginFolder, Strategy, ToolProvider
 from .process import (
     BackwardsHandler,
@@ -40,7 +40,6 @@ __all__ = [
     "CallOrigin",
     "DaemonServer",
     "DaemonServerError",
-    "Desk",
     "HostSettings",
     "InstallError",
     "InvokeTimeoutError",
@@ -52,6 +51,7 @@ __all__ = [
     "PluginExitedError",
     "PluginFolder",
     "PluginFolderError",
+    "PluginHost",
     "PluginHostError",
     "PluginInvokeError",
     "PluginKilledError",

@@ -272,7 +272,7 @@ def test_tools_of_a_file_are_there_for_plugins(serve, tmp_path):
     path.write_text(TOOLS)
 
     def talk(host):
-        payload = {"provider": "desk", "tool": "greet", "tool_parameters": {"name": "Ada"}}
+        payload = {"provider": "host", "tool": "greet", "tool_parameters": {"name": "Ada"}}
         return json.loads(run_strategy(host.event(), f"raw tool {json.dumps(payload)}"))
 
     replies = serve("--json", "--tools", path, talk=talk)

@@ -583,7 +583,7 @@ def test_a_strategy_gets_the_tools_of_plugins_and_those_of_the_host(daemon):
     first, second, end = call_tool(daemon, "words", text="a b")
     assert (first[1]["message"], second[1]["message"]) == ({"text": "a "}, {"text": "b "})
     assert end[0] == "end"
-    host = call_tool(daemon, "calculator", provider="desk", expression="6 * 7")
+    host = call_tool(daemon, "calculator", provider="host", expression="6 * 7")
     assert "42" in json.dumps(host[0][1])
 
 
@@ -679,7 +679,7 @@ def test_a_server_has_an_address_only_while_it_runs(echo):
 
     async def main():
         async with server:
-            return server.base_url, list(server.plugins), server.desk.tool_providers
+            return server.base_url, list(server.plugins), server.host.tool_providers
 
     url, plugins, providers = asyncio.run(main())
     assert url.startswith("http://127.0.0.1:")

@@ -101,7 +101,7 @@ def test_name_docstring_and_hints_become_the_declaration(load):
 def test_a_tool_is_declared_to_strategies_as_dify_does_it(load):
     entity = load(WEATHER)["weather"].to_entity()
     assert entity["identity"]["name"] == "weather"
-    assert entity["identity"]["provider"] == "desk"
+    assert entity["identity"]["provider"] == "host"
     assert entity["provider_type"] == "builtin"
     assert entity["runtime_parameters"] == {}
     assert entity["credential_id"] is None

@@ -15,8 +15,8 @@ from dify_plugin_host._settings import HostSettings
 from dify_plugin_host.platform import (
     ANSWER,
     MODEL_VALUE,
-    Desk,
     LLMRequest,
+    PluginHost,
     answer_scripted,
     build_strategy_parameters,
     open_server,
@@ -65,10 +65,12 @@ async def _try(
 ) -> Trial:
     started = time.monotonic()
     if plugin.has("models"):
-        desk = Desk(plugin, credentials=credentials, settings=_SETTINGS, environment=environment)
-        async with desk:
+        host = PluginHost(
+            plugin, credentials=credentials, settings=_SETTINGS, environment=environment
+        )
+        async with host:
             seconds = time.monotonic() - started
-            calls = [await _ask_model(desk)]
+            calls = [await _ask_model(host)]
     else:
         backwards = functools.partial(answer_scripted, plugin)
         process = PluginProcess(
@@ -80,12 +82,12 @@ async def _try(
     return Trial(start_seconds=seconds, calls=tuple(calls))
 
 
-async def _ask_model(desk: Desk) -> str:
-    models = desk.model_providers[0].models
+async def _ask_model(host: PluginHost) -> str:
+    models = host.model_providers[0].models
     if not models:
         raise PluginHostError("expected a predefined model to call")
     message = {"role": "user", "content": "hello"}
-    chunks = desk.invoke_llm(LLMRequest(model=models[0], messages=[message]))
+    chunks = host.invoke_llm(LLMRequest(model=models[0], messages=[message]))
     text = [_chunk_text(chunk) async for chunk in chunks]
     return _answered(models[0], "".join(text), expected="")
 

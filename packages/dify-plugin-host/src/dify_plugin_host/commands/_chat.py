@@ -14,7 +14,7 @@ from typing import Any, TextIO
 from rich.console import Console
 
 from dify_plugin_host._errors import PluginHostError, PluginInvokeError, UnknownNameError
-from dify_plugin_host.platform import AgentRequest, Desk, ModelServer, open_server
+from dify_plugin_host.platform import AgentRequest, ModelServer, PluginHost, open_server
 from dify_plugin_host.plugin import PluginFolder
 from dify_plugin_host.process import Notice
 from dify_plugin_host.tools import PythonTool, builtin_tools, load_tools
@@ -72,7 +72,7 @@ def _answer(options: ChatOptions, show: Show) -> None:
     folders = _plugins(options)
     with open_server(os.environ) as server:
         chat = _Chat(options, server, show)
-        desk = Desk(
+        host = PluginHost(
             *folders,
             credentials=server.credentials,
             environment=server.environment,
@@ -81,7 +81,7 @@ def _answer(options: ChatOptions, show: Show) -> None:
             on_model_error=chat.take_model_error,
         )
         try:
-            asyncio.run(chat.run(desk))
+            asyncio.run(chat.run(host))
         except PluginHostError as error:
             raise chat.explain(error) from error
 
@@ -124,26 +124,26 @@ class _Chat:
         self._show = show
         self._model_error: PluginHostError | None = None
 
-    async def run(self, desk: Desk) -> None:
+    async def run(self, host: PluginHost) -> None:
         """Start the plugins, run the strategy, show what happens."""
-        request = self._request(desk)
+        request = self._request(host)
         with cancelled_by_signals(), Console(stderr=True).status("starting the plugins") as status:
-            async with desk:
+            async with host:
                 status.stop()
                 self._show(
                     RunStarted(
                         strategy=request.strategy,
                         model=request.model,
                         server=self._server.description,
-                        tools=tuple(tool.name for tool in desk.tools),
+                        tools=tuple(tool.name for tool in host.tools),
                     )
                 )
-                await self._follow(desk, request)
+                await self._follow(host, request)
 
-    async def _follow(self, desk: Desk, request: AgentRequest) -> None:
+    async def _follow(self, host: PluginHost, request: AgentRequest) -> None:
         started = time.monotonic()
         progress = Progress()
-        async with contextlib.aclosing(desk.run(request)) as messages:
+        async with contextlib.aclosing(host.run(request)) as messages:
             async for message in messages:
                 self._show_all(progress.feed(message))
         self._show_all(progress.finish(seconds=round(time.monotonic() - started, 3)))
@@ -152,14 +152,14 @@ class _Chat:
         for event in events:
             self._show(event)
 
-    def _request(self, desk: Desk) -> AgentRequest:
+    def _request(self, host: PluginHost) -> AgentRequest:
         """Fill in the defaults.
 
         Raises:
             UnknownNameError: If there is no such strategy.
         """
         options = self._options
-        strategies = {strategy.name: strategy for strategy in desk.strategies}
+        strategies = {strategy.name: strategy for strategy in host.strategies}
         name = options.strategy or _preferred(_DEFAULT_STRATEGY, tuple(strategies))
         if name not in strategies:
             raise UnknownNameError("strategy", name, tuple(strategies))
@@ -171,7 +171,7 @@ class _Chat:
         request = AgentRequest(
             query=options.question,
             strategy=name,
-            model=options.model or _preferred(_DEFAULT_MODEL, desk.model_providers[0].models),
+            model=options.model or _preferred(_DEFAULT_MODEL, host.model_providers[0].models),
             completion_params={"reasoning_effort": options.effort} if options.effort else {},
             parameters=parameters,
         )

@@ -39,7 +39,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    help="Runs Dify plugins on a desk.",
+    help="Run, serve, package and check Dify plugins outside of Dify.",
 )
 
 

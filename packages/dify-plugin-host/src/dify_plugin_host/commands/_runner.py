@@ -71,7 +71,7 @@ async def _answer(process: PluginProcess, line: bytes, write: Write) -> None:
     invoke_id = ""
     try:
         invoke_id, kind, action, request = _parse_request(line)
-        user_id = str(request.get("user_id") or "desk")
+        user_id = str(request.get("user_id") or "host")
         async for item in process.invoke(kind, action, request, user_id=user_id):
             write(_response(invoke_id, "plugin_response", item))
     except PluginInvokeError as error:

@@ -1,4 +1,4 @@
-"""`dify-host serve`: the daemon's dispatch API on the desk, until somebody ends it."""
+"""`dify-host serve`: plugins behind the plugin daemon's dispatch API, until somebody ends it."""
 
 import asyncio
 import contextlib
@@ -170,27 +170,27 @@ class _Voice:
 
 
 def _describe(server: DaemonServer, plugin_id: str) -> JsonObject:
-    folder, desk = server.plugins[plugin_id].folder, server.desk
+    folder, host = server.plugins[plugin_id].folder, server.host
     return {
         "id": plugin_id,
         "version": folder.manifest.version,
         "models": {
             provider.name: list(provider.models)
-            for provider in desk.model_providers
+            for provider in host.model_providers
             if provider.folder is folder
         },
         "tools": {
             provider.name: list(provider.tools)
-            for provider in desk.tool_providers
+            for provider in host.tool_providers
             if provider.folder is folder
         },
         "agent_strategies": {
             strategy.provider: [
                 other.name
-                for other in desk.strategies
+                for other in host.strategies
                 if other.folder is folder and other.provider == strategy.provider
             ]
-            for strategy in desk.strategies
+            for strategy in host.strategies
             if strategy.folder is folder
         },
     }
@@ -218,7 +218,7 @@ def _example_lines(server: DaemonServer, plugins: list[JsonObject]) -> list[str]
     path, data = _example(first)
     body = json.dumps({"user_id": "me", "data": data})
     return [
-        f"curl -N {server.base_url}/plugin/desk/dispatch/{path} \\",
+        f"curl -N {server.base_url}/plugin/local/dispatch/{path} \\",
         f"  -H 'X-Api-Key: '\"${API_KEY}\" -H 'X-Plugin-ID: {first['id']}' \\",
         f"  -H 'Content-Type: application/json' -d '{body}'",
     ]

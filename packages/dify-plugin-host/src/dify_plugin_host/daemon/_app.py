@@ -1,4 +1,4 @@
-"""The daemon's HTTP API for the plugins of a desk, as an ASGI application.
+"""The plugin daemon's HTTP API for some plugins, as an ASGI application.
 
 Source: `internal/server` of langgenius/dify-plugin-daemon at bdb5642a, read 2026-11.
 """

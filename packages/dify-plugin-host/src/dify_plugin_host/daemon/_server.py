@@ -1,4 +1,4 @@
-"""The daemon's HTTP API, served on the loopback interface for the plugins of a desk."""
+"""The plugin daemon's HTTP API, served on the loopback interface for some plugins."""
 
 import re
 import secrets
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from dify_plugin_host._errors import DaemonServerError, PluginFolderError
 from dify_plugin_host._settings import HostSettings
-from dify_plugin_host.platform import Desk
+from dify_plugin_host.platform import PluginHost
 from dify_plugin_host.plugin import PluginFolder
 from dify_plugin_host.process import NoticeHandler, PluginProcess, ignore_notice
 from dify_plugin_host.tools import PythonTool
@@ -61,7 +61,7 @@ class DaemonServer:
         """The key that callers must send."""
         if not _KEY.fullmatch(self.api_key):
             raise DaemonServerError("the API key: expected visible ASCII characters, at least one")
-        self.desk = Desk(
+        self.host = PluginHost(
             *folders,
             credentials=credentials,
             tools=tools,
@@ -72,7 +72,7 @@ class DaemonServer:
         )
         """The plugins, and what they declare."""
         self._port = port
-        self._plugins = _by_id(self.desk.plugins)
+        self._plugins = _by_id(self.host.plugins)
         self._running: HttpServer | None = None
 
     @property
@@ -115,11 +115,11 @@ class DaemonServer:
 
         listener = _listen(self._port)
         try:
-            await self.desk.start()
+            await self.host.start()
         except BaseException:
             listener.close()
             raise
-        listing = ToolListing(self.desk.tool_providers)
+        listing = ToolListing(self.host.tool_providers)
         self._running = HttpServer(self._plugins, listing, listener, api_key=self.api_key)
         try:
             await self._running.wait_ready()
@@ -129,7 +129,7 @@ class DaemonServer:
 
     async def stop(self) -> None:
         """End the plugins, whose callers are told so, and the server."""
-        await self.desk.stop()
+        await self.host.stop()
         if self._running:
             await self._running.stop()
             self._running = None

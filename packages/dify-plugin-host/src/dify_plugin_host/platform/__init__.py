@@ -1,7 +1,6 @@
 """What Dify does around plugins: models, tools and storage for their calls back, and the rules on the way."""
 
 from ._agent import build_strategy_parameters
-from ._desk import AgentRequest, Desk
 from ._model_server import (
     ModelServer,
     ServerAddressError,
@@ -12,6 +11,7 @@ from ._model_server import (
     without_server,
 )
 from ._models import LLMRequest
+from ._plugin_host import AgentRequest, PluginHost
 from ._scripted import ANSWER, MODEL_VALUE, answer_scripted
 from ._strictness import sieve_chunk, sieve_message, through_go, without_opaque_body
 from ._wire import PromptMessage
@@ -21,9 +21,9 @@ __all__ = [
     "ANSWER",
     "MODEL_VALUE",
     "AgentRequest",
-    "Desk",
     "LLMRequest",
     "ModelServer",
+    "PluginHost",
     "PromptMessage",
     "ServerAddressError",
     "SimulatorStartError",

@@ -81,7 +81,7 @@ class Backwards:
                 yield self._storage(folder).answer(payload)
             case other:
                 raise BackwardsError(
-                    f"there is no {other!r} on the desk: it has llm, tool, storage"
+                    f"this host does not answer {other!r} calls; it answers llm, tool and storage"
                 )
 
     def _check(self, folder: PluginFolder, request: BackwardsRequest) -> None:

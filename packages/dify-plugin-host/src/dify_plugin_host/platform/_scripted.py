@@ -17,7 +17,7 @@ ANSWER = ("hello", " world")
 """What the model answers in the end, piece by piece."""
 
 MODEL_VALUE: JsonObject = {
-    "provider": "desk/scripted/scripted",
+    "provider": "host/scripted/scripted",
     "model": "scripted",
     "model_type": "llm",
     "mode": "chat",

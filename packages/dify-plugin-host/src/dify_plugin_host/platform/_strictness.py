@@ -1,4 +1,4 @@
-"""What the real platform refuses, drops or changes on the way, so that a run on the desk is no better than one in Dify.
+"""What the real platform refuses, drops or changes on the way, so that a run here meets what a run in Dify would meet.
 
 Source: langgenius/dify-plugin-daemon at bdb5642a (`internal/core/io_tunnel/backwards_invocation/task.go`,
 `pkg/entities/model_entities/llm.go`) and langgenius/dify (agent node), read 2026-10.

@@ -138,7 +138,7 @@ class PluginProcess:
         action: str,
         data: Mapping[str, Any],
         *,
-        user_id: str = "desk",
+        user_id: str = "host",
         context: JsonObject | None = None,
         timeout_seconds: float | None = None,
         origin: CallOrigin | None = None,
@@ -185,7 +185,7 @@ class PluginProcess:
             connection.close(session)
 
     async def call(
-        self, kind: str, action: str, data: Mapping[str, Any], *, user_id: str = "desk"
+        self, kind: str, action: str, data: Mapping[str, Any], *, user_id: str = "host"
     ) -> JsonObject:
         """Call the plugin for an action that answers with one object, and return that.
 

@@ -16,7 +16,7 @@ from dify_plugin_host._errors import BackwardsError
 from dify_plugin_host._json import JsonObject
 
 
-PROVIDER = "desk"
+PROVIDER = "host"
 """The provider name under which Python tools are offered."""
 
 type ParameterType = Literal["string", "number", "boolean", "select", "array", "object"]

@@ -59,7 +59,7 @@ def run_tools(request, calls, parent):
     started, logs = {}, {}
     for call in calls:
         name, arguments = call["function"]["name"], json.loads(call["function"]["arguments"])
-        payload = {"tool_type": "builtin", "provider": "desk", "tool": name}
+        payload = {"tool_type": "builtin", "provider": "host", "tool": name}
         request_id = wire.call(request, "tool", {**payload, "tool_parameters": arguments})
         started[request_id] = call
         data = {"input": {"tool_call_name": name, "tool_call_args": arguments}}

@@ -60,7 +60,7 @@ def _ignore_error(error: PluginHostError) -> None:
     """Leave an error to the plugin that it goes to."""
 
 
-class Desk:
+class PluginHost:
     """Run plugins together, and answer their calls to each other as Dify would.
 
     Use it as an asynchronous context manager; leaving it ends every plugin.
@@ -79,7 +79,7 @@ class Desk:
         PluginFolderError: If a folder is no plugin, or a declaration in it cannot be read.
     """
 
-    def __init__(  # noqa: PLR0913 - a desk holds these things
+    def __init__(  # noqa: PLR0913 - a host has these settings
         self,
         *folders: PluginFolder | Path | str,
         credentials: Mapping[str, str] | None = None,

@@ -7,11 +7,11 @@ import pytest
 from dify_plugin_host import (
     AgentRequest,
     BackwardsError,
-    Desk,
     HostSettings,
     LLMRequest,
     PluginExitedError,
     PluginFolderError,
+    PluginHost,
     PluginHostError,
     PluginInvokeError,
     PluginStartError,
@@ -29,11 +29,11 @@ USER = {"role": "user", "content": "hello"}
 
 
 @pytest.fixture
-def desk(plugins):
-    """Build a desk with both plugins of these tests."""
+def host(plugins):
+    """Build a host with both plugins of these tests."""
 
     def build(**options):
-        return Desk(plugins / "echo_model", plugins / "small_agent", **options)
+        return PluginHost(plugins / "echo_model", plugins / "small_agent", **options)
 
     return build
 
@@ -42,24 +42,24 @@ def loose(**switches):
     return HostSettings(strictness=Strictness(**switches))
 
 
-def run(desk, query, **fields):
+def run(host, query, **fields):
     """Run the strategy `steps` and return its messages."""
     request = AgentRequest(query=query, strategy="steps", model="echo-2")
 
     async def main():
-        async with desk:
-            return [message async for message in desk.run(replace(request, **fields))]
+        async with host:
+            return [message async for message in host.run(replace(request, **fields))]
 
     return asyncio.run(main())
 
 
-def ask(desk, **fields):
+def ask(host, **fields):
     """Call the model and return the chunks of its answer."""
     request = LLMRequest(model="echo-2", messages=[USER])
 
     async def main():
-        async with desk:
-            return [chunk async for chunk in desk.invoke_llm(replace(request, **fields))]
+        async with host:
+            return [chunk async for chunk in host.invoke_llm(replace(request, **fields))]
 
     return asyncio.run(main())
 
@@ -68,26 +68,26 @@ def texts(messages):
     return [message["message"]["text"] for message in messages if message["type"] == "text"]
 
 
-def seen_by_model(desk, **fields):
+def seen_by_model(host, **fields):
     """Return the request as the model plugin got it."""
     message = fields.pop("message", {})
-    chunks = ask(desk, messages=[{"role": "user", "content": "request", **message}], **fields)
+    chunks = ask(host, messages=[{"role": "user", "content": "request", **message}], **fields)
     return json.loads(chunks[0]["delta"]["message"]["content"])
 
 
-def raw(desk, kind, payload):
+def raw(host, kind, payload):
     """Have the strategy make one backwards call and return (event, message, data) of the replies."""
-    (text,) = texts(run(desk, f"raw {kind} {json.dumps(payload)}"))
+    (text,) = texts(run(host, f"raw {kind} {json.dumps(payload)}"))
     return [(reply["event"], reply["message"], reply["data"]) for reply in json.loads(text)]
 
 
-def raw_llm(desk, messages, **fields):
+def raw_llm(host, messages, **fields):
     payload = {"provider": "echo", "model": "echo-2", "prompt_messages": messages, **fields}
-    return raw(desk, "llm", payload)
+    return raw(host, "llm", payload)
 
 
-def test_a_run_goes_from_the_question_over_tools_to_the_answer(desk):
-    messages = run(desk(), QUESTION)
+def test_a_run_goes_from_the_question_over_tools_to_the_answer(host):
+    messages = run(host(), QUESTION)
     assert texts(messages)[0] == "<think>\nwhich tool?\n</think>"
     answer = "".join(texts(messages)[1:])
     assert "(UTC+0900) in Asia/Tokyo" in answer
@@ -97,7 +97,7 @@ def test_a_run_goes_from_the_question_over_tools_to_the_answer(desk):
     assert metadata["total_tokens"] == 30
 
 
-def test_a_strategy_gets_the_parameters_that_difys_agent_node_sends(desk):
+def test_a_strategy_gets_the_parameters_that_difys_agent_node_sends(host):
     history = [{"role": "user", "content": "earlier"}]
     fields = {
         "instruction": "Be brief.",
@@ -105,7 +105,7 @@ def test_a_strategy_gets_the_parameters_that_difys_agent_node_sends(desk):
         "history": history,
         "parameters": {"context": [1, 2.5]},
     }
-    (text,) = texts(run(desk(), "params", **fields))
+    (text,) = texts(run(host(), "params", **fields))
     params = json.loads(text)
     assert params["query"] == "params"
     assert params["instruction"] == "Be brief."
@@ -132,8 +132,8 @@ def test_a_strategy_gets_the_parameters_that_difys_agent_node_sends(desk):
         (False, ["tool-call", "stream-tool-call", "structured-output"]),
     ],
 )
-def test_features_that_the_agent_node_does_not_know_are_hidden(desk, switch, features):
-    (text,) = texts(run(desk(settings=loose(filter_features=switch)), "params"))
+def test_features_that_the_agent_node_does_not_know_are_hidden(host, switch, features):
+    (text,) = texts(run(host(settings=loose(filter_features=switch)), "params"))
     assert json.loads(text)["model"]["entity"]["features"] == features
 
 
@@ -169,20 +169,20 @@ def test_features_that_the_agent_node_does_not_know_are_hidden(desk, switch, fea
         ),
     ],
 )
-def test_a_request_with_an_unknown_name_is_refused(desk, fields, error, problem):
+def test_a_request_with_an_unknown_name_is_refused(host, fields, error, problem):
     with pytest.raises(error, match=problem):
-        run(desk(), "hello", **fields)
+        run(host(), "hello", **fields)
 
 
-def test_an_unknown_name_is_reported_with_the_known_ones(desk):
+def test_an_unknown_name_is_reported_with_the_known_ones(host):
     with pytest.raises(UnknownNameError) as caught:
-        run(desk(), "hello", strategy="none")
+        run(host(), "hello", strategy="none")
     error = caught.value
     assert (error.kind, error.name, error.known) == ("strategy", "none", ("steps", "quiet"))
 
 
-def test_a_desk_says_what_its_plugins_declare(desk):
-    both = desk()
+def test_a_host_says_what_its_plugins_declare(host):
+    both = host()
     (provider,) = both.model_providers
     assert provider.name == "echo"
     assert provider.models == ("echo-2", "echo-1", "echo-3")  # the position file's, then the rest
@@ -192,8 +192,8 @@ def test_a_desk_says_what_its_plugins_declare(desk):
 
 
 @pytest.mark.parametrize("provider", [None, "echo", "tests/echo_model/echo"])
-def test_a_model_is_called_with_the_desks_credentials_over_the_schemas_defaults(desk, provider):
-    request = seen_by_model(desk(credentials={"openai_api_key": "k"}), provider=provider)
+def test_a_model_is_called_with_the_hosts_credentials_over_the_schemas_defaults(host, provider):
+    request = seen_by_model(host(credentials={"openai_api_key": "k"}), provider=provider)
     assert request["provider"] == "echo"
     assert request["credentials"] == {"request_timeout_seconds": "300", "openai_api_key": "k"}
     assert (request["type"], request["action"]) == ("model", "invoke_llm")
@@ -201,10 +201,10 @@ def test_a_model_is_called_with_the_desks_credentials_over_the_schemas_defaults(
     assert (request["tools"], request["stop"]) == (None, None)
 
 
-def test_a_request_reaches_the_model_as_the_daemon_hands_it_on(desk):
+def test_a_request_reaches_the_model_as_the_daemon_hands_it_on(host):
     tool = {"name": "t", "description": "T.", "parameters": {"type": "object", "minimum": 1.0}}
     request = seen_by_model(
-        desk(),
+        host(),
         message={"opaque_body": {"n": 1.5}, "private": 1},
         parameters={"temperature": 1.0, "seed": 2**53 + 1, "flags": [True, 0.5]},
         tools=[tool],
@@ -232,17 +232,17 @@ def test_a_request_reaches_the_model_as_the_daemon_hands_it_on(desk):
     assert request["stream"] is False
 
 
-def test_a_desk_that_is_not_strict_changes_nothing_on_the_way(desk):
+def test_a_host_that_is_not_strict_changes_nothing_on_the_way(host):
     free = loose(chunk_rules=False, float_numbers=False)
     message = {"private": 1, "opaque_body": {"n": 1.0}}
-    request = seen_by_model(desk(settings=free), message=message, parameters={"n": 2**53 + 1})
+    request = seen_by_model(host(settings=free), message=message, parameters={"n": 2**53 + 1})
     (sent,) = request["prompt_messages"]
     assert sent == {"role": "user", "content": "request", **message}
     assert request["model_parameters"] == {"n": 2**53 + 1}
 
 
-def test_chunks_keep_what_the_daemon_knows_and_lose_the_rest(desk):
-    _, last = ask(desk(), messages=[{"role": "user", "content": "call clock {}"}])
+def test_chunks_keep_what_the_daemon_knows_and_lose_the_rest(host):
+    _, last = ask(host(), messages=[{"role": "user", "content": "call clock {}"}])
     assert list(last) == ["model", "prompt_messages", "system_fingerprint", "delta"]
     message = last["delta"]["message"]
     assert message["opaque_body"] == {"responses_output": [{"n": 1.0}]}
@@ -250,18 +250,18 @@ def test_chunks_keep_what_the_daemon_knows_and_lose_the_rest(desk):
     assert last["delta"]["usage"]["prompt_price"] == "0.00001"
 
 
-def test_chunks_stay_as_they_are_on_a_desk_that_is_not_strict(desk):
-    (chunk,) = ask(desk(settings=loose(chunk_rules=False)))
+def test_chunks_stay_as_they_are_on_a_host_that_is_not_strict(host):
+    (chunk,) = ask(host(settings=loose(chunk_rules=False)))
     assert chunk["private"] == "dropped"
 
 
-def test_an_older_core_that_loses_opaque_body_can_be_emulated(desk):
+def test_an_older_core_that_loses_opaque_body_can_be_emulated(host):
     older = loose(drop_opaque_body=True)
-    _, last = ask(desk(settings=older), messages=[{"role": "user", "content": "call clock {}"}])
+    _, last = ask(host(settings=older), messages=[{"role": "user", "content": "call clock {}"}])
     assert last["delta"]["message"]["opaque_body"] is None
     parts = [{"type": "text", "data": "request", "opaque_body": {"n": 1}}]
     message = {"content": parts, "opaque_body": {"n": 1}}
-    (sent,) = seen_by_model(desk(settings=older), message=message)["prompt_messages"]
+    (sent,) = seen_by_model(host(settings=older), message=message)["prompt_messages"]
     assert sent["opaque_body"] is None
     assert sent["content"][0]["opaque_body"] is None
     assert parts[0]["opaque_body"] == {"n": 1}  # the caller's own stays as it was
@@ -269,7 +269,7 @@ def test_an_older_core_that_loses_opaque_body_can_be_emulated(desk):
 
 @pytest.fixture
 def chunk_model(make_plugin):
-    """Build a desk with a model that answers with the chunk of the request's parameters."""
+    """Build a host with a model that answers with the chunk of the request's parameters."""
     folder = make_plugin(
         """
         wire.ready()
@@ -280,7 +280,7 @@ def chunk_model(make_plugin):
         plugins={"models": ["provider.yaml"]},
     )
     (folder / "provider.yaml").write_text("provider: chunks")
-    return Desk(folder)
+    return PluginHost(folder)
 
 
 USAGE = {
@@ -343,30 +343,30 @@ def test_null_texts_and_lists_become_empty_as_in_go(chunk_model):
     assert chunk["delta"]["usage"]["prompt_price"] == "0.0000000"
 
 
-def test_a_request_with_null_content_never_reaches_the_model(desk):
+def test_a_request_with_null_content_never_reaches_the_model(host):
     with pytest.raises(BackwardsError, match="invoke llm model failed: content field is required"):
-        ask(desk(), messages=[{"role": "assistant", "content": None}])
+        ask(host(), messages=[{"role": "assistant", "content": None}])
 
 
-def test_a_strategy_is_told_why_a_model_call_failed_and_so_is_the_desk(desk):
+def test_a_strategy_is_told_why_a_model_call_failed_and_so_is_the_host(host):
     errors = []
     with pytest.raises(PluginInvokeError, match="read llm model failed: slow down"):
-        run(desk(on_model_error=errors.append), "fail InvokeRateLimitError slow down")
+        run(host(on_model_error=errors.append), "fail InvokeRateLimitError slow down")
     assert [error.error_type for error in errors] == ["InvokeRateLimitError"]
 
 
-def test_a_strategy_hears_of_chunks_that_the_platform_refuses(desk):
+def test_a_strategy_hears_of_chunks_that_the_platform_refuses(host):
     with pytest.raises(PluginInvokeError, match="failed: unmarshal json failed: content field"):
-        run(desk(), "null")
+        run(host(), "null")
 
 
-def test_a_model_error_needs_nobody_who_listens(desk):
+def test_a_model_error_needs_nobody_who_listens(host):
     with pytest.raises(PluginInvokeError, match="read llm model failed: slow down"):
-        run(desk(), "fail InvokeRateLimitError slow down")
+        run(host(), "fail InvokeRateLimitError slow down")
 
 
-def test_a_strategy_hears_of_an_unknown_provider(desk):
-    error, end = raw_llm(desk(), [USER], provider="other")
+def test_a_strategy_hears_of_an_unknown_provider(host):
+    error, end = raw_llm(host(), [USER], provider="other")
     assert error[1].startswith("invoke llm model failed: there is no model provider 'other'")
     assert end == ("end", "", None)
 
@@ -375,9 +375,9 @@ def test_a_strategy_hears_of_an_unknown_provider(desk):
     ("opaque_body", "kind"),
     [({"a": 1}, "map"), ("text", "string"), (1.5, "float64"), (True, "bool")],
 )
-def test_opaque_body_on_a_message_is_refused_on_the_way_back(desk, opaque_body, kind):
+def test_opaque_body_on_a_message_is_refused_on_the_way_back(host, opaque_body, kind):
     messages = [USER, {"role": "assistant", "content": "", "opaque_body": opaque_body}]
-    error, end = raw_llm(desk(), messages)
+    error, end = raw_llm(host(), messages)
     assert error[0] == "error"
     assert error[1] == (
         "unmarshal backwards invoke request failed: error decoding map: 1 error(s) decoding:\n\n"
@@ -388,33 +388,33 @@ def test_opaque_body_on_a_message_is_refused_on_the_way_back(desk, opaque_body, 
 
 
 @pytest.mark.parametrize(("item", "kind"), [({"a": 1}, "map"), ([1], "slice")])
-def test_a_list_of_other_things_than_bytes_as_opaque_body_is_refused_too(desk, item, kind):
+def test_a_list_of_other_things_than_bytes_as_opaque_body_is_refused_too(host, item, kind):
     messages = [{"role": "assistant", "content": "", "opaque_body": [1, item]}]
-    error, _ = raw_llm(desk(), messages)
+    error, _ = raw_llm(host(), messages)
     expected = f"opaque_body[1]' expected type 'uint8', got unconvertible type '{kind}'"
     assert error[1].endswith(f"* 'prompt_messages[0].{expected}")
 
 
-def test_a_strategy_hears_of_a_message_with_null_content(desk):
-    error, _ = raw_llm(desk(), [{"role": "assistant", "content": None}])
+def test_a_strategy_hears_of_a_message_with_null_content(host):
+    error, _ = raw_llm(host(), [{"role": "assistant", "content": None}])
     assert error[1] == "invoke llm model failed: content field is required"
 
 
 @pytest.mark.parametrize("opaque_body", [None, [1, 2, 255]])
-def test_null_and_bytes_as_opaque_body_pass_on_the_way_back(desk, opaque_body):
+def test_null_and_bytes_as_opaque_body_pass_on_the_way_back(host, opaque_body):
     messages = [{"role": "assistant", "content": "", "opaque_body": opaque_body}, USER]
-    assert [event for event, _, _ in raw_llm(desk(), messages)] == ["response", "end"]
+    assert [event for event, _, _ in raw_llm(host(), messages)] == ["response", "end"]
 
 
-def test_opaque_body_on_a_message_passes_where_the_rule_is_off(desk):
+def test_opaque_body_on_a_message_passes_where_the_rule_is_off(host):
     messages = [{"role": "assistant", "content": "", "opaque_body": {"a": 1}}, USER]
-    open_desk = desk(settings=loose(reject_message_opaque_body=False))
+    open_desk = host(settings=loose(reject_message_opaque_body=False))
     assert [event for event, _, _ in raw_llm(open_desk, messages)] == ["response", "end"]
 
 
-def test_opaque_body_on_a_part_of_the_content_survives_the_way_back(desk):
+def test_opaque_body_on_a_part_of_the_content_survives_the_way_back(host):
     part = {"type": "text", "data": "request", "opaque_body": {"z": 1.0, "a": [2]}}
-    response, _ = raw_llm(desk(), [{"role": "user", "content": [part]}])
+    response, _ = raw_llm(host(), [{"role": "user", "content": [part]}])
     request = json.loads(response[2]["delta"]["message"]["content"])
     survived = request["prompt_messages"][0]["content"][0]["opaque_body"]
     assert survived == {"a": [2], "z": 1}
@@ -422,10 +422,10 @@ def test_opaque_body_on_a_part_of_the_content_survives_the_way_back(desk):
 
 
 @pytest.mark.parametrize(("always", "expected"), [(True, True), (False, False)])
-def test_dify_streams_whatever_a_strategy_asks_for(desk, always, expected):
+def test_dify_streams_whatever_a_strategy_asks_for(host, always, expected):
     settings = loose(always_stream=always, float_numbers=False)
     messages = [{"role": "user", "content": "request"}]
-    response, _ = raw_llm(desk(settings=settings), messages, stream=False)
+    response, _ = raw_llm(host(settings=settings), messages, stream=False)
     assert json.loads(response[2]["delta"]["message"]["content"])["stream"] is expected
 
 
@@ -436,9 +436,9 @@ def test_dify_streams_whatever_a_strategy_asks_for(desk, always, expected):
         (False, ["error", "permission denied, you need to enable llm access in plugin manifest"]),
     ],
 )
-def test_a_model_plugin_may_not_call_back(desk, on, reply):
+def test_a_model_plugin_may_not_call_back(host, on, reply):
     settings = loose(model_callbacks=on)
-    (chunk,) = ask(desk(settings=settings), messages=[{"role": "user", "content": "callback"}])
+    (chunk,) = ask(host(settings=settings), messages=[{"role": "user", "content": "callback"}])
     replies = json.loads(chunk["delta"]["message"]["content"])
     assert [replies[0]["event"], replies[0]["message"]] == reply
     assert replies[1]["event"] == "end"
@@ -455,34 +455,37 @@ def test_a_model_plugin_may_not_call_back(desk, on, reply):
         ("multimodal_rerank", "rerank"),
     ],
 )
-def test_what_the_manifest_does_not_ask_for_is_refused(desk, kind, what):
-    error, end = raw(desk(), kind, {})
+def test_what_the_manifest_does_not_ask_for_is_refused(host, kind, what):
+    error, end = raw(host(), kind, {})
     expected = f"permission denied, you need to enable {what} access in plugin manifest"
     assert error == ("error", expected, None)
     assert end == ("end", "", None)
 
 
-def test_an_unknown_kind_of_call_is_refused(desk):
-    assert raw(desk(), "magic", {})[0] == ("error", "unsupported invoke type: magic", None)
+def test_an_unknown_kind_of_call_is_refused(host):
+    assert raw(host(), "magic", {})[0] == ("error", "unsupported invoke type: magic", None)
 
 
-def test_what_the_desk_does_not_have_is_refused_in_plain_words(desk):
+def test_what_the_host_does_not_answer_is_refused_in_plain_words(host):
     for kind in ("system_summary", "upload_file"):
-        error, end = raw(desk(), kind, {})
-        assert error[1] == f"there is no {kind!r} on the desk: it has llm, tool, storage"
+        error, end = raw(host(), kind, {})
+        assert (
+            error[1]
+            == f"this host does not answer {kind!r} calls; it answers llm, tool and storage"
+        )
         assert end == ("end", "", None)
 
 
-def test_permissions_are_not_asked_for_where_the_rule_is_off(desk):
-    (reply, _) = raw(desk(settings=loose(permissions=False)), "storage", {"opt": "exist"})
+def test_permissions_are_not_asked_for_where_the_rule_is_off(host):
+    (reply, _) = raw(host(settings=loose(permissions=False)), "storage", {"opt": "exist"})
     assert reply == ("response", "stream", {"data": False, "exist_num": 0})
 
 
-def test_storage_keeps_values_within_its_size(desk, plugins):
+def test_storage_keeps_values_within_its_size(host, plugins):
     manifest = plugins / "small_agent" / "manifest.yaml"
     granted = "permission:\n    storage: { enabled: true, size: 16 }\n"
     manifest.write_text(manifest.read_text().replace("permission:\n", granted))
-    store = desk()
+    store = host()
 
     async def main():
         async with store:
@@ -520,33 +523,33 @@ def test_storage_keeps_values_within_its_size(desk, plugins):
 @pytest.mark.parametrize(
     ("payload", "problem"),
     [
-        ({"provider": "desk", "tool": "none"}, "there is not a tool named none of provider desk"),
+        ({"provider": "host", "tool": "none"}, "there is not a tool named none of provider host"),
         ({"provider": "far", "tool": "clock"}, "there is not a tool named clock of provider far"),
         (
-            {"provider": "desk", "tool": "fail_on_demand", "tool_parameters": {"message": "no"}},
+            {"provider": "host", "tool": "fail_on_demand", "tool_parameters": {"message": "no"}},
             "tool invoke error: no",
         ),
     ],
 )
-def test_a_tool_that_fails_is_reported_as_dify_does_it(desk, payload, problem):
-    error, end = raw(desk(), "tool", payload)
+def test_a_tool_that_fails_is_reported_as_dify_does_it(host, payload, problem):
+    error, end = raw(host(), "tool", payload)
     assert error == ("error", problem, None)
     assert end == ("end", "", None)
 
 
-def test_a_message_of_an_unknown_type_ends_a_run(desk):
+def test_a_message_of_an_unknown_type_ends_a_run(host):
     with pytest.raises(StreamRejectedError, match="type: got 'hologram'"):
-        run(desk(), "odd")
+        run(host(), "odd")
 
 
-def test_messages_pass_unchecked_on_a_desk_that_is_not_strict(desk):
-    messages = run(desk(settings=loose(chunk_rules=False, float_numbers=False)), "odd")
+def test_messages_pass_unchecked_on_a_host_that_is_not_strict(host):
+    messages = run(host(settings=loose(chunk_rules=False, float_numbers=False)), "odd")
     assert messages == [{"type": "hologram", "message": {}, "meta": None}]
 
 
-def test_a_desk_of_which_one_plugin_does_not_start_is_taken_down(make_plugin, plugins):
+def test_a_host_of_which_one_plugin_does_not_start_is_taken_down(make_plugin, plugins):
     folder = make_plugin("sys.exit('no licence')")
-    half = Desk(plugins / "echo_model", folder)
+    half = PluginHost(plugins / "echo_model", folder)
 
     async def main():
         async with half:
@@ -559,12 +562,12 @@ def test_a_desk_of_which_one_plugin_does_not_start_is_taken_down(make_plugin, pl
         asyncio.run(anext(calls))
 
 
-def test_a_desk_whose_start_is_cancelled_is_taken_down(make_plugin):
+def test_a_host_whose_start_is_cancelled_is_taken_down(make_plugin):
     folder = make_plugin("wire.send('log', {'level': 'INFO', 'message': '1'})\ntime.sleep(600)")
 
     async def main():
         running = asyncio.Event()
-        slow = Desk(folder, on_notice=lambda _: running.set())
+        slow = PluginHost(folder, on_notice=lambda _: running.set())
         task = asyncio.create_task(slow.start())
         await running.wait()
         task.cancel()
@@ -590,7 +593,7 @@ def test_a_broken_model_declaration_is_refused(make_plugin, provider, problem):
     folder = make_plugin("", plugins={"models": ["provider.yaml"]})
     (folder / "provider.yaml").write_text(provider)
     with pytest.raises(PluginFolderError, match=problem):
-        Desk(folder)
+        PluginHost(folder)
 
 
 def test_a_broken_strategy_declaration_is_refused(make_plugin):
@@ -598,9 +601,9 @@ def test_a_broken_strategy_declaration_is_refused(make_plugin):
     (folder / "provider.yaml").write_text("{identity: {name: p}, strategies: [s.yaml]}")
     (folder / "s.yaml").write_text("{}")
     with pytest.raises(PluginFolderError, match=r"expected a name as 'identity.name' in 's.yaml'"):
-        Desk(folder)
+        PluginHost(folder)
 
 
-def test_a_desk_without_models_says_so(make_plugin):
+def test_a_host_without_models_says_so(make_plugin):
     with pytest.raises(UnknownNameError, match="there is no model provider '-'"):
-        ask(Desk(make_plugin("wire.ready()\nfor request in wire.requests(): pass")))
+        ask(PluginHost(make_plugin("wire.ready()\nfor request in wire.requests(): pass")))
