@@ -2,7 +2,7 @@
 # /// script
 # dependencies = ["nox>=2026.8.10"]
 # ///
-"""Every check of the house, one session each.
+"""Every check of the repository, one session each.
 
 `uv run nox` runs the default ones; `uv run nox -l` lists all; one package: `uv run nox -s "tests(gpt5-payloads)"`.
 Packages and plugins are found by looking, so that a new one is covered the day it appears.

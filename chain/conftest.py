@@ -1,4 +1,4 @@
-"""The far side of the chain: both kinds of plugins behind `dify-host serve`, and a scripted model behind the plugin."""
+"""The peers of the chain: both kinds of plugins behind `dify-host serve`, and a scripted model behind the plugin."""
 
 import json
 import os
