@@ -117,6 +117,16 @@ def test_every_source_can_be_followed() -> None:
     assert list(find_bad_sources(ROOT, found)) == []
 
 
+def test_paragraphs_are_numbered_in_order_and_none_twice() -> None:
+    pages = [page for page in list_files(".md") if page.parent.name in ("contracts", "evidence")]
+
+    assert len(pages) == 7
+    for page in pages:
+        numbers = _PARAGRAPH.findall((ROOT / page).read_text(encoding="utf-8"))
+        letter = numbers[0][0]
+        assert numbers == [f"{letter}{number}" for number in range(1, len(numbers) + 1)], page
+
+
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A repository with one page of numbered paragraphs and one without."""
