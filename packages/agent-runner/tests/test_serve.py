@@ -110,7 +110,9 @@ def test_an_address_that_is_taken_is_told(make_agent, start_server, tmp_path):
 
 
 def test_without_the_extra_it_says_what_to_install(make_agent):
-    code = "import sys; sys.modules['uvicorn'] = None; from agent_runner._cli import main; main()"
+    code = (
+        "import sys; sys.modules['uvicorn'] = None; from agent_runner._command import main; main()"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code, "serve", make_agent("")],
         capture_output=True,
@@ -124,6 +126,6 @@ def test_without_the_extra_it_says_what_to_install(make_agent):
 
 
 def test_the_other_commands_do_not_load_what_only_the_server_needs():
-    code = "import agent_runner._cli, sys; print({'dbos', 'starlette', 'textual_image', 'uvicorn'} & set(sys.modules))"
+    code = "import agent_runner._command, sys; print({'dbos', 'starlette', 'textual_image', 'uvicorn'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"

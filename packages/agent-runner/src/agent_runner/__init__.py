@@ -1,9 +1,8 @@
 """Runs an agent script behind a stdin/stdout contract, as typed outputs."""
 
-from ._classify import classify_line
-from ._environment import read_production_env
+from ._agent import read_production_env
 from ._errors import ConfigurationError, InputError, InputProblem, RunnerError
-from ._outputs import (
+from ._output import (
     AudioOutput,
     ErrorOutput,
     ImageOutput,
@@ -11,9 +10,9 @@ from ._outputs import (
     Output,
     ResourceOutput,
     TextOutput,
+    classify_line,
 )
-from ._result import RunResult
-from ._runner import AgentRunner
+from ._run import AgentRunner, RunResult
 
 
 __all__ = [

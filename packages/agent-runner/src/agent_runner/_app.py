@@ -18,6 +18,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from ._agent import load_folder
 from ._engine import LAST_EVENT, RunEngine
 from ._errors import (
     ConfigurationError,
@@ -26,7 +27,6 @@ from ._errors import (
     QueueFullError,
     ReusedIdError,
 )
-from ._folder import load_folder
 from ._record import RunRecord
 from ._request import parse_body, query_number, read_body, wants_events
 

@@ -21,11 +21,10 @@ from dbos import (
 )
 from dbos import error as dbos_error
 
+from ._agent import build_payload, load_folder
 from ._errors import ConfigurationError, QueueFullError, ReusedIdError
-from ._folder import load_folder
-from ._input import build_payload
 from ._record import Outcome, RunEvent, RunRecord, RunStatus
-from ._runner import AgentRunner
+from ._run import AgentRunner
 from ._state import Connection
 from ._workflow import ATTEMPT, ATTEMPTS, EVENTS, Workflow, count_attempts, register_workflow
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import typer
 import uvicorn
 
+from ._agent import load_folder
 from ._app import build_app
 from ._engine import EngineSettings, RunEngine
 from ._errors import ConfigurationError
-from ._folder import load_folder
-from ._runner import AgentRunner
+from ._run import AgentRunner
 from ._signals import signals_left_to_uvicorn
 from ._state import locked_state, sqlite_url
 

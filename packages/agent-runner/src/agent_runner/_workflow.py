@@ -15,14 +15,13 @@ from typing import Any
 
 from dbos import DBOS
 
+from ._agent import REQUEST_VARIABLE
 from ._batches import batched
-from ._environment import REQUEST_VARIABLE
 from ._errors import ConfigurationError, RunnerError
-from ._outputs import ErrorOutput, Output
+from ._output import ErrorOutput, Output
+from ._process import kill_marked
 from ._record import Outcome
-from ._result import RunResult
-from ._runner import AgentRunner
-from ._sweep import kill_marked
+from ._run import AgentRunner, RunResult
 
 
 type Workflow = Callable[[str, str, str | None], Awaitable[dict[str, Any]]]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from ._process import StopReason
+from agent_runner._process import StopReason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from importlib.resources import files
 from pathlib import Path
 
-from ._errors import ConfigurationError
+from agent_runner._errors import ConfigurationError
 
 
 _SUFFIX = ".txt"  # so that no tool takes the template for code of this package

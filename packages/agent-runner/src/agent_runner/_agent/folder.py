@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ._errors import ConfigurationError
-from ._json import parse_json
-from ._schema import check_schema
+from agent_runner._errors import ConfigurationError
+from agent_runner._json import parse_json
+
+from .schema import check_schema
 
 
 SCRIPT = "main.py"

@@ -7,8 +7,8 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from ._outputs import Output
-from ._result import RunResult
+from agent_runner._output import Output
+from agent_runner._run import RunResult
 
 
 _TICK_SECONDS = 1.0

@@ -11,7 +11,7 @@ from jsonschema.validators import validator_for
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
-from ._errors import ConfigurationError, InputProblem
+from agent_runner._errors import ConfigurationError, InputProblem
 
 
 _SHOWN_CHARACTERS = 200

@@ -6,8 +6,8 @@ import sys
 from io import BytesIO
 from pathlib import Path
 
-from ._errors import ConfigurationError
-from ._outputs import ImageOutput
+from agent_runner._errors import ConfigurationError
+from agent_runner._output import ImageOutput
 
 
 _SUFFIXES = {

@@ -13,16 +13,21 @@ from typing import Any
 
 import uv
 
-from ._classify import classify_error, classify_line
-from ._environment import REQUEST_VARIABLE, EnvironmentSettings, build_environment
-from ._errors import ConfigurationError
-from ._folder import SCRIPT, load_folder
-from ._input import build_payload
-from ._log import LOG_FOLDER, RunLog
-from ._outputs import ErrorOutput, JsonOutput, Output
-from ._process import Ended, Launch, Lines, ProcessLimits, run_process
-from ._redaction import Redactor
-from ._result import RunResult
+from agent_runner._agent import (
+    REQUEST_VARIABLE,
+    SCRIPT,
+    EnvironmentSettings,
+    build_environment,
+    build_payload,
+    load_folder,
+)
+from agent_runner._errors import ConfigurationError
+from agent_runner._output import ErrorOutput, JsonOutput, Output, classify_error, classify_line
+from agent_runner._process import Ended, Launch, Lines, ProcessLimits, run_process
+
+from .log import LOG_FOLDER, RunLog
+from .redaction import Redactor
+from .result import RunResult
 
 
 _MIB = 1024 * 1024

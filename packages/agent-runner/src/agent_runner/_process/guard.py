@@ -4,7 +4,7 @@ import subprocess
 import sys
 from contextlib import suppress
 
-from . import _sweep
+from . import sweep
 
 
 class Guard:
@@ -16,7 +16,7 @@ class Guard:
     def __init__(self, marker: str) -> None:
         # Isolated and without site-packages: it starts in a few milliseconds, and nothing can get in its way.
         self._process = subprocess.Popen(  # noqa: S603 - our own file
-            [sys.executable, "-I", "-S", _sweep.__file__, marker],
+            [sys.executable, "-I", "-S", sweep.__file__, marker],
             cwd="/",
             env={},
             stdin=subprocess.PIPE,

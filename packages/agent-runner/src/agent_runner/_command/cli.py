@@ -11,17 +11,17 @@ from typing import Annotated, Any, Literal, cast
 
 import typer
 
-from ._environment import read_production_env
-from ._errors import ConfigurationError, InputError, InputProblem, RunnerError
-from ._json import parse_json
-from ._outputs import Output
-from ._progress import Progress
-from ._result import RunResult
-from ._runner import AgentRunner
-from ._signals import cancelled_by_signals
-from ._state import default_state_folder
-from ._template import create_agent
-from ._view import Show, TextView, print_text, show_json
+from agent_runner._agent import read_production_env
+from agent_runner._errors import ConfigurationError, InputError, InputProblem, RunnerError
+from agent_runner._json import parse_json
+from agent_runner._output import Output
+from agent_runner._run import AgentRunner, RunResult
+from agent_runner._signals import cancelled_by_signals
+from agent_runner._state import default_state_folder
+
+from .new import create_agent
+from .progress import Progress
+from .view import Show, TextView, print_text, show_json
 
 
 _FAILED = 1
@@ -187,7 +187,7 @@ def main() -> None:
 def _import_server() -> ModuleType:
     """Import what only `serve` needs, and takes a second to load."""
     try:
-        from . import _serve  # noqa: PLC0415 - see above
+        from agent_runner import _serve  # noqa: PLC0415 - see above
     except ModuleNotFoundError as error:
         raise ConfigurationError(
             "serve",

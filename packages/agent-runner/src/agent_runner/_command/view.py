@@ -7,8 +7,7 @@ from pathlib import Path
 
 import typer
 
-from ._images import decode_image, draw_image, save_image
-from ._outputs import (
+from agent_runner._output import (
     AudioOutput,
     ErrorOutput,
     ImageOutput,
@@ -17,7 +16,9 @@ from ._outputs import (
     ResourceOutput,
     TextOutput,
 )
-from ._result import RunResult
+from agent_runner._run import RunResult
+
+from .images import decode_image, draw_image, save_image
 
 
 type Show = Callable[[Output | RunResult], None]

@@ -2,8 +2,9 @@
 
 from typing import Any, cast
 
-from ._json import parse_json
-from ._outputs import AudioOutput, ErrorOutput, ImageOutput, JsonOutput, ResourceOutput, TextOutput
+from agent_runner._json import parse_json
+
+from .outputs import AudioOutput, ErrorOutput, ImageOutput, JsonOutput, ResourceOutput, TextOutput
 
 
 METADATA_FIELDS = ("_llm_usage", "_profile_data", "_trace_data")

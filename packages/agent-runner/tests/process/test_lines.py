@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_runner._lines import LineSplitter  # noqa: PLC2701 - through a pipe nobody chooses the chunks
+from agent_runner._process.lines import LineSplitter  # noqa: PLC2701 - through a pipe nobody chooses the chunks
 
 
 CHUNKS = st.lists(

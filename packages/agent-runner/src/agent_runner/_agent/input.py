@@ -4,9 +4,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ._errors import InputError, InputProblem
-from ._folder import INPUT_SCHEMA, AgentFolder
-from ._schema import find_problems
+from agent_runner._errors import InputError, InputProblem
+
+from .folder import INPUT_SCHEMA, AgentFolder
+from .schema import find_problems
 
 
 _RESERVED = ("runner_request_id", "client_request_id")

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TextIO
 
-from ._errors import ConfigurationError
+from agent_runner._errors import ConfigurationError
 
 
 LOG_FOLDER = "logs"

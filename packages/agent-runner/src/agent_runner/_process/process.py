@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ._errors import ConfigurationError
-from ._guard import Guard
-from ._lines import LineSplitter
-from ._sweep import kill_marked
+from agent_runner._errors import ConfigurationError
+
+from .guard import Guard
+from .lines import LineSplitter
+from .sweep import kill_marked
 
 
 type Source = Literal["stdout", "stderr"]

@@ -1,6 +1,6 @@
 """Finding the processes of a run that have left its process group.
 
-Run as a script, with the marker as its argument, this file is the guard of a run: see `_guard`. It may import nothing of this package.
+Run as a script, with the marker as its argument, this file is the guard of a run: see `guard.py`. It may import nothing of this package.
 """
 
 import os

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from dotenv import dotenv_values
 
-from ._errors import ConfigurationError
+from agent_runner._errors import ConfigurationError
 
 
 ENV_FILE = ".env"
-REQUEST_VARIABLE = "AGENT_RUNNER_REQUEST_ID"  # marks a run's processes: see _sweep
+REQUEST_VARIABLE = "AGENT_RUNNER_REQUEST_ID"  # marks a run's processes: see `kill_marked`
 
 _SETTING = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 _INHERITED = frozenset(
