@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from dify_plugin_host import HostSettings, PluginHost, PluginProcess, PythonTool, Strictness
+from dify_plugin_host import HostSettings, PlatformRules, PluginHost, PluginProcess, PythonTool
 
 
 type Owner = Literal["official", "ours"]
@@ -47,13 +47,13 @@ class Pair:
             tools: The tools of the agent.
             drops_opaque_body: Whether to behave like a Dify that loses `opaque_body` on the way.
         """
-        rules = Strictness(drop_opaque_body=drops_opaque_body)
+        rules = PlatformRules(drop_opaque_body=drops_opaque_body)
         return PluginHost(
             self.model_folder,
             self.agent_folder,
             credentials=build_credentials(base_url),
             tools=tools,
-            settings=HostSettings(strictness=rules),
+            settings=HostSettings(rules=rules),
             environment=_environment(),
         )
 

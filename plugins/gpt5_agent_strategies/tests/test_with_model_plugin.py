@@ -5,7 +5,7 @@ from itertools import count, pairwise
 import pytest
 
 from both_plugins import BothPlugins
-from dify_plugin_host import HostSettings, Strictness
+from dify_plugin_host import HostSettings, PlatformRules
 from gpt5_simulator import (
     CutStream,
     EncryptedContentRefused,
@@ -19,8 +19,8 @@ from gpt5_simulator import (
 
 CALL_IDS = (f"call_{number}" for number in count())
 KEPT_BY = {
-    "content parts": Strictness(),
-    "the model plugin's store": Strictness(drop_opaque_body=True),
+    "content parts": PlatformRules(),
+    "the model plugin's store": PlatformRules(drop_opaque_body=True),
 }
 
 
@@ -31,7 +31,7 @@ def start_both(runner):
 
     def start(kept_by):
         if kept_by not in started:
-            both = BothPlugins(runner, HostSettings(strictness=KEPT_BY[kept_by]))
+            both = BothPlugins(runner, HostSettings(rules=KEPT_BY[kept_by]))
             both.start()
             started[kept_by] = both
         return started[kept_by]

@@ -17,7 +17,7 @@ from ._errors import (
     ToolFileError,
     UnknownNameError,
 )
-from ._settings import HostSettings, Strictness
+from ._settings import HostSettings, PlatformRules
 from .daemon import DaemonServer
 from .platform import AgentRequest, LLMRequest, PluginHost
 from .plugin import ModelProvider, PluginFolder, Strategy, ToolProvider
@@ -48,6 +48,7 @@ __all__ = [
     "Notice",
     "NoticeHandler",
     "PackageError",
+    "PlatformRules",
     "PluginExitedError",
     "PluginFolder",
     "PluginFolderError",
@@ -61,7 +62,6 @@ __all__ = [
     "PythonTool",
     "Strategy",
     "StreamRejectedError",
-    "Strictness",
     "ToolFileError",
     "ToolParameter",
     "ToolProvider",

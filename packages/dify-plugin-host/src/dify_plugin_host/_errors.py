@@ -66,12 +66,12 @@ class ToolFileError(PluginHostError):
     def __init__(
         self, path: Path, problem: str, *, function: str | None = None, parameter: str | None = None
     ) -> None:
-        place = [str(path)]
+        where = [str(path)]
         if function:
-            place.append(f"function {function!r}")
+            where.append(f"function {function!r}")
         if parameter:
-            place.append(f"parameter {parameter!r}")
-        super().__init__(f"{', '.join(place)}: {problem}")
+            where.append(f"parameter {parameter!r}")
+        super().__init__(f"{', '.join(where)}: {problem}")
         self.path = path
         self.function = function
         self.parameter = parameter

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Strictness:
+class PlatformRules:
     """Choose which rules of the real platform the host holds; all of them by default.
 
     Source: langgenius/dify-plugin-daemon at bdb5642a and langgenius/dify, read 2026-10.
@@ -43,7 +43,7 @@ class HostSettings:
         line_limit_bytes: The longest line a plugin may write to stdout.
         blob_limit_bytes: The largest blob that chunks may add up to.
         blob_chunk_limit_bytes: The largest single blob chunk.
-        strictness: The rules that are held.
+        rules: The rules that are applied.
     """
 
     start_timeout_seconds: float = 120.0
@@ -54,4 +54,4 @@ class HostSettings:
     line_limit_bytes: int = 5 * 1024 * 1024
     blob_limit_bytes: int = 15 * 1024 * 1024
     blob_chunk_limit_bytes: int = 8192
-    strictness: Strictness = field(default_factory=Strictness)
+    rules: PlatformRules = field(default_factory=PlatformRules)

@@ -12,9 +12,9 @@ from dify_plugin_host import (
     DaemonServer,
     DaemonServerError,
     HostSettings,
+    PlatformRules,
     PluginFolderError,
     PluginStartError,
-    Strictness,
 )
 
 
@@ -65,7 +65,7 @@ ROUTES = {
     "tts/model/voices": (MODEL, "model", "get_tts_model_voices"),
 }
 
-ANY = HostSettings(strictness=Strictness(chunk_rules=False, float_numbers=False))
+ANY = HostSettings(rules=PlatformRules(chunk_rules=False, float_numbers=False))
 
 
 def tool_data(name, **parameters):
@@ -385,8 +385,8 @@ def test_an_older_core_loses_opaque_bodies_on_the_way_in_as_well(make_plugin, ru
             wire.end(request)
         """
     )
-    strictness = Strictness(drop_opaque_body=True)
-    daemon = run_daemon(folder, settings=HostSettings(strictness=strictness))
+    rules = PlatformRules(drop_opaque_body=True)
+    daemon = run_daemon(folder, settings=HostSettings(rules=rules))
     part = {"type": "text", "data": "", "opaque_body": {"a": 1}}
     data = {**LLM_DATA, "prompt_messages": [{"role": "assistant", "content": [part]}]}
     (chunk,) = daemon.items("llm/invoke", data, **SCRIPTED)

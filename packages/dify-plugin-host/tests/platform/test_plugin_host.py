@@ -9,6 +9,7 @@ from dify_plugin_host import (
     BackwardsError,
     HostSettings,
     LLMRequest,
+    PlatformRules,
     PluginExitedError,
     PluginFolderError,
     PluginHost,
@@ -16,7 +17,6 @@ from dify_plugin_host import (
     PluginInvokeError,
     PluginStartError,
     StreamRejectedError,
-    Strictness,
     UnknownNameError,
 )
 
@@ -39,7 +39,7 @@ def host(plugins):
 
 
 def loose(**switches):
-    return HostSettings(strictness=Strictness(**switches))
+    return HostSettings(rules=PlatformRules(**switches))
 
 
 def run(host, query, **fields):
@@ -232,7 +232,7 @@ def test_a_request_reaches_the_model_as_the_daemon_hands_it_on(host):
     assert request["stream"] is False
 
 
-def test_a_host_that_is_not_strict_changes_nothing_on_the_way(host):
+def test_a_host_without_platform_rules_changes_nothing_on_the_way(host):
     free = loose(chunk_rules=False, float_numbers=False)
     message = {"private": 1, "opaque_body": {"n": 1.0}}
     request = seen_by_model(host(settings=free), message=message, parameters={"n": 2**53 + 1})
@@ -250,7 +250,7 @@ def test_chunks_keep_what_the_daemon_knows_and_lose_the_rest(host):
     assert last["delta"]["usage"]["prompt_price"] == "0.00001"
 
 
-def test_chunks_stay_as_they_are_on_a_host_that_is_not_strict(host):
+def test_chunks_stay_as_they_are_on_a_host_without_platform_rules(host):
     (chunk,) = ask(host(settings=loose(chunk_rules=False)))
     assert chunk["private"] == "dropped"
 
@@ -542,7 +542,7 @@ def test_a_message_of_an_unknown_type_ends_a_run(host):
         run(host(), "odd")
 
 
-def test_messages_pass_unchecked_on_a_host_that_is_not_strict(host):
+def test_messages_pass_unchecked_on_a_host_without_platform_rules(host):
     messages = run(host(settings=loose(chunk_rules=False, float_numbers=False)), "odd")
     assert messages == [{"type": "hologram", "message": {}, "meta": None}]
 

@@ -1,4 +1,4 @@
-"""The plugin's side of the stdio protocol, spoken without the SDK: the far side of the pipe in the host's tests."""
+"""The plugin's side of the stdio protocol, spoken without the SDK: the other end of the pipe in the tests of the host."""
 
 import base64
 import itertools

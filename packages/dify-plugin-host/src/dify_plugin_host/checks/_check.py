@@ -13,7 +13,7 @@ from dify_plugin_host.packaging import ROUTES, Archive, Contents, Route, Workspa
 from . import _declaration_checks as declarations
 from . import _dependency_checks as dependencies
 from . import _file_checks as files
-from ._trial import try_plugin
+from ._smoke_test import smoke_test
 
 
 type Check = Callable[[], Iterable[str]]
@@ -124,8 +124,8 @@ def _steps(route: Route) -> tuple[str, str]:
 def _try_route(archive: Archive, route: Route) -> Iterator[CheckResult]:
     """Install in an empty folder and try the plugin there."""
     installing, trying = _steps(route)
-    with tempfile.TemporaryDirectory(prefix="dify-host-") as place:
-        folder = Path(place) / "plugin"
+    with tempfile.TemporaryDirectory(prefix="dify-host-") as temporary:
+        folder = Path(temporary) / "plugin"
         started = time.monotonic()
         try:
             archive.extract(folder)
@@ -136,10 +136,10 @@ def _try_route(archive: Archive, route: Route) -> Iterator[CheckResult]:
             return
         yield CheckResult(name=installing, note=f"{time.monotonic() - started:.1f} s")
         try:
-            trial = try_plugin(folder)
+            tested = smoke_test(folder)
         except PluginHostError as error:
             yield CheckResult(name=trying, problems=(str(error),))
             return
-        heartbeat = f"first heartbeat after {trial.start_seconds:.1f} s"
-        note = "; ".join(filter(None, [heartbeat, ", ".join(trial.calls)]))
+        heartbeat = f"first heartbeat after {tested.start_seconds:.1f} s"
+        note = "; ".join(filter(None, [heartbeat, ", ".join(tested.calls)]))
         yield CheckResult(name=trying, note=note)

@@ -48,11 +48,11 @@ def check_models(contents: Contents) -> Iterator[str]:
 
 
 def _check_group(
-    contents: Contents, place: str, declared: JsonObject, names: set[str]
+    contents: Contents, field: str, declared: JsonObject, names: set[str]
 ) -> Iterator[str]:
     for pattern in list_at(declared, "predefined"):
         if not contents.matching([pattern]):
-            yield f"{place}: {pattern!r} matches no file"
+            yield f"{field}: {pattern!r} matches no file"
     if position := declared.get("position"):
         yield from _check_position(contents, str(position), names)
 
@@ -89,9 +89,9 @@ def check_tools(contents: Contents) -> Iterator[str]:
 
 def check_icons(contents: Contents) -> Iterator[str]:
     """Check that every icon lies in _assets, a folder that the SDK needs in any case."""
-    for place, icon in _icons(contents):
+    for field, icon in _icons(contents):
         if f"_assets/{icon}" not in contents.files:
-            yield f"{place}: expected a file '_assets/{icon}'"
+            yield f"{field}: expected a file '_assets/{icon}'"
 
 
 def _icons(contents: Contents) -> Iterator[tuple[str, str]]:
@@ -136,9 +136,9 @@ def check_documents(contents: Contents) -> Iterator[str]:
 
 def check_sources(contents: Contents) -> Iterator[str]:
     """Check that every Python source that something names is there, and that Python can read all of them."""
-    for place, path in _named_sources(contents):
+    for field, path in _named_sources(contents):
         if path not in contents.files:
-            yield f"{place}: expected a file {path!r}"
+            yield f"{field}: expected a file {path!r}"
     for path in contents.files:
         if path.endswith(".py"):
             try:

@@ -106,7 +106,7 @@ def check_wheels(contents: Contents) -> Iterator[str]:
 
 
 def check_siblings(contents: Contents, siblings: frozenset[str]) -> Iterator[str]:
-    """Check that what the wheels need of their own house is bundled.
+    """Check that what the wheels need of their own repository is bundled.
 
     Some of those names belong to somebody else on the public index; what is not bundled would come from there.
     """

@@ -19,7 +19,7 @@ from dify_plugin_host.plugin import PluginFolder
 from dify_plugin_host.process import Notice
 from dify_plugin_host.tools import PythonTool, builtin_tools, load_tools
 
-from ._places import find_plugins, install_plugins
+from ._find_plugins import find_plugins, install_plugins
 from ._progress import NoticeGiven, Progress, RunEvent, RunFailed, RunStarted
 from ._screen import Screen
 from ._signals import cancelled_by_signals

@@ -112,7 +112,7 @@ def package(
     """
     from dify_plugin_host.packaging import build_package
 
-    from ._places import find_folders
+    from ._find_plugins import find_folders
 
     with _exit_codes():
         for folder in find_folders(plugins or (), start=Path.cwd()):

@@ -20,7 +20,7 @@ from dify_plugin_host.plugin import PluginFolder
 from dify_plugin_host.process import Notice
 from dify_plugin_host.tools import builtin_tools, load_tools
 
-from ._places import find_folders, install_packages, read_plugins
+from ._find_plugins import find_folders, install_packages, read_plugins
 from ._signals import cancelled_by_signals
 
 
@@ -104,8 +104,8 @@ def _folders(options: ServeOptions) -> list[PluginFolder]:
     if not (options.sources or options.plugins or options.packages):
         found = [PluginFolder.read(folder) for folder in find_folders((), start=Path.cwd())]
     if not found:
-        place = options.plugins or options.packages or Path.cwd()
-        raise PluginFolderError(place, "expected a plugin in it")
+        folder = options.plugins or options.packages or Path.cwd()
+        raise PluginFolderError(folder, "expected a plugin in it")
     return list({folder.path: folder for folder in found}.values())
 
 

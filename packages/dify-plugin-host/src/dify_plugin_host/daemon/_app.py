@@ -176,7 +176,7 @@ async def _parse(route: Route, request: Request, process: PluginProcess) -> Disp
     if request.headers.get("content-type") != "application/json":
         # The daemon compares texts, too: with a charset after it the body would not be read as JSON.
         raise RequestError("Content-Type: expected exactly application/json")
-    return parse_request(route, await request.body(), process.settings.strictness)
+    return parse_request(route, await request.body(), process.settings.rules)
 
 
 async def _no_route(_: Request, __: Exception | None) -> Response:

@@ -13,8 +13,13 @@ from pydantic_core import from_json
 
 from dify_plugin_host._errors import PluginHostError
 from dify_plugin_host._json import JsonObject, is_object, object_at
-from dify_plugin_host._settings import Strictness
-from dify_plugin_host.platform import sieve_chunk, sieve_message, through_go, without_opaque_body
+from dify_plugin_host._settings import PlatformRules
+from dify_plugin_host.platform import (
+    through_go,
+    to_dify_chunk,
+    to_dify_message,
+    without_opaque_body,
+)
 from dify_plugin_host.process import CallOrigin, PluginProcess
 
 from ._dispatch_requests import (
@@ -33,7 +38,7 @@ from ._dispatch_requests import (
 )
 
 
-type Sieve = Callable[[JsonObject, Strictness], JsonObject]
+type Convert = Callable[[JsonObject, PlatformRules], JsonObject]
 
 _CREDENTIALS = "provider_credentials"
 
@@ -42,7 +47,7 @@ class RequestError(PluginHostError):
     """Say which field of a dispatch request is wrong, and what was expected."""
 
 
-def _pass(item: JsonObject, _: Strictness) -> JsonObject:
+def _pass(item: JsonObject, _: PlatformRules) -> JsonObject:
     return item
 
 
@@ -54,7 +59,7 @@ class Route:
         kind: The protocol's `type`.
         action: The protocol's `action`.
         data: The shape of the request's `data`.
-        sieve: What the daemon makes of each object of the answer.
+        convert: What the daemon makes of each object of the answer.
         joins_blobs: Whether the daemon puts blobs together; it does so for strategies, and leaves it to Dify for tools.
         is_streamed: Whether the answer is a stream of events; else one JSON object.
     """
@@ -62,7 +67,7 @@ class Route:
     kind: str
     action: str
     data: type[DispatchData]
-    sieve: Sieve = _pass
+    convert: Convert = _pass
     joins_blobs: bool = False
     is_streamed: bool = True
 
@@ -80,10 +85,10 @@ ROUTES: Mapping[str, Route] = {
         kind="agent_strategy",
         action="invoke_agent_strategy",
         data=StrategyData,
-        sieve=sieve_message,
+        convert=to_dify_message,
         joins_blobs=True,
     ),
-    "llm/invoke": Route(kind="model", action="invoke_llm", data=LLMData, sieve=sieve_chunk),
+    "llm/invoke": Route(kind="model", action="invoke_llm", data=LLMData, convert=to_dify_chunk),
     "llm/num_tokens": _model("get_llm_num_tokens", TokensData),
     "model/polling/check": Route(
         kind="model", action="check_polling", data=PollingData, is_streamed=False
@@ -102,7 +107,7 @@ ROUTES: Mapping[str, Route] = {
     "text_embedding/invoke": _model("invoke_text_embedding"),
     "text_embedding/num_tokens": _model("get_text_embedding_num_tokens"),
     "tool/get_runtime_parameters": _tool("get_tool_runtime_parameters", RuntimeParametersData),
-    "tool/invoke": Route(kind="tool", action="invoke_tool", data=ToolData, sieve=sieve_message),
+    "tool/invoke": Route(kind="tool", action="invoke_tool", data=ToolData, convert=to_dify_message),
     "tool/validate_credentials": _tool("validate_tool_credentials", ToolProviderData),
     "tts/invoke": _model("invoke_tts"),
     "tts/model/voices": _model("get_tts_model_voices"),
@@ -127,7 +132,7 @@ class DispatchRequest:
     origin: CallOrigin
 
 
-def parse_request(route: Route, body: bytes, rules: Strictness) -> DispatchRequest:
+def parse_request(route: Route, body: bytes, rules: PlatformRules) -> DispatchRequest:
     """Read the body of a dispatch.
 
     Of `context.credentials` the key `provider_credentials` is this host's own: objects of credentials by provider name, for what
@@ -148,7 +153,7 @@ def parse_request(route: Route, body: bytes, rules: Strictness) -> DispatchReque
         raise RequestError(_first_problem(error, "data.")) from None
     context, credentials = _split_context(envelope.context)
     return DispatchRequest(
-        data=_sieve_fields(fields, rules),
+        data=_convert_fields(fields, rules),
         user_id=envelope.user_id,
         context=context,
         origin=CallOrigin(
@@ -180,16 +185,16 @@ async def iter_answer(
     )
     async with contextlib.aclosing(answer) as items:
         async for item in items:
-            yield route.sieve(item, process.settings.strictness)
+            yield route.convert(item, process.settings.rules)
 
 
-def _first_problem(error: ValidationError, place: str) -> str:
+def _first_problem(error: ValidationError, prefix: str) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
-    field = place + ".".join(str(part) for part in first["loc"])
+    field = prefix + ".".join(str(part) for part in first["loc"])
     return f"{field.rstrip('.') or 'the body'}: {first['msg'].removeprefix('Value error, ')}"
 
 
-def _sieve_fields(fields: JsonObject, rules: Strictness) -> JsonObject:
+def _convert_fields(fields: JsonObject, rules: PlatformRules) -> JsonObject:
     """Send numbers through float64 where Go has no types of its own for them."""
     messages = fields.get("prompt_messages")
     if rules.float_numbers:
@@ -219,9 +224,9 @@ def _split_context(
     """
     if context is None or _CREDENTIALS not in (given := object_at(context, "credentials")):
         return context, {}
-    place = f"context.credentials.{_CREDENTIALS}"
+    field = f"context.credentials.{_CREDENTIALS}"
     credentials = given[_CREDENTIALS]
     if not is_object(credentials) or not all(map(is_object, credentials.values())):
-        raise RequestError(f"{place}: expected an object of objects, by provider name")
+        raise RequestError(f"{field}: expected an object of objects, by provider name")
     rest = {name: value for name, value in given.items() if name != _CREDENTIALS}
     return {**context, "credentials": rest}, credentials

@@ -12,8 +12,8 @@ from ._model_server import (
 )
 from ._models import LLMRequest
 from ._plugin_host import AgentRequest, PluginHost
+from ._rules import through_go, to_dify_chunk, to_dify_message, without_opaque_body
 from ._scripted import ANSWER, MODEL_VALUE, answer_scripted
-from ._strictness import sieve_chunk, sieve_message, through_go, without_opaque_body
 from ._wire import PromptMessage
 
 
@@ -32,9 +32,9 @@ __all__ = [
     "named_server",
     "open_server",
     "open_simulator",
-    "sieve_chunk",
-    "sieve_message",
     "through_go",
+    "to_dify_chunk",
+    "to_dify_message",
     "without_opaque_body",
     "without_server",
 ]

@@ -10,7 +10,7 @@ from dify_plugin_host._errors import PluginHostError, UnknownNameError
 from dify_plugin_host._json import JsonObject, list_at, object_at, objects_at
 from dify_plugin_host.plugin import ModelProvider, Strategy
 
-from ._strictness import agent_features
+from ._rules import agent_features
 
 
 def build_model_value(

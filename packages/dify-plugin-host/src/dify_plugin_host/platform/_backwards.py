@@ -23,8 +23,8 @@ from dify_plugin_host.tools import PROVIDER, PythonTool
 
 from ._hosted_tools import HostedTools
 from ._models import LLMRequest, Models
+from ._rules import check_no_message_opaque_body, check_permission, through_go, to_dify_message
 from ._storage import Storage
-from ._strictness import check_no_message_opaque_body, check_permission, sieve_message, through_go
 
 
 class Backwards:
@@ -50,7 +50,7 @@ class Backwards:
         self._models = models
         self._tools = {tool.name: tool for tool in tools}
         self._hosted_tools = hosted_tools
-        self._rules = settings.strictness
+        self._rules = settings.rules
         self._on_model_error = on_model_error
         self._storages: dict[str, Storage] = {}
 
@@ -135,7 +135,7 @@ class Backwards:
         try:
             async with contextlib.aclosing(hosted) as messages:
                 async for message in messages:
-                    yield sieve_message(message, self._rules)
+                    yield to_dify_message(message, self._rules)
         except UnknownNameError:
             problem = f"there is not a tool named {name} of provider {provider}"
             raise BackwardsError(problem) from None

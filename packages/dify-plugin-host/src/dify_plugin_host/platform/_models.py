@@ -1,4 +1,4 @@
-"""Model plugins as Dify calls them: requests and chunks pass the same sieve as in the daemon."""
+"""Model plugins as Dify calls them: requests and chunks change on the way as they do in the daemon."""
 
 import contextlib
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -11,7 +11,7 @@ from dify_plugin_host._settings import HostSettings
 from dify_plugin_host.plugin import ModelProvider
 from dify_plugin_host.process import PluginProcess
 
-from ._strictness import sieve_chunk, through_go, to_daemon_message, without_opaque_body
+from ._rules import through_go, to_daemon_message, to_dify_chunk, without_opaque_body
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class Models:
 
     def __init__(self, *, credentials: Mapping[str, str], settings: HostSettings) -> None:
         self._credentials = credentials
-        self._rules = settings.strictness
+        self._rules = settings.rules
         self._entries: list[tuple[ModelProvider, PluginProcess]] = []
 
     @property
@@ -94,7 +94,7 @@ class Models:
         data = self._request_data(entry, request)
         async with contextlib.aclosing(process.invoke("model", "invoke_llm", data)) as chunks:
             async for chunk in chunks:
-                yield sieve_chunk(chunk, self._rules)
+                yield to_dify_chunk(chunk, self._rules)
 
     def _entry(self, name: str | None) -> tuple[ModelProvider, PluginProcess]:
         for provider, process in self._entries:

@@ -28,7 +28,7 @@ from ._agent import build_model_value, build_strategy_parameters, check_completi
 from ._backwards import Backwards
 from ._hosted_tools import HostedTools
 from ._models import LLMRequest, Models
-from ._strictness import sieve_message, through_go
+from ._rules import through_go, to_dify_message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,7 +193,7 @@ class PluginHost:
         answer = process.invoke("agent_strategy", "invoke_agent_strategy", data, context=context)
         async with contextlib.aclosing(answer) as messages:
             async for message in messages:
-                yield sieve_message(message, self.settings.strictness)
+                yield to_dify_message(message, self.settings.rules)
 
     def _place(
         self, folder: PluginFolder | Path | str, start: Callable[..., PluginProcess]
@@ -221,7 +221,7 @@ class PluginHost:
             schema,
             completion_params=request.completion_params,
             history=request.history,
-            filter_features=self.settings.strictness.filter_features,
+            filter_features=self.settings.rules.filter_features,
         )
         given = {
             "model": model,
@@ -231,4 +231,4 @@ class PluginHost:
             **request.parameters,
         }
         params = build_strategy_parameters(strategy, given)
-        return through_go(params) if self.settings.strictness.float_numbers else params
+        return through_go(params) if self.settings.rules.float_numbers else params

@@ -1,4 +1,4 @@
-"""A far side for a plugin that is tried alone: a model that calls one tool and then answers, and tools that agree."""
+"""A peer for a plugin that runs alone: a model that calls one tool and then answers, and tools that say they were called."""
 
 import json
 import uuid
@@ -10,7 +10,7 @@ from dify_plugin_host._json import JsonObject, list_at, object_at, objects_at
 from dify_plugin_host.plugin import PluginFolder
 from dify_plugin_host.process import BackwardsRequest
 
-from ._strictness import check_permission
+from ._rules import check_permission
 
 
 ANSWER = ("hello", " world")

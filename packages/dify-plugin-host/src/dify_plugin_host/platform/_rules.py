@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from dify_plugin_host._errors import BackwardsError, StreamRejectedError
 from dify_plugin_host._json import JsonObject, is_object
-from dify_plugin_host._settings import Strictness
+from dify_plugin_host._settings import PlatformRules
 from dify_plugin_host.plugin import PluginFolder
 
 from ._wire import LLMChunk, PromptMessage
@@ -173,7 +173,7 @@ def to_daemon_tool_message(message: JsonObject) -> JsonObject:
     return {key: message.get(key) for key in ("type", "message", "meta")}
 
 
-def sieve_message(message: JsonObject, rules: Strictness) -> JsonObject:
+def to_dify_message(message: JsonObject, rules: PlatformRules) -> JsonObject:
     """Return a message of a tool or an agent as Dify gets it under these rules.
 
     Raises:
@@ -190,7 +190,7 @@ def sieve_message(message: JsonObject, rules: Strictness) -> JsonObject:
     return message
 
 
-def sieve_chunk(chunk: JsonObject, rules: Strictness) -> JsonObject:
+def to_dify_chunk(chunk: JsonObject, rules: PlatformRules) -> JsonObject:
     """Return an LLM chunk as Dify gets it under these rules.
 
     Raises:

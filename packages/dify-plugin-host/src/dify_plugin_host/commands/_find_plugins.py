@@ -1,4 +1,4 @@
-"""Where plugins lie."""
+"""Plugins, found by their folders, by the folder around them, or as packages."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,13 +20,13 @@ def find_plugins(explicit: Path | None, *, start: Path) -> tuple[PluginFolder, P
     Raises:
         PluginFolderError: If there is no such folder, or not one plugin of each kind in it.
     """
-    place = explicit or _look_up(start)
-    found = read_plugins(place)
-    models = _single(place, found, "models", "model plugin")
-    return models, _single(place, found, "agent_strategies", "agent strategy plugin")
+    folder = explicit or _look_up(start)
+    found = read_plugins(folder)
+    models = _single(folder, found, "models", "model plugin")
+    return models, _single(folder, found, "agent_strategies", "agent strategy plugin")
 
 
-def install_plugins(place: Path) -> tuple[PluginFolder, PluginFolder]:
+def install_plugins(folder: Path) -> tuple[PluginFolder, PluginFolder]:
     """Install what lies in a folder of packages; return a model plugin and an agent strategy plugin of it.
 
     Of several versions of a plugin the latest is taken; what is installed already stays.
@@ -36,23 +36,23 @@ def install_plugins(place: Path) -> tuple[PluginFolder, PluginFolder]:
         PackageError: If a file in it is no package.
         InstallError: If a package cannot be installed.
     """
-    found = install_packages(place)
-    models = _single(place, found, "models", "model plugin")
-    return models, _single(place, found, "agent_strategies", "agent strategy plugin")
+    found = install_packages(folder)
+    models = _single(folder, found, "models", "model plugin")
+    return models, _single(folder, found, "agent_strategies", "agent strategy plugin")
 
 
-def read_plugins(place: Path) -> list[PluginFolder]:
+def read_plugins(folder: Path) -> list[PluginFolder]:
     """Return the plugin folders in a folder.
 
     Raises:
         PluginFolderError: If there is no such folder, or what lies in it cannot be read.
     """
-    if not place.is_dir():
-        raise PluginFolderError(place, "no such folder; expected one that holds plugin folders")
-    return [PluginFolder.read(path.parent) for path in sorted(place.glob("*/manifest.yaml"))]
+    if not folder.is_dir():
+        raise PluginFolderError(folder, "no such folder; expected one that holds plugin folders")
+    return [PluginFolder.read(path.parent) for path in sorted(folder.glob("*/manifest.yaml"))]
 
 
-def install_packages(place: Path) -> list[PluginFolder]:
+def install_packages(folder: Path) -> list[PluginFolder]:
     """Install what lies in a folder of packages, of several versions of a plugin the latest.
 
     Raises:
@@ -60,10 +60,10 @@ def install_packages(place: Path) -> list[PluginFolder]:
         PackageError: If a file in it is no package.
         InstallError: If a package cannot be installed.
     """
-    if not place.is_dir():
-        raise PluginFolderError(place, "no such folder; expected one that holds packages")
+    if not folder.is_dir():
+        raise PluginFolderError(folder, "no such folder; expected one that holds packages")
     latest: dict[tuple[str, str], tuple[Version, Path]] = {}
-    for path in sorted(place.glob("*.difypkg")):
+    for path in sorted(folder.glob("*.difypkg")):
         author, name, version = read_identity(path)
         if (author, name) not in latest or latest[author, name][0] < version:
             latest[author, name] = version, path
@@ -82,10 +82,10 @@ def find_folders(names: Sequence[str], *, start: Path) -> list[Path]:
     """
     if names:
         return [_named(name, start=start) for name in names]
-    place = _look_up(start)
-    found = [path.parent for path in sorted(place.glob("*/manifest.yaml"))]
+    folder = _look_up(start)
+    found = [path.parent for path in sorted(folder.glob("*/manifest.yaml"))]
     if not found:
-        raise PluginFolderError(place, "expected a folder in it with a manifest.yaml")
+        raise PluginFolderError(folder, "expected a folder in it with a manifest.yaml")
     return found
 
 
@@ -103,14 +103,14 @@ def _look_up(start: Path) -> Path:
     )
 
 
-def _single(place: Path, found: list[PluginFolder], kind: PluginKind, name: str) -> PluginFolder:
-    fitting = [folder for folder in found if folder.has(kind)]
+def _single(folder: Path, found: list[PluginFolder], kind: PluginKind, name: str) -> PluginFolder:
+    fitting = [plugin for plugin in found if plugin.has(kind)]
     match fitting:
-        case [folder]:
-            return folder
+        case [plugin]:
+            return plugin
         case []:
             problem = f"expected a {name} in it (manifest.yaml with plugins.{kind})"
-            raise PluginFolderError(place, problem)
+            raise PluginFolderError(folder, problem)
         case _:
-            names = ", ".join(folder.path.name for folder in fitting)
-            raise PluginFolderError(place, f"expected one {name} in it, found: {names}")
+            names = ", ".join(plugin.path.name for plugin in fitting)
+            raise PluginFolderError(folder, f"expected one {name} in it, found: {names}")

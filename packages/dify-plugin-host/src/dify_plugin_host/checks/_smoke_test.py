@@ -35,7 +35,7 @@ _VALUES: dict[str, Callable[[], Any]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class SmokeTestResult:
     """Tell how a plugin's start and calls went; none went wrong.
 
     Attributes:
@@ -47,7 +47,7 @@ class Trial:
     calls: tuple[str, ...]
 
 
-def try_plugin(folder: Path) -> Trial:
+def smoke_test(folder: Path) -> SmokeTestResult:
     """Start a plugin, call its model or each of its strategies once, and end it.
 
     A model is asked for through the simulator, a strategy gets a model that calls one tool and then answers.
@@ -62,7 +62,7 @@ def try_plugin(folder: Path) -> Trial:
 
 async def _try(
     plugin: PluginFolder, credentials: Mapping[str, str], environment: Mapping[str, str]
-) -> Trial:
+) -> SmokeTestResult:
     started = time.monotonic()
     if plugin.has("models"):
         host = PluginHost(
@@ -79,7 +79,7 @@ async def _try(
         async with process:
             seconds = time.monotonic() - started
             calls = [await _run(process, strategy) for strategy in strategies(plugin)]
-    return Trial(start_seconds=seconds, calls=tuple(calls))
+    return SmokeTestResult(start_seconds=seconds, calls=tuple(calls))
 
 
 async def _ask_model(host: PluginHost) -> str:
