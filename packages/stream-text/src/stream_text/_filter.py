@@ -45,7 +45,8 @@ class _HidingFilter:
         self._block = 0
 
     def take(self, pieces: list[ThinkPiece], *, block: int) -> str:  # noqa: ARG002 - only the other one needs it
-        return "".join(self._take(piece) for piece in pieces if piece.kind == "answer")
+        shown = [self._take(piece) for piece in pieces if piece.kind == "answer"]
+        return shown[0] if len(shown) == 1 else "".join(shown)
 
     def _take(self, piece: ThinkPiece) -> str:
         text = piece.text

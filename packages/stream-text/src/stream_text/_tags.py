@@ -21,11 +21,12 @@ def find_tag_start(text: str) -> int:
 class Seam:
     """What keeps the two sides of a tag that has vanished from becoming a tag together.
 
-    Where the text before the tag may be the start of one, a space comes between.
+    Where the text before the tag may be the start of one, a space comes between. To see that, the last piece of the text is
+    enough: the start of a tag is held back until it is whole, so that no other piece ends in one.
     """
 
     def __init__(self) -> None:
-        self._end = ""  # the end of the text by now, as long as a tag
+        self._last = ""
         self._is_cut = False
 
     def cut(self) -> None:
@@ -36,15 +37,14 @@ class Seam:
         """Return the next piece of the text, never empty, as it may follow."""
         if self._is_cut:
             self._is_cut = False
-            if find_tag_start(self._end) < len(self._end):
+            if find_tag_start(self._last) < len(self._last):
                 text = f" {text}"
-        self._end = text[-len(CLOSING) :] if len(text) > len(CLOSING) else self._end + text
-        self._end = self._end[-len(CLOSING) :]
+        self._last = text
         return text
 
     def ends_with(self, text: str) -> bool:
-        """Return whether the text by now ends so; at most as long as a tag."""
-        return self._end.endswith(text)
+        """Return whether the last piece ends so."""
+        return self._last.endswith(text)
 
 
 class LeadingBlank:
