@@ -32,16 +32,18 @@ def find_dead_links(root: Path, pages: Iterable[Path]) -> Iterator[str]:
 def find_missing_paths(root: Path, pages: Iterable[Path]) -> Iterator[str]:
     """Iterate over the paths in code type that do not exist.
 
-    A path is what begins with a folder of the root; on the page of the architecture also whatever ends like a module.
+    A path is what begins with a folder of the root. On the page of the architecture a module is one too; it may be shortened where
+    it is the text of a link to itself.
     """
     folders = {entry.name for entry in root.iterdir() if entry.is_dir()}
     for page in pages:
         text = _FENCE.sub(_blank, (root / page).read_text(encoding="utf-8"))
-        for match in re.finditer(r"`([^`\s]+)`", text):
-            path = match[1]
+        for match in re.finditer(r"`([^`\s]+)`(?:\]\(([^)\s]+)\))?", text):
+            path, target = match[1], match[2] or ""
             is_ours = "/" in path and path.split("/")[0] in folders
             is_module = page.stem == "architecture" and path.endswith(".py")
-            if (is_ours or is_module) and not (root / path).exists():
+            is_there = (root / path).exists() or target.endswith(f"/{path}")
+            if (is_ours or is_module) and not is_there:
                 yield f"{page}:{text.count('\n', 0, match.start()) + 1}: {path}"
 
 
@@ -157,6 +159,10 @@ def test_a_path_that_does_not_exist_is_found(root: Path) -> None:
 
 def test_a_module_that_the_architecture_names_without_its_path_is_found(root: Path) -> None:
     page = Path("docs/architecture.md")
-    (root / page).write_text("`docs/one.md` and\n`one.py`\n", encoding="utf-8")
+    text = "`docs/one.md`, [`a/b.py`](../x/a/b.py),\n`one.py` and [`b.py`](../x/c.py)\n"
+    (root / page).write_text(text, encoding="utf-8")
 
-    assert list(find_missing_paths(root, [page])) == ["docs/architecture.md:2: one.py"]
+    assert list(find_missing_paths(root, [page])) == [
+        "docs/architecture.md:2: one.py",
+        "docs/architecture.md:2: b.py",
+    ]
