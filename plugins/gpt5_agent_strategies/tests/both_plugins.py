@@ -11,8 +11,8 @@ from dify_plugin_host import (
     PythonTool,
     ToolParameter,
 )
-from far_side import Transcript
 from gpt5_simulator import ResponsesSimulator, ScriptedModel
+from scripted_dify import Transcript
 
 
 PLUGIN = Path(__file__).parent.parent

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from dify_plugin_host import PluginProcess
-from far_side import Agent
+from scripted_dify import Agent
 
 
 PLUGIN = Path(__file__).parent.parent
@@ -45,5 +45,5 @@ def process(start_agent):
 
 @pytest.fixture
 def agent(process):
-    process.far_side = type(process.far_side)()
+    process.dify = type(process.dify)()
     return process

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from far_side import FarSideError, call, chunk, parameter, text_message, tool, usage
+from scripted_dify import DifyError, call, chunk, parameter, text_message, tool, usage
 
 
 PLUGIN = Path(__file__).parent.parent
@@ -42,10 +42,10 @@ def test_one_slow_and_one_failing_call_of_many_do_not_hold_or_break_the_others(a
         yield text_message("late")
 
     calls = [call("slow", id_="s"), call("bad", id_="b"), *map(echo_call, range(8))]
-    agent.far_side.model = [[chunk(calls=calls)], [chunk("Done.")]]
-    agent.far_side.tools = {"echo": echo, "slow": slow, "bad": [FarSideError("broken")]}
+    agent.dify.model = [[chunk(calls=calls)], [chunk("Done.")]]
+    agent.dify.tools = {"echo": echo, "slow": slow, "bad": [DifyError("broken")]}
     transcript = agent.run(tools=[ECHO, tool("slow"), tool("bad")])
-    results = agent.far_side.model_requests[1]["prompt_messages"][-10:]
+    results = agent.dify.model_requests[1]["prompt_messages"][-10:]
     assert [message["content"] for message in results] == [
         "late",
         "tool invoke error: failed to execute tool",
@@ -62,8 +62,8 @@ def test_a_model_call_that_fails_in_any_round_leaves_text_logs_figures_and_one_s
         [chunk(f"Step {n}. "), chunk(calls=[echo_call(n)], usage=usage())]
         for n in range(1, fails_in)
     ]
-    agent.far_side.model = [*rounds, [chunk("So "), FarSideError("connection reset")]]
-    agent.far_side.tools["echo"] = [text_message("ok")]
+    agent.dify.model = [*rounds, [chunk("So "), DifyError("connection reset")]]
+    agent.dify.tools["echo"] = [text_message("ok")]
     transcript = agent.run(tools=[ECHO])
     assert transcript.text.endswith("So ")
     assert (
@@ -83,12 +83,12 @@ def test_figures_are_told_once_whatever_the_end(agent, strategy):
     endings = [
         [[chunk("Done.")]],
         [[chunk("")]],
-        [[FarSideError("down")]],
+        [[DifyError("down")]],
         [[chunk(calls=[echo_call(1)])], [chunk(calls=[echo_call(2)])]],
     ]
     for ending in endings:
-        agent.far_side.model = ending
-        agent.far_side.tools["echo"] = [text_message("ok")]
+        agent.dify.model = ending
+        agent.dify.tools["echo"] = [text_message("ok")]
         transcript = agent.run(strategy=strategy, tools=[ECHO], maximum_iterations=2)
         assert len(transcript.of("json")) == 1
         assert set(transcript.metadata) >= {"stop_reason", "total_tokens", "total_price", "latency"}
@@ -99,36 +99,36 @@ def test_figures_are_told_once_whatever_the_end(agent, strategy):
 )
 def test_half_a_character_in_arguments_ends_nothing(agent, arguments):
     """The SDK cannot write it, so a single one in a log or a call would end the run without a word."""
-    agent.far_side.model = [[chunk(calls=[call("echo", arguments)])], [chunk("Done.")]]
+    agent.dify.model = [[chunk(calls=[call("echo", arguments)])], [chunk("Done.")]]
     transcript = agent.run(tools=[ECHO])
     assert transcript.error is None
-    assert agent.far_side.tool_requests == []
+    assert agent.dify.tool_requests == []
     assert transcript.logs["CALL echo"]["error"].startswith("tool arguments parse error: ")
 
 
 def test_a_message_that_no_sdk_knows_is_a_failure_of_its_tool_alone(agent):
-    agent.far_side.model = [[chunk(calls=[echo_call(1)])], [chunk("Done.")]]
-    agent.far_side.tools["echo"] = [{"type": "hologram", "message": {"text": "?"}}]
+    agent.dify.model = [[chunk(calls=[echo_call(1)])], [chunk("Done.")]]
+    agent.dify.tools["echo"] = [{"type": "hologram", "message": {"text": "?"}}]
     transcript = agent.run(tools=[ECHO])
     assert transcript.text.endswith("Done.")
     assert "hologram" in transcript.logs["CALL echo"]["error"]
-    assert "hologram" not in agent.far_side.model_requests[1]["prompt_messages"][-1]["content"]
+    assert "hologram" not in agent.dify.model_requests[1]["prompt_messages"][-1]["content"]
 
 
 def test_a_result_that_no_model_can_read_keeps_its_beginning_and_its_end(agent):
     """Whole it would make a line for which the platform kills the plugin's process, and every run in it."""
-    agent.far_side.model = [[chunk(calls=[echo_call(1)])], [chunk("Done.")]]
-    agent.far_side.tools["echo"] = [text_message("b" * 3_000_000), text_message("e" * 3_000_000)]
+    agent.dify.model = [[chunk(calls=[echo_call(1)])], [chunk("Done.")]]
+    agent.dify.tools["echo"] = [text_message("b" * 3_000_000), text_message("e" * 3_000_000)]
     transcript = agent.run(tools=[ECHO])
     assert transcript.text.endswith("Done.")
-    content = agent.far_side.model_requests[1]["prompt_messages"][-1]["content"]
+    content = agent.dify.model_requests[1]["prompt_messages"][-1]["content"]
     assert content == (
         f"{'b' * 150_000}\n[... 5,800,000 characters left out here ...]\n{'e' * 50_000}"
     )
 
 
 def test_a_request_that_the_platform_cannot_carry_fails_its_run_and_no_other(agent):
-    agent.far_side.model = [[chunk("Still there.")]]
+    agent.dify.model = [[chunk("Still there.")]]
     history = [{"role": "user", "content": "ä" * (5 * 1024 * 1024 // 2)}]
     transcript = agent.run(model={"history_prompt_messages": history})
     assert re.fullmatch(
@@ -155,7 +155,7 @@ def break_plugin(start_agent, tmp_path_factory):
 
 def test_an_error_of_our_own_closes_what_can_be_closed_and_says_so(break_plugin):
     agent = break_plugin("\n\nRunLog.start_tool_call = None\n")
-    agent.far_side.model = [[chunk("Looking."), chunk(calls=[echo_call(1)], usage=usage())]]
+    agent.dify.model = [[chunk("Looking."), chunk(calls=[echo_call(1)], usage=usage())]]
     transcript = agent.run(tools=[ECHO])
     assert transcript.text == "Looking."
     assert (transcript.error.error_type, transcript.error.message) == (

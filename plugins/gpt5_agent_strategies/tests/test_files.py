@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from far_side import call, chunk, text_message, tool
+from scripted_dify import call, chunk, text_message, tool
 
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(24)
@@ -29,16 +29,16 @@ def process_with_files(start_agent, root):
 
 @pytest.fixture
 def agent_with_files(process_with_files):
-    process_with_files.far_side = type(process_with_files.far_side)()
+    process_with_files.dify = type(process_with_files.dify)()
     return process_with_files
 
 
 def draw(agent, path, *, kind="image"):
     """Run an agent whose tool says that its image lies at `path`; return the run and what the model read."""
-    agent.far_side.model = [[chunk(calls=[call("draw")])], [chunk("Done.")]]
-    agent.far_side.tools["draw"] = [{"type": kind, "message": {"text": str(path)}}]
+    agent.dify.model = [[chunk(calls=[call("draw")])], [chunk("Done.")]]
+    agent.dify.tools["draw"] = [{"type": kind, "message": {"text": str(path)}}]
     transcript = agent.run(tools=[tool("draw")])
-    return transcript, agent.far_side.model_requests[-1]["prompt_messages"][-1]["content"]
+    return transcript, agent.dify.model_requests[-1]["prompt_messages"][-1]["content"]
 
 
 @pytest.mark.parametrize(
@@ -99,8 +99,8 @@ def test_a_link_to_a_file_that_is_no_image_is_passed_on_as_a_file(agent):
     """Dify makes such a link of every document that a tool makes, and the SDK fails the tool for it."""
     url = "/files/tools/4f.docx"
     meta = {"tool_file_id": "4f", "mime_type": "application/msword"}
-    agent.far_side.model = [[chunk(calls=[call("draw")])], [chunk("Done.")]]
-    agent.far_side.tools["draw"] = [
+    agent.dify.model = [[chunk(calls=[call("draw")])], [chunk("Done.")]]
+    agent.dify.tools["draw"] = [
         text_message("Made it. "),
         {"type": "binary_link", "message": {"text": url}, "meta": meta},
     ]
@@ -109,7 +109,7 @@ def test_a_link_to_a_file_that_is_no_image_is_passed_on_as_a_file(agent):
     assert transcript.of("image_link") == [
         {"type": "image_link", "message": {"text": url}, "meta": meta}
     ]
-    assert agent.far_side.model_requests[1]["prompt_messages"][-1]["content"] == (
+    assert agent.dify.model_requests[1]["prompt_messages"][-1]["content"] == (
         f"Made it. result link: {url}. please tell user to check it."
     )
     assert transcript.logs["CALL draw"]["status"] == "success"
@@ -118,8 +118,8 @@ def test_a_link_to_a_file_that_is_no_image_is_passed_on_as_a_file(agent):
 def test_a_file_that_the_platform_would_not_take_fails_its_tool_and_not_the_run(agent):
     size = 15 * 1024 * 1024 + 1
     piece = {"id": "f", "sequence": 0, "total_length": size, "blob": "YWJj", "end": False}
-    agent.far_side.model = [[chunk(calls=[call("draw")])], [chunk("Done.")]]
-    agent.far_side.tools["draw"] = [{"type": "blob_chunk", "message": piece}]
+    agent.dify.model = [[chunk(calls=[call("draw")])], [chunk("Done.")]]
+    agent.dify.tools["draw"] = [{"type": "blob_chunk", "message": piece}]
     transcript = agent.run(tools=[tool("draw")])
     assert transcript.error is None
     assert "File is too large" in transcript.logs["CALL draw"]["error"]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from far_side import call, chunk, parameter, text_message, tool, usage
+from scripted_dify import call, chunk, parameter, text_message, tool, usage
 
 
 LOGIN = tool("login", parameter("password"), parameter("note"))
@@ -17,17 +17,17 @@ def discreet_process(start_agent):
 
 @pytest.fixture
 def discreet_agent(discreet_process):
-    discreet_process.far_side = type(discreet_process.far_side)()
+    discreet_process.dify = type(discreet_process.dify)()
     return discreet_process
 
 
 def run_login(agent):
     arguments = json.dumps({"password": "hunter2", "note": "n" * 3000})
-    agent.far_side.model = [
+    agent.dify.model = [
         [chunk("Logging in."), chunk(calls=[call("login", arguments)], usage=usage())],
         [chunk("Done.", usage=usage())],
     ]
-    agent.far_side.tools["login"] = [text_message("Welcome.")]
+    agent.dify.tools["login"] = [text_message("Welcome.")]
     return agent.run(tools=[LOGIN])
 
 
@@ -74,7 +74,7 @@ def test_a_log_tells_provider_tokens_and_price(agent):
         "0.0002",
         "USD",
     )
-    assert logs["CALL login"]["metadata"]["provider"] == "desk/tools/tools"
+    assert logs["CALL login"]["metadata"]["provider"] == "someone/tools/tools"
     assert set(thought) > {"started_at", "finished_at", "elapsed_time"}
 
 
@@ -99,7 +99,7 @@ def test_logs_can_be_reduced_to_counts(discreet_agent):
 
 
 def test_counts_do_not_tell_causes(discreet_agent):
-    discreet_agent.far_side.model = [[chunk(calls=[call("missing", '{"a": 1}')])], [chunk("Done.")]]
+    discreet_agent.dify.model = [[chunk(calls=[call("missing", '{"a": 1}')])], [chunk("Done.")]]
     transcript = discreet_agent.run(tools=[LOGIN, None])
     assert transcript.logs["CALL missing"]["error"] == "failed"
     assert transcript.logs["Tools left out"]["data"] == {"left_out_count": 1}

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from far_side import FarSideError, call, chunk, parameter, text_message, tool, usage
+from scripted_dify import DifyError, call, chunk, parameter, text_message, tool, usage
 
 
 ADD = tool("add", parameter("a", "number", required=True), parameter("b", "number", required=True))
@@ -20,45 +20,45 @@ def contents(request, role):
 
 @pytest.mark.parametrize("strategy", ["gpt5_function_calling", "gpt5_react"])
 def test_both_strategies_call_a_tool_and_answer_from_its_result(agent, strategy):
-    agent.far_side.model = [
+    agent.dify.model = [
         [chunk("Adding."), chunk(calls=[SUM], usage=usage())],
         [chunk("It is "), chunk("4.", usage=usage(), finish="stop")],
     ]
-    agent.far_side.tools["add"] = [text_message("4")]
+    agent.dify.tools["add"] = [text_message("4")]
     transcript = agent.run(strategy=strategy, tools=[ADD])
     assert transcript.error is None
     assert transcript.text == "Adding.\nIt is 4."
-    assert agent.far_side.tool_requests == [
+    assert agent.dify.tool_requests == [
         {
             "tool_type": "builtin",
-            "provider": "desk/tools/tools",
+            "provider": "someone/tools/tools",
             "tool": "add",
             "tool_parameters": {"a": 2, "b": 2},
         }
     ]
-    second = agent.far_side.model_requests[1]
+    second = agent.dify.model_requests[1]
     assert contents(second, "assistant") == ["Adding."]
     assert contents(second, "tool") == ["4"]
 
 
 def test_an_answer_streams_piece_by_piece(agent):
-    agent.far_side.model = [[chunk("a"), chunk("b"), chunk("c")]]
+    agent.dify.model = [[chunk("a"), chunk("b"), chunk("c")]]
     texts = [message["message"]["text"] for message in agent.run().of("text")]
     assert texts == ["a", "b", "c"]
 
 
 def test_a_model_that_answers_in_one_piece_is_understood(agent):
     answer = [{"type": "text", "data": "Adding."}, {"type": "text", "data": " Now."}]
-    agent.far_side.model = [[chunk(content=answer, calls=[SUM])], [chunk("4")]]
-    agent.far_side.tools["add"] = [text_message("4")]
+    agent.dify.model = [[chunk(content=answer, calls=[SUM])], [chunk("4")]]
+    agent.dify.tools["add"] = [text_message("4")]
     assert agent.run(tools=[ADD]).text == "Adding. Now.\n4"
 
 
 def test_the_model_is_always_called_in_the_streaming_form(agent):
-    agent.far_side.model = [[chunk("4")]]
+    agent.dify.model = [[chunk("4")]]
     entity = {"features": ["tool-call"], "parameter_rules": []}
     agent.run(model={"entity": entity, "completion_params": {"verbosity": "low"}})
-    [request] = agent.far_side.model_requests
+    [request] = agent.dify.model_requests
     assert request["stream"] is True
     assert request["stop"] is None
     assert request["completion_params"] == {"verbosity": "low"}
@@ -66,31 +66,31 @@ def test_the_model_is_always_called_in_the_streaming_form(agent):
 
 @pytest.mark.parametrize("stop", ["END", ["END"]])
 def test_stop_words_are_handed_to_the_model(agent, stop):
-    agent.far_side.model = [[chunk("4")]]
+    agent.dify.model = [[chunk("4")]]
     agent.run(model={"completion_params": {"stop": stop}})
-    assert agent.far_side.model_requests[0]["stop"] == ["END"]
+    assert agent.dify.model_requests[0]["stop"] == ["END"]
 
 
 def test_stop_words_are_the_same_in_every_round(agent):
     """C10: the official ReAct strategy adds to the caller's list each time."""
-    agent.far_side.model = [[chunk(calls=[SUM])], [chunk("4")]]
-    agent.far_side.tools["add"] = [text_message("4")]
+    agent.dify.model = [[chunk(calls=[SUM])], [chunk("4")]]
+    agent.dify.tools["add"] = [text_message("4")]
     parameters = {"stop": ["END"], "verbosity": "low"}
     agent.run(strategy="gpt5_react", tools=[ADD], model={"completion_params": parameters})
-    asked = [(r["stop"], r["completion_params"]) for r in agent.far_side.model_requests]
+    asked = [(r["stop"], r["completion_params"]) for r in agent.dify.model_requests]
     assert asked == [(["END"], parameters)] * 2
 
 
 def test_the_system_prompt_is_the_instruction_and_its_policies(agent):
-    agent.far_side.model = [[chunk("4")]]
+    agent.dify.model = [[chunk("4")]]
     agent.run(prompt_policy_overrides='{"persistence_policy": "", "extra_policy": "In French."}')
-    [system] = contents(agent.far_side.model_requests[0], "system")
+    [system] = contents(agent.dify.model_requests[0], "system")
     assert system.startswith("Be brief.\n\n<context_gathering>")
     assert system.endswith("In French.")
 
 
 def test_each_request_begins_with_the_one_before(agent):
-    agent.far_side.model = [
+    agent.dify.model = [
         [
             chunk(
                 f"Step {number}.", calls=[call("echo", f'{{"text": "{number}"}}', id_=f"c{number}")]
@@ -98,11 +98,9 @@ def test_each_request_begins_with_the_one_before(agent):
         ]
         for number in range(3)
     ] + [[chunk("Done.")]]
-    agent.far_side.tools["echo"] = lambda request: [
-        text_message(request["tool_parameters"]["text"])
-    ]
+    agent.dify.tools["echo"] = lambda request: [text_message(request["tool_parameters"]["text"])]
     agent.run(tools=[ECHO, ADD])
-    requests = agent.far_side.model_requests
+    requests = agent.dify.model_requests
     assert len(requests) == 4
     for before, after in itertools.pairwise(requests):
         known = len(before["prompt_messages"])
@@ -112,7 +110,7 @@ def test_each_request_begins_with_the_one_before(agent):
 
 def test_calls_of_a_round_run_at_the_same_time_and_return_in_order(agent):
     calls = [call("echo", f'{{"text": "{number}"}}', id_=f"c{number}") for number in range(4)]
-    agent.far_side.model = [[chunk(calls=calls)], [chunk("Done.")]]
+    agent.dify.model = [[chunk(calls=calls)], [chunk("Done.")]]
     everyone = asyncio.Barrier(4)
 
     async def echo(request):
@@ -120,14 +118,14 @@ def test_calls_of_a_round_run_at_the_same_time_and_return_in_order(agent):
         await everyone.wait()
         yield text_message(request["tool_parameters"]["text"])
 
-    agent.far_side.tools["echo"] = echo
+    agent.dify.tools["echo"] = echo
     agent.run(tools=[ECHO])
-    assert contents(agent.far_side.model_requests[1], "tool") == ["0", "1", "2", "3"]
+    assert contents(agent.dify.model_requests[1], "tool") == ["0", "1", "2", "3"]
 
 
 def test_no_more_than_eight_calls_run_at_once(agent):
     calls = [call("echo", f'{{"text": "{number}"}}', id_=f"c{number}") for number in range(12)]
-    agent.far_side.model = [[chunk(calls=calls)], [chunk("Done.")]]
+    agent.dify.model = [[chunk(calls=calls)], [chunk("Done.")]]
     running, most = 0, 0
     first_eight = asyncio.Event()
 
@@ -142,14 +140,14 @@ def test_no_more_than_eight_calls_run_at_once(agent):
         running -= 1
         yield text_message(request["tool_parameters"]["text"])
 
-    agent.far_side.tools["echo"] = echo
+    agent.dify.tools["echo"] = echo
     agent.run(tools=[ECHO])
     assert most == 8
-    assert len(contents(agent.far_side.model_requests[1], "tool")) == 12
+    assert len(contents(agent.dify.model_requests[1], "tool")) == 12
 
 
 def test_runs_do_not_disturb_each_other(agent):
-    agent.far_side.model = [[chunk("one")], [chunk("two")], [chunk("three")]]
+    agent.dify.model = [[chunk("one")], [chunk("two")], [chunk("three")]]
 
     async def run_all():
         runs = [agent.arun(strategy="gpt5_function_calling") for _ in range(3)]
@@ -161,10 +159,10 @@ def test_runs_do_not_disturb_each_other(agent):
 
 def test_the_last_call_is_made_without_tool_calls_and_answers(agent):
     """C3: the official strategy ends at the maximum without an answer."""
-    agent.far_side.model = [[chunk(calls=[SUM])], [chunk("It is 4.")]]
-    agent.far_side.tools["add"] = [text_message("4")]
+    agent.dify.model = [[chunk(calls=[SUM])], [chunk("It is 4.")]]
+    agent.dify.tools["add"] = [text_message("4")]
     transcript = agent.run(tools=[ADD], maximum_iterations=2)
-    first, last = agent.far_side.model_requests
+    first, last = agent.dify.model_requests
     assert last["tools"] == first["tools"]
     assert last["completion_params"] == {"tool_choice": "none"}
     assert transcript.text.endswith("It is 4.")
@@ -172,28 +170,28 @@ def test_the_last_call_is_made_without_tool_calls_and_answers(agent):
 
 
 def test_tools_asked_for_after_the_last_call_are_refused_in_so_many_words(agent):
-    agent.far_side.model = [[chunk(calls=[SUM])], [chunk(calls=[SUM])]]
-    agent.far_side.tools["add"] = [text_message("4")]
+    agent.dify.model = [[chunk(calls=[SUM])], [chunk(calls=[SUM])]]
+    agent.dify.tools["add"] = [text_message("4")]
     transcript = agent.run(tools=[ADD], maximum_iterations=2)
-    assert len(agent.far_side.tool_requests) == 1
+    assert len(agent.dify.tool_requests) == 1
     assert transcript.text.endswith(
         "Maximum iteration limit (2) reached. Cannot call tool 'add'. Please consider increasing the iteration limit."
     )
 
 
 def test_a_model_without_tool_choice_gets_no_tools_in_the_last_call(agent):
-    agent.far_side.model = [[chunk(calls=[SUM])], [chunk("4")]]
-    agent.far_side.tools["add"] = [text_message("4")]
+    agent.dify.model = [[chunk(calls=[SUM])], [chunk("4")]]
+    agent.dify.tools["add"] = [text_message("4")]
     entity = {"features": ["tool-call"], "parameter_rules": [{"name": "temperature"}]}
     agent.run(tools=[ADD], maximum_iterations=2, model={"entity": entity})
-    last = agent.far_side.model_requests[1]
+    last = agent.dify.model_requests[1]
     assert last["tools"] is None
     assert last["completion_params"] == {}
 
 
 def test_with_one_iteration_the_tool_results_are_the_answer(agent):
-    agent.far_side.model = [[chunk(calls=[SUM])]]
-    agent.far_side.tools["add"] = [text_message("The sum is 4.")]
+    agent.dify.model = [[chunk(calls=[SUM])]]
+    agent.dify.tools["add"] = [text_message("The sum is 4.")]
     transcript = agent.run(tools=[ADD], maximum_iterations=1, emit_intermediate_thoughts=False)
     assert transcript.text == "The sum is 4."
 
@@ -202,27 +200,25 @@ def test_with_one_iteration_the_tool_results_are_the_answer(agent):
     ("given", "expected"), [(0, 1), ("2", 2), ("many", 6), (None, 6), (99, 30)]
 )
 def test_the_number_of_iterations_is_kept_within_its_range(agent, given, expected):
-    agent.far_side.model = [
+    agent.dify.model = [
         [chunk(calls=[call("echo", json.dumps({"text": str(number)}), id_=f"c{number}")])]
         for number in range(30)
     ]
-    agent.far_side.tools["echo"] = [text_message("ok")]
+    agent.dify.tools["echo"] = [text_message("ok")]
     agent.run(tools=[ECHO], maximum_iterations=given)
-    assert len(agent.far_side.model_requests) == expected
+    assert len(agent.dify.model_requests) == expected
 
 
 def test_a_forced_tool_choice_is_let_go_after_its_tools_have_run(agent):
-    agent.far_side.model = [[chunk(calls=[SUM])], [chunk("4")]]
-    agent.far_side.tools["add"] = [text_message("4")]
+    agent.dify.model = [[chunk(calls=[SUM])], [chunk("4")]]
+    agent.dify.tools["add"] = [text_message("4")]
     agent.run(tools=[ADD], model={"completion_params": {"tool_choice": "required"}})
-    choices = [
-        request["completion_params"]["tool_choice"] for request in agent.far_side.model_requests
-    ]
+    choices = [request["completion_params"]["tool_choice"] for request in agent.dify.model_requests]
     assert choices == ["required", "auto"]
 
 
 def test_tool_calls_that_come_in_pieces_are_put_together(agent):
-    agent.far_side.model = [
+    agent.dify.model = [
         [
             chunk(calls=[call("add", '{"a": 2')]),
             chunk(calls=[call("", ', "b"', id_="")]),
@@ -230,13 +226,13 @@ def test_tool_calls_that_come_in_pieces_are_put_together(agent):
         ],
         [chunk("4")],
     ]
-    agent.far_side.tools["add"] = [text_message("4")]
+    agent.dify.tools["add"] = [text_message("4")]
     agent.run(tools=[ADD])
-    assert agent.far_side.tool_requests[0]["tool_parameters"] == {"a": 2, "b": 2}
+    assert agent.dify.tool_requests[0]["tool_parameters"] == {"a": 2, "b": 2}
 
 
 def test_calls_without_id_or_name_lead_to_no_further_round(agent):
-    agent.far_side.model = [[chunk("Hm.", calls=[call("add", id_=""), call("", id_="c1")])]]
+    agent.dify.model = [[chunk("Hm.", calls=[call("add", id_=""), call("", id_="c1")])]]
     transcript = agent.run(tools=[ADD])
     assert transcript.text == "Hm."
     assert transcript.metadata["iterations"] == 1
@@ -244,8 +240,8 @@ def test_calls_without_id_or_name_lead_to_no_further_round(agent):
 
 def test_usage_is_the_sum_over_all_rounds(agent):
     """C18: the official strategy counts the latency of the first round only."""
-    agent.far_side.model = [[chunk(calls=[SUM], usage=usage())], [chunk("4", usage=usage())]]
-    agent.far_side.tools["add"] = [text_message("4")]
+    agent.dify.model = [[chunk(calls=[SUM], usage=usage())], [chunk("4", usage=usage())]]
+    agent.dify.tools["add"] = [text_message("4")]
     assert agent.run(tools=[ADD]).metadata == {
         "prompt_tokens": 20,
         "prompt_unit_price": "1.25",
@@ -266,14 +262,14 @@ def test_usage_is_the_sum_over_all_rounds(agent):
 
 def test_a_failing_model_call_leaves_everything_closed_and_one_sentence(agent):
     """C20: the official strategy leaves logs open and tells no figures."""
-    failure = FarSideError(
+    failure = DifyError(
         'PluginInvokeError: {"args": {}, "error_type": "InvokeRateLimitError", "message": "[models] Rate limit reached, api_key=sk-1234"}'
     )
-    agent.far_side.model = [
+    agent.dify.model = [
         [chunk(calls=[SUM], usage=usage())],
         [chunk("<think>so"), failure],
     ]
-    agent.far_side.tools["add"] = [text_message("4")]
+    agent.dify.tools["add"] = [text_message("4")]
     transcript = agent.run(tools=[ADD])
     sentence = (
         "The model call of round 2 failed: [models] Rate limit reached, api_key=***REDACTED***"
@@ -287,7 +283,7 @@ def test_a_failing_model_call_leaves_everything_closed_and_one_sentence(agent):
 
 
 def test_an_empty_answer_is_never_silence(agent):
-    agent.far_side.model = [[chunk("<think>hm</think>", finish="length")]]
+    agent.dify.model = [[chunk("<think>hm</think>", finish="length")]]
     transcript = agent.run(emit_intermediate_thoughts=False)
     assert transcript.text.startswith("The model reached its output limit")
     assert transcript.metadata["stop_reason"] == "output_limit"
@@ -317,4 +313,4 @@ def test_a_parameter_that_cannot_be_read_is_named_and_the_figures_are_told(
     assert transcript.error.message.startswith(f"{field} must be ")
     assert transcript.metadata["stop_reason"] == "error"
     assert (transcript.metadata["iterations"], transcript.metadata["total_tokens"]) == (0, 0)
-    assert agent.far_side.model_requests == []
+    assert agent.dify.model_requests == []

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from far_side import chunk
+from scripted_dify import chunk
 
 
 RESULT = {
@@ -51,7 +51,7 @@ CITED = {
 
 
 def cite(agent, context):
-    agent.far_side.model = [[chunk("Done.")]]
+    agent.dify.model = [[chunk("Done.")]]
     transcript = agent.run(context=context)
     assert transcript.error is None
     messages = transcript.of("retriever_resources")

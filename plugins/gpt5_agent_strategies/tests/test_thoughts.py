@@ -2,7 +2,7 @@
 
 import pytest
 
-from far_side import call, chunk, parameter, text_message, tool
+from scripted_dify import call, chunk, parameter, text_message, tool
 
 
 ADD = tool("add", parameter("a", "number"))
@@ -11,17 +11,17 @@ OPAQUE = {"responses_output": [{"type": "reasoning", "encrypted_content": "x"}]}
 
 
 def assistants(agent, index):
-    messages = agent.far_side.model_requests[index]["prompt_messages"]
+    messages = agent.dify.model_requests[index]["prompt_messages"]
     return [message for message in messages if message["role"] == "assistant"]
 
 
 def test_shown_thoughts_are_balanced_in_every_round(agent):
     """C15: the official strategy shows a thought's opening and loses its end at a tool call."""
-    agent.far_side.model = [
+    agent.dify.model = [
         [chunk("<think>\nplan"), chunk(calls=[SUM])],
         [chunk("<think>more</thi"), chunk("nk></think>4")],
     ]
-    agent.far_side.tools["add"] = [text_message("4")]
+    agent.dify.tools["add"] = [text_message("4")]
     transcript = agent.run(tools=[ADD])
     assert transcript.text == "<think>\nplan\n</think>\n<think>more</think>4"
 
@@ -29,11 +29,11 @@ def test_shown_thoughts_are_balanced_in_every_round(agent):
 @pytest.mark.parametrize("flag", [False, "FALSE", 0, " off "])
 def test_hidden_thoughts_leave_no_trace_while_the_rest_streams(agent, flag):
     """C24: split tags leak out of the official ReAct strategy."""
-    agent.far_side.model = [
+    agent.dify.model = [
         [chunk("<th"), chunk("ink>plan</"), chunk("think>Adding."), chunk(calls=[SUM])],
         [chunk("<think>a<think>b</think>c</think>"), chunk("4"), chunk("2")],
     ]
-    agent.far_side.tools["add"] = [text_message("4")]
+    agent.dify.tools["add"] = [text_message("4")]
     transcript = agent.run(tools=[ADD], emit_intermediate_thoughts=flag)
     texts = [message["message"]["text"] for message in transcript.of("text")]
     assert texts == ["Adding.", "\n4", "2"]
@@ -41,8 +41,8 @@ def test_hidden_thoughts_leave_no_trace_while_the_rest_streams(agent, flag):
 
 @pytest.mark.parametrize("flag", [True, "TRUE", 1, None])
 def test_a_silent_round_says_which_tools_it_calls(agent, flag):
-    agent.far_side.model = [[chunk(calls=[SUM])], [chunk("4")]]
-    agent.far_side.tools["add"] = [text_message("4")]
+    agent.dify.model = [[chunk(calls=[SUM])], [chunk("4")]]
+    agent.dify.tools["add"] = [text_message("4")]
     transcript = agent.run(tools=[ADD], emit_intermediate_thoughts=flag)
     assert transcript.text == "<think>\nCalling add\n</think>\n4"
 
@@ -50,10 +50,10 @@ def test_a_silent_round_says_which_tools_it_calls(agent, flag):
 def test_an_action_quoted_in_a_text_is_never_run(agent):
     """C22 and C23: the official ReAct strategy runs what a thought only quotes."""
     quoted = 'I could use {"action": "add", "action_input": {"a": 2}}.\nFinalAnswer: 4'
-    agent.far_side.model = [[chunk(quoted)]]
+    agent.dify.model = [[chunk(quoted)]]
     transcript = agent.run(strategy="gpt5_react", tools=[ADD])
     assert transcript.text == quoted
-    assert agent.far_side.tool_requests == []
+    assert agent.dify.tool_requests == []
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,8 @@ def test_an_action_quoted_in_a_text_is_never_run(agent):
 )
 def test_reasoning_goes_back_in_a_content_part_and_nowhere_else(agent, answer):
     """C4: the official strategy loses it, and sends thoughts back as if they were answers."""
-    agent.far_side.model = [[answer], [chunk("4")]]
-    agent.far_side.tools["add"] = [text_message("4")]
+    agent.dify.model = [[answer], [chunk("4")]]
+    agent.dify.tools["add"] = [text_message("4")]
     agent.run(tools=[ADD])
     [message] = assistants(agent, 1)
     assert message["opaque_body"] is None  # the daemon refuses any other value here
@@ -78,15 +78,15 @@ def test_reasoning_goes_back_in_a_content_part_and_nowhere_else(agent, answer):
 
 
 def test_without_anything_to_carry_the_content_is_plain_text(agent):
-    agent.far_side.model = [[chunk(calls=[SUM])], [chunk("4")]]
-    agent.far_side.tools["add"] = [text_message("")]
+    agent.dify.model = [[chunk(calls=[SUM])], [chunk("4")]]
+    agent.dify.tools["add"] = [text_message("")]
     agent.run(tools=[ADD])
-    messages = agent.far_side.model_requests[1]["prompt_messages"]
+    messages = agent.dify.model_requests[1]["prompt_messages"]
     assert [message["content"] for message in messages[2:]] == ["", ""]
 
 
 def test_the_history_comes_between_instruction_and_query_without_thoughts(agent):
-    agent.far_side.model = [[chunk("4")]]
+    agent.dify.model = [[chunk("4")]]
     history = [
         {"role": "user", "content": "Hello"},
         {"role": "assistant", "content": "<think>greet</think>Hi", "opaque_body": OPAQUE},
@@ -95,7 +95,7 @@ def test_the_history_comes_between_instruction_and_query_without_thoughts(agent)
         {"role": "tool", "content": "4", "tool_call_id": "c1"},
     ]
     agent.run(model={"history_prompt_messages": history})
-    messages = agent.far_side.model_requests[0]["prompt_messages"][1:]
+    messages = agent.dify.model_requests[0]["prompt_messages"][1:]
     assert [(message["role"], message["content"]) for message in messages] == [
         ("user", "Hello"),
         ("assistant", [{"opaque_body": OPAQUE, "type": "text", "data": "Hi"}]),
@@ -125,15 +125,15 @@ DOCUMENT = {
 
 
 def ask_about(agent, part, features):
-    agent.far_side.model = [[chunk(calls=[SUM])], [chunk("4")]]
-    agent.far_side.tools["add"] = [text_message("4")]
+    agent.dify.model = [[chunk(calls=[SUM])], [chunk("4")]]
+    agent.dify.tools["add"] = [text_message("4")]
     parts = [{"type": "text", "data": "What is this?"}, part]
     model = {
         "history_prompt_messages": [{"role": "user", "content": parts}],
         "entity": features and {"features": features, "parameter_rules": []},
     }
     agent.run(tools=[ADD], model=model)
-    return [request["prompt_messages"][1]["content"] for request in agent.far_side.model_requests]
+    return [request["prompt_messages"][1]["content"] for request in agent.dify.model_requests]
 
 
 @pytest.mark.parametrize("features", [["vision"], None])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from far_side import call, chunk, parameter, text_message, tool
+from scripted_dify import call, chunk, parameter, text_message, tool
 
 
 PLUGIN = Path(__file__).parent.parent
@@ -27,13 +27,13 @@ def impatient_process(start_agent):
 
 @pytest.fixture
 def impatient_agent(impatient_process):
-    impatient_process.far_side = type(impatient_process.far_side)()
+    impatient_process.dify = type(impatient_process.dify)()
     return impatient_process
 
 
 @pytest.fixture
 def hurried_agent(hurried_process):
-    hurried_process.far_side = type(hurried_process.far_side)()
+    hurried_process.dify = type(hurried_process.dify)()
     return hurried_process
 
 
@@ -44,10 +44,10 @@ async def never(_request):
 
 def test_a_tool_that_does_not_answer_leaves_time_for_the_closing_call(hurried_agent):
     calls = [call("echo", '{"text": "x"}'), call("slow", id_="c2")]
-    hurried_agent.far_side.model = [[chunk(calls=calls)], [chunk("So far: x.")]]
-    hurried_agent.far_side.tools = {"echo": [text_message("x")], "slow": never}
+    hurried_agent.dify.model = [[chunk(calls=calls)], [chunk("So far: x.")]]
+    hurried_agent.dify.tools = {"echo": [text_message("x")], "slow": never}
     transcript = hurried_agent.run(tools=[ECHO, tool("slow")])
-    closing = hurried_agent.far_side.model_requests[1]
+    closing = hurried_agent.dify.model_requests[1]
     assert [message["content"] for message in closing["prompt_messages"][-2:]] == [
         "x",
         "tool invoke error: the tool did not answer in time",
@@ -60,14 +60,14 @@ def test_a_tool_that_does_not_answer_leaves_time_for_the_closing_call(hurried_ag
 
 def test_a_tool_that_stays_silent_is_given_up_long_before_the_run_is(impatient_agent):
     """C16: the official strategy waits for it until the platform ends the run."""
-    impatient_agent.far_side.model = [
+    impatient_agent.dify.model = [
         [chunk(calls=[call("echo", '{"text": "x"}'), call("slow", id_="c2")])],
         [chunk(calls=[call("slow", id_="c3")])],
         [chunk("Without it.")],
     ]
-    impatient_agent.far_side.tools = {"echo": [text_message("x")], "slow": never}
+    impatient_agent.dify.tools = {"echo": [text_message("x")], "slow": never}
     transcript = impatient_agent.run(tools=[ECHO, tool("slow")])
-    messages = impatient_agent.far_side.model_requests[2]["prompt_messages"]
+    messages = impatient_agent.dify.model_requests[2]["prompt_messages"]
     assert [message["content"] for message in messages if message["role"] == "tool"] == [
         "x",
         "tool invoke error: failed to execute tool",
@@ -83,10 +83,10 @@ def test_a_tool_that_gives_signs_of_life_is_waited_for(impatient_agent):
             await asyncio.sleep(0.5)  # the clock that is tested is the plugin's own
             yield text_message(str(number))
 
-    impatient_agent.far_side.model = [[chunk(calls=[call("steady")])], [chunk("Done.")]]
-    impatient_agent.far_side.tools = {"steady": steady}
+    impatient_agent.dify.model = [[chunk(calls=[call("steady")])], [chunk("Done.")]]
+    impatient_agent.dify.tools = {"steady": steady}
     impatient_agent.run(tools=[tool("steady")])
-    last = impatient_agent.far_side.model_requests[1]["prompt_messages"][-1]
+    last = impatient_agent.dify.model_requests[1]["prompt_messages"][-1]
     assert last["content"] == "012"
 
 
@@ -95,11 +95,11 @@ def test_a_model_call_that_ends_late_is_followed_by_the_closing_call(hurried_age
         await asyncio.sleep(1.1)  # beyond what is kept for tools, within the run
         yield chunk(calls=[call("echo", '{"text": "x"}')])
 
-    hurried_agent.far_side.model = [think_long, [chunk("What I know.")]]
+    hurried_agent.dify.model = [think_long, [chunk("What I know.")]]
     transcript = hurried_agent.run(tools=[ECHO])
-    closing = hurried_agent.far_side.model_requests[1]
+    closing = hurried_agent.dify.model_requests[1]
     assert closing["completion_params"] == {"tool_choice": "none"}
-    assert hurried_agent.far_side.tool_requests == []
+    assert hurried_agent.dify.tool_requests == []
     assert transcript.text.endswith("What I know.")
     assert transcript.metadata["stop_reason"] == "time_limit"
 
@@ -109,7 +109,7 @@ def test_a_model_that_falls_silent_ends_the_run_in_time(hurried_agent):
         yield chunk("Well")
         await asyncio.Event().wait()
 
-    hurried_agent.far_side.model = [say_a_word]
+    hurried_agent.dify.model = [say_a_word]
     transcript = hurried_agent.run()
     assert transcript.text == "Well"
     assert transcript.error.message == (
@@ -125,7 +125,7 @@ def test_a_model_that_never_stops_is_stopped_in_time(hurried_agent):
             yield chunk("x")
             await asyncio.sleep(0.01)  # leaves the plugin time to read
 
-    hurried_agent.far_side.model = [chatter]
+    hurried_agent.dify.model = [chatter]
     transcript = hurried_agent.run()
     assert set(transcript.text) == {"x"}
     assert transcript.metadata["stop_reason"] == "time_limit"

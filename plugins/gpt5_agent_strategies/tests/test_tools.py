@@ -4,17 +4,17 @@ import base64
 
 import pytest
 
-from far_side import FarSideError, call, chunk, parameter, text_message, tool
+from scripted_dify import DifyError, call, chunk, parameter, text_message, tool
 
 
 ECHO = tool("echo", parameter("text"))
 
 
 def run_call(agent, arguments, *tools, messages=None, name="echo"):
-    agent.far_side.model = [[chunk(calls=[call(name, arguments)])], [chunk("Done.")]]
-    agent.far_side.tools.setdefault(name, messages or [text_message("ok")])
+    agent.dify.model = [[chunk(calls=[call(name, arguments)])], [chunk("Done.")]]
+    agent.dify.tools.setdefault(name, messages or [text_message("ok")])
     transcript = agent.run(tools=list(tools or [ECHO]))
-    last = agent.far_side.model_requests[1]["prompt_messages"][-1]
+    last = agent.dify.model_requests[1]["prompt_messages"][-1]
     return transcript, last["content"]
 
 
@@ -33,14 +33,14 @@ def test_arguments_that_do_not_fit_never_reach_the_tool(agent, arguments, senten
     """C1 and C2: the official strategy dies of them."""
     transcript, observation = run_call(agent, arguments)
     assert observation == sentence
-    assert agent.far_side.tool_requests == []
+    assert agent.dify.tool_requests == []
     assert transcript.text.endswith("Done.")
     assert transcript.logs["CALL echo"]["status"] == "error"
 
 
 def test_broken_arguments_go_back_as_an_object_that_any_model_plugin_can_read(agent):
     run_call(agent, '{"text": ')
-    assistant = agent.far_side.model_requests[1]["prompt_messages"][-2]
+    assistant = agent.dify.model_requests[1]["prompt_messages"][-2]
     assert assistant["tool_calls"][0]["function"]["arguments"] == (
         '{"invalid_arguments": "{\\"text\\": "}'
     )
@@ -54,7 +54,7 @@ def test_an_unknown_tool_is_answered_for(agent):
 def test_the_cause_of_a_failure_goes_to_the_log_and_to_nobody_else(agent):
     """C7: the official strategy hands the exception's text to the model."""
     transcript, observation = run_call(
-        agent, "{}", messages=[FarSideError("no route to 10.0.0.1, password=hunter2")]
+        agent, "{}", messages=[DifyError("no route to 10.0.0.1, password=hunter2")]
     )
     assert observation == "tool invoke error: failed to execute tool"
     log = transcript.logs["CALL echo"]
@@ -64,42 +64,42 @@ def test_the_cause_of_a_failure_goes_to_the_log_and_to_nobody_else(agent):
 
 def test_what_a_tool_said_before_it_failed_is_kept(agent):
     """C8: the official strategy throws it away."""
-    _, observation = run_call(agent, "{}", messages=[text_message("half"), FarSideError("late")])
+    _, observation = run_call(agent, "{}", messages=[text_message("half"), DifyError("late")])
     assert observation == "half\ntool invoke error: failed to execute tool"
 
 
 def test_a_failing_call_does_not_touch_its_neighbours(agent):
-    agent.far_side.model = [
+    agent.dify.model = [
         [chunk(calls=[call("bad"), call("echo", '{"text": "x"}', id_="c2")])],
         [chunk("Done.")],
     ]
-    agent.far_side.tools = {"bad": [FarSideError("broken")], "echo": [text_message("x")]}
+    agent.dify.tools = {"bad": [DifyError("broken")], "echo": [text_message("x")]}
     agent.run(tools=[tool("bad"), ECHO])
-    observations = [m["content"] for m in agent.far_side.model_requests[1]["prompt_messages"][-2:]]
+    observations = [m["content"] for m in agent.dify.model_requests[1]["prompt_messages"][-2:]]
     assert observations == ["tool invoke error: failed to execute tool", "x"]
 
 
 def test_a_call_that_failed_is_not_made_again(agent):
     """C9: the official strategy makes it every round."""
-    agent.far_side.model = [[chunk(calls=[call("echo", id_=f"c{n}")])] for n in range(3)] + [
+    agent.dify.model = [[chunk(calls=[call("echo", id_=f"c{n}")])] for n in range(3)] + [
         [chunk("Done.")]
     ]
-    agent.far_side.tools["echo"] = [FarSideError("broken")]
+    agent.dify.tools["echo"] = [DifyError("broken")]
     agent.run(tools=[ECHO])
-    assert len(agent.far_side.tool_requests) == 1
-    assert agent.far_side.model_requests[-1]["prompt_messages"][-1]["content"] == (
+    assert len(agent.dify.tool_requests) == 1
+    assert agent.dify.model_requests[-1]["prompt_messages"][-1]["content"] == (
         "tool invoke error: repeated failure detected; skipped duplicate call"
     )
 
 
 def test_a_call_that_keeps_succeeding_is_answered_from_memory(agent):
-    agent.far_side.model = [[chunk(calls=[call("echo", id_=f"c{n}")])] for n in range(3)] + [
+    agent.dify.model = [[chunk(calls=[call("echo", id_=f"c{n}")])] for n in range(3)] + [
         [chunk("Done.")]
     ]
-    agent.far_side.tools["echo"] = [text_message("same")]
+    agent.dify.tools["echo"] = [text_message("same")]
     transcript = agent.run(tools=[ECHO])
-    assert len(agent.far_side.tool_requests) == 2
-    observation = agent.far_side.model_requests[-1]["prompt_messages"][-1]["content"]
+    assert len(agent.dify.tool_requests) == 2
+    observation = agent.dify.model_requests[-1]["prompt_messages"][-1]["content"]
     assert observation.startswith("this call was already made")
     assert observation.endswith("same")
     assert transcript.logs["CALL echo"]["status"] == "success"
@@ -107,11 +107,11 @@ def test_a_call_that_keeps_succeeding_is_answered_from_memory(agent):
 
 def test_a_call_that_comes_many_times_in_one_round_is_made_twice(agent):
     calls = [call("echo", '{"text": "x"}', id_=f"c{number}") for number in range(4)]
-    agent.far_side.model = [[chunk(calls=calls)], [chunk("Done.")]]
-    agent.far_side.tools["echo"] = [text_message("same")]
+    agent.dify.model = [[chunk(calls=calls)], [chunk("Done.")]]
+    agent.dify.tools["echo"] = [text_message("same")]
     agent.run(tools=[ECHO])
-    assert len(agent.far_side.tool_requests) == 2
-    results = agent.far_side.model_requests[1]["prompt_messages"][-4:]
+    assert len(agent.dify.tool_requests) == 2
+    results = agent.dify.model_requests[1]["prompt_messages"][-4:]
     assert [message["tool_call_id"] for message in results] == ["c0", "c1", "c2", "c3"]
     assert [message["content"] for message in results[:2]] == ["same", "same"]
     assert all(message["content"].startswith("this call was already") for message in results[2:])
@@ -126,16 +126,16 @@ def test_the_model_cannot_reach_hidden_parameters(agent):
         parameter("limit", "number", form="form", default=5, required=True),
         runtime_parameters={"api_base": "https://safe.example"},
     )
-    agent.far_side.model = [
+    agent.dify.model = [
         [chunk(calls=[call("search", '{"query": "x", "api_base": "https://evil.example"}')])],
         [chunk(calls=[call("search", '{"query": "x"}', id_="c2")])],
         [chunk("Done.")],
     ]
-    agent.far_side.tools["search"] = [text_message("ok")]
+    agent.dify.tools["search"] = [text_message("ok")]
     agent.run(tools=[search])
-    shown = agent.far_side.model_requests[0]["tools"][0]["parameters"]["properties"]
+    shown = agent.dify.model_requests[0]["tools"][0]["parameters"]["properties"]
     assert list(shown) == ["query"]
-    assert [request["tool_parameters"] for request in agent.far_side.tool_requests] == [
+    assert [request["tool_parameters"] for request in agent.dify.tool_requests] == [
         {"api_base": "https://safe.example", "query": "x", "limit": 5}
     ]
 
@@ -143,7 +143,7 @@ def test_the_model_cannot_reach_hidden_parameters(agent):
 def test_the_chosen_credentials_are_passed_on(agent):
     """C13: the official strategy forgets them."""
     run_call(agent, "{}", {**ECHO, "credential_id": "cred-1", "provider_type": "api"})
-    [request] = agent.far_side.tool_requests
+    [request] = agent.dify.tool_requests
     assert (request["tool_type"], request["credential_id"]) == ("api", "cred-1")
 
 
@@ -151,22 +151,22 @@ def test_tools_of_the_same_name_are_both_usable(agent):
     """C12: in the official strategy the last one wins."""
     first = tool("search", provider="a/b/google")
     second = tool("search", provider="c/d/bing")
-    agent.far_side.model = [
+    agent.dify.model = [
         [chunk(calls=[call("google_search"), call("bing_search", id_="c2")])],
         [chunk("Done.")],
     ]
-    agent.far_side.tools["search"] = [text_message("ok")]
+    agent.dify.tools["search"] = [text_message("ok")]
     agent.run(tools=[first, second])
-    providers = sorted(request["provider"] for request in agent.far_side.tool_requests)
+    providers = sorted(request["provider"] for request in agent.dify.tool_requests)
     assert providers == ["a/b/google", "c/d/bing"]
 
 
 def test_a_tool_that_cannot_be_read_is_left_out_with_a_warning(agent):
     stale = tool("stale", {"name": "p", "type": "string", "form": "nonsense"})
     odd = {**tool("odd"), "provider_type": "nonsense"}
-    agent.far_side.model = [[chunk("Done.")]]
+    agent.dify.model = [[chunk("Done.")]]
     transcript = agent.run(tools=[stale, odd, None, {"identity": {"name": "half"}}, ECHO])
-    [offered] = agent.far_side.model_requests[0]["tools"]
+    [offered] = agent.dify.model_requests[0]["tools"]
     assert offered["name"] == "echo"
     left_out = transcript.logs["Tools left out"]["data"]["left_out"]
     assert [line.split(":")[0] for line in left_out] == [
@@ -189,9 +189,9 @@ def test_a_tool_that_cannot_be_read_is_left_out_with_a_warning(agent):
     ],
 )
 def test_a_malformed_declaration_costs_its_own_tool_alone(agent, changed, problem):
-    agent.far_side.model = [[chunk("Done.")]]
+    agent.dify.model = [[chunk("Done.")]]
     transcript = agent.run(tools=[{**tool("odd"), **changed}, ECHO])
-    assert [offered["name"] for offered in agent.far_side.model_requests[0]["tools"]] == ["echo"]
+    assert [offered["name"] for offered in agent.dify.model_requests[0]["tools"]] == ["echo"]
     [line] = transcript.logs["Tools left out"]["data"]["left_out"]
     assert line.startswith("odd: ")
     assert problem in line
@@ -200,22 +200,22 @@ def test_a_malformed_declaration_costs_its_own_tool_alone(agent, changed, proble
 
 
 def test_a_bare_declaration_is_enough(agent):
-    bare = {"identity": {"name": "now", "provider": "desk"}}
-    agent.far_side.model = [[chunk(calls=[call("now", "")])], [chunk("Done.")]]
-    agent.far_side.tools["now"] = [text_message("noon")]
+    bare = {"identity": {"name": "now", "provider": "someone"}}
+    agent.dify.model = [[chunk(calls=[call("now", "")])], [chunk("Done.")]]
+    agent.dify.tools["now"] = [text_message("noon")]
     agent.run(tools=[bare])
-    [offered] = agent.far_side.model_requests[0]["tools"]
+    [offered] = agent.dify.model_requests[0]["tools"]
     assert offered["parameters"] == {"type": "object", "properties": {}, "required": []}
-    assert agent.far_side.tool_requests[0]["tool_parameters"] == {}
+    assert agent.dify.tool_requests[0]["tool_parameters"] == {}
 
 
 def test_one_parameter_of_an_unknown_type_does_not_spoil_the_request(agent):
-    agent.far_side.model = [[chunk(calls=[call("odd", '{"p": "x"}')])], [chunk("Done.")]]
-    agent.far_side.tools["odd"] = [text_message("ok")]
+    agent.dify.model = [[chunk(calls=[call("odd", '{"p": "x"}')])], [chunk("Done.")]]
+    agent.dify.tools["odd"] = [text_message("ok")]
     agent.run(tools=[tool("odd", parameter("p", "a type of tomorrow"))])
-    [offered] = agent.far_side.model_requests[0]["tools"]
+    [offered] = agent.dify.model_requests[0]["tools"]
     assert offered["parameters"]["properties"]["p"]["type"] == "string"
-    assert agent.far_side.tool_requests[0]["tool_parameters"] == {"p": "x"}
+    assert agent.dify.tool_requests[0]["tool_parameters"] == {"p": "x"}
 
 
 def test_no_bytes_and_no_repr_reach_the_model(agent):

@@ -66,10 +66,10 @@ def parameter(name, type_="string", *, form="llm", **rest):
     }
 
 
-def tool(name, *parameters, provider="desk/tools/tools", **rest):
+def tool(name, *parameters, provider="someone/tools/tools", **rest):
     label = {"en_US": name}
     return {
-        "identity": {"author": "desk", "name": name, "label": label, "provider": provider},
+        "identity": {"author": "someone", "name": name, "label": label, "provider": provider},
         "description": {"human": label, "llm": f"Does {name}."},
         "parameters": list(parameters),
         "provider_type": "builtin",
@@ -107,7 +107,7 @@ class Transcript:
         return message["message"]["json_object"]["execution_metadata"]
 
 
-class FarSide:
+class ScriptedDify:
     """Answer a plugin's calls by script, and keep what was asked.
 
     `model` holds a list of chunks per model call; an exception among them is raised there. `tools` maps a tool's name to what it gives: a list
@@ -123,10 +123,10 @@ class FarSide:
     async def answer(self, request: BackwardsRequest) -> AsyncIterator[dict[str, Any]]:
         if request.type == "llm":
             self.model_requests.append(request.request)
-            items = self.model.pop(0) if self.model else [FarSideError("nothing left to say")]
+            items = self.model.pop(0) if self.model else [DifyError("nothing left to say")]
         else:
             self.tool_requests.append(request.request)
-            items = self.tools.get(request.request["tool"], [FarSideError("no such tool")])
+            items = self.tools.get(request.request["tool"], [DifyError("no such tool")])
         if callable(items):
             items = items(request.request)
         if hasattr(items, "__aiter__"):
@@ -140,15 +140,15 @@ class FarSide:
 
 
 class Agent:
-    """The plugin process, with a far side per test."""
+    """The plugin process, and the Dify that a test scripts around it."""
 
     def __init__(self, runner: asyncio.Runner):
         self.process: PluginProcess | None = None
         self._runner = runner
-        self.far_side = FarSide()
+        self.dify = ScriptedDify()
 
     def answer(self, request):
-        return self.far_side.answer(request)
+        return self.dify.answer(request)
 
     def run(self, *, strategy="gpt5_function_calling", **parameters) -> Transcript:
         return self._runner.run(self.arun(strategy=strategy, **parameters))
@@ -194,5 +194,5 @@ def build_parameters(*, model=None, **parameters):
     }
 
 
-class FarSideError(BackwardsError):
+class DifyError(BackwardsError):
     """The platform reports a failure."""
