@@ -45,5 +45,23 @@ def process(start_agent):
 
 @pytest.fixture
 def agent(process):
-    process.dify = type(process.dify)()
-    return process
+    return process.reset()
+
+
+@pytest.fixture(scope="session")
+def files_root(tmp_path_factory):
+    """The folder that stands for `/files`, beside what must stay unread."""
+    root = tmp_path_factory.mktemp("machine") / "files"
+    root.mkdir()
+    return root
+
+
+@pytest.fixture(scope="session")
+def configured_process(start_agent, files_root):
+    return start_agent(GPT5_AGENT_FILES_ROOT=f"{files_root}/", GPT5_AGENT_LOG_CONTENT="false")
+
+
+@pytest.fixture
+def configured_agent(configured_process):
+    """A plugin whose administrator has chosen where images lie, and logs without contents."""
+    return configured_process.reset()

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from dify_plugin_host import BackwardsError, BackwardsRequest, PluginInvokeError, PluginProcess
 
@@ -149,6 +149,11 @@ class Agent:
 
     def answer(self, request):
         return self.dify.answer(request)
+
+    def reset(self) -> Self:
+        """Forget the last test's Dify."""
+        self.dify = ScriptedDify()
+        return self
 
     def run(self, *, strategy="gpt5_function_calling", **parameters) -> Transcript:
         return self._runner.run(self.arun(strategy=strategy, **parameters))

@@ -14,23 +14,9 @@ REFUSED = "Failed to process generated image file."
 
 
 @pytest.fixture(scope="session")
-def root(tmp_path_factory):
-    """The folder that stands for `/files`, beside one that must stay unread."""
-    house = tmp_path_factory.mktemp("house")
-    (house / "secret.png").write_bytes(PNG)
-    (house / "files").mkdir()
-    return house / "files"
-
-
-@pytest.fixture(scope="session")
-def process_with_files(start_agent, root):
-    return start_agent(GPT5_AGENT_FILES_ROOT=f"{root}/")
-
-
-@pytest.fixture
-def agent_with_files(process_with_files):
-    process_with_files.dify = type(process_with_files.dify)()
-    return process_with_files
+def root(files_root):
+    (files_root.parent / "secret.png").write_bytes(PNG)
+    return files_root
 
 
 def draw(agent, path, *, kind="image"):
@@ -50,11 +36,11 @@ def draw(agent, path, *, kind="image"):
     ],
 )
 def test_an_image_of_this_machine_is_passed_on_once_as_what_it_is(
-    agent_with_files, root, name, data, mime_type
+    configured_agent, root, name, data, mime_type
 ):
     """C5: the official strategy sends it twice, and calls everything a PNG."""
     (root / name).write_bytes(data)
-    transcript, observation = draw(agent_with_files, root / name)
+    transcript, observation = draw(configured_agent, root / name)
     [blob] = transcript.of("blob")
     assert base64.b64decode(blob["message"]["blob"]) == data
     assert blob["meta"] == {"mime_type": mime_type, "filename": name}
@@ -62,35 +48,35 @@ def test_an_image_of_this_machine_is_passed_on_once_as_what_it_is(
     assert observation == DRAWN
 
 
-def test_the_largest_image_passes_and_one_byte_more_does_not(agent_with_files, root):
+def test_the_largest_image_passes_and_one_byte_more_does_not(configured_agent, root):
     largest = PNG + bytes(5 * 1024 * 1024 - len(PNG))
     (root / "large.png").write_bytes(largest)
-    transcript, _ = draw(agent_with_files, root / "large.png")
+    transcript, _ = draw(configured_agent, root / "large.png")
     assert base64.b64decode(transcript.of("blob")[0]["message"]["blob"]) == largest
     (root / "large.png").write_bytes(largest + b"x")
-    transcript, observation = draw(agent_with_files, root / "large.png")
+    transcript, observation = draw(configured_agent, root / "large.png")
     assert (transcript.of("blob"), observation) == ([], REFUSED)
     assert REFUSED in transcript.text
 
 
 @pytest.mark.parametrize("way_out", ["../secret.png", "link.png", "folder/secret.png"])
-def test_no_way_leads_out_of_the_folder(agent_with_files, root, way_out):
+def test_no_way_leads_out_of_the_folder(configured_agent, root, way_out):
     for link, target in {"link.png": "../secret.png", "folder": ".."}.items():
         if not (root / link).is_symlink():
             (root / link).symlink_to(target)
-    transcript, observation = draw(agent_with_files, root / way_out)
+    transcript, observation = draw(configured_agent, root / way_out)
     assert (transcript.of("blob"), transcript.of("image"), observation) == ([], [], REFUSED)
     assert transcript.text.count(REFUSED) == 1
 
 
-def test_a_link_to_an_image_of_this_machine_is_read_too(agent_with_files, root):
+def test_a_link_to_an_image_of_this_machine_is_read_too(configured_agent, root):
     (root / "linked.png").write_bytes(PNG)
-    transcript, _ = draw(agent_with_files, root / "linked.png", kind="image_link")
+    transcript, _ = draw(configured_agent, root / "linked.png", kind="image_link")
     assert (len(transcript.of("blob")), transcript.of("image_link")) == (1, [])
 
 
-def test_a_path_of_the_platform_passes_as_it_is(agent_with_files, root):
-    transcript, observation = draw(agent_with_files, root / "tools" / "not-here.png")
+def test_a_path_of_the_platform_passes_as_it_is(configured_agent, root):
+    transcript, observation = draw(configured_agent, root / "tools" / "not-here.png")
     assert [m["message"]["text"] for m in transcript.of("image")] == [f"{root}/tools/not-here.png"]
     assert observation == DRAWN
 

@@ -2,23 +2,10 @@
 
 import json
 
-import pytest
-
 from scripted_dify import call, chunk, parameter, text_message, tool, usage
 
 
 LOGIN = tool("login", parameter("password"), parameter("note"))
-
-
-@pytest.fixture(scope="session")
-def discreet_process(start_agent):
-    return start_agent(GPT5_AGENT_LOG_CONTENT="false")
-
-
-@pytest.fixture
-def discreet_agent(discreet_process):
-    discreet_process.dify = type(discreet_process.dify)()
-    return discreet_process
 
 
 def run_login(agent):
@@ -78,8 +65,8 @@ def test_a_log_tells_provider_tokens_and_price(agent):
     assert set(thought) > {"started_at", "finished_at", "elapsed_time"}
 
 
-def test_logs_can_be_reduced_to_counts(discreet_agent):
-    transcript = run_login(discreet_agent)
+def test_logs_can_be_reduced_to_counts(configured_agent):
+    transcript = run_login(configured_agent)
     assert transcript.logs["CALL login"]["data"] == {
         "output_summary": {
             "tool_call_id": "c1",
@@ -98,8 +85,8 @@ def test_logs_can_be_reduced_to_counts(discreet_agent):
         assert secret not in json.dumps(transcript.logs)
 
 
-def test_counts_do_not_tell_causes(discreet_agent):
-    discreet_agent.dify.model = [[chunk(calls=[call("missing", '{"a": 1}')])], [chunk("Done.")]]
-    transcript = discreet_agent.run(tools=[LOGIN, None])
+def test_counts_do_not_tell_causes(configured_agent):
+    configured_agent.dify.model = [[chunk(calls=[call("missing", '{"a": 1}')])], [chunk("Done.")]]
+    transcript = configured_agent.run(tools=[LOGIN, None])
     assert transcript.logs["CALL missing"]["error"] == "failed"
     assert transcript.logs["Tools left out"]["data"] == {"left_out_count": 1}

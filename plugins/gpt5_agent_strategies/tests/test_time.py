@@ -27,14 +27,12 @@ def impatient_process(start_agent):
 
 @pytest.fixture
 def impatient_agent(impatient_process):
-    impatient_process.dify = type(impatient_process.dify)()
-    return impatient_process
+    return impatient_process.reset()
 
 
 @pytest.fixture
 def hurried_agent(hurried_process):
-    hurried_process.dify = type(hurried_process.dify)()
-    return hurried_process
+    return hurried_process.reset()
 
 
 async def never(_request):
