@@ -1,24 +1,21 @@
-"""What the YAML files of tools and of agent strategies have in common.
+"""What the YAML files of tools and of agent strategies have in common: both declare a capability with parameters.
 
 Source: `entities/tool.py` and `entities/agent.py` of dify-plugin 0.10.2 and `pkg/entities/plugin_entities/` of
 langgenius/dify-plugin-daemon at bdb5642a, read 2026-11.
 """
 
-from collections.abc import Iterable
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, model_validator
 
 from ._manifest_rules import IdentityName, PathText, Rules, Tag, Translated
 
 
 type Text = Annotated[str, StringConstraints(min_length=1)]
-type ParameterName = Annotated[str, StringConstraints(min_length=1, max_length=1023)]
-type Scope = Annotated[str, StringConstraints(max_length=1024)]
 
 
 class ProviderIdentity(Rules):
-    """Who a provider is."""
+    """The names and pictures of a provider."""
 
     author: Text
     name: IdentityName
@@ -29,9 +26,7 @@ class ProviderIdentity(Rules):
     tags: list[Tag] = Field(default=[])
 
 
-class Identity(Rules):
-    """Who a tool or a strategy is."""
-
+class _Identity(Rules):
     author: Text
     name: IdentityName
     label: Translated
@@ -44,15 +39,11 @@ class Option(Rules):
     label: Translated
 
 
-class AutoGenerate(Rules):
-    """How a value can be written for the user."""
-
+class _AutoGenerate(Rules):
     type: Literal["prompt_instruction"]
 
 
-class Template(Rules):
-    """Whether a value may hold variables."""
-
+class _Template(Rules):
     enabled: bool
 
 
@@ -61,21 +52,45 @@ class _Python(Rules):
 
 
 class Extra(Rules):
-    """Where the code is."""
+    """Where the code lies."""
 
     python: _Python
 
 
-class _Named(Protocol):
-    name: str
+class Parameter(Rules):
+    """A parameter of a tool or of a strategy."""
+
+    name: Annotated[str, StringConstraints(min_length=1, max_length=1023)]
+    label: Translated
+    type: Any  # each kind says which
+    required: bool = False
+    default: Any = None
+    min: float | None = None
+    max: float | None = None
+    precision: int | None = None
+    options: list[Option] | None = None
+    auto_generate: _AutoGenerate | None = None
+    template: _Template | None = None
+    scope: Annotated[str, StringConstraints(max_length=1024)] | None = None
+
+    @model_validator(mode="after")
+    def _select_has_options(self) -> Self:
+        if self.type == "select" and not self.options:
+            raise ValueError("expected options for the type 'select'")
+        return self
 
 
-def require_unique_names(parameters: Iterable[_Named]) -> None:
-    """Refuse two parameters of one name.
+class CapabilityRules(Rules):
+    """A tool's or a strategy's file."""
 
-    Raises:
-        ValueError: If there are two.
-    """
-    names = [parameter.name for parameter in parameters]
-    if len(names) != len(set(names)):
-        raise ValueError("expected every parameter once")
+    identity: _Identity
+    parameters: list[Any] = Field(default=[])  # each kind says of which class
+    output_schema: dict[str, Any] | None = None
+    extra: Extra
+
+    @model_validator(mode="after")
+    def _names_are_unique(self) -> Self:
+        names = [str(parameter.name) for parameter in self.parameters]
+        if len(names) != len(set(names)):
+            raise ValueError("expected every parameter once")
+        return self

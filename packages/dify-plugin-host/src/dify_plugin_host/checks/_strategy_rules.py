@@ -4,21 +4,11 @@ Source: `entities/agent.py` of dify-plugin 0.10.2 and `pkg/entities/plugin_entit
 langgenius/dify-plugin-daemon at bdb5642a, read 2026-11.
 """
 
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from ._capability_rules import (
-    AutoGenerate,
-    Extra,
-    Identity,
-    Option,
-    ParameterName,
-    ProviderIdentity,
-    Scope,
-    Template,
-    require_unique_names,
-)
+from ._capability_rules import CapabilityRules, Extra, Parameter, ProviderIdentity
 from ._manifest_rules import PathText, Rules, Translated
 
 
@@ -55,9 +45,7 @@ class StrategyProviderRules(Rules):
     extra: Extra | None = None
 
 
-class _Parameter(Rules):
-    name: ParameterName
-    label: Translated
+class _Parameter(Parameter):
     help: Translated | None = None
     type: Literal[
         "string",
@@ -72,15 +60,7 @@ class _Parameter(Rules):
         "array[tools]",
         "any",
     ]
-    auto_generate: AutoGenerate | None = None
-    template: Template | None = None
-    scope: Scope | None = None
-    required: bool = False
     default: bool | int | float | str | None = None
-    min: float | None = None
-    max: float | None = None
-    precision: int | None = None
-    options: list[Option] | None = None
 
     @model_validator(mode="after")
     def _scope_is_known(self) -> Self:
@@ -93,24 +73,10 @@ class _Parameter(Rules):
             raise ValueError(f"expected a scope of {sorted(known)}, got {self.scope!r}")
         return self
 
-    @model_validator(mode="after")
-    def _select_has_options(self) -> Self:
-        if self.type == "select" and not self.options:
-            raise ValueError("expected options for the type 'select'")
-        return self
 
-
-class StrategyRules(Rules):
+class StrategyRules(CapabilityRules):
     """An agent strategy's file."""
 
-    identity: Identity
     description: Translated
     features: list[Literal["history-messages"]] = Field(default=[])
     parameters: list[_Parameter] = Field(default=[])
-    output_schema: dict[str, Any] | None = None
-    extra: Extra
-
-    @model_validator(mode="after")
-    def _names_are_unique(self) -> Self:
-        require_unique_names(self.parameters)
-        return self

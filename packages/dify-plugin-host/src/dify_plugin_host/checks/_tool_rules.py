@@ -4,22 +4,11 @@ Source: `entities/tool.py` and `entities/provider_config.py` of dify-plugin 0.10
 langgenius/dify-plugin-daemon at bdb5642a, read 2026-11.
 """
 
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from ._capability_rules import (
-    AutoGenerate,
-    Extra,
-    Identity,
-    Option,
-    ParameterName,
-    ProviderIdentity,
-    Scope,
-    Template,
-    Text,
-    require_unique_names,
-)
+from ._capability_rules import CapabilityRules, Extra, Option, Parameter, ProviderIdentity, Text
 from ._manifest_rules import PathText, Rules, Translated
 
 
@@ -56,9 +45,7 @@ class _Description(Rules):
     llm: Text
 
 
-class _Parameter(Rules):
-    name: ParameterName
-    label: Translated
+class _Parameter(Parameter):
     human_description: Translated
     type: Literal[
         "string",
@@ -80,21 +67,10 @@ class _Parameter(Rules):
     ]
     form: Literal["schema", "form", "llm"]
     llm_description: str = ""
-    required: bool = False
     multiple: bool = False
-    default: Any = None
-    min: float | None = None
-    max: float | None = None
-    precision: int | None = None
-    options: list[Option] | None = None
-    auto_generate: AutoGenerate | None = None
-    template: Template | None = None
-    scope: Scope | None = None
 
     @model_validator(mode="after")
-    def _select_is_whole(self) -> Self:
-        if self.type == "select" and not self.options:
-            raise ValueError("expected options for the type 'select'")
+    def _multiple_fits(self) -> Self:
         if self.type not in {"select", "dynamic-select"}:
             if self.multiple:
                 raise ValueError(f"expected no 'multiple' for the type {self.type!r}")
@@ -103,16 +79,8 @@ class _Parameter(Rules):
         return self
 
 
-class ToolRules(Rules):
+class ToolRules(CapabilityRules):
     """A tool's file."""
 
-    identity: Identity
     description: _Description
     parameters: list[_Parameter] = Field(default=[])
-    output_schema: dict[str, Any] | None = None
-    extra: Extra
-
-    @model_validator(mode="after")
-    def _names_are_unique(self) -> Self:
-        require_unique_names(self.parameters)
-        return self
