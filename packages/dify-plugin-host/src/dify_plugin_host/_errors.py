@@ -23,11 +23,11 @@ from typing import Any
 
 
 class PluginHostError(Exception):
-    """Root of everything that this package raises on purpose."""
+    """The root of everything that this package raises on purpose."""
 
 
 class PluginFolderError(PluginHostError):
-    """Say why a folder is no plugin that can be started.
+    """A folder that is no plugin which can be started.
 
     Attributes:
         folder: The folder in question.
@@ -39,7 +39,7 @@ class PluginFolderError(PluginHostError):
 
 
 class PackageError(PluginHostError):
-    """Say why a plugin cannot become a package, or a file is none.
+    """A plugin that cannot become a package, or a file that is none.
 
     Attributes:
         path: The file or folder in question.
@@ -51,11 +51,11 @@ class PackageError(PluginHostError):
 
 
 class InstallError(PluginHostError):
-    """Say which step of the daemon's installation failed, and with which words."""
+    """A step of the daemon's installation that failed, with its own words."""
 
 
 class ToolFileError(PluginHostError):
-    """Say which function of a tools file cannot become a tool, and what was expected.
+    """A function of a tools file that cannot become a tool, with what was expected.
 
     Attributes:
         path: The tools file.
@@ -78,7 +78,7 @@ class ToolFileError(PluginHostError):
 
 
 class UnknownNameError(PluginHostError):
-    """Say that a name is not declared, and which ones are.
+    """A name that is not declared, with those that are.
 
     Attributes:
         kind: What was looked for, such as `"strategy"`.
@@ -94,7 +94,7 @@ class UnknownNameError(PluginHostError):
 
 
 class PluginProcessError(PluginHostError):
-    """Say that a plugin's process is gone; the text ends with the last line of its stderr.
+    """The end of a plugin's process; the text ends with the last line of its stderr.
 
     Attributes:
         plugin: The plugin's name.
@@ -110,19 +110,19 @@ class PluginProcessError(PluginHostError):
 
 
 class PluginStartError(PluginProcessError):
-    """Say that a plugin gave no first heartbeat."""
+    """A plugin that sent no first heartbeat."""
 
 
 class PluginExitedError(PluginProcessError):
-    """Say that a running plugin ended by itself."""
+    """A running plugin that ended by itself."""
 
 
 class PluginKilledError(PluginProcessError):
-    """Say that the host ended a plugin for a breach that makes the daemon end it."""
+    """A plugin that the host ended, for a breach that makes the daemon end it."""
 
 
 class PluginInvokeError(PluginHostError):
-    """Carry the error with which a plugin answered a call.
+    """The error with which a plugin answered a call.
 
     Attributes:
         error_type: The class name that the plugin gave, such as `"InvokeRateLimitError"`.
@@ -140,7 +140,7 @@ class PluginInvokeError(PluginHostError):
 
 
 class StreamRejectedError(PluginHostError):
-    """Say which rule of the platform a streamed object breaks.
+    """A streamed object that breaks a rule of the platform.
 
     Attributes:
         error_type: The daemon's name for it, such as `"unmarshal_error"`.
@@ -154,7 +154,7 @@ class StreamRejectedError(PluginHostError):
 
 
 class InvokeTimeoutError(PluginHostError):
-    """Say that a call took longer than the platform allows.
+    """A call that took longer than the platform allows.
 
     Attributes:
         timeout_seconds: The limit.
@@ -166,8 +166,8 @@ class InvokeTimeoutError(PluginHostError):
 
 
 class BackwardsError(PluginHostError):
-    """Carry the text with which Dify refuses a plugin's backwards call."""
+    """The text with which Dify refuses a plugin's backwards call."""
 
 
 class DaemonServerError(PluginHostError):
-    """Say why a server cannot be run: a port that cannot be had, a key that no header can carry."""
+    """A server that cannot be run: its port is taken, or its key fits into no header."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlatformRules:
-    """Choose which rules of the real platform the host holds; all of them by default.
+    """The rules of the real platform that the host applies; all but one by default.
 
     Source: langgenius/dify-plugin-daemon at bdb5642a and langgenius/dify, read 2026-10.
 
@@ -32,7 +32,7 @@ class PlatformRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostSettings:
-    """Hold the limits of the platform; the defaults are those of an untouched daemon.
+    """The limits of the platform; the defaults are those of an untouched daemon.
 
     Attributes:
         start_timeout_seconds: How long the first heartbeat may take.

@@ -22,7 +22,7 @@ type Checks = Sequence[tuple[str, Check]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckResult:
-    """Tell how one check went.
+    """How one check went.
 
     Attributes:
         name: The check.

@@ -30,7 +30,7 @@ _SDK_RANGE = re.compile(r"dify[_-]plugin(?:[><]=?|==)([0-9.a-z]+)(?:,(?:[><]=?|=
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wheel:
-    """Describe a bundled wheel.
+    """A bundled wheel.
 
     Attributes:
         path: Its path in the package.

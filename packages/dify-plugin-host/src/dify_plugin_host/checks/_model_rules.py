@@ -173,10 +173,10 @@ class _ParameterRule(Rules):
         if self.use_template is None and (self.label is None or self.type is None):
             raise ValueError("expected a label and a type, or a use_template")
         if self.default is not None:
-            self._check_default()
+            self._validate_default()
         return self
 
-    def _check_default(self) -> None:
+    def _validate_default(self) -> None:
         wanted = _PYTHON_TYPES[self.type] if self.type else (str, int, float, bool)
         # Python counts a bool as an int; the platform does not.
         if not isinstance(self.default, wanted) or (

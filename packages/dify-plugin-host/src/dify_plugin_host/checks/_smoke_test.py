@@ -36,7 +36,7 @@ _VALUES: dict[str, Callable[[], Any]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmokeTestResult:
-    """Tell how a plugin's start and calls went; none went wrong.
+    """A plugin's start and calls, all of which went well.
 
     Attributes:
         start_seconds: How long the first heartbeat took.

@@ -34,7 +34,7 @@ type Show = Callable[[RunEvent], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatOptions:
-    """Hold what was asked on the command line; None takes the default."""
+    """What was asked on the command line; None takes the default."""
 
     question: str
     plugins: Path | None = None
@@ -50,7 +50,7 @@ class ChatOptions:
 
 
 class ChatError(PluginHostError):
-    """Say in one sentence why a run failed."""
+    """A run that failed, with the reason in one sentence."""
 
 
 def run_chat(options: ChatOptions, *, out: TextIO) -> None:

@@ -79,7 +79,7 @@ def chat(  # noqa: PLR0913 - every option is one
     if plugins and packages:
         raise typer.BadParameter("expected this or --plugins", param_hint="--packages")
     options = ChatOptions(
-        question=_checked_question(question),
+        question=_validated_question(question),
         plugins=plugins,
         packages=packages,
         strategy=strategy,
@@ -198,7 +198,7 @@ def run_dify_host() -> None:
     app(prog_name="dify-host")
 
 
-def _checked_question(question: str) -> str:
+def _validated_question(question: str) -> str:
     try:
         question.encode("utf-8")
     except UnicodeEncodeError:

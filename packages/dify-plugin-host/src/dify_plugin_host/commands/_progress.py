@@ -25,7 +25,7 @@ _RESULT_KEYS = ("tool_response", "response", "result", "observation", "output", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted:
-    """A run begins."""
+    """The start of a run."""
 
     event: ClassVar[str] = "start"
     strategy: str
@@ -36,7 +36,7 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundStarted:
-    """A round begins: one call of the model and the tools that it asks for."""
+    """The start of a round: one call of the model and the tools that it asks for."""
 
     event: ClassVar[str] = "round"
     number: int
@@ -60,7 +60,7 @@ class TextPiece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCalled:
-    """A tool is called."""
+    """A call of a tool."""
 
     event: ClassVar[str] = "tool_call"
     id: str
@@ -70,7 +70,7 @@ class ToolCalled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolAnswered:
-    """A tool has answered or failed."""
+    """The result of a tool, or its failure."""
 
     event: ClassVar[str] = "tool_result"
     id: str
@@ -81,7 +81,7 @@ class ToolAnswered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherMessage:
-    """The strategy sent a file, a link or anything else that is no text."""
+    """A file, a link or anything else from the strategy that is no text."""
 
     event: ClassVar[str] = "message"
     type: str
@@ -90,7 +90,7 @@ class OtherMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoticeGiven:
-    """A plugin said something outside of the run."""
+    """Something that a plugin said outside of the run."""
 
     event: ClassVar[str] = "notice"
     plugin: str
@@ -100,7 +100,7 @@ class NoticeGiven:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFinished:
-    """A run has ended with an answer; `total_price` is a decimal number as text."""
+    """The end of a run with an answer; `total_price` is a decimal number as text."""
 
     event: ClassVar[str] = "finish"
     answer: str
@@ -114,7 +114,7 @@ class RunFinished:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFailed:
-    """A run could not begin or has failed."""
+    """The end of a run that could not begin or has failed."""
 
     event: ClassVar[str] = "error"
     message: str
@@ -136,7 +136,7 @@ type RunEvent = (
 
 @dataclass(slots=True, kw_only=True)
 class Progress:
-    """Turn a strategy's messages into events, and add them up."""
+    """A reader of a strategy's messages, which turns them into events and adds them up."""
 
     _splitter: ThinkSplitter = field(default_factory=ThinkSplitter)
     _blank: str = ""

@@ -28,7 +28,7 @@ _LINE_LIMIT_BYTES = 15 * 1024 * 1024
 
 
 class RequestError(PluginHostError):
-    """Say why a line of the client is no request."""
+    """A line of the client that is no request."""
 
 
 def run_package(package: Path, write: Write) -> None:

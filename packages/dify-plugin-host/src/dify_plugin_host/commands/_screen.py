@@ -25,7 +25,7 @@ _LONGEST_VALUE = 500
 
 
 class Screen:
-    """Print events as they come.
+    """A printer of events as they come.
 
     Nothing is redrawn, so that a pipe gets the same text without any control code. Thoughts are dim, and have a bar in front that tells
     them from answers in a pipe too.

@@ -32,7 +32,7 @@ _QUIET_LEVELS = frozenset({"DEBUG", "INFO"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeOptions:
-    """Hold what was asked on the command line; None takes the default."""
+    """What was asked on the command line; None takes the default."""
 
     sources: tuple[Path, ...] = ()
     plugins: Path | None = None
@@ -54,7 +54,7 @@ def run_serve(options: ServeOptions, *, out: TextIO) -> None:
     for path in options.tools:
         tools |= {tool.name: tool for tool in load_tools(path)}
     given_key = options.api_key or os.environ.get(API_KEY) or None
-    voice = _Voice(out, as_json=options.as_json)
+    reporter = _Reporter(out, as_json=options.as_json)
     environment = {name: value for name, value in os.environ.items() if name != API_KEY}
     with _model_server(options, environment) as models:
         server = DaemonServer(
@@ -63,21 +63,24 @@ def run_serve(options: ServeOptions, *, out: TextIO) -> None:
             api_key=given_key,
             credentials=models.credentials if models else {},
             tools=tuple(tools.values()),
-            on_notice=voice.take_notice,
+            on_notice=reporter.report_notice,
             environment=models.environment if models else without_server(environment),
         )
         simulator = models.credentials if models and options.simulator else None
         shown_key = server.api_key if given_key is None else None
         asyncio.run(
-            _serve(server, lambda: voice.say_ready(server, api_key=shown_key, simulator=simulator))
+            _serve(
+                server,
+                lambda: reporter.report_ready(server, api_key=shown_key, simulator=simulator),
+            )
         )
 
 
-async def _serve(server: DaemonServer, say_ready: Callable[[], None]) -> None:
+async def _serve(server: DaemonServer, report_ready: Callable[[], None]) -> None:
     with cancelled_by_signals(), Console(stderr=True).status("starting the plugins") as status:
         async with server:
             status.stop()
-            say_ready()
+            report_ready()
             await asyncio.Event().wait()
 
 
@@ -116,14 +119,14 @@ def _read(source: Path) -> PluginFolder:
         return PluginFolder.read(installed(source))
 
 
-class _Voice:
-    """Say what happens, to people or to programs."""
+class _Reporter:
+    """What the server says, to people or to programs."""
 
     def __init__(self, out: TextIO, *, as_json: bool) -> None:
         self._out = out
         self._as_json = as_json
 
-    def say_ready(
+    def report_ready(
         self,
         server: DaemonServer,
         *,
@@ -151,7 +154,7 @@ class _Voice:
         lines += ["", *_credential_lines(simulator), *_example_lines(server, plugins)]
         self._say("\n".join(lines))
 
-    def take_notice(self, notice: Notice) -> None:
+    def report_notice(self, notice: Notice) -> None:
         """Show what a plugin complains about."""
         if notice.kind == "log" and notice.level in _QUIET_LEVELS:
             return

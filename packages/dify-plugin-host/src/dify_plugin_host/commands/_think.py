@@ -10,7 +10,7 @@ _TAGS: dict[PartKind, str] = {"text": "<think>", "thought": "</think>"}
 
 
 class ThinkSplitter:
-    """Split text that comes in pieces; a tag may be cut anywhere."""
+    """A splitter of text that comes in pieces; a tag may be cut anywhere."""
 
     def __init__(self) -> None:
         self._kind: PartKind = "text"

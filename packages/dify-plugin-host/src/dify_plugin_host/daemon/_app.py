@@ -27,7 +27,7 @@ _LARGEST_PAGE = 256
 
 
 class _RefusalError(PluginHostError):
-    """Say with which status and why a request is refused before any plugin sees it."""
+    """A request that is refused, with a status and a reason, before any plugin sees it."""
 
     def __init__(self, status: int, error_type: FailureType, message: str) -> None:
         super().__init__(message)
@@ -36,7 +36,7 @@ class _RefusalError(PluginHostError):
 
 
 class DaemonApp:
-    """Answer the daemon's API.
+    """The daemon's API over some plugins.
 
     Args:
         plugins: The plugins, by `author/name`.
@@ -84,7 +84,7 @@ class DaemonApp:
         route = ROUTES.get(request.path_params["path"])
         if route is None:
             return await _no_route(request, None)
-        self._check_key(request)
+        self._validate_key(request)
         process = self._find(request.headers.get("x-plugin-id", ""))
         parsed = await _parse(route, request, process)
         if route.is_streamed:
@@ -132,7 +132,7 @@ class DaemonApp:
             self._active_dispatches -= 1
 
     async def _list_tools(self, request: Request) -> Response:
-        self._check_key(request)
+        self._validate_key(request)
         query = request.query_params
         try:
             page, size = int(query.get("page", "")), int(query.get("page_size", ""))
@@ -145,7 +145,7 @@ class DaemonApp:
         return _json(success(listed[(page - 1) * size : page * size]))
 
     async def _show_tool(self, request: Request) -> Response:
-        self._check_key(request)
+        self._validate_key(request)
         wanted = request.query_params.get("plugin_id"), request.query_params.get("provider")
         for entry in self._tools.entries(request.path_params["tenant_id"]):
             if (entry["plugin_id"], entry["provider"]) == wanted:
@@ -153,14 +153,14 @@ class DaemonApp:
         # The daemon answers so with status 200: its management routes tell failures in the envelope alone.
         raise _RefusalError(200, "PluginNotFoundError", "plugin not found")
 
-    def _check_key(self, request: Request) -> None:
+    def _validate_key(self, request: Request) -> None:
         shown = request.headers.get("x-api-key", "")
         if not secrets.compare_digest(shown.encode(), self._api_key.encode()):
             raise _RefusalError(401, "PluginDaemonUnauthorizedError", "unauthorized")
 
 
 class _EventStream(StreamingResponse):
-    """Send frames as they come, and let go of their source when the caller goes away."""
+    """A response that sends frames as they come, and lets go of their source when the caller goes away."""
 
     def __init__(self, frames: AsyncGenerator[bytes]) -> None:
         # Named here, for Starlette would add a charset to it, which the daemon does not.

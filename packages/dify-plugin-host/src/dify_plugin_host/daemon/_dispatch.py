@@ -44,7 +44,7 @@ _CREDENTIALS = "provider_credentials"
 
 
 class RequestError(PluginHostError):
-    """Say which field of a dispatch request is wrong, and what was expected."""
+    """A dispatch request with a wrong field, and what was expected."""
 
 
 def _pass(item: JsonObject, _: PlatformRules) -> JsonObject:
@@ -53,7 +53,7 @@ def _pass(item: JsonObject, _: PlatformRules) -> JsonObject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """Describe one path of the dispatch API.
+    """One path of the dispatch API.
 
     Attributes:
         kind: The protocol's `type`.
@@ -117,7 +117,7 @@ ROUTES: Mapping[str, Route] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DispatchRequest:
-    """Hold a request that is well formed.
+    """A request that is well formed.
 
     Attributes:
         data: The fields for the plugin.
@@ -217,7 +217,7 @@ def _through_go(fields: JsonObject) -> JsonObject:
 def _split_context(
     context: JsonObject | None,
 ) -> tuple[JsonObject | None, Mapping[str, JsonObject]]:
-    """Part what the plugin is told from the credentials that are for the host.
+    """Separate what the plugin is told from the credentials that are for the host.
 
     Raises:
         RequestError: If the credentials are no objects.

@@ -65,7 +65,7 @@ class HttpServer:
 
 
 class _Server(uvicorn.Server):
-    """Say when it is ready, and leave signals to the program that it is a part of."""
+    """A server that tells when it is ready, and leaves signals to the program that it is a part of."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)

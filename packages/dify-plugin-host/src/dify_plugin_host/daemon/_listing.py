@@ -13,7 +13,7 @@ from dify_plugin_host.plugin import ToolProvider, build_identifier
 
 
 class ToolListing:
-    """List tool providers as installed in every tenant that is asked for."""
+    """The tool providers, as installed in every tenant that is asked for."""
 
     def __init__(self, providers: Sequence[ToolProvider]) -> None:
         started = datetime.now(UTC).isoformat()

@@ -26,7 +26,7 @@ _KEY = re.compile(r"[!-~]+")
 
 
 class DaemonServer:
-    """Serve the plugin daemon's dispatch API for plugins, on the loopback interface.
+    """The plugin daemon's dispatch API for some plugins, on the loopback interface.
 
     Use it as an asynchronous context manager; leaving it ends the server and every plugin. A plugin that ends by itself is
     started again for the next call, as the daemon does.

@@ -21,7 +21,7 @@ _NO_SYSTEM = 0  # An archive of no system in particular says nothing of file mod
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archive:
-    """Hold a package as it was read.
+    """A package as it was read.
 
     Attributes:
         path: Where it lies.

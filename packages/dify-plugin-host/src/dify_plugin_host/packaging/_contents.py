@@ -17,11 +17,11 @@ _SAFE_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class ContentError(PluginHostError):
-    """Say why a file of a package cannot be read."""
+    """A file of a package that cannot be read."""
 
 
 class Contents:
-    """Read the files of a package.
+    """The files of a package, decoded when they are asked for.
 
     Args:
         files: The content of each, by its path.
@@ -127,7 +127,7 @@ class Contents:
 
 
 class _UniqueKeyLoader(_SAFE_LOADER):
-    """Refuse a key that stands twice in a mapping: Python would take the last one, Go refuses the file."""
+    """A loader that refuses a key which stands twice in a mapping: Python would take the last one, Go refuses the file."""
 
 
 def _construct_mapping(loader: Any, node: Any) -> Any:

@@ -39,7 +39,7 @@ _EXPORT = ("--no-dev", "--no-hashes", "--no-header", "--no-annotate")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Package:
-    """Describe a package that was written.
+    """A package that was written.
 
     Attributes:
         path: Where it lies.

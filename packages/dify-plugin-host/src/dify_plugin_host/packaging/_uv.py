@@ -18,7 +18,7 @@ _TIMEOUT_SECONDS = 600.0  # as long as the daemon gives an installation
 
 
 class UvError(PluginHostError):
-    """Say what uv was asked for and with which words it failed."""
+    """A uv command that failed, with its last words."""
 
     def __init__(self, command: str, output: str) -> None:
         lines = [line.strip() for line in output.splitlines() if line.strip()]

@@ -14,7 +14,7 @@ from dify_plugin_host._json import JsonObject, list_at, object_at
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """Describe a project by its `pyproject.toml`.
+    """A project, as its `pyproject.toml` describes it.
 
     Attributes:
         name: Its published name, normalised.
@@ -55,7 +55,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workspace:
-    """Hold the members of a workspace.
+    """A uv workspace with its members.
 
     Attributes:
         root: The folder with the workspace's `pyproject.toml` and `uv.lock`.

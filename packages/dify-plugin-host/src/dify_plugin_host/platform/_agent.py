@@ -68,8 +68,8 @@ def _unset(strategy: Strategy, name: str, declaration: JsonObject) -> Any:
     return declaration["default"]
 
 
-def check_completion_params(schema: JsonObject, params: Mapping[str, Any]) -> None:
-    """Check that a model knows the parameters set for it, and their options.
+def validate_completion_params(schema: JsonObject, params: Mapping[str, Any]) -> None:
+    """Make sure that a model knows the parameters set for it, and their options.
 
     Raises:
         UnknownNameError: If it does not.

@@ -23,12 +23,17 @@ from dify_plugin_host.tools import PROVIDER, PythonTool
 
 from ._hosted_tools import HostedTools
 from ._models import LLMRequest, Models
-from ._rules import check_no_message_opaque_body, check_permission, through_go, to_dify_message
+from ._rules import (
+    through_go,
+    to_dify_message,
+    validate_no_message_opaque_body,
+    validate_permission,
+)
 from ._storage import Storage
 
 
 class Backwards:
-    """Answer the backwards calls of plugins.
+    """The answers to the backwards calls of plugins.
 
     Args:
         models: Answers `llm` calls.
@@ -60,9 +65,9 @@ class Backwards:
         """Answer one call of the plugin in `folder`.
 
         Raises:
-            BackwardsError: With the text that the plugin gets.
+            BackwardsError: If it is refused or fails; the plugin gets the text.
         """
-        self._check(folder, request)
+        self._validate(folder, request)
         payload: Any = request.request
         if self._rules.float_numbers:
             payload = through_go(payload)
@@ -84,11 +89,11 @@ class Backwards:
                     f"this host does not answer {other!r} calls; it answers llm, tool and storage"
                 )
 
-    def _check(self, folder: PluginFolder, request: BackwardsRequest) -> None:
+    def _validate(self, folder: PluginFolder, request: BackwardsRequest) -> None:
         if self._rules.model_callbacks and request.caller == "model":
             raise BackwardsError("you can not invoke dify from model")
         if self._rules.permissions:
-            check_permission(request.type, folder)
+            validate_permission(request.type, folder)
 
     async def _answer_llm(
         self, payload: JsonObject, credentials: Mapping[str, JsonObject]
@@ -96,7 +101,7 @@ class Backwards:
         provider = str(payload.get("provider"))
         messages = objects_at(payload, "prompt_messages")
         if self._rules.reject_message_opaque_body:
-            check_no_message_opaque_body(messages)
+            validate_no_message_opaque_body(messages)
         request = LLMRequest(
             model=str(payload.get("model")),
             provider=provider,

@@ -11,7 +11,7 @@ from dify_plugin_host.process import PluginProcess
 
 
 class HostedTools:
-    """Find the plugin of a tool and call it."""
+    """The tools of plugins, each with the process that serves it."""
 
     def __init__(self) -> None:
         self._entries: list[tuple[ToolProvider, PluginProcess]] = []

@@ -12,7 +12,7 @@ _KEY, _URL = "OPENAI_API_KEY", "OPENAI_BASE_URL"
 
 
 class ServerAddressError(PluginHostError):
-    """Say that the environment names a server by something that is no address."""
+    """A server address in the environment that is none."""
 
 
 class SimulatorStartError(PluginHostError):
@@ -21,7 +21,7 @@ class SimulatorStartError(PluginHostError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelServer:
-    """Name the server that answers, and what the plugins need to reach it.
+    """The server that answers, and what the plugins need to reach it.
 
     Attributes:
         description: For people; never holds the key.

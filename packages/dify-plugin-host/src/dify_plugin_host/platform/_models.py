@@ -16,7 +16,7 @@ from ._rules import through_go, to_daemon_message, to_dify_chunk, without_opaque
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LLMRequest:
-    """Describe one LLM call.
+    """One LLM call.
 
     Attributes:
         model: The model's name.
@@ -40,7 +40,7 @@ class LLMRequest:
 
 
 class Models:
-    """Find the plugin of a model and call it.
+    """The models of plugins, each provider with the process that serves it.
 
     Args:
         credentials: Sent to every provider, over the defaults of its credential schema.

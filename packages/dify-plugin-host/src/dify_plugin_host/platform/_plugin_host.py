@@ -24,7 +24,7 @@ from dify_plugin_host.plugin import (
 from dify_plugin_host.process import NoticeHandler, PluginProcess, ignore_notice
 from dify_plugin_host.tools import PythonTool, builtin_tools
 
-from ._agent import build_model_value, build_strategy_parameters, check_completion_params
+from ._agent import build_model_value, build_strategy_parameters, validate_completion_params
 from ._backwards import Backwards
 from ._hosted_tools import HostedTools
 from ._models import LLMRequest, Models
@@ -33,7 +33,7 @@ from ._rules import through_go, to_dify_message
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentRequest:
-    """Describe one agent run.
+    """One agent run.
 
     Attributes:
         query: The question.
@@ -61,7 +61,7 @@ def _ignore_error(error: PluginHostError) -> None:
 
 
 class PluginHost:
-    """Run plugins together, and answer their calls to each other as Dify would.
+    """Plugins that run together, with Dify's part in between: their calls to each other are answered as Dify would.
 
     Use it as an asynchronous context manager; leaving it ends every plugin.
 
@@ -172,7 +172,7 @@ class PluginHost:
         """Call a model and iterate over the chunks of its answer, as the daemon would hand them on.
 
         Raises:
-            PluginHostError: While iterating: if the call fails, or a chunk breaks a rule of the platform.
+            PluginHostError: If the call fails, or a chunk breaks a rule of the platform, while iterating.
         """
         return self._models.invoke(request)
 
@@ -215,7 +215,7 @@ class PluginHost:
 
     async def _strategy_params(self, strategy: Strategy, request: AgentRequest) -> JsonObject:
         schema = await self.model_schema(request.model, provider=request.provider)
-        check_completion_params(schema, request.completion_params)
+        validate_completion_params(schema, request.completion_params)
         model = build_model_value(
             self._models.find(request.provider),
             schema,

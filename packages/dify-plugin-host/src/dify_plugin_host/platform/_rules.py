@@ -52,8 +52,8 @@ _TOOL_MESSAGE_TYPES = frozenset(
 )
 
 
-def check_permission(kind: str, folder: PluginFolder) -> None:
-    """Check that a manifest asks permission for a kind of backwards call.
+def validate_permission(kind: str, folder: PluginFolder) -> None:
+    """Make sure that a manifest asks permission for a kind of backwards call.
 
     Raises:
         BackwardsError: If it does not, or if there is no such kind.
@@ -86,13 +86,13 @@ def check_permission(kind: str, folder: PluginFolder) -> None:
         )
 
 
-def check_no_message_opaque_body(messages: Sequence[Any]) -> None:
-    """Check that no message of a backwards LLM request carries `opaque_body` itself.
+def validate_no_message_opaque_body(messages: Sequence[Any]) -> None:
+    """Make sure that no message of a backwards LLM request carries `opaque_body` itself.
 
     The daemon decodes such a request into Go bytes, which only null and lists fit. A content part's `opaque_body` passes.
 
     Raises:
-        BackwardsError: With the daemon's text.
+        BackwardsError: If one does; the text is the daemon's.
     """
     problems = [
         f"* 'prompt_messages[{index}].opaque_body{problem}"

@@ -10,7 +10,7 @@ from dify_plugin_host._json import JsonObject, list_at, object_at, objects_at
 from dify_plugin_host.plugin import PluginFolder
 from dify_plugin_host.process import BackwardsRequest
 
-from ._rules import check_permission
+from ._rules import validate_permission
 
 
 ANSWER = ("hello", " world")
@@ -61,7 +61,7 @@ async def answer_scripted(
     """
     if request.caller == "model":
         raise BackwardsError("you can not invoke dify from model")
-    check_permission(request.type, folder)
+    validate_permission(request.type, folder)
     match request.type:
         case "llm":
             for chunk in _model_chunks(request.request):

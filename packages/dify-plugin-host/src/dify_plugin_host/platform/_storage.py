@@ -8,7 +8,7 @@ from dify_plugin_host._json import JsonObject
 
 
 class Storage:
-    """Hold the stored values of one plugin.
+    """The stored values of one plugin.
 
     Args:
         size_bytes: How much may be stored in all; None for no limit.

@@ -14,7 +14,7 @@ def _null_to_empty(value: Any) -> Any:
     return "" if value is None else value
 
 
-def _check_content(value: Any) -> Any:
+def _validate_content(value: Any) -> Any:
     if value is None:
         raise ValueError("content field is required")
     if not isinstance(value, str | list):
@@ -64,7 +64,7 @@ class PromptMessage(_Shape):
     """One message, in a request or in a chunk."""
 
     role: Literal["system", "user", "assistant", "tool"]
-    content: Annotated[str | list[_Part] | None, BeforeValidator(_check_content)] = None
+    content: Annotated[str | list[_Part] | None, BeforeValidator(_validate_content)] = None
     name: _Text = ""
     tool_calls: Annotated[list[_ToolCall], BeforeValidator(_null_to_list)] = []
     tool_call_id: _Text = ""

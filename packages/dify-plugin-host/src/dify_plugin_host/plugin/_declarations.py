@@ -28,7 +28,7 @@ _PARAMETER_DEFAULTS: JsonObject = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelProvider:
-    """Describe a model provider.
+    """A model provider.
 
     Attributes:
         name: Its short name.
@@ -54,7 +54,7 @@ class ModelProvider:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strategy:
-    """Describe an agent strategy.
+    """An agent strategy.
 
     Attributes:
         name: Its name.
@@ -71,14 +71,14 @@ class Strategy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolProvider:
-    """Describe a tool provider.
+    """A tool provider.
 
     Attributes:
         name: Its short name.
         folder: The plugin that declares it.
         tools: The declarations of its tools, by name.
         credential_defaults: The defaults of its credential schema.
-        declaration: All of it, as the daemon tells it.
+        declaration: All of it, as the daemon shows it.
     """
 
     name: str

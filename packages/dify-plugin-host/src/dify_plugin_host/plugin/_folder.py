@@ -37,7 +37,7 @@ class _StoragePermission(_Toggle):
 
 
 class Permission(BaseModel):
-    """Hold what a manifest asks permission for."""
+    """What a manifest asks permission for."""
 
     tool: _Toggle = _Toggle()
     model: _ModelPermission = _ModelPermission()
@@ -65,7 +65,7 @@ class _Meta(BaseModel):
 
 
 class Manifest(BaseModel):
-    """Hold what starting and serving a plugin needs of its manifest; other keys are not looked at."""
+    """The part of a manifest that starting and serving a plugin needs; other keys are not looked at."""
 
     author: str
     name: str
@@ -77,7 +77,7 @@ class Manifest(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginFolder:
-    """Describe a plugin folder.
+    """A plugin folder.
 
     Attributes:
         path: The folder, absolute.

@@ -13,7 +13,7 @@ _CHUNK_FIELDS = {"id": str, "total_length": int, "blob": str, "end": bool}
 
 
 class BlobAssembler:
-    """Replace the `blob_chunk` messages of one call by one `blob` message each.
+    """A collector of one call's `blob_chunk` messages, which makes one `blob` message of each blob.
 
     Source: `internal/core/io_tunnel/agent_service.go` of langgenius/dify-plugin-daemon at bdb5642a, for the limits and the texts.
     The daemon ignores a blob that never ends and a count that does not fit; here both are errors, since either means
@@ -39,7 +39,7 @@ class BlobAssembler:
         return self._finish(chunk, message.get("meta"))
 
     def close(self) -> None:
-        """Check that nothing is left open.
+        """Make sure that nothing is left open.
 
         Raises:
             StreamRejectedError: If a blob has not come to its end.

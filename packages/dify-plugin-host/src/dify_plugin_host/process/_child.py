@@ -18,7 +18,7 @@ _AFTER_EXIT_SECONDS = 1.0
 
 
 class Child:
-    """Run one process in a session of its own, so that all of it can be ended at once."""
+    """One process, in a session of its own so that all of it can be ended at once."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process

@@ -39,7 +39,7 @@ _OVER = "session not found: the call that this belongs to is over"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """Tell of something that a plugin said outside of any call.
+    """Something that a plugin said outside of any call.
 
     Attributes:
         plugin: The plugin's name.
@@ -56,7 +56,7 @@ class Notice:
 
 
 class Connection:
-    """Read what a plugin writes, give it to the calls that wait for it, and answer its backwards calls."""
+    """The traffic with one plugin: what it writes goes to the calls that wait for it, and its backwards calls get answers."""
 
     def __init__(
         self,

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 
 class LineTooLongError(ValueError):
-    """Say that a line is longer than the limit."""
+    """A line over the limit."""
 
 
 class LineSplitter:
-    """Split a byte stream into its lines.
+    """A splitter of a byte stream into its lines.
 
     `asyncio.StreamReader.readline` has a limit of its own and drops what exceeds it; the protocol's limit is another one,
     and exceeding it has a consequence.

@@ -27,17 +27,17 @@ from ._session import BackwardsRequest, CallOrigin, Session, to_invoke_error
 
 
 async def refuse_backwards(request: BackwardsRequest) -> AsyncGenerator[JsonObject]:
-    """Refuse every backwards call: what a plugin gets that is started without a handler."""
+    """Refuse every backwards call, for a plugin that is started without a handler."""
     raise BackwardsError(f"nothing here answers {request.type!r} calls")
     yield {}
 
 
 def ignore_notice(notice: Notice) -> None:
-    """Take no notice."""
+    """Drop a notice."""
 
 
 class PluginProcess:
-    """Start a plugin folder as the daemon does, and call it.
+    """A plugin folder, started as the daemon does it, that can be called.
 
     Use it as an asynchronous context manager; leaving it ends the process and everything that it started. Several calls may
     run at once.
@@ -190,7 +190,7 @@ class PluginProcess:
         """Call the plugin for an action that answers with one object, and return that.
 
         Raises:
-            PluginHostError: As `invoke` does, and if no object comes.
+            PluginHostError: If `invoke` raises one, or no object comes.
         """
         async with contextlib.aclosing(self.invoke(kind, action, data, user_id=user_id)) as objects:
             async for item in objects:

@@ -14,7 +14,7 @@ type ItemKind = Literal["stream", "error", "end"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallOrigin:
-    """Say what a call of a plugin belongs to; the plugin is told the ids.
+    """What a call of a plugin belongs to; the plugin is told the ids.
 
     Attributes:
         conversation_id: The conversation.
@@ -38,7 +38,7 @@ class CallOrigin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackwardsRequest:
-    """Describe a plugin's call back into Dify.
+    """A plugin's call back into Dify.
 
     Attributes:
         type: What is called, such as `"llm"` or `"tool"`.
@@ -57,7 +57,7 @@ class BackwardsRequest:
 
 @dataclass(slots=True, kw_only=True)
 class Session:
-    """Queue what a plugin sends for one call."""
+    """One call of a plugin, with what has come for it and waits."""
 
     id: str
     kind: str

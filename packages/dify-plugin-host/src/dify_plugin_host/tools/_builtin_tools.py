@@ -93,14 +93,14 @@ def _calculate(node: ast.expr, *, depth: int) -> float:
 
 def _combine(op: ast.operator, left: float, right: float) -> float:
     if isinstance(op, ast.Pow) and isinstance(left, int):
-        _check_power(left, right)
+        _validate_power(left, right)
     result = _BINARY[type(op)](left, right)
     if isinstance(result, complex) or not math.isfinite(result):
         raise ValueError("the result is not a finite real number")
     return result
 
 
-def _check_power(base: int, exponent: float) -> None:
+def _validate_power(base: int, exponent: float) -> None:
     """Refuse a power before it is worked out: that alone could take all memory."""
     if base.bit_length() * abs(exponent) > _LARGEST_BITS:
         raise OverflowError

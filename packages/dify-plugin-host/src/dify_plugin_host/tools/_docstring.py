@@ -12,7 +12,7 @@ _ARGUMENT = re.compile(r"^\*{0,2}(?P<name>\w+)\s*(?:\([^)]*\))?:\s*(?P<text>.*)$
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Docstring:
-    """Hold a docstring's parts.
+    """The parts of a docstring.
 
     Attributes:
         description: Everything before the first section, one paragraph a line.

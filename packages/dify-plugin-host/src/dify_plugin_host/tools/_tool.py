@@ -26,7 +26,7 @@ _BLOB_CHUNK_BYTES = 8192
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolParameter:
-    """Describe one parameter of a tool.
+    """One parameter of a tool.
 
     Attributes:
         name: The parameter's name.
@@ -53,7 +53,7 @@ class ToolParameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PythonTool:
-    """Offer a Python function as a tool.
+    """A Python function that Dify could offer as a tool.
 
     Attributes:
         name: The tool's name.
