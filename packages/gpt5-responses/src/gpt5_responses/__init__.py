@@ -24,10 +24,10 @@ from ._errors import (
 )
 from ._failures import to_responses_error
 from ._fallbacks import Fallback
-from ._open import ResponseStream, create, open_stream
-from ._pace import pace
 from ._scheme import Request, ResponsesScheme
+from ._stream import ResponseStream, create, open_stream
 from ._transport import Transport
+from .pacing import pace
 
 
 __all__ = [

@@ -13,7 +13,7 @@ from ._errors import (
     ResponsesError,
 )
 from ._failures import to_responses_error
-from ._open import create
+from ._stream import create
 from ._transport import TRANSPORT, Transport
 
 

@@ -13,9 +13,9 @@ from ._attempts import Refusals, iter_attempts
 from ._connection import DEFAULT_BASE_URL, Connection
 from ._failures import interrupted
 from ._fallbacks import Fallback
-from ._open import ResponseStream, open_stream
 from ._reader import ResponseReader
 from ._scheme import Request, ResponsesScheme
+from ._stream import ResponseStream, open_stream
 from ._transport import TRANSPORT, Transport
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from gpt5_messages import Completion, StreamDecoder, StreamEvent
 
 from ._connection import Connection
-from ._open import ResponseStream, open_stream
+from ._stream import ResponseStream, open_stream
 from ._transport import TRANSPORT, Transport
 
 
