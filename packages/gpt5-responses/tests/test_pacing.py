@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpt5_messages import BlockDelta, ResponseEnded, StreamEvent
-from gpt5_responses import pace
+from gpt5_responses.pacing import pace
 
 
 def delta(text: str, index: int = 0) -> BlockDelta:

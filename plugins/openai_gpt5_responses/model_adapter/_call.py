@@ -24,11 +24,11 @@ from gpt5_messages import (
 from gpt5_payloads import PayloadError, build_request
 from gpt5_responses import (
     Connection,
-    DeferredStream,
     InvalidRequestError,
     ResponsesError,
-    pace,
+    ResponseStream,
 )
+from gpt5_responses.pacing import pace
 
 from ._audit import AUDIT
 from ._chunks import chunk, final_message
@@ -77,7 +77,7 @@ def iter_chunks(call: ModelCall) -> Generator[LLMResultChunk]:
             base_url=connection.base_url,
             enable_stream=call.parameters.get("enable_stream"),
         )
-        stream = DeferredStream(connection, request)
+        stream = ResponseStream(connection, request)
         yield from _iter_response(call, connection, request, stream, audit_id)
     except (ResponsesError, PayloadError, MessageError) as error:
         AUDIT.error(
@@ -94,7 +94,7 @@ def _iter_response(
     call: ModelCall,
     connection: Connection,
     request: Mapping[str, Any],
-    stream: DeferredStream,
+    stream: ResponseStream,
     audit_id: str,
 ) -> Iterator[LLMResultChunk]:
     started = time.perf_counter()
@@ -153,7 +153,7 @@ def _request(call: ModelCall, connection: Connection) -> dict[str, Any]:
     )
 
 
-def _iter_texts(stream: DeferredStream, visible: VisibleText) -> Iterator[str]:
+def _iter_texts(stream: ResponseStream, visible: VisibleText) -> Iterator[str]:
     """Yield the visible text in paced pieces; an empty one is a sign of life during a silence."""
     batches = pace(
         stream,

@@ -4,7 +4,6 @@ from ._check import check_model, check_server
 from ._client import AsyncResponsesClient, AsyncResponseStream, ModelConfig, ResponsesClient
 from ._connection import Connection
 from ._conversation import Conversation
-from ._deferred import DeferredStream
 from ._errors import (
     AuthenticationError,
     ConnectionFailedError,
@@ -27,7 +26,6 @@ from ._fallbacks import Fallback
 from ._scheme import Request, ResponsesScheme
 from ._stream import ResponseStream, create, open_stream
 from ._transport import Transport
-from .pacing import pace
 
 
 __all__ = [
@@ -38,7 +36,6 @@ __all__ = [
     "ConnectionFailedError",
     "ConnectionTimeoutError",
     "Conversation",
-    "DeferredStream",
     "Fallback",
     "InvalidRequestError",
     "ModelConfig",
@@ -62,6 +59,5 @@ __all__ = [
     "check_server",
     "create",
     "open_stream",
-    "pace",
     "to_responses_error",
 ]

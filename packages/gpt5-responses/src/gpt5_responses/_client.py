@@ -19,6 +19,9 @@ from ._stream import ResponseStream, open_stream
 from ._transport import TRANSPORT, Transport
 
 
+type _Response = openai.AsyncAPIResponse[Any]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelConfig:
     """Declare a model and where it is.
@@ -147,7 +150,7 @@ class AsyncResponsesClient:
 
 
 class AsyncResponseStream:
-    """Iterate over the events of one response within `async with`, which sends the request and closes its connection.
+    """The events of one response, within `async with`, which sends the request and closes its connection.
 
     Attributes:
         left_out: What the server refused and was therefore left out of the request.
@@ -159,21 +162,18 @@ class AsyncResponseStream:
         self._client = client
         self._body = body
         self._refusals = refusals
+        self._reader = ResponseReader(model=body["model"])
         self._opened = AsyncExitStack()
         self.left_out: tuple[Fallback, ...] = ()
 
     async def __aenter__(self) -> Self:
-        self._response = await self._send()
+        response = await self._send()
         try:
-            self._reader = ResponseReader(
-                model=self._body["model"],
-                status_code=self._response.status_code,
-                headers=self._response.headers,
-            )
+            self._reader.begin(status_code=response.status_code, headers=response.headers)
         except BaseException:
             await self._opened.aclose()
             raise
-        self._events = self._iterate()
+        self._events = self._iterate(response)
         return self
 
     async def __aexit__(self, *exception: object) -> None:
@@ -185,7 +185,7 @@ class AsyncResponseStream:
 
     @property
     def request_id(self) -> str | None:
-        """The server's id of this request."""
+        """The server's id of the request, once it has answered."""
         return self._reader.request_id
 
     @property
@@ -193,7 +193,7 @@ class AsyncResponseStream:
         """What the response has said so far, or in all once the events have been read."""
         return self._reader.completion
 
-    async def _send(self) -> openai.AsyncAPIResponse[Any]:
+    async def _send(self) -> _Response:
         attempts = iter_attempts(self._body, self._refusals)
         attempt = next(attempts)
         while True:
@@ -206,8 +206,8 @@ class AsyncResponseStream:
                 self.left_out = attempt.left_out
                 return response
 
-    async def _iterate(self) -> AsyncGenerator[StreamEvent]:
-        async for data in self._bytes():
+    async def _iterate(self, response: _Response) -> AsyncGenerator[StreamEvent]:
+        async for data in self._bytes(response):
             for event in self._reader.feed(data):
                 yield event
             if self._reader.is_over:
@@ -215,10 +215,10 @@ class AsyncResponseStream:
         for event in self._reader.close():
             yield event
 
-    async def _bytes(self) -> AsyncIterator[bytes]:
+    async def _bytes(self, response: _Response) -> AsyncIterator[bytes]:
         """Yield the body as it arrives; whatever the HTTP library raises meanwhile is a broken connection."""
         try:
-            async for data in self._response.iter_bytes():
+            async for data in response.iter_bytes():
                 yield data
         except (
             Exception

@@ -24,21 +24,42 @@ _MAX_BYTES = 128 * 1024 * 1024  # far beyond any answer, and within a server's m
 
 
 class ResponseReader:
-    """Read one answer as it arrives: an event stream, or a JSON body as the one event that it amounts to.
+    """One answer as it arrives: an event stream, or a JSON body as the one event that it amounts to.
+
+    Call `begin` with the answer's head, `feed` with each piece of its body, and `close` at the body's end.
 
     Args:
         model: The model that was asked for.
-        status_code: The answer's HTTP status.
-        headers: The answer's headers, found by names in lower case.
 
-    Raises:
-        UnexpectedResponseError: The content type is neither an event stream's nor JSON's.
+    Attributes:
+        request_id: The server's id of the request, once it has answered.
+        event_count: How many events the server has streamed so far.
+        last_event_type: The type of the last event that the server has streamed.
     """
 
-    def __init__(self, *, model: str, status_code: int, headers: Mapping[str, str]) -> None:
-        media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+    def __init__(self, *, model: str) -> None:
+        self.request_id: str | None = None
+        self.event_count = 0
+        self.last_event_type: str | None = None
+        self._model = model
+        self._is_stream = False
+        self._size = 0
+        self._frames = SSEDecoder()
+        self._body: list[bytes] = []
+        self._decoder = StreamDecoder()
+
+    def begin(self, *, status_code: int, headers: Mapping[str, str]) -> None:
+        """Take the answer's head.
+
+        Args:
+            status_code: The answer's HTTP status.
+            headers: The answer's headers, found by names in lower case.
+
+        Raises:
+            UnexpectedResponseError: If the content type is neither an event stream's nor JSON's.
+        """
         self.request_id = headers.get("x-request-id")
-        """The server's id of the request."""
+        media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
         if media_type not in ("text/event-stream", "application/json"):
             raise UnexpectedResponseError(
                 f"The server answered with {media_type or 'no content type'!r} where an event stream or JSON was "
@@ -47,15 +68,6 @@ class ResponseReader:
                 request_id=self.request_id,
             )
         self._is_stream = media_type == "text/event-stream"
-        self._model = model
-        self._frames = SSEDecoder()
-        self._body: list[bytes] = []
-        self._decoder = StreamDecoder()
-        self.event_count = 0
-        """How many events the server has streamed so far."""
-        self.last_event_type: str | None = None
-        """The type of the last event that the server has streamed."""
-        self._size = 0
 
     @property
     def is_over(self) -> bool:
@@ -71,7 +83,7 @@ class ResponseReader:
         """Take the next bytes and yield the events that they complete.
 
         Raises:
-            ResponsesError: The server reported a failure; raised after the events before it. Or its answer has no end.
+            ResponsesError: If the server reports a failure, after the events before it, or if its answer has no end.
         """
         self._size += len(data)
         if self._size > _MAX_BYTES:
@@ -87,7 +99,7 @@ class ResponseReader:
         """Yield what the end of the body brings.
 
         Raises:
-            ResponsesError: The server reported a failure, or the body ended too early or is no response.
+            ResponsesError: If the server reports a failure, or the body ends too early or is no response.
         """
         if self._is_stream:
             yield from self._decode(self._frames.close())

@@ -1,5 +1,6 @@
-"""One response, opened and read to its end."""
+"""One response, opened when it is first read, and read to its end."""
 
+import threading
 from collections.abc import Generator, Iterator, Mapping
 from typing import Any, Self
 
@@ -13,29 +14,39 @@ from ._transport import TRANSPORT, SentRequest, Transport
 
 
 class ResponseStream:
-    """Iterate over the events of one response, and close its connection in any case.
+    """The events of one response, whose request is sent when the first of them is asked for, or by `open`.
 
-    Use it as a context manager, or call `close`. Iterating raises a `ResponsesError` when the server reports a failure or the connection
-    breaks, after every event that came before.
+    Opening takes as long as the whole answer where a server does not stream, and longer where it is asked again. Whoever reads in a thread
+    of its own, as `pacing.pace` does, keeps that time out of the caller's way too.
+
+    Use it as a context manager, or call `close`; a stream that has been read to its end is closed. Iterating raises a `ResponsesError` when the
+    server cannot be reached, refuses the request or reports a failure, or when the connection breaks, after every event that came before.
+
+    Args:
+        connection: Where to send the request.
+        request: The request body, as `gpt5_payloads.build_request` makes it.
+        transport: Who sends it; the process's own by default.
 
     Attributes:
         left_out: What the server refused and was therefore left out of the request.
     """
 
-    def __init__(self, sent: SentRequest, *, model: str) -> None:
-        self._sent = sent
+    def __init__(
+        self,
+        connection: Connection,
+        request: Mapping[str, Any],
+        *,
+        transport: Transport = TRANSPORT,
+    ) -> None:
+        self._connection = connection
+        self._request = request
+        self._transport = transport
+        self._reader = ResponseReader(model=str(request.get("model")))
+        self._lock = threading.Lock()  # `close` may come from another thread while this opens
+        self._sent: SentRequest | None = None
         self._is_closed = False
-        self.left_out: tuple[Fallback, ...] = sent.left_out
-        try:
-            self._reader = ResponseReader(
-                model=model,
-                status_code=sent.response.status_code,
-                headers=sent.response.headers,
-            )
-        except BaseException:
-            self.close()
-            raise
         self._events = self._iterate()
+        self.left_out: tuple[Fallback, ...] = ()
 
     def __enter__(self) -> Self:
         return self
@@ -46,15 +57,38 @@ class ResponseStream:
     def __iter__(self) -> Iterator[StreamEvent]:
         return self._events
 
+    def open(self) -> None:
+        """Send the request, unless it has been sent or the stream is closed.
+
+        Raises:
+            ResponsesError: If the server cannot be reached, refuses the request, or answers with something else.
+        """
+        if self._sent is not None or self._is_closed:
+            return
+        sent = self._transport.send(self._connection, self._request)
+        with self._lock:
+            if not self._is_closed:
+                self._sent = sent
+        if self._sent is None:
+            sent.close()
+            return
+        self.left_out = sent.left_out
+        try:
+            self._reader.begin(status_code=sent.response.status_code, headers=sent.response.headers)
+        except BaseException:
+            self.close()
+            raise
+
     def close(self) -> None:
-        """Close the connection, also while the response is still coming."""
-        if not self._is_closed:
-            self._is_closed = True
+        """Close the connection, also while the response is still coming, or as soon as it has been opened."""
+        with self._lock:
+            was_closed, self._is_closed = self._is_closed, True
+        if self._sent is not None and not was_closed:
             self._sent.close()
 
     @property
     def request_id(self) -> str | None:
-        """The server's id of this request."""
+        """The server's id of the request, once it has answered."""
         return self._reader.request_id
 
     @property
@@ -73,8 +107,11 @@ class ResponseStream:
         return self._reader.completion
 
     def _iterate(self) -> Generator[StreamEvent]:
+        self.open()
+        if self._sent is None:
+            return
         try:
-            for data in self._bytes():
+            for data in self._bytes(self._sent):
                 yield from self._reader.feed(data)
                 if self._reader.is_over:
                     return
@@ -82,9 +119,9 @@ class ResponseStream:
         finally:
             self.close()
 
-    def _bytes(self) -> Iterator[bytes]:
+    def _bytes(self, sent: SentRequest) -> Iterator[bytes]:
         """Yield the body as it arrives; whatever the HTTP library raises meanwhile is a broken connection."""
-        response = self._sent.response
+        response = sent.response
         try:
             # Hardly any event stream is compressed, and unpacking what is not packed costs time for every delta.
             if "content-encoding" in response.headers:
@@ -111,9 +148,11 @@ def open_stream(
         transport: Who sends it; the process's own by default.
 
     Raises:
-        ResponsesError: The server could not be reached, refused the request, or answered with something else.
+        ResponsesError: If the server cannot be reached, refuses the request, or answers with something else.
     """
-    return ResponseStream(transport.send(connection, request), model=str(request.get("model")))
+    stream = ResponseStream(connection, request, transport=transport)
+    stream.open()
+    return stream
 
 
 def create(
@@ -122,9 +161,9 @@ def create(
     """Send a request and return the whole answer, streamed or not.
 
     Raises:
-        ResponsesError: The server could not be reached, refused the request, or failed underway.
+        ResponsesError: If the server cannot be reached, refuses the request, or fails underway.
     """
-    with open_stream(connection, request, transport=transport) as stream:
+    with ResponseStream(connection, request, transport=transport) as stream:
         for _ in stream:
             pass
         return stream.completion

@@ -4,13 +4,8 @@ from collections.abc import Iterator
 import pytest
 
 from gpt5_messages import ResponseStarted
-from gpt5_responses import (
-    AuthenticationError,
-    Connection,
-    DeferredStream,
-    Transport,
-    pace,
-)
+from gpt5_responses import AuthenticationError, Connection, ResponseStream, Transport
+from gpt5_responses.pacing import pace
 from gpt5_simulator import HttpError, LateError, ResponsesSimulator, Silence
 
 
@@ -24,14 +19,14 @@ def transport() -> Iterator[Transport]:
     pool.close()
 
 
-def deferred(server: ResponsesSimulator, transport: Transport) -> DeferredStream:
+def unopened(server: ResponsesSimulator, transport: Transport) -> ResponseStream:
     connection = Connection(api_key="k", base_url=server.base_url, max_retries=0)
-    return DeferredStream(connection, REQUEST, transport=transport)
+    return ResponseStream(connection, REQUEST, transport=transport)
 
 
 def test_nothing_is_sent_before_somebody_reads(transport: Transport) -> None:
     with ResponsesSimulator() as server:
-        stream = deferred(server, transport)
+        stream = unopened(server, transport)
         before = (len(server.requests), stream.event_count, stream.request_id)
         assert stream.completion.status == "in_progress"
         assert stream.last_event_type is None
@@ -49,12 +44,12 @@ def test_a_refusal_is_raised_to_the_reader(transport: Transport) -> None:
         ResponsesSimulator(faults=[HttpError(status=401)]) as server,
         pytest.raises(AuthenticationError),
     ):
-        list(deferred(server, transport))
+        list(unopened(server, transport))
 
 
 def test_the_event_that_failed_the_response_is_known(transport: Transport) -> None:
     with ResponsesSimulator(faults=[LateError()]) as server:
-        stream = deferred(server, transport)
+        stream = unopened(server, transport)
         with pytest.raises(Exception, match="failed"):
             list(stream)
 
@@ -63,7 +58,7 @@ def test_the_event_that_failed_the_response_is_known(transport: Transport) -> No
 
 def test_closing_while_the_server_is_silent_ends_the_reader(transport: Transport) -> None:
     with ResponsesSimulator(faults=[Silence(after_events=1)]) as server:
-        stream = deferred(server, transport)
+        stream = unopened(server, transport)
         batches = pace(stream, close=stream.close)
         assert isinstance(next(batches)[0], ResponseStarted)
         readers = [thread for thread in threading.enumerate() if thread.name == "responses-reader"]
@@ -76,10 +71,37 @@ def test_closing_while_the_server_is_silent_ends_the_reader(transport: Transport
 
 def test_a_stream_that_was_closed_before_it_was_opened_has_no_events(transport: Transport) -> None:
     with ResponsesSimulator() as server:
-        stream = deferred(server, transport)
+        stream = unopened(server, transport)
         stream.close()
+        stream.open()
 
         assert list(stream) == []
+    assert server.requests == []
+
+
+def test_a_stream_that_is_closed_while_it_is_being_opened_has_no_events() -> None:
+    class Overtaken(Transport):
+        def send(self, *arguments: object) -> object:
+            sent = super().send(*arguments)
+            stream.close()
+            return sent
+
+    with ResponsesSimulator(faults=[Silence(after_events=1)]) as server:
+        transport = Overtaken()
+        stream = unopened(server, transport)
+
+        assert list(stream) == []
+        transport.close()
+
+
+def test_a_stream_is_opened_once(transport: Transport) -> None:
+    with ResponsesSimulator() as server, unopened(server, transport) as stream:
+        stream.open()
+        stream.open()
+        assert list(stream)
+        assert list(stream) == []
+
+    assert len(server.requests) == 1
 
 
 def test_a_silence_before_the_answer_begins_is_broken_too() -> None:
@@ -92,7 +114,7 @@ def test_a_silence_before_the_answer_begins_is_broken_too() -> None:
             return super().send(*arguments)
 
     with ResponsesSimulator() as server:
-        batches = pace(deferred(server, Waiting()), keep_alive_seconds=0.01)
+        batches = pace(unopened(server, Waiting()), keep_alive_seconds=0.01)
         assert next(batches) == next(batches) == []
         go_on.set()
         assert [batch for batch in batches if batch]
