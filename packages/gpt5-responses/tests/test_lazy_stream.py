@@ -66,7 +66,7 @@ def test_closing_while_the_server_is_silent_ends_the_reader(transport: Transport
         for reader in readers:
             reader.join(timeout=10)
 
-    assert not any(reader.is_alive() for reader in readers)
+        assert not any(reader.is_alive() for reader in readers)
 
 
 def test_a_stream_that_was_closed_before_it_was_opened_has_no_events(transport: Transport) -> None:

@@ -1,9 +1,10 @@
 """Sending requests: one HTTP client for each connection, kept between calls, and what its server has refused before."""
 
+import socket
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,6 +79,7 @@ class Transport:
             raise
 
         def close() -> None:
+            _end_reading(response)
             opening.__exit__(None, None, None)
             self._give_back(client)
 
@@ -130,6 +132,19 @@ def _send(client: _Client, request: Mapping[str, Any]) -> tuple[_Opening, _Respo
             return opening, opening.__enter__(), attempt.left_out
         except openai.OpenAIError as error:
             attempt = attempts.send(error)
+
+
+def _end_reading(response: _Response) -> None:
+    """Wake a thread that waits for more of a body that is about to be closed.
+
+    Closing a socket does not wake whoever reads from it in another thread: that one would wait for the server until its timeout.
+    The connection of a body that has been read to its end belongs to other calls already.
+    """
+    body = response.http_response
+    connection = body.extensions.get("network_stream")
+    if not body.is_closed and connection is not None:
+        with suppress(OSError):  # the server may have closed it first
+            connection.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
 
 
 TRANSPORT = Transport()
