@@ -1,4 +1,4 @@
-from gpt5_messages import ResponseError, StreamDecoder
+from gpt5_messages import ResponseFailure, StreamDecoder
 
 
 def delta(text: str, number: int | None = None) -> dict[str, object]:
@@ -16,7 +16,7 @@ def decode(*events: dict[str, object]) -> tuple[str, list[str | None]]:
     decoder = StreamDecoder()
     decoded = [found for event in events for found in decoder.feed(event)]
     text = "".join(getattr(found, "text", "") for found in decoded)
-    return text, [found.code for found in decoded if isinstance(found, ResponseError)]
+    return text, [found.code for found in decoded if isinstance(found, ResponseFailure)]
 
 
 def test_an_event_that_comes_twice_counts_once() -> None:

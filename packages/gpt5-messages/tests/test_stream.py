@@ -12,7 +12,7 @@ from gpt5_messages import (
     BlockStop,
     ItemDone,
     ResponseEnded,
-    ResponseError,
+    ResponseFailure,
     ResponseStarted,
     SSEDecoder,
     StreamDecoder,
@@ -386,13 +386,13 @@ def test_an_error_event_ends_the_stream_with_its_details(details: dict[str, obje
 
     assert events[2:] == [
         BlockStop(index=0, kind="text"),
-        ResponseError(code="insufficient_quota", message="Pay.", param="p"),
+        ResponseFailure(code="insufficient_quota", message="Pay.", param="p"),
     ]
 
 
 def test_an_error_without_details_is_still_an_error() -> None:
     assert decode(event("error")) == [
-        ResponseError(code="error", message="the stream reported an error")
+        ResponseFailure(code="error", message="the stream reported an error")
     ]
 
 
@@ -400,10 +400,10 @@ def test_a_failed_response_is_an_error_and_an_end() -> None:
     failed = event("response.failed", response={"error": {"code": "server_error", "message": "m"}})
 
     assert decode(failed) == [
-        ResponseError(code="server_error", message="m"),
+        ResponseFailure(code="server_error", message="m"),
         ResponseEnded(status="failed"),
     ]
-    assert decode(event("response.failed", response=None))[0] == ResponseError(
+    assert decode(event("response.failed", response=None))[0] == ResponseFailure(
         code=None, message="response failed"
     )
 

@@ -4,7 +4,7 @@
 MessageError(ValueError)    a message, a response or a setting is not of the shape that its name promises
 ```
 
-What the *server* gets wrong is never raised here: a stream that breaks its own protocol ends in a `ResponseError` event,
+What the *server* gets wrong is never raised here: a stream that breaks its own protocol ends in a `ResponseFailure` event,
 so that everything that arrived before it is kept.
 """
 

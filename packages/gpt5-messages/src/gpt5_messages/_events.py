@@ -90,7 +90,7 @@ class ResponseEnded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResponseError:
+class ResponseFailure:
     """The server reported an error, or broke the protocol (`parse_error`, `stream_ended_early`, `inconsistent_stream`)."""
 
     code: str | None
@@ -121,7 +121,7 @@ type StreamEvent = (
     | ItemDone
     | UsageReported
     | ResponseEnded
-    | ResponseError
+    | ResponseFailure
     | UnknownEvent
 )
 """One of the values that `StreamDecoder.feed` answers with."""

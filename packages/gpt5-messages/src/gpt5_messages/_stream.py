@@ -16,7 +16,7 @@ from ._events import (
     BlockKind,
     ItemDone,
     ResponseEnded,
-    ResponseError,
+    ResponseFailure,
     ResponseStarted,
     StreamEvent,
     UnknownEvent,
@@ -76,7 +76,7 @@ class StreamDecoder:
             return []
         self._is_over = True
         message = "the stream ended before the response was complete"
-        return [*self._stop_all(), ResponseError(code="stream_ended_early", message=message)]
+        return [*self._stop_all(), ResponseFailure(code="stream_ended_early", message=message)]
 
     @property
     def is_over(self) -> bool:
@@ -149,7 +149,7 @@ class StreamDecoder:
         completion = self.completion
         if self._order.is_disordered and not completion.text.startswith(shown):
             message = "events came out of order, and the text shown is not the text of the response"
-            return [*events, ResponseError(code="inconsistent_stream", message=message)]
+            return [*events, ResponseFailure(code="inconsistent_stream", message=message)]
         if completion.usage is not None:
             events.append(UsageReported(usage=completion.usage))
         if completion.status == "failed":
@@ -265,8 +265,8 @@ def _full_text(kind: BlockKind, holder: Mapping[str, Any]) -> object:
     return holder.get("refusal" if kind == "refusal" else "text")
 
 
-def _error(details: Mapping[str, Any], *, fallback: str) -> ResponseError:
-    return ResponseError(
+def _error(details: Mapping[str, Any], *, fallback: str) -> ResponseFailure:
+    return ResponseFailure(
         code=text_or_none(details.get("code")) or text_or_none(details.get("type")),
         message=text_or_none(details.get("message")) or fallback,
         param=text_or_none(details.get("param")),

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import openai
 
-from gpt5_messages import ResponseError
+from gpt5_messages import ResponseFailure
 from gpt5_payloads import profile_for
 
 from ._errors import (
@@ -88,7 +88,7 @@ def to_responses_error(error: openai.OpenAIError, *, model: str, tried: str = ""
             return UnexpectedResponseError("The server sent an answer that cannot be read.")
 
 
-def from_event(event: ResponseError, *, model: str, request_id: str | None) -> ResponsesError:
+def from_event(event: ResponseFailure, *, model: str, request_id: str | None) -> ResponsesError:
     """Map an error that came inside a stream, by its code."""
     kind = _EVENT_ERRORS.get(event.code or "", ResponseFailedError)
     details: dict[str, Any] = {"code": event.code, "param": event.param, "request_id": request_id}

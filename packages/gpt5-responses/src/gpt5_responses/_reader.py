@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from gpt5_messages import Completion, ResponseError, SSEDecoder, StreamDecoder, StreamEvent
+from gpt5_messages import Completion, ResponseFailure, SSEDecoder, StreamDecoder, StreamEvent
 
 from ._errors import ResponsesError, UnexpectedResponseError
 from ._failures import from_event
@@ -113,17 +113,17 @@ class ResponseReader:
             self.last_event_type = event["type"]
             # A loop of its own rather than `_checked`: one generator less in the way of every delta.
             for decoded in self._decoder.feed(event):
-                if isinstance(decoded, ResponseError):
+                if isinstance(decoded, ResponseFailure):
                     raise self._failure(decoded)
                 yield decoded
 
     def _checked(self, events: list[StreamEvent]) -> Iterator[StreamEvent]:
         for event in events:
-            if isinstance(event, ResponseError):
+            if isinstance(event, ResponseFailure):
                 raise self._failure(event)
             yield event
 
-    def _failure(self, event: ResponseError) -> ResponsesError:
+    def _failure(self, event: ResponseFailure) -> ResponsesError:
         return from_event(event, model=self._model, request_id=self.request_id)
 
     def _whole_response(self) -> dict[str, Any]:

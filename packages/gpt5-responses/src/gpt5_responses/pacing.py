@@ -19,7 +19,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable
 
-from gpt5_messages import BlockDelta, ResponseEnded, ResponseError, StreamEvent
+from gpt5_messages import BlockDelta, ResponseEnded, ResponseFailure, StreamEvent
 
 
 __all__ = ["pace"]
@@ -125,7 +125,7 @@ class _Inbox:
             is_first = event.index not in self._started_blocks
             self._started_blocks.add(event.index)
             return is_first
-        return isinstance(event, (ResponseEnded, ResponseError))
+        return isinstance(event, (ResponseEnded, ResponseFailure))
 
 
 def pace(
