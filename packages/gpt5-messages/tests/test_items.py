@@ -9,7 +9,7 @@ from gpt5_messages import (
     ReasoningItem,
     ToolCallItem,
     ToolOutputItem,
-    parse_item,
+    read_item,
 )
 
 
@@ -76,14 +76,14 @@ TYPES = (
 
 @given(ITEMS)
 def test_an_item_survives_the_way_to_the_wire_and_back(item: ConversationItem) -> None:
-    assert parse_item(item.to_wire()) == item
+    assert read_item(item.to_wire()) == item
 
 
 @given(st.dictionaries(st.sampled_from(KEYS), JSON | st.sampled_from(TYPES), max_size=6))
 def test_whatever_is_on_the_wire_survives_the_way_to_an_item_and_back(
     wire: dict[str, object],
 ) -> None:
-    assert parse_item(wire).to_wire() == wire
+    assert read_item(wire).to_wire() == wire
 
 
 def test_a_recorded_reasoning_item_is_read_with_its_fields() -> None:
@@ -96,7 +96,7 @@ def test_a_recorded_reasoning_item_is_read_with_its_fields() -> None:
         "status": "completed",
     }
 
-    assert parse_item(wire) == ReasoningItem(
+    assert read_item(wire) == ReasoningItem(
         text="raw",
         summary=("A",),
         encrypted_content="e",
@@ -132,12 +132,12 @@ def test_a_text_goes_out_as_the_part_that_its_role_takes(role: str, part: str) -
     ],
 )
 def test_what_does_not_fit_its_type_is_kept_as_it_is(wire: dict[str, object]) -> None:
-    assert parse_item(wire) == OtherItem(wire=wire)
+    assert read_item(wire) == OtherItem(wire=wire)
 
 
 def test_to_wire_gives_out_copies() -> None:
     wire = {"type": "new", "x": 1}
 
-    parse_item(wire).to_wire()["x"] = 2
+    read_item(wire).to_wire()["x"] = 2
 
     assert wire == {"type": "new", "x": 1}

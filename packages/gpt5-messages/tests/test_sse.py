@@ -98,7 +98,7 @@ def test_any_cut_of_the_bytes_gives_the_same_events(
         f"event: a{line_end}data: {json.dumps(event, ensure_ascii=False)}{line_end}{line_end}"
         for event in events
     ).encode()
-    places = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
-    pieces = [stream[start:end] for start, end in pairwise(places)]
+    edges = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
+    pieces = [stream[start:end] for start, end in pairwise(edges)]
 
     assert decode(*pieces) == events

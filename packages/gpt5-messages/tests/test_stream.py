@@ -31,24 +31,24 @@ def event(name: str, **fields: object) -> dict[str, object]:
     return {"type": name, **fields}
 
 
-def delta(text: str, place: int = 0, **fields: object) -> dict[str, object]:
+def delta(text: str, index: int = 0, **fields: object) -> dict[str, object]:
     return event(
         "response.output_text.delta",
-        **{"output_index": place, "content_index": 0, **fields},
+        **{"output_index": index, "content_index": 0, **fields},
         delta=text,
     )
 
 
-def arguments(text: str, place: int = 0) -> dict[str, object]:
-    return event("response.function_call_arguments.delta", output_index=place, delta=text)
+def arguments(text: str, index: int = 0) -> dict[str, object]:
+    return event("response.function_call_arguments.delta", output_index=index, delta=text)
 
 
-def added(item: dict[str, object], place: int = 0) -> dict[str, object]:
-    return event("response.output_item.added", output_index=place, item=item)
+def added(item: dict[str, object], index: int = 0) -> dict[str, object]:
+    return event("response.output_item.added", output_index=index, item=item)
 
 
-def done(item: dict[str, object], place: int = 0) -> dict[str, object]:
-    return event("response.output_item.done", output_index=place, item=item)
+def done(item: dict[str, object], index: int = 0) -> dict[str, object]:
+    return event("response.output_item.done", output_index=index, item=item)
 
 
 def completed(*output: dict[str, object], **fields: object) -> dict[str, object]:
@@ -492,8 +492,8 @@ def test_any_split_of_a_text_into_deltas_gives_the_same_text(
     text: str, data: st.DataObject
 ) -> None:
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=5)))
-    places = [0, *cuts, len(text)]
-    pieces = [text[start:end] for start, end in pairwise(places)]
+    edges = [0, *cuts, len(text)]
+    pieces = [text[start:end] for start, end in pairwise(edges)]
 
     events = decode(*[delta(piece) for piece in pieces], completed())
     shown = "".join(found.text for found in events if isinstance(found, BlockDelta))

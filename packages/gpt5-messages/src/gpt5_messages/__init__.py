@@ -22,7 +22,7 @@ from ._items import (
     ReasoningItem,
     ToolCallItem,
     ToolOutputItem,
-    parse_item,
+    read_item,
 )
 from ._read import read_response
 from ._replay import drop_orphan_outputs, replayable_items, without_reasoning
@@ -68,7 +68,7 @@ __all__ = [
     "build_input",
     "carried_items",
     "drop_orphan_outputs",
-    "parse_item",
+    "read_item",
     "read_response",
     "replayable_items",
     "strip_think",

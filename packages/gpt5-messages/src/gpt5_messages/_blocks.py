@@ -17,7 +17,7 @@ _MESSAGE_PARTS: dict[str, tuple[BlockKind, str]] = {
 
 
 class _Block:
-    """One block: opened by its first sign of life, closed once."""
+    """One block: opened by the first event that belongs to it, closed once."""
 
     def __init__(self, kind: BlockKind, index: int) -> None:
         self.kind: BlockKind = kind
@@ -51,10 +51,10 @@ class _Block:
 
 
 class OpenItem:
-    """Collect one output item from its events.
+    """One output item, collected from its events.
 
     Args:
-        output_index: Its place in the response's `output`.
+        output_index: Its index in the response's `output`.
         next_block: Gives out the next block index of the stream.
     """
 
@@ -72,7 +72,7 @@ class OpenItem:
         return self._done is not None
 
     def is_of(self, item_type: object) -> bool:
-        """Say whether this may be an item of that type, as far as is known."""
+        """Return whether this may be an item of that type, as far as is known."""
         return self._added.get("type", item_type) == item_type
 
     def add(self, item: Item) -> list[StreamEvent]:
@@ -88,30 +88,30 @@ class OpenItem:
         self._done = item
         return events
 
-    def open_part(self, kind: BlockKind, place: int) -> list[StreamEvent]:
+    def open_part(self, kind: BlockKind, part_index: int) -> list[StreamEvent]:
         """Begin a part's block unless it has begun."""
-        if (kind, place) in self._blocks or self.is_done:
+        if (kind, part_index) in self._blocks or self.is_done:
             return []
-        block = self._blocks[kind, place] = _Block(kind, self._next_block())
+        block = self._blocks[kind, part_index] = _Block(kind, self._next_block())
         return [BlockStart(index=block.index, kind=kind)]
 
-    def grow_part(self, kind: BlockKind, place: int, delta: object) -> list[StreamEvent]:
+    def grow_part(self, kind: BlockKind, part_index: int, delta: object) -> list[StreamEvent]:
         """Add a delta to a part, opening its block if the server never did."""
         if not isinstance(delta, str) or not delta or self.is_done:
             return []
-        return [*self.open_part(kind, place), *self._blocks[kind, place].grow(delta)]
+        return [*self.open_part(kind, part_index), *self._blocks[kind, part_index].grow(delta)]
 
-    def fill_part(self, kind: BlockKind, place: int, full: object) -> list[StreamEvent]:
+    def fill_part(self, kind: BlockKind, part_index: int, full: object) -> list[StreamEvent]:
         """Add what the whole text of a part has beyond its deltas."""
         if not isinstance(full, str) or not full:
             return []
-        events = self.open_part(kind, place)
-        block = self._blocks.get((kind, place))
+        events = self.open_part(kind, part_index)
+        block = self._blocks.get((kind, part_index))
         return [*events, *(block.fill(full) if block else [])]
 
-    def stop_part(self, kind: BlockKind, place: int) -> list[StreamEvent]:
+    def stop_part(self, kind: BlockKind, part_index: int) -> list[StreamEvent]:
         """Close a part's block."""
-        block = self._blocks.get((kind, place))
+        block = self._blocks.get((kind, part_index))
         return block.stop() if block else []
 
     def grow_call(self, delta: object) -> list[StreamEvent]:
@@ -158,10 +158,10 @@ class OpenItem:
         return item
 
     def _texts(self, kind: BlockKind) -> list[tuple[int, str]]:
-        """List the texts of one kind with their places, in order."""
+        """List the texts of one kind with their part indexes, in order."""
         return sorted(
-            (place, "".join(block.pieces))
-            for (block_kind, place), block in self._blocks.items()
+            (part_index, "".join(block.pieces))
+            for (block_kind, part_index), block in self._blocks.items()
             if block_kind == kind
         )
 
@@ -183,20 +183,20 @@ class OpenItem:
             return self.fill_call(item.get(arguments_key))
         return [
             event
-            for kind, place, full in _iter_parts(item)
-            for event in self.fill_part(kind, place, full)
+            for kind, part_index, full in _iter_parts(item)
+            for event in self.fill_part(kind, part_index, full)
         ]
 
 
 def _iter_parts(item: Item) -> Iterator[tuple[BlockKind, int, object]]:
-    """Yield kind, place and full text of each part of a whole message or reasoning item."""
+    """Yield kind, index and full text of each part of a whole message or reasoning item."""
     if type_of(item) == "message":
-        for place, part in enumerate(iter_mappings(item.get("content"))):
+        for index, part in enumerate(iter_mappings(item.get("content"))):
             kind, key = _MESSAGE_PARTS.get(type_of(part), (None, ""))
             if kind is not None:
-                yield kind, place, part.get(key)
+                yield kind, index, part.get(key)
     elif type_of(item) == "reasoning":
-        for place, part in enumerate(iter_mappings(item.get("summary"))):
-            yield "summary_text", place, part.get("text")
-        for place, part in enumerate(iter_mappings(item.get("content"))):
-            yield "reasoning_text", place, part.get("text")
+        for index, part in enumerate(iter_mappings(item.get("summary"))):
+            yield "summary_text", index, part.get("text")
+        for index, part in enumerate(iter_mappings(item.get("content"))):
+            yield "reasoning_text", index, part.get("text")

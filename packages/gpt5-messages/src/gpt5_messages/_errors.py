@@ -1,4 +1,4 @@
-"""What can be wrong with what a caller hands in.
+"""The error for what a caller hands in.
 
 ```text
 MessageError(ValueError)    a message, a response or a setting is not of the shape that its name promises
@@ -10,7 +10,7 @@ so that everything that arrived before it is kept.
 
 
 class MessageError(ValueError):
-    """Say which field of the caller's input is wrong.
+    """A message, a response or a setting that is not of the shape that its name promises.
 
     Attributes:
         field: Where the problem is, e.g. `messages[2].tool_call_id`.

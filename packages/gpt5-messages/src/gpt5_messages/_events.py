@@ -28,7 +28,7 @@ _CONTENTS: dict[BlockKind, BlockContent] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResponseStarted:
-    """The server has taken the request on."""
+    """The start of a response: the server has taken the request on."""
 
     response_id: str | None
     model: str | None
@@ -36,7 +36,7 @@ class ResponseStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockStart:
-    """A block begins. `call_id` and `name` are set on `tool_use` blocks, and only there."""
+    """The start of a block. `call_id` and `name` are set on `tool_use` blocks, and only there."""
 
     index: int
     kind: BlockKind
@@ -46,7 +46,7 @@ class BlockStart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockDelta:
-    """A block grows by `text`, which is never empty; for `tool_use` it is a piece of JSON or raw tool input."""
+    """What a block grows by. `text` is never empty; for `tool_use` it is a piece of JSON or raw tool input."""
 
     index: int
     kind: BlockKind
@@ -60,7 +60,7 @@ class BlockDelta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockStop:
-    """A block is whole, or the stream ended under it."""
+    """The end of a block, because it is whole or because the stream has ended."""
 
     index: int
     kind: BlockKind
@@ -68,7 +68,7 @@ class BlockStop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemDone:
-    """An output item is whole: what has to be kept, verbatim, for the next request."""
+    """A whole output item: what has to be kept, verbatim, for the next request."""
 
     output_index: int
     item: Item
@@ -76,14 +76,14 @@ class ItemDone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageReported:
-    """The server has counted the tokens."""
+    """The tokens as the server has counted them."""
 
     usage: Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResponseEnded:
-    """The response has reached its end, all blocks being closed. `reason` says why it is incomplete."""
+    """The end of a response, after the ends of all blocks. `reason` says why it is incomplete."""
 
     status: Status
     reason: str | None = None
@@ -91,7 +91,7 @@ class ResponseEnded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResponseFailure:
-    """The server reported an error, or broke the protocol (`parse_error`, `stream_ended_early`, `inconsistent_stream`)."""
+    """An error that the server reported, or its breach of the protocol (`parse_error`, `stream_ended_early`, `inconsistent_stream`)."""
 
     code: str | None
     message: str

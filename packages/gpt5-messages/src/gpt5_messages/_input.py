@@ -36,7 +36,7 @@ def build_input(
         recall: Returns the items of the response that made the call with this id, or None.
 
     Raises:
-        MessageError: A message is of no such shape, or a tool message has no `tool_call_id`.
+        MessageError: If a message is of no such shape, or a tool message has no `tool_call_id`.
     """
     history = list(messages)
     answered = {
@@ -46,13 +46,13 @@ def build_input(
     }
     items: list[dict[str, Any]] = []
     custom_calls: set[str] = set()
-    for place, message in enumerate(history):
+    for index, message in enumerate(history):
         match _role(message):
             case "assistant":
                 added = _assistant_items(message, answered, recall)
                 custom_calls |= _custom_call_ids(added)
             case "tool":
-                added = [_tool_output(message, place, custom_calls)]
+                added = [_tool_output(message, index, custom_calls)]
             case role:
                 added = _text_item(message, role)
         items += added
@@ -87,7 +87,7 @@ def _assistant_items(
 
 
 def _made_calls(items: Iterable[Item], calls: Iterable[Mapping[str, Any]]) -> bool:
-    """Say whether these items made these calls: a platform may have edited a message, and some servers reuse call ids."""
+    """Return whether these items made these calls: a platform may have edited a message, and some servers reuse call ids."""
     made = {
         (call.call_id, call.name, _canonical(call.arguments))
         for item in items
@@ -132,10 +132,10 @@ def _custom_call_ids(items: Iterable[Item]) -> set[str]:
     return {call.call_id for call in calls if call and call.type == "custom"}
 
 
-def _tool_output(message: object, place: int, custom_calls: set[str]) -> dict[str, Any]:
+def _tool_output(message: object, index: int, custom_calls: set[str]) -> dict[str, Any]:
     call_id = _get(message, "tool_call_id")
     if not isinstance(call_id, str) or not call_id:
-        field = f"messages[{place}].tool_call_id"
+        field = f"messages[{index}].tool_call_id"
         raise MessageError(
             f"{field}: expected the id of the call that this answers, got {call_id!r}", field=field
         )

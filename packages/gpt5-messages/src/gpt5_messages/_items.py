@@ -145,8 +145,8 @@ type ConversationItem = MessageItem | ReasoningItem | ToolCallItem | ToolOutputI
 """One entry of a conversation."""
 
 
-def parse_item(wire: _Wire) -> ConversationItem:
-    """Read an item of the wire; `parse_item(wire).to_wire()` is equal to `wire`, whatever it holds."""
+def read_item(wire: _Wire) -> ConversationItem:
+    """Read an item of the wire; `read_item(wire).to_wire()` is equal to `wire`, whatever it holds."""
     kind = type_of(wire) or ("message" if "role" in wire else "")
     read = _READERS.get(kind)
     item = read(wire) if read else None

@@ -12,7 +12,7 @@ _MAX_GAPS = (
 
 
 class EventOrder:
-    """Follow the sequence numbers of one stream, where its server numbers the events at all.
+    """The sequence numbers of one stream, where its server numbers the events at all.
 
     Attributes:
         is_disordered: Whether an event has come later than one with a higher number.
@@ -26,7 +26,7 @@ class EventOrder:
         self.is_disordered = False
 
     def is_repeat(self, event: Mapping[str, Any]) -> bool:
-        """Say whether this event has been here before, and remember it."""
+        """Return whether this event has been here before, and remember it."""
         number = event.get("sequence_number")
         if not isinstance(number, int) or self._is_numbered is False:
             return False

@@ -29,7 +29,7 @@ def read_response(response: Mapping[str, Any] | object) -> Completion:
         response: The response object as a mapping, or as a pydantic model of the official SDK.
 
     Raises:
-        MessageError: `response` is neither.
+        MessageError: If `response` is neither.
 
     Source: https://platform.openai.com/docs/api-reference/responses/object, read 2026-11-21, and recorded traffic.
     """
@@ -59,14 +59,14 @@ def read_usage(usage: object) -> Usage | None:
     counts = mapping(usage)
     if not counts:
         return None
-    given = count(counts, "input_tokens")
-    made = count(counts, "output_tokens")
+    input_tokens = count(counts, "input_tokens")
+    output_tokens = count(counts, "output_tokens")
     return Usage(
-        input_tokens=given,
+        input_tokens=input_tokens,
         cached_tokens=count(counts.get("input_tokens_details"), "cached_tokens"),
-        output_tokens=made,
+        output_tokens=output_tokens,
         reasoning_tokens=count(counts.get("output_tokens_details"), "reasoning_tokens"),
-        total_tokens=count(counts, "total_tokens") or given + made,
+        total_tokens=count(counts, "total_tokens") or input_tokens + output_tokens,
         cache_write_tokens=count(counts.get("input_tokens_details"), "cache_write_tokens"),
     )
 

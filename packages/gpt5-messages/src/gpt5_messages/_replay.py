@@ -74,7 +74,7 @@ def drop_orphan_outputs(items: Iterable[Item]) -> list[dict[str, Any]]:
 
 
 def _is_input(item: Item) -> bool:
-    """Say whether an item comes from the caller, so that it can't be what reasoning led to."""
+    """Return whether an item comes from the caller, so that it can't be what reasoning led to."""
     is_asked = item.get("role") in ("user", "system", "developer")
     return is_asked or type_of(item) in _OUTPUT_TYPES.values()
 

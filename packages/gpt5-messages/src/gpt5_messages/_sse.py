@@ -17,7 +17,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class SSEDecoder:
-    r"""Turn the bytes of one stream into its events.
+    r"""A decoder of the bytes of one stream into its events.
 
     A frame that is no JSON object becomes an `error` event with the code `parse_error`: nothing is raised, so that
     the events around it are not lost.

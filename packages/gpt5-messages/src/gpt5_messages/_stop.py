@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 
 class StopFilter:
-    """Let text through up to the first stop sequence, holding back only what could become one.
+    """A filter that lets text through up to the first stop sequence, and holds back only what could become one.
 
     Args:
         stop: The stop sequences; empty ones are ignored.
@@ -29,8 +29,8 @@ class StopFilter:
             return "" if self.hit is not None else text
         text = self._held + text
         # The sequence that is complete first wins: then it cannot matter how the text was cut.
-        places = [(text.find(word), word) for word in self._stop]
-        found = min(((at + len(word), at, word) for at, word in places if at >= 0), default=None)
+        starts = [(text.find(word), word) for word in self._stop]
+        found = min(((at + len(word), at, word) for at, word in starts if at >= 0), default=None)
         if found is not None:
             _, at, self.hit = found
             self._held = ""

@@ -19,7 +19,7 @@ class _Entry:
 
 
 class ItemStore:
-    """Keep the output items of completed responses in memory, to be found again by `call_id`.
+    """The output items of completed responses, kept in memory and found again by `call_id`.
 
     Nothing is shared between scopes and nothing is written anywhere. The oldest entries go first when a bound is reached. Items are
     kept as text, so what a caller does to a returned list stays with the caller.
@@ -31,7 +31,7 @@ class ItemStore:
         clock: Returns seconds, never going back.
 
     Raises:
-        MessageError: A bound is not above zero.
+        MessageError: If a bound is not above zero.
 
     Example:
         >>> store = ItemStore()

@@ -39,7 +39,7 @@ _QUIET = ("response.in_progress", "response.queued")
 
 
 class StreamDecoder:
-    """Decode the events of one response.
+    """A decoder of the events of one response.
 
     Feed it the JSON events in the order in which they came; it answers with what they mean. It never raises for
     what a server sends. A response that was not streamed is the same to it as a stream of one terminal event:
@@ -71,7 +71,7 @@ class StreamDecoder:
         return [] if type_of(event) in _QUIET else [_unknown(event)]
 
     def close(self) -> list[StreamEvent]:
-        """Say that the bytes have ended: closes what is open, and is an error unless the response has ended too."""
+        """Take in that the bytes have ended: closes what is open, and is a failure unless the response has ended too."""
         if self._is_over:
             return []
         self._is_over = True
@@ -120,8 +120,8 @@ class StreamDecoder:
         kind = _PART_KINDS.get(type_of(part))
         if kind is None:
             return []
-        item, place = self._item(event), _part_index(event)
-        return [*item.fill_part(kind, place, _full_text(kind, part)), *item.stop_part(kind, place)]
+        item, index = self._item(event), _part_index(event)
+        return [*item.fill_part(kind, index, _full_text(kind, part)), *item.stop_part(kind, index)]
 
     def _on_part_delta(self, event: Mapping[str, Any]) -> list[StreamEvent]:
         kind = _DELTA_KINDS[type_of(event)]
@@ -187,20 +187,20 @@ class StreamDecoder:
 
     def _fill_from_output(self, response: Mapping[str, Any]) -> list[StreamEvent]:
         events: list[StreamEvent] = []
-        for position, item in enumerate(iter_mappings(response.get("output"))):
-            opened = self._counterpart(position, item)
+        for index, item in enumerate(iter_mappings(response.get("output"))):
+            opened = self._counterpart(index, item)
             if opened is not None:
                 events += _finish(opened, item)
         return events
 
-    def _counterpart(self, position: int, item: Mapping[str, Any]) -> OpenItem | None:
-        """Find the streamed item that a terminal item is, by id or else by place; None if it can't be told."""
+    def _counterpart(self, index: int, item: Mapping[str, Any]) -> OpenItem | None:
+        """Find the streamed item that a terminal item is, by id or else by index; None if it can't be told."""
         by_id = self._index_by_id.get(text_or_none(item.get("id")) or "")
         if by_id is not None:
             return self._items[by_id]
-        if position not in self._items:
-            return self._open(position)
-        return self._items[position] if self._items[position].is_of(item.get("type")) else None
+        if index not in self._items:
+            return self._open(index)
+        return self._items[index] if self._items[index].is_of(item.get("type")) else None
 
     def _shown_text(self) -> str:
         return "".join(self._items[at].shown_text() for at in sorted(self._items))
@@ -256,7 +256,7 @@ def _finish(opened: OpenItem, item: Mapping[str, Any]) -> list[StreamEvent]:
 
 
 def _part_index(event: Mapping[str, Any]) -> int:
-    """Read a part's place within its item, which goes by another name in summaries."""
+    """Read a part's index within its item, which goes by another name in summaries."""
     index = event.get("content_index", event.get("summary_index"))
     return index if isinstance(index, int) else 0
 

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 
 class SurrogateJoiner:
-    r"""Put surrogate halves that arrive in different pieces together, and replace lonely ones by U+FFFD.
+    r"""A joiner of surrogate halves that arrive in different pieces; lonely ones become U+FFFD.
 
     `"\ud83d"` and `"\ude00"` may come as two deltas; alone, neither can be written as UTF-8.
     """

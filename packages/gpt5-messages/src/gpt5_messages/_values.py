@@ -17,7 +17,7 @@ type FinishReason = Literal["stop", "tool_calls", "length", "content_filter", "e
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """Hold one complete tool call.
+    """One complete tool call.
 
     Attributes:
         call_id: Pairs the call with its output; never the item's own id.
@@ -34,7 +34,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Count the tokens of one response, each a number from 0 up.
+    """The tokens of one response, each a number from 0 up.
 
     Attributes:
         input_tokens: All input, cached or not.
@@ -55,7 +55,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """Hold what one response said, read once and for all.
+    """What one response said, read once and for all.
 
     Attributes:
         text: The answer text of all messages, in order, without refusals.

@@ -11,7 +11,7 @@ _CLOSE = "\n</think>"
 
 
 class VisibleText:
-    r"""Turn stream events into the text to show, with every `<think>` block closed.
+    r"""The text to show of a stream, with every `<think>` block closed.
 
     Summaries are shown as `<think>`, line break, text, line break, `</think>`, their parts a blank line apart. Raw reasoning
     and encrypted content are never shown; refusals are. Stop sequences end the answer, and never match inside a summary.

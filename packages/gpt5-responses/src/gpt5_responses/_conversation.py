@@ -9,14 +9,14 @@ from gpt5_messages import (
     MessageItem,
     ToolCall,
     ToolOutputItem,
-    parse_item,
+    read_item,
 )
 
 from ._scheme import Request
 
 
 class Conversation:
-    """Collect the items of a conversation, so that each request carries all that came before.
+    """The items of a conversation, all of which go out with each request.
 
     Example:
         >>> from gpt5_messages import read_response
@@ -41,7 +41,7 @@ class Conversation:
 
     def add(self, completion: Completion) -> None:
         """Add what the model said: every item, its reasoning included, to go back verbatim."""
-        self._items += [parse_item(item) for item in completion.items]
+        self._items += [read_item(item) for item in completion.items]
 
     def answer(self, call: ToolCall, output: str) -> None:
         """Add what a tool answered to one of the model's calls."""
