@@ -366,7 +366,7 @@ def test_a_server_without_encrypted_reasoning_is_not_asked_for_it_again(
     assert [("include" in sent.body) for sent in server.requests] == [True, False]
 
 
-def test_what_was_tried_in_vain_is_said(transport: Transport) -> None:
+def test_what_was_tried_before_is_said(transport: Transport) -> None:
     unverified = UnverifiedOrganization(times=1)
     refused = HttpError(status=400, message="Your organization must be verified to stream.")
     with (
@@ -376,7 +376,7 @@ def test_what_was_tried_in_vain_is_said(transport: Transport) -> None:
         create(connection(server), {**SUMMARISED, "stream": False}, transport=transport)
 
     assert "must be verified" in str(caught.value)
-    assert "sent again without the reasoning summary, in vain" in str(caught.value)
+    assert "sent again without the reasoning summary and refused again" in str(caught.value)
 
 
 def test_a_refusal_that_asking_for_less_does_not_cure_stands(transport: Transport) -> None:
@@ -404,7 +404,7 @@ def test_a_body_that_is_no_response_is_an_unexpected_answer(
     recording = Recording(name="x", body=body, is_stream=False)
     with (
         ResponsesSimulator(replay=[recording]) as server,
-        pytest.raises(UnexpectedResponseError, match="no response of the Responses API"),
+        pytest.raises(UnexpectedResponseError, match="not a response of the Responses API"),
     ):
         create(connection(server), {**REQUEST, "stream": False}, transport=transport)
 
@@ -469,7 +469,7 @@ def test_an_answer_without_end_is_given_up(transport: Transport) -> None:
         thread.start()
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
         endless = Connection(api_key="k", base_url=url, max_retries=0)
-        with pytest.raises(UnexpectedResponseError, match="too large"):
+        with pytest.raises(UnexpectedResponseError, match="larger than 128 MiB"):
             create(endless, REQUEST, transport=transport)
         thread.join()
 

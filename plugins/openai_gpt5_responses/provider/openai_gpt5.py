@@ -5,19 +5,19 @@ from typing import override
 
 from dify_plugin import ModelProvider
 
-from gpt5_responses import check_server
+from gpt5_responses import validate_server
 from model_adapter import validated_connection
 
 
 class OpenAIGPT5Provider(ModelProvider):
-    """Check what a user has typed into the provider's form."""
+    """The provider, whose form a user fills in."""
 
     @override
     def validate_provider_credentials(self, credentials: Mapping) -> None:
-        """Find out whether the server takes the key.
+        """Make sure that the server takes the key.
 
         Raises:
-            CredentialsValidateFailedError: It does not; the sentence may be shown to the user.
+            CredentialsValidateFailedError: If it does not; the sentence may be shown to the user.
         """
         with validated_connection(credentials) as connection:
-            check_server(connection)
+            validate_server(connection)

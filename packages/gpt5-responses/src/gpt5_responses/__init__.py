@@ -1,6 +1,5 @@
 """The connection to a Responses server: settings, transport, errors, retries, and a stateless client."""
 
-from ._check import check_model, check_server
 from ._client import AsyncResponsesClient, AsyncResponseStream, ModelConfig, ResponsesClient
 from ._connection import Connection
 from ._conversation import Conversation
@@ -26,6 +25,7 @@ from ._fallbacks import Fallback
 from ._scheme import Request, ResponsesScheme
 from ._stream import ResponseStream, create, open_stream
 from ._transport import Transport
+from ._validation import validate_model, validate_server
 
 
 __all__ = [
@@ -55,9 +55,9 @@ __all__ = [
     "StreamInterruptedError",
     "Transport",
     "UnexpectedResponseError",
-    "check_model",
-    "check_server",
     "create",
     "open_stream",
     "to_responses_error",
+    "validate_model",
+    "validate_server",
 ]

@@ -16,7 +16,7 @@ _LASTING: tuple[Fallback, ...] = ("without_summary", "without_streaming")
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """Hold one body to send, and what has been left out of it."""
+    """One body to send, and what has been left out of it."""
 
     body: dict[str, Any]
     left_out: tuple[Fallback, ...] = ()
@@ -27,7 +27,7 @@ class Attempt:
 
 
 class Refusals:
-    """Remember what a server has refused and will refuse again."""
+    """What a server has refused and will refuse again."""
 
     def __init__(self) -> None:
         self._known: tuple[Fallback, ...] = ()
@@ -54,7 +54,7 @@ def iter_attempts(
     The sending itself is the caller's, so that one logic serves blocking and asynchronous clients.
 
     Raises:
-        ResponsesError: There is nothing left to leave out.
+        ResponsesError: If there is nothing left to leave out.
     """
     attempt = refusals.first_attempt(request)
     while True:

@@ -24,7 +24,7 @@ type _Response = openai.AsyncAPIResponse[Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelConfig:
-    """Declare a model and where it is.
+    """A model and where it is.
 
     Attributes:
         model_id: The model's name, such as `gpt-5`.
@@ -46,14 +46,14 @@ class ModelConfig:
         """Return the connection that this describes.
 
         Raises:
-            SettingsError: The key is missing, or the key, organisation or base URL is not usable.
+            SettingsError: If the key is missing, or the key, organisation or base URL is not usable.
         """
         names = ("api_key", "base_url", "organization", "timeout_seconds", "max_retries")
         return Connection.from_settings({name: getattr(self, name) for name in names})
 
 
 class ResponsesClient:
-    """Ask one model, blocking.
+    """A blocking client for one model.
 
     Args:
         config: The model and where it is.
@@ -61,7 +61,7 @@ class ResponsesClient:
         transport: Who sends; the process's own by default.
 
     Raises:
-        SettingsError: The configuration is not usable.
+        SettingsError: If the configuration is not usable.
     """
 
     def __init__(
@@ -80,8 +80,8 @@ class ResponsesClient:
         """Send a request and return its response as a stream of events.
 
         Raises:
-            ResponsesError: The server could not be reached, refused the request, or answered with something else.
-            PayloadError: A tool is not usable.
+            ResponsesError: If the server cannot be reached, refuses the request, or answers with something else.
+            PayloadError: If a tool is not usable.
         """
         body = self._scheme.build_body(request, model=self._model)
         return open_stream(self._connection, body, transport=self._transport)
@@ -90,8 +90,8 @@ class ResponsesClient:
         """Send a request and return the whole answer.
 
         Raises:
-            ResponsesError: The server could not be reached, refused the request, or failed underway.
-            PayloadError: A tool is not usable.
+            ResponsesError: If the server cannot be reached, refuses the request, or fails underway.
+            PayloadError: If a tool is not usable.
         """
         with self.stream(request) as stream:
             for _ in stream:
@@ -100,14 +100,14 @@ class ResponsesClient:
 
 
 class AsyncResponsesClient:
-    """Ask one model, asynchronously. Use it as an asynchronous context manager, or call `aclose`.
+    """An asynchronous client for one model. Use it as an asynchronous context manager, or call `aclose`.
 
     Args:
         config: The model and where it is.
         scheme: What is decided about the wire.
 
     Raises:
-        SettingsError: The configuration is not usable.
+        SettingsError: If the configuration is not usable.
     """
 
     def __init__(self, config: ModelConfig, *, scheme: ResponsesScheme | None = None) -> None:
@@ -131,7 +131,7 @@ class AsyncResponsesClient:
         """Return the response to a request as a stream of events, sent when it is entered.
 
         Raises:
-            PayloadError: A tool is not usable.
+            PayloadError: If a tool is not usable.
         """
         body = self._scheme.build_body(request, model=self._model)
         return AsyncResponseStream(self._openai, body, self._refusals)
@@ -140,8 +140,8 @@ class AsyncResponsesClient:
         """Send a request and return the whole answer.
 
         Raises:
-            ResponsesError: The server could not be reached, refused the request, or failed underway.
-            PayloadError: A tool is not usable.
+            ResponsesError: If the server cannot be reached, refuses the request, or fails underway.
+            PayloadError: If a tool is not usable.
         """
         async with self.stream(request) as stream:
             async for _ in stream:

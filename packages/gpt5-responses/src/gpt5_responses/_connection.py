@@ -23,7 +23,7 @@ _AWS_METADATA_V6 = ipaddress.ip_address("fd00:ec2::254")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
-    """Hold how to reach one server with one key.
+    """How to reach one server with one key.
 
     Attributes:
         api_key: The key; never part of `repr`.
@@ -51,11 +51,11 @@ class Connection:
             environ: Environment variables; the process's own if None.
 
         Raises:
-            SettingsError: The key is missing, or the key, organisation or base URL is not usable.
+            SettingsError: If the key is missing, or the key, organisation or base URL is not usable.
 
         Source: docs/contracts/openai-gpt5-responses.md, A4 to A7.
         """
-        return cls._parse(credentials, _CREDENTIAL_NAMES, environ)
+        return cls._read(credentials, _CREDENTIAL_NAMES, environ)
 
     @classmethod
     def from_settings(
@@ -68,12 +68,12 @@ class Connection:
             environ: Environment variables; the process's own if None.
 
         Raises:
-            SettingsError: The key is missing, or the key, organisation or base URL is not usable.
+            SettingsError: If the key is missing, or the key, organisation or base URL is not usable.
         """
-        return cls._parse(settings, _OWN_NAMES, environ)
+        return cls._read(settings, _OWN_NAMES, environ)
 
     @classmethod
-    def _parse(
+    def _read(
         cls, values: Mapping[str, Any], names: "_Names", environ: Mapping[str, str] | None
     ) -> Self:
         variables = os.environ if environ is None else environ
@@ -118,7 +118,7 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """What the settings are called where they come from, for the errors to say."""
+    """The names of the settings where they come from, for error messages."""
 
     api_key: str = "api_key"
     organization: str = "organization"

@@ -1,4 +1,4 @@
-"""Everything that can go wrong between a request and its last event, by whose fault it is.
+"""The errors between a request and its last event, by whose fault they are.
 
 ```text
 ResponsesError
@@ -50,7 +50,7 @@ class ResponsesError(Exception):
 
 
 class SettingsError(ResponsesError, ValueError):
-    """A setting is missing or not usable.
+    """A setting that is missing or not usable.
 
     Attributes:
         field: The setting's name.
@@ -62,35 +62,35 @@ class SettingsError(ResponsesError, ValueError):
 
 
 class ConnectionFailedError(ResponsesError):
-    """The server could not be reached."""
+    """A server that could not be reached."""
 
 
 class ConnectionTimeoutError(ConnectionFailedError):
-    """The server did not answer in time."""
+    """A server that did not answer in time."""
 
 
 class RequestRefusedError(ResponsesError):
-    """The server refused this request, and would refuse it again."""
+    """A request that the server refused, and would refuse again."""
 
 
 class AuthenticationError(RequestRefusedError):
-    """The server does not accept the key."""
+    """A key that the server does not accept."""
 
 
 class PermissionDeniedError(RequestRefusedError):
-    """The key is known but may not do this."""
+    """A key that is known but may not do this."""
 
 
 class NotFoundError(RequestRefusedError):
-    """The server has no such route or item."""
+    """A route or an item that the server does not have."""
 
 
 class ModelNotFoundError(NotFoundError):
-    """The server has no such model, or not for this key."""
+    """A model that the server does not have, or not for this key."""
 
 
 class InvalidRequestError(RequestRefusedError):
-    """Something in the request is not accepted."""
+    """A request with something in it that the server does not accept."""
 
 
 class RateLimitError(ResponsesError):
@@ -98,16 +98,16 @@ class RateLimitError(ResponsesError):
 
 
 class ServerError(ResponsesError):
-    """The server failed; the same request may pass later."""
+    """A failure of the server; the same request may pass later."""
 
 
 class ResponseFailedError(ResponsesError):
-    """The response began, and then the server reported that it failed."""
+    """A response that had begun when the server reported that it failed."""
 
 
 class StreamInterruptedError(ResponsesError):
-    """The stream broke off before the response was complete."""
+    """A stream that broke off before the response was complete."""
 
 
 class UnexpectedResponseError(ResponsesError):
-    """What came back is no answer of the Responses API."""
+    """An answer that is none of the Responses API."""

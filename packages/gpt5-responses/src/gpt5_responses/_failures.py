@@ -75,7 +75,7 @@ def to_responses_error(error: openai.OpenAIError, *, model: str, tried: str = ""
     Args:
         error: What the client raised.
         model: The model that was asked for, to be named where it is missing or retired.
-        tried: A sentence about what has been tried in vain; it ends the message where the server answered.
+        tried: A sentence about what has been tried already; it ends the message where the server answered.
     """
     match error:
         case openai.APITimeoutError():
@@ -100,7 +100,7 @@ def from_event(event: ResponseFailure, *, model: str, request_id: str | None) ->
         message = _sentence(kind, event.code)
     else:
         message = (
-            f"The response failed{_place(event.code, event.param)}: {explanation(event.message)}"
+            f"The response failed{_details(event.code, event.param)}: {explanation(event.message)}"
         )
     return kind(message, **details)
 
@@ -143,18 +143,16 @@ def _from_status(error: openai.APIStatusError, model: str, tried: str) -> Respon
 
 
 def _status_kind(error: openai.APIStatusError) -> type[ResponsesError]:
-    is_server_s = error.status_code >= _FIRST_SERVER_STATUS
-    kind = _STATUS_ERRORS.get(
-        error.status_code, ServerError if is_server_s else InvalidRequestError
-    )
+    is_failure = error.status_code >= _FIRST_SERVER_STATUS
+    kind = _STATUS_ERRORS.get(error.status_code, ServerError if is_failure else InvalidRequestError)
     is_about_model = kind is NotFoundError and error.param == "model"
     return ModelNotFoundError if error.code == "model_not_found" or is_about_model else kind
 
 
 def _refusal_sentence(error: openai.APIStatusError) -> str:
     told = explanation(server_message(error)) or "no reason was given."
-    place = _place(error.code, error.param)
-    return f"The server refused the request (status {error.status_code}){place}: {told}"
+    details = _details(error.code, error.param)
+    return f"The server refused the request (status {error.status_code}){details}: {told}"
 
 
 def _sentence(kind: type[ResponsesError], code: str | None) -> str:
@@ -168,7 +166,7 @@ def _model_sentence(model: str) -> str:
     return f"The server has no model {model!r}, or not for this key. Check the name and the key's access to it."
 
 
-def _place(code: str | None, param: str | None) -> str:
+def _details(code: str | None, param: str | None) -> str:
     return "".join(
         f", {name} {value!r}" for name, value in (("code", code), ("param", param)) if value
     )

@@ -29,7 +29,7 @@ _REASONING_WORDS = ("encrypted content", "encrypted_content", "type 'reasoning'"
 
 
 def find_fallback(error: openai.APIStatusError, request: Request) -> Fallback | None:
-    """Say what to leave out after this refusal; None where the refusal has to stand."""
+    """Return what to leave out after this refusal; None where the refusal has to stand."""
     if error.status_code not in _REFUSED_STATUSES:
         return None
     told, param = server_message(error).lower(), error.param or ""
@@ -56,11 +56,11 @@ def relax(request: Request, fallback: Fallback) -> dict[str, Any]:
 
 
 def retried_sentence(left_out: Sequence[Fallback]) -> str:
-    """Say what a request was sent again without; an empty text if nothing was left out."""
+    """Return the sentence that says what a request was sent again without; empty if nothing was left out."""
     if not left_out:
         return ""
     parts = " and ".join(_LEFT_OUT_WORDS[name] for name in left_out)
-    return f"The request was sent again without {parts}, in vain."
+    return f"It was sent again without {parts} and refused again."
 
 
 def _has_reasoning_items(request: Request) -> bool:

@@ -88,7 +88,8 @@ class ResponseReader:
         self._size += len(data)
         if self._size > _MAX_BYTES:
             raise UnexpectedResponseError(
-                "The server's answer is too large to be one.", request_id=self.request_id
+                "The server's answer was given up: it is larger than 128 MiB.",
+                request_id=self.request_id,
             )
         if self._is_stream:
             yield from self._decode(self._frames.feed(data))
@@ -104,20 +105,20 @@ class ResponseReader:
         if self._is_stream:
             yield from self._decode(self._frames.close())
         else:
-            yield from self._checked(self._decoder.feed(self._whole_response()))
-        yield from self._checked(self._decoder.close())
+            yield from self._until_failure(self._decoder.feed(self._whole_response()))
+        yield from self._until_failure(self._decoder.close())
 
     def _decode(self, events: list[dict[str, Any]]) -> Iterator[StreamEvent]:
         for event in events:
             self.event_count += 1
             self.last_event_type = event["type"]
-            # A loop of its own rather than `_checked`: one generator less in the way of every delta.
+            # A loop of its own rather than `_until_failure`: one generator less in the way of every delta.
             for decoded in self._decoder.feed(event):
                 if isinstance(decoded, ResponseFailure):
                     raise self._failure(decoded)
                 yield decoded
 
-    def _checked(self, events: list[StreamEvent]) -> Iterator[StreamEvent]:
+    def _until_failure(self, events: list[StreamEvent]) -> Iterator[StreamEvent]:
         for event in events:
             if isinstance(event, ResponseFailure):
                 raise self._failure(event)
@@ -133,7 +134,7 @@ class ResponseReader:
             response = None
         if not isinstance(response, dict) or response.keys().isdisjoint(_RESPONSE_FIELDS):
             raise UnexpectedResponseError(
-                "The server sent a body that is no response of the Responses API. Check openai_api_base.",
+                "The server's answer is not a response of the Responses API. Check openai_api_base.",
                 request_id=self.request_id,
             )
         whole = cast("dict[str, Any]", response)

@@ -20,7 +20,7 @@ _ENCRYPTED_REASONING = "reasoning.encrypted_content"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """Hold what a caller wants of one response.
+    """What a caller wants of one response.
 
     Attributes:
         items: The conversation, oldest first: item values of `gpt5_messages`, or items as on the wire.
@@ -44,7 +44,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResponsesScheme:
-    """Hold what is decided about the wire, apart from what a caller asks for and from what a model can do.
+    """What is decided about the wire, apart from what a caller asks for and from what a model can do.
 
     Attributes:
         store: Whether the server keeps the response.
@@ -72,7 +72,7 @@ class ResponsesScheme:
         """Build the body of `POST /v1/responses`; no I/O.
 
         Raises:
-            PayloadError: A tool is not usable.
+            PayloadError: If a tool is not usable.
         """
         wanted = {
             "instructions": request.instructions,

@@ -22,7 +22,7 @@ type _Opening = AbstractContextManager[_Response]
 
 @dataclass(frozen=True, slots=True)
 class SentRequest:
-    """Hold a response whose body has not been read yet.
+    """A response whose body has not been read yet.
 
     Attributes:
         response: The official client's response.
@@ -51,7 +51,7 @@ class _Client:
 
 
 class Transport:
-    """Send requests over as few clients as there are connections.
+    """The HTTP clients of a process, one for each connection.
 
     Building a client costs more than a short answer. A client that falls out of the pool is closed when the last response that it
     is reading has been closed. Safe to use from several threads.
@@ -69,7 +69,7 @@ class Transport:
         """Send a request until a server takes it on, asking for less where that is known to help.
 
         Raises:
-            ResponsesError: The server could not be reached, or refused the request.
+            ResponsesError: If the server cannot be reached, or refuses the request.
         """
         client = self._take(connection)
         try:

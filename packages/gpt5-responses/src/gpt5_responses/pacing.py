@@ -153,7 +153,7 @@ def pace(
     """
     inbox = _Inbox(window_seconds)
     reader = threading.Thread(
-        target=_read, args=(events, inbox), name="responses-reader", daemon=True
+        target=_read_ahead, args=(events, inbox), name="responses-reader", daemon=True
     )
     reader.start()
     try:
@@ -165,7 +165,7 @@ def pace(
             close()
 
 
-def _read(events: Iterable[StreamEvent], inbox: _Inbox) -> None:
+def _read_ahead(events: Iterable[StreamEvent], inbox: _Inbox) -> None:
     failure: BaseException | None = None
     try:
         asked_at = time.monotonic()

@@ -9,7 +9,7 @@ from dify_plugin.entities.model.message import PromptMessage, PromptMessageTool
 from dify_plugin.entities.model.schema import AIModelEntity
 from dify_plugin.errors.model import InvokeError
 
-from gpt5_responses import check_model
+from gpt5_responses import validate_model
 from model_adapter import (
     INVOKE_ERRORS,
     ModelCall,
@@ -23,7 +23,7 @@ from model_adapter import (
 
 
 class OpenAIGPT5LargeLanguageModel(LargeLanguageModel):
-    """Call GPT-5 models over the Responses API."""
+    """The GPT-5 models over the Responses API."""
 
     @override
     def _invoke(
@@ -73,13 +73,13 @@ class OpenAIGPT5LargeLanguageModel(LargeLanguageModel):
 
     @override
     def validate_credentials(self, model: str, credentials: Mapping) -> None:
-        """Find out whether the server answers with this model.
+        """Make sure that the server answers with this model.
 
         Raises:
-            CredentialsValidateFailedError: It does not; the sentence may be shown to the user.
+            CredentialsValidateFailedError: If it does not; the sentence may be shown to the user.
         """
         with validated_connection(credentials) as connection:
-            check_model(connection, model)
+            validate_model(connection, model)
 
     @override
     def get_customizable_model_schema(self, model: str, credentials: Mapping) -> AIModelEntity:  # pyright: ignore[reportGeneralTypeIssues]  the SDK hides this class's type

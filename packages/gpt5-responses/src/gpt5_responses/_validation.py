@@ -26,13 +26,13 @@ _REFUSED = (
 _NO_SUCH_ROUTE = (403, 404, 405)
 
 
-def check_server(connection: Connection, *, transport: Transport = TRANSPORT) -> None:
-    """Find out whether the server is there and takes the key, without paying for an answer where that is possible.
+def validate_server(connection: Connection, *, transport: Transport = TRANSPORT) -> None:
+    """Make sure that the server is there and takes the key, without paying for an answer where that is possible.
 
     Lists the models. Many gateways have no such route; there a minimal call decides, and a server that only misses its model passes.
 
     Raises:
-        ResponsesError: It is not, or does not. The message holds nothing of what the server wrote.
+        ResponsesError: If it is not, or does not. The message holds nothing of what the server wrote.
     """
     try:
         with transport.lend(connection) as client:
@@ -42,17 +42,17 @@ def check_server(connection: Connection, *, transport: Transport = TRANSPORT) ->
         told = to_responses_error(error, model=_CHEAPEST_MODEL)
         raise _without_server_text(told, _CHEAPEST_MODEL) from None
     try:
-        check_model(connection, _CHEAPEST_MODEL, transport=transport)
+        validate_model(connection, _CHEAPEST_MODEL, transport=transport)
     except (NotFoundError, PermissionDeniedError) as error:
         if error.param != "model" and error.code != "model_not_found":
             raise
 
 
-def check_model(connection: Connection, model: str, *, transport: Transport = TRANSPORT) -> None:
-    """Find out whether the server answers with this model, by the smallest request it accepts.
+def validate_model(connection: Connection, model: str, *, transport: Transport = TRANSPORT) -> None:
+    """Make sure that the server answers with this model, by the smallest request it accepts.
 
     Raises:
-        ResponsesError: It does not. The message holds nothing of what the server wrote.
+        ResponsesError: If it does not. The message holds nothing of what the server wrote.
     """
     request = {
         "model": model,
@@ -68,7 +68,7 @@ def check_model(connection: Connection, model: str, *, transport: Transport = TR
 
 
 def _without_server_text(error: ResponsesError, model: str) -> ResponsesError:
-    """Return the same error for the eyes of whoever fills in a form: only refusals and failures quote the server."""
+    """Return the error as whoever fills in a form may read it: only refusals and failures quote the server."""
     if not isinstance(error, (InvalidRequestError, ResponseFailedError)):
         return error
     return type(error)(
@@ -81,7 +81,7 @@ def _without_server_text(error: ResponsesError, model: str) -> ResponsesError:
 
 
 def _lists_models(client: openai.OpenAI) -> bool:
-    """Say whether the server has a list of models; a web page in its place is none."""
+    """Return whether the server has a list of models; a web page instead of it is none."""
     try:
         answer = client.models.with_raw_response.list()
         return isinstance(json.loads(answer.text), dict)

@@ -16,8 +16,8 @@ from gpt5_responses import (
     ServerError,
     Transport,
     UnexpectedResponseError,
-    check_model,
-    check_server,
+    validate_model,
+    validate_server,
 )
 from gpt5_simulator import HttpError, Recording, ResponsesSimulator
 
@@ -35,7 +35,7 @@ def connection(server: ResponsesSimulator, key: str = "good") -> Connection:
 
 def test_a_server_that_lists_its_models_is_asked_nothing_more(transport: Transport) -> None:
     with ResponsesSimulator(api_keys=["good"]) as server:
-        check_server(connection(server), transport=transport)
+        validate_server(connection(server), transport=transport)
 
     assert [(request.method, request.path) for request in server.requests] == [
         ("GET", "/v1/models")
@@ -47,7 +47,7 @@ def test_a_gateway_that_lists_no_models_is_asked_for_the_smallest_answer(
     status: int, transport: Transport
 ) -> None:
     with ResponsesSimulator(models_status=status) as server:
-        check_server(connection(server), transport=transport)
+        validate_server(connection(server), transport=transport)
 
     body = server.requests[-1].body
     assert (body["max_output_tokens"], body["store"], body["stream"]) == (16, False, False)
@@ -55,7 +55,7 @@ def test_a_gateway_that_lists_no_models_is_asked_for_the_smallest_answer(
 
 def test_a_gateway_that_only_misses_the_model_passes(transport: Transport) -> None:
     with ResponsesSimulator(models=["my-model"], models_status=404) as server:
-        check_server(connection(server), transport=transport)
+        validate_server(connection(server), transport=transport)
 
 
 def test_a_server_without_any_of_the_routes_does_not_pass(transport: Transport) -> None:
@@ -65,7 +65,7 @@ def test_a_server_without_any_of_the_routes_does_not_pass(transport: Transport) 
         ) as server,
         pytest.raises(NotFoundError),
     ):
-        check_server(connection(server), transport=transport)
+        validate_server(connection(server), transport=transport)
 
 
 def test_a_wrong_key_is_told(transport: Transport) -> None:
@@ -73,7 +73,7 @@ def test_a_wrong_key_is_told(transport: Transport) -> None:
         ResponsesSimulator(api_keys=["good"]) as server,
         pytest.raises(AuthenticationError) as caught,
     ):
-        check_server(connection(server, "bad"), transport=transport)
+        validate_server(connection(server, "bad"), transport=transport)
 
     assert "bad" not in str(caught.value)
 
@@ -82,19 +82,19 @@ def test_a_server_that_is_not_there_is_told(transport: Transport) -> None:
     nowhere = Connection(api_key="k", base_url="http://127.0.0.1:9/v1", max_retries=0)
 
     with pytest.raises(ConnectionFailedError):
-        check_server(nowhere, transport=transport)
+        validate_server(nowhere, transport=transport)
 
 
 def test_a_failing_server_is_told(transport: Transport) -> None:
     with ResponsesSimulator(models_status=500) as server, pytest.raises(ServerError):
-        check_server(connection(server), transport=transport)
+        validate_server(connection(server), transport=transport)
 
 
 def test_a_model_is_tried_with_the_smallest_request(transport: Transport) -> None:
     with ResponsesSimulator() as server:
-        check_model(connection(server), "gpt-5.2", transport=transport)
+        validate_model(connection(server), "gpt-5.2", transport=transport)
         with pytest.raises(ModelNotFoundError):
-            check_model(connection(server), "gpt-none", transport=transport)
+            validate_model(connection(server), "gpt-none", transport=transport)
 
     assert server.requests[0].body["max_output_tokens"] == 16
 
@@ -112,7 +112,7 @@ def test_a_refused_ping_is_told_without_the_server_s_words(
 ) -> None:
     recording = Recording(name="x", body=body, is_stream=False, status=status)
     with ResponsesSimulator(replay=[recording]) as server, pytest.raises(kind) as caught:
-        check_model(connection(server), "gpt-5.2", transport=transport)
+        validate_model(connection(server), "gpt-5.2", transport=transport)
 
     assert "db-7" not in str(caught.value)
     assert "'gpt-5.2'" in str(caught.value)
@@ -123,7 +123,7 @@ def test_a_refused_list_is_told_without_the_server_s_words(transport: Transport)
         ResponsesSimulator(models_status=400) as server,
         pytest.raises(InvalidRequestError) as caught,
     ):
-        check_server(connection(server), transport=transport)
+        validate_server(connection(server), transport=transport)
 
     assert "openai_api_base" in str(caught.value)
 
@@ -151,5 +151,5 @@ def test_a_web_page_in_place_of_the_list_is_no_list(transport: Transport) -> Non
             api_key="k", base_url=f"http://127.0.0.1:{server.server_port}/v1", max_retries=0
         )
         with pytest.raises(UnexpectedResponseError, match="openai_api_base"):
-            check_server(wrong, transport=transport)
+            validate_server(wrong, transport=transport)
         server.shutdown()
