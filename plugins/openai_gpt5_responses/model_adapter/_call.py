@@ -48,7 +48,7 @@ _ATE_THE_BUDGET = "The model used up max_output_tokens before it could answer. R
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCall:
-    """Hold what Dify asks for in one call, as the SDK hands it over."""
+    """What Dify asks for in one call, as the SDK hands it over."""
 
     model: str
     credentials: Mapping[str, Any]
@@ -64,9 +64,9 @@ def iter_chunks(call: ModelCall) -> Generator[LLMResultChunk]:
     """Make the call and yield its chunks: text as it comes, then one terminal chunk with everything else.
 
     Raises:
-        ResponsesError: The call failed, or its answer has no text because the budget went into reasoning.
-        PayloadError: A parameter is not usable.
-        MessageError: A message is not usable.
+        ResponsesError: If the call fails, or its answer has no text because the budget went into reasoning.
+        PayloadError: If a parameter is not usable.
+        MessageError: If a message is not usable.
     """
     audit_id, stream = "", None
     try:
@@ -154,7 +154,7 @@ def _request(call: ModelCall, connection: Connection) -> dict[str, Any]:
 
 
 def _iter_texts(stream: ResponseStream, visible: VisibleText) -> Iterator[str]:
-    """Yield the visible text in paced pieces; an empty one is a sign of life during a silence."""
+    """Yield the visible text in paced pieces; an empty one is a keep-alive during a silence."""
     batches = pace(
         stream,
         window_seconds=_PACE.window_seconds,

@@ -34,23 +34,22 @@ def final_message(completion: Completion | None, text: str) -> AssistantPromptMe
         text: All of its text, if Dify has not had it yet.
 
     Raises:
-        UnexpectedResponseError: Text and calls together are too large for Dify.
+        UnexpectedResponseError: If text and calls together are too large for Dify.
     """
+    _validate_size(text, completion.tool_calls if completion else ())
     if completion is None:
-        return AssistantPromptMessage(content=_checked(text, ()))
-    content = _checked(text, completion.tool_calls)
+        return AssistantPromptMessage(content=text)
     opaque: dict[str, Any] = {"responses_output": [dict(item) for item in completion.items]}
     return AssistantPromptMessage(
-        content=content,
+        content=text,
         tool_calls=[_tool_call(call) for call in completion.tool_calls],
         opaque_body=opaque if fits_a_line([text, opaque]) else None,
     )
 
 
-def _checked(text: str, calls: Sequence[ToolCall]) -> str:
-    if fits_a_line([text, *(call.arguments for call in calls)]):
-        return text
-    raise UnexpectedResponseError(_TOO_LARGE)
+def _validate_size(text: str, calls: Sequence[ToolCall]) -> None:
+    if not fits_a_line([text, *(call.arguments for call in calls)]):
+        raise UnexpectedResponseError(_TOO_LARGE)
 
 
 def _tool_call(call: ToolCall) -> AssistantPromptMessage.ToolCall:

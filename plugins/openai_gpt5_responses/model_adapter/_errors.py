@@ -84,7 +84,7 @@ def validated_connection(credentials: Mapping[str, object]) -> Generator[Connect
     """Give out a connection to be tried, and turn every failure into one sentence for the user's form.
 
     Raises:
-        CredentialsValidateFailedError: The credentials are not usable, or trying them failed.
+        CredentialsValidateFailedError: If the credentials are not usable, or trying them fails.
     """
     try:
         yield Connection.from_credentials(credentials)

@@ -15,5 +15,5 @@ def iter_pieces(text: str) -> Iterator[str]:
 
 
 def fits_a_line(value: object) -> bool:
-    """Say whether a JSON value fits into one line."""
+    """Return whether a JSON value fits into one line."""
     return len(json.dumps(value)) <= _LINE_BYTES

@@ -8,11 +8,11 @@ from typing import Self
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaceSettings:
-    """Hold how an answer reaches Dify.
+    """How an answer reaches Dify.
 
     Attributes:
         window_seconds: Text that arrives within this time leaves as one chunk; 0 to 1.
-        keep_alive_seconds: After this long a silence an empty chunk leaves, as a sign of life; 0.01 to 200.
+        keep_alive_seconds: After this long a silence an empty chunk leaves, as a keep-alive; 0.01 to 200.
     """
 
     window_seconds: float = 0.05

@@ -33,10 +33,14 @@ def estimate_tokens(messages: Iterable[PromptMessage], tools: Iterable[PromptMes
 def estimate_usage(request: Mapping[str, Any], completion: Completion) -> Usage:
     """Count what a response has used of which the server has not said it; reasoning that was not shown is missing."""
     count = _counter()
-    given = count_tokens(request["input"], request.get("tools", ()), count=count)
+    input_tokens = count_tokens(request["input"], request.get("tools", ()), count=count)
     shown = (completion.text, completion.refusal, *completion.reasoning_summaries)
-    made = sum(count(text) for text in shown)
-    return Usage(input_tokens=given, output_tokens=made, total_tokens=given + made)
+    output_tokens = sum(count(text) for text in shown)
+    return Usage(
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
+        total_tokens=input_tokens + output_tokens,
+    )
 
 
 @cache
@@ -53,7 +57,7 @@ def _tiktoken_counter() -> Callable[[str], int]:
 
 
 def _is_cached(environ: Mapping[str, str]) -> bool:
-    """Say whether tiktoken has its file already, whole, so that it will not ask the network for it."""
+    """Return whether tiktoken has its file already, whole, so that it will not ask the network for it."""
     folder = environ.get("TIKTOKEN_CACHE_DIR", environ.get("DATA_GYM_CACHE_DIR"))
     if folder is None:
         folder = str(Path(tempfile.gettempdir()) / "data-gym-cache")

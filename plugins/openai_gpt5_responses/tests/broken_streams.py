@@ -51,10 +51,10 @@ def _garbage(frames: list[bytes], chance: random.Random) -> list[bytes]:
 
 
 def _wrong_utf8(frames: list[bytes], chance: random.Random) -> list[bytes]:
-    place = chance.randrange(len(frames))
-    frame = frames[place]
+    index = chance.randrange(len(frames))
+    frame = frames[index]
     at = chance.randrange(len(frame))
-    return [*frames[:place], frame[:at] + b"\xff\xc3" + frame[at:], *frames[place + 1 :]]
+    return [*frames[:index], frame[:at] + b"\xff\xc3" + frame[at:], *frames[index + 1 :]]
 
 
 def _unknown(frames: list[bytes], chance: random.Random) -> list[bytes]:
@@ -69,14 +69,14 @@ def _duplicated(frames: list[bytes], chance: random.Random) -> list[bytes]:
 def _reordered(frames: list[bytes], chance: random.Random) -> list[bytes]:
     moved = list(frames)
     for _ in range(chance.randrange(1, 6)):
-        place = chance.randrange(len(moved) - 1)
-        moved[place], moved[place + 1] = moved[place + 1], moved[place]
+        index = chance.randrange(len(moved) - 1)
+        moved[index], moved[index + 1] = moved[index + 1], moved[index]
     return moved
 
 
 def _inserted(frames: list[bytes], frame: bytes, chance: random.Random) -> list[bytes]:
-    place = chance.randrange(len(frames) + 1)
-    return [*frames[:place], frame, *frames[place:]]
+    index = chance.randrange(len(frames) + 1)
+    return [*frames[:index], frame, *frames[index:]]
 
 
 BREAKINGS: dict[str, Breaking] = {

@@ -96,17 +96,17 @@ class ModelPlugin:
         return self.call("validate_model_credentials", model=model, credentials=complete)
 
     async def _collect_all(self, calls: Iterable[Mapping[str, Any]], at_once: int) -> list[Answer]:
-        places = asyncio.Semaphore(at_once)
+        slots = asyncio.Semaphore(at_once)
 
         async def collect(call: Mapping[str, Any]) -> Answer:
-            async with places:
+            async with slots:
                 return await self._collect("invoke_llm", _call_data(**call))
 
         return await asyncio.gather(*(collect(call) for call in calls))
 
     async def _collect(self, action: str, data: Mapping[str, Any]) -> Answer:
         answer = Answer()
-        user_id = str(data.get("user_id", "desk"))
+        user_id = str(data.get("user_id", "user"))
         named = {"provider": PROVIDER, "model_type": "llm", **data}
         try:
             async for chunk in self._process.invoke("model", action, named, user_id=user_id):

@@ -109,7 +109,7 @@ SECRET = "sk-proj-TOPSECRETvalue0123456789"
 
 
 def secret_calls(server: ResponsesSimulator) -> Iterator[dict[str, object]]:
-    """Yield calls that hold the secret in every place that a caller can fill."""
+    """Yield calls that hold the secret in every field that a caller can fill."""
     base = {"openai_api_key": "key", "openai_api_base": server.base_url, "max_retries": "0"}
     host = server.base_url.removeprefix("http://")
     for field, value in (

@@ -95,7 +95,7 @@ def test_the_request_says_what_the_contract_asks_for(
     assert (body["stream"], body["truncation"], body["tool_choice"]) == (True, "disabled", "none")
     assert (body["max_output_tokens"], body["text"]["verbosity"]) == (100, "low")
     assert body["tools"][0]["strict"] is False
-    assert body["safety_identifier"] == hashlib.sha256(b"desk").hexdigest()
+    assert body["safety_identifier"] == hashlib.sha256(b"user").hexdigest()
     assert body["prompt_cache_key"]
 
 

@@ -38,11 +38,11 @@ def test_a_start_that_failed_is_tried_again_as_often_as_was_set(
     assert retries == ["0", "1", "2", "3"]
 
 
-@pytest.mark.parametrize(("given", "tries"), [("0", 1), ("2", 3), ("", 2), ("-1", 1), ("x", 2)])
-def test_no_more_tries_than_were_set(plugin: ModelPlugin, given: str, tries: int) -> None:
+@pytest.mark.parametrize(("setting", "tries"), [("0", 1), ("2", 3), ("", 2), ("-1", 1), ("x", 2)])
+def test_no_more_tries_than_were_set(plugin: ModelPlugin, setting: str, tries: int) -> None:
     fault = HttpError(status=500, retry_after_ms=1, times=None)
     with ResponsesSimulator(faults=[fault]) as server:
-        answer = plugin.invoke(server, credentials=credentials(server, max_retries=given))
+        answer = plugin.invoke(server, credentials=credentials(server, max_retries=setting))
 
     assert answer.error.error_type == "InvokeServerUnavailableError"
     assert len(server.requests) == tries
@@ -69,11 +69,11 @@ def test_a_refusal_is_not_tried_again(
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize(("given", "used"), [("45", 45), ("1", 30), ("5000", 900), ("soon", 300)])
+@pytest.mark.parametrize(("setting", "used"), [("45", 45), ("1", 30), ("5000", 900), ("soon", 300)])
 def test_the_timeout_is_the_one_that_was_set(
-    plugin: ModelPlugin, server: ResponsesSimulator, given: str, used: int
+    plugin: ModelPlugin, server: ResponsesSimulator, setting: str, used: int
 ) -> None:
-    plugin.invoke(server, credentials=credentials(server, request_timeout_seconds=given))
+    plugin.invoke(server, credentials=credentials(server, request_timeout_seconds=setting))
 
     assert float(server.requests[-1].headers["x-stainless-read-timeout"]) == used
 

@@ -14,7 +14,7 @@ _ON = frozenset({"1", "true", "yes", "on"})
 
 
 class AuditLog:
-    """Write what may be logged of Responses calls, one line an event.
+    """A log of what may be logged of Responses calls, one line an event.
 
     The methods take what a caller has at hand, a request body or an exception, and pick the allowed facts out of it. Prompts, schemas, tool
     arguments, messages, headers and keys are never looked at. A log that is off does not touch what it is given.
