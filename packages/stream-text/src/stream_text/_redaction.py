@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any, Final, cast
 from urllib.parse import quote, quote_plus
 
@@ -25,16 +26,20 @@ _VALUE: Final = r"""(?:
     | '[^']*(?:'|$)
     | (?:(?:bearer|basic|token)\s+)?[^\s,;&"'\\]+
 )"""
-_PATTERNS: Final = tuple(
-    re.compile(pattern, re.IGNORECASE | re.VERBOSE | re.DOTALL)
-    for pattern in (
-        rf"""(?P<head>(?:{WORDS})[\w-]{{0,64}}\\?["']?\s*[:=]\s*){_VALUE}""",
-        r"(?P<head>\bcookie\s*:\s*)[^\r\n\"']+",
-        r"(?P<head>\b(?:bearer|basic)\s+)[\w.~+/=-]{8,}",
-        r"(?P<head>\bsk-)[\w-]{8,}",  # OpenAI's keys, and those of many that copied the habit
-        r"(?P<head>://)[^/\s@:]*:[^/\s@]*(?=@)",  # user and password of a URL
-    )
+_PATTERNS: Final = (
+    rf"""(?P<head>(?:{WORDS})[\w-]{{0,64}}\\?["']?\s*[:=]\s*){_VALUE}""",
+    r"(?P<head>\bcookie\s*:\s*)[^\r\n\"']+",
+    r"(?P<head>\b(?:bearer|basic)\s+)[\w.~+/=-]{8,}",
+    r"(?P<head>\bsk-)[\w-]{8,}",  # OpenAI's keys, and those of many that copied the habit
+    r"(?P<head>://)[^/\s@:]*:[^/\s@]*(?=@)",  # user and password of a URL
 )
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], ...]:
+    # Compiled at the first use: whoever imports this package for something else need not wait.
+    flags = re.IGNORECASE | re.VERBOSE | re.DOTALL
+    return tuple(re.compile(pattern, flags) for pattern in _PATTERNS)
 
 
 class KnownSecrets:
@@ -160,6 +165,6 @@ def redact_text(text: str) -> str:
         >>> redact_text("Incorrect API key provided: sk-proj-1234567890.")
         'Incorrect API key provided: sk-[redacted].'
     """
-    for pattern in _PATTERNS:
+    for pattern in _patterns():
         text = pattern.sub(rf"\g<head>{REDACTED}", text)
     return text

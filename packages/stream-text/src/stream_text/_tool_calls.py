@@ -1,15 +1,13 @@
 """Tool calls put together from the pieces in which they stream in."""
 
 import json
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from ._errors import InvalidJsonError
 from ._json import parse_json
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MergedToolCall:
+class MergedToolCall(NamedTuple):
     """A tool call whose pieces have all come.
 
     Attributes:
@@ -84,7 +82,7 @@ class _Draft:
     @property
     def call(self) -> MergedToolCall:
         arguments = _without_repeats("".join(self._pieces))
-        return MergedToolCall(id=self.id, name=self.name, arguments=arguments)
+        return MergedToolCall(self.id, self.name, arguments)
 
 
 class ToolCallMerger:

@@ -1,6 +1,7 @@
 """Which names are those of secrets."""
 
 import re
+from functools import cache
 from typing import Final
 
 
@@ -31,18 +32,22 @@ _LAST_WORD: Final = "|".join(
 WORDS: Final = "|".join((*_CLEAR, _LAST_WORD))
 """Matches what names a secret within the key of an object or a pair, ignoring case."""
 
-_KEY: Final = re.compile(WORDS, re.IGNORECASE)
 _COUNT: Final = re.compile(r"tokens$", re.IGNORECASE)
-_SETTING: Final = re.compile(
-    "|".join((*_CLEAR, *(rf"\B{word}" if word == "pwd" else word for word in _AMBIGUOUS))),
-    re.IGNORECASE,
+_SETTING: Final = "|".join(
+    (*_CLEAR, *(rf"\B{word}" if word == "pwd" else word for word in _AMBIGUOUS))
 )
 _URL_WITH_PASSWORD: Final = re.compile(r"://[^/\s]*@")
 
 
+@cache
+def _compiled(words: str) -> re.Pattern[str]:
+    # At the first use: whoever imports this package for something else need not wait.
+    return re.compile(words, re.IGNORECASE)
+
+
 def is_secret_key(key: str, value: object) -> bool:
     """Return whether a key of an object names a secret; a number of tokens is none."""
-    if _KEY.search(key) is None:
+    if _compiled(WORDS).search(key) is None:
         return False
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return not (is_number and _COUNT.search(key))
@@ -58,4 +63,4 @@ def is_secret_setting(name: str, value: str = "") -> bool:
         >>> is_secret_setting("SSHPASS"), is_secret_setting("PWD"), is_secret_setting("REGION")
         (True, False, False)
     """
-    return bool(_SETTING.search(name) or _URL_WITH_PASSWORD.search(value))
+    return bool(_compiled(_SETTING).search(name) or _URL_WITH_PASSWORD.search(value))
