@@ -16,7 +16,8 @@ from agent_loop import (
     ToolCallStarted,
     Usage,
 )
-from agent_tooling import parse_tool_arguments, redact_log_data
+from agent_tooling import parse_tool_arguments
+from stream_text import redact_log_data
 
 from ._model import Model
 from ._tools import Toolbox

@@ -1,9 +1,8 @@
 """Why a model call failed, as one sentence that a person can act on."""
 
-import json
 from typing import Any, cast
 
-from agent_tooling import redact_log_data
+from stream_text import InvalidJsonError, parse_json, redact_log_data
 
 
 _MAX_LENGTH = 500
@@ -23,8 +22,8 @@ def _unwrap(text: str, depth: int) -> str:
     if start == -1 or not depth:
         return text
     try:
-        wrapped: Any = json.loads(text[start:])
-    except (ValueError, RecursionError):
+        wrapped: Any = parse_json(text[start:])
+    except InvalidJsonError:
         return text
     message = cast("dict[str, Any]", wrapped).get("message")
     return _unwrap(message, depth - 1) if isinstance(message, str) and message else text

@@ -15,8 +15,9 @@ from dify_plugin.entities.model.message import (
     ensure_prompt_message,
 )
 
-from agent_loop import Message, Role, ToolCall, strip_thoughts
+from agent_loop import Message, Role, ToolCall
 from agent_policy import build_system_instruction
+from stream_text import strip_think
 
 from ._errors import ParameterError
 from ._model import Model
@@ -87,7 +88,7 @@ def _to_content(prompt: PromptMessage, model: Model) -> str | tuple[Any, ...]:
     content = prompt.content or ""
     is_answer = prompt.role is PromptMessageRole.ASSISTANT
     if isinstance(content, str):
-        return strip_thoughts(content) if is_answer else content
+        return strip_think(content) if is_answer else content
     parts = tuple(_without_thoughts(part) for part in content) if is_answer else tuple(content)
     return _to_readable(parts, model)
 
@@ -95,7 +96,7 @@ def _to_content(prompt: PromptMessage, model: Model) -> str | tuple[Any, ...]:
 def _without_thoughts(part: PromptMessageContent) -> PromptMessageContent:
     if not isinstance(part, TextPromptMessageContent):
         return part
-    return part.model_copy(update={"data": strip_thoughts(part.data)})
+    return part.model_copy(update={"data": strip_think(part.data)})
 
 
 def _to_readable(

@@ -7,6 +7,8 @@ from typing import Any, cast
 from dify_plugin.entities.invoke_message import InvokeMessage
 from pydantic import ValidationError
 
+from stream_text import parse_json
+
 
 type Resource = InvokeMessage.RetrieverResourceMessage.RetrieverResource
 
@@ -41,10 +43,10 @@ def _to_pieces(context: object) -> list[Any]:
 
 def _to_text_pieces(text: str) -> list[Any]:
     try:
-        value: object = json.loads(text)
+        value: object = parse_json(text)
         # JSON can spell half a character, but no message can carry it.
         json.dumps(value, ensure_ascii=False).encode()
-    except (ValueError, RecursionError):
+    except ValueError:
         value = text
     return _to_pieces(value) if isinstance(value, list | dict) else [text]
 

@@ -58,7 +58,7 @@ def test_the_cause_of_a_failure_goes_to_the_log_and_to_nobody_else(agent):
     )
     assert observation == "tool invoke error: failed to execute tool"
     log = transcript.logs["CALL echo"]
-    assert log["error"] == "Exception: no route to 10.0.0.1, password=***REDACTED***"
+    assert log["error"] == "Exception: no route to 10.0.0.1, password=[redacted]"
     assert "10.0.0.1" not in transcript.text
 
 

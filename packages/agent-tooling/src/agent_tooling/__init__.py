@@ -25,7 +25,6 @@ from ._observation import (
     observation_text,
 )
 from ._parameters import ToolParameter, merge_parameters
-from ._redaction import redact_log_data
 from ._result_budget import ResultBudget
 from ._schema import llm_json_schema
 from ._sentences import (
@@ -85,7 +84,6 @@ __all__ = [
     "parse_tool_arguments",
     "prepare_arguments",
     "read_local_file",
-    "redact_log_data",
     "unique_tool_names",
     "unknown_tool_text",
     "validation_error_text",

@@ -9,7 +9,9 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NoReturn, cast
+from typing import Any, Final, cast
+
+from stream_text import parse_json
 
 from ._errors import ArgumentError
 from ._parameters import ToolParameter, option_text, to_parameters
@@ -49,8 +51,8 @@ def parse_tool_arguments(arguments: object) -> ToolArguments:
     if not arguments:
         return ToolArguments(ok=True, args={})
     try:
-        value = _load_strict_json(arguments)
-    except (ValueError, RecursionError):
+        value = _parse_carriable_json(arguments)
+    except ValueError:
         return _refused("tool arguments must be valid JSON object")
     if not isinstance(value, dict):
         return _refused("tool arguments must be a JSON object")
@@ -109,41 +111,11 @@ def _refused(error: str) -> ToolArguments:
     return ToolArguments(ok=False, args={}, error=error)
 
 
-def _load_strict_json(text: str) -> object:
-    """Decode JSON, refusing what Python's decoder lets through although JSON has no such thing."""
-    value: object = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite_float)
-    if _is_deeper_than(value, _MAX_DEPTH):
-        raise ValueError(f"JSON is nested over {_MAX_DEPTH} levels")
-    # JSON can spell half a character, but no message can carry it on to the tool or to a log.
+def _parse_carriable_json(text: str) -> object:
+    """Parse JSON, refusing half characters too: JSON can spell them, but no message can carry them on to the tool or to a log."""
+    value: object = parse_json(text, max_depth=_MAX_DEPTH)
     json.dumps(value, ensure_ascii=False).encode()
     return value
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _finite_float(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError("number out of range")
-    return value
-
-
-def _is_deeper_than(value: object, limit: int) -> bool:
-    """Whether lists and objects nest over `limit` levels, found level by level without recursion."""
-    level = [value]
-    for _ in range(limit + 1):
-        level = [child for parent in level for child in _children(parent)]
-        if not level:
-            return False
-    return True
-
-
-def _children(value: object) -> Iterable[object]:
-    if isinstance(value, dict):
-        return cast("dict[str, object]", value).values()
-    return cast("list[object]", value) if isinstance(value, list) else ()
 
 
 def _known_only(
@@ -232,9 +204,10 @@ def _parse_number(text: str) -> float | None:
     try:
         if _INTEGER.fullmatch(text):
             return int(text)
-        return _finite_float(text) if _NUMBER.fullmatch(text) else None
-    except ValueError:  # More digits than Python converts, or beyond the largest float.
+    except ValueError:  # More digits than Python converts.
         return None
+    number = float(text) if _NUMBER.fullmatch(text) else math.inf
+    return number if math.isfinite(number) else None
 
 
 def _accept_boolean(parameter: ToolParameter, value: object) -> bool:

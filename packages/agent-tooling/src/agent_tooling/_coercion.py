@@ -6,9 +6,10 @@ Source: docs/contracts/dify-agent.md, C21 to C23; docs/evidence/dify-platform.md
 """
 
 import copy
-import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, cast
+
+from stream_text import InvalidJsonError, parse_json
 
 from ._errors import ArgumentError
 from ._parameters import ToolParameter, to_parameters
@@ -129,22 +130,22 @@ def _cast_any(value: object) -> object:
 
 
 def _cast_array(value: object) -> object:
-    parsed = _parse_json(value)
+    parsed = _parse_or_none(value)
     return cast("list[object]", parsed) if isinstance(parsed, list) else [value]
 
 
 def _cast_object(value: object) -> object:
-    parsed = _parse_json(value)
+    parsed = _parse_or_none(value)
     return cast("dict[str, object]", parsed) if isinstance(parsed, dict) else {}
 
 
-def _parse_json(value: object) -> object:
+def _parse_or_none(value: object) -> object:
     """Return the JSON that text holds; None for text that holds none, and any other value as it is."""
     if not isinstance(value, str):
         return value
     try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
+        return parse_json(value)
+    except InvalidJsonError:
         return None
 
 
