@@ -1,5 +1,7 @@
 """The rounds of an agent run as a state machine with no I/O."""
 
+from stream_text import ThinkFilter
+
 from ._errors import AgentLoopError, InvalidSettingError, LocalProtocolError
 from ._events import (
     CallModel,
@@ -26,7 +28,6 @@ from ._messages import Message, Role, ToolCall
 from ._run import AgentRun
 from ._sentences import should_emit_text
 from ._state import TRANSITIONS, State, Trigger
-from ._think import ThinkFilter, strip_thoughts
 from ._usage import Usage
 
 
@@ -63,5 +64,4 @@ __all__ = [
     "Trigger",
     "Usage",
     "should_emit_text",
-    "strip_thoughts",
 ]

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from ._calls import ToolCallMerger, to_replayed
+from stream_text import ThinkFilter, ToolCallMerger
+
+from ._calls import to_replayed
 from ._events import ClosingReason, ModelDelta, ToolResult
 from ._messages import Message, ToolCall
-from ._think import ThinkFilter
 from ._usage import Usage
 
 
@@ -68,14 +69,22 @@ class Round:
     def take_rest(self, delta: ModelDelta) -> None:
         """Take what a delta holds besides its text."""
         for fragment in delta.tool_calls:
-            self._fragments.add(fragment)
+            self._fragments.add(
+                id=fragment.id,
+                index=fragment.index,
+                name=fragment.name,
+                arguments=fragment.arguments,
+            )
         self._opaque = self._opaque if delta.opaque is None else delta.opaque
         self.usage = delta.usage or self.usage
         self.finish_reason = delta.finish_reason or self.finish_reason
 
     def end_answer(self) -> str:
         """Settle the tool calls and return what is still to be shown."""
-        self.calls = self._fragments.calls
+        self.calls = tuple(
+            ToolCall(id=call.id, name=call.name, arguments=call.arguments)
+            for call in self._fragments.calls
+        )
         return self.break_answer()
 
     def break_answer(self) -> str:

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, assert_never
 
+from stream_text import ThinkFilter
+
 from ._display import Display
 from ._errors import InvalidSettingError, LocalProtocolError
 from ._events import (
@@ -28,7 +30,6 @@ from ._messages import Message
 from ._round import Round
 from ._sentences import CUT_BEFORE_ANSWER, NO_ANSWER, build_refusal, build_status, should_emit_text
 from ._state import State, Trigger, next_state
-from ._think import ThinkFilter
 from ._usage import Usage
 
 

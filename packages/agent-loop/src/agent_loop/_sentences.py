@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from stream_text import render_thinking
+
 from ._events import ClosingReason
 
 
@@ -45,4 +47,4 @@ def build_status(names: Sequence[str]) -> str:
     """Return a thought that says which tools are about to be called, and no more than that."""
     shown = ", ".join(names[:_NAMES_SHOWN])
     rest = "..." if len(names) > _NAMES_SHOWN else ""
-    return f"<think>\nCalling {shown}{rest}\n</think>"
+    return render_thinking(f"Calling {shown}{rest}")
