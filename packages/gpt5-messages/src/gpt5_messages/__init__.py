@@ -30,7 +30,6 @@ from ._sse import SSEDecoder
 from ._stop import StopFilter
 from ._store import ItemStore
 from ._stream import StreamDecoder
-from ._think import strip_think
 from ._values import Completion, FinishReason, Item, Status, ToolCall, Usage
 from ._visible import VisibleText
 
@@ -71,6 +70,5 @@ __all__ = [
     "read_item",
     "read_response",
     "replayable_items",
-    "strip_think",
     "without_reasoning",
 ]

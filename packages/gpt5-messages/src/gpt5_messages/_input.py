@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any, cast
 
+from stream_text import InvalidJsonError, parse_json, strip_think
+
 from ._errors import MessageError
 from ._json import iter_mappings
 from ._read import read_tool_call
 from ._replay import replayable_items
-from ._think import strip_think
 from ._values import Item
 
 
@@ -100,8 +101,8 @@ def _made_calls(items: Iterable[Item], calls: Iterable[Mapping[str, Any]]) -> bo
 
 def _canonical(arguments: str) -> str:
     try:
-        return json.dumps(json.loads(arguments), sort_keys=True)
-    except (ValueError, RecursionError):
+        return json.dumps(parse_json(arguments), sort_keys=True)
+    except InvalidJsonError:
         return arguments
 
 
