@@ -39,7 +39,7 @@ from ._settings import PaceSettings
 from ._tokens import estimate_usage
 
 
-# Remembered in this process only, for platforms that drop `opaque_body` on the way (design: reasoning that survives the platform).
+# Remembered in this process only, for platforms that drop `opaque_body` on the way: docs/decisions/0007-item-store.md.
 _ITEMS = ItemStore()
 _PACE = PaceSettings.from_env(os.environ)
 
