@@ -87,7 +87,8 @@ class UnknownNameError(PluginHostError):
     """
 
     def __init__(self, kind: str, name: str, known: Sequence[str]) -> None:
-        super().__init__(f"there is no {kind} {name!r}; expected one of: {', '.join(known) or '-'}")
+        expected = f"expected one of: {', '.join(known)}" if known else "none is declared"
+        super().__init__(f"there is no {kind} {name!r}; {expected}")
         self.kind = kind
         self.name = name
         self.known = tuple(known)
@@ -161,7 +162,7 @@ class InvokeTimeoutError(PluginHostError):
     """
 
     def __init__(self, what: str, timeout_seconds: float) -> None:
-        super().__init__(f"{what} was not done after {timeout_seconds:g} s; killed by timeout")
+        super().__init__(f"{what} took longer than {timeout_seconds:g} s; killed by timeout")
         self.timeout_seconds = timeout_seconds
 
 

@@ -126,9 +126,9 @@ def metadata(old, new):
 FAULTS = [
     # The manifest
     (MODEL, drop(MANIFEST), "manifest.yaml", "expected a file 'manifest.yaml'"),
-    (MODEL, add(MANIFEST, "a: ["), "manifest.yaml", "manifest.yaml: expected readable YAML"),
-    (MODEL, add(MANIFEST, "- a"), "manifest.yaml", "'the whole': Input should be a valid dictionary"),
-    (MODEL, swap(MANIFEST, "type: plugin", "type: plugin\ntype: plugin"), "manifest.yaml", "the key 'type' stands twice"),
+    (MODEL, add(MANIFEST, "a: ["), "manifest.yaml", "manifest.yaml: expected YAML"),
+    (MODEL, add(MANIFEST, "- a"), "manifest.yaml", "Input should be a valid dictionary"),
+    (MODEL, swap(MANIFEST, "type: plugin", "type: plugin\ntype: plugin"), "manifest.yaml", "the key 'type' appears twice"),
     (MODEL, swap(MANIFEST, "author: tests", "author: Tests"), "manifest.yaml", "'author': String should match pattern"),
     (MODEL, swap(MANIFEST, "author: tests", "author: 0b9f7c7e-14b6-4d3f-8a57-3d7a4f6d2f10"), "manifest.yaml", "'author': expected a name, not a UUID"),
     (MODEL, swap(MANIFEST, "name: echo_model", "name: echo.model"), "manifest.yaml", "'name': String should match pattern"),
@@ -141,7 +141,7 @@ FAULTS = [
     (MODEL, swap(MANIFEST, "type: plugin", "type: plugin\ntags: [ai]"), "manifest.yaml", "'tags.0': Input should be 'search', 'image'"),
     (MODEL, swap(MANIFEST, "memory: 1048576", "memory: 1GB"), "manifest.yaml", "'resource.memory': Input should be a valid integer"),
     (MODEL, swap(MANIFEST, "permission: {}", "permission: { storage: { enabled: true, size: 1 } }"), "manifest.yaml", "'resource.permission.storage.size': Input should be greater than or equal to 1024"),
-    (MODEL, swap(MANIFEST, "models: [provider/echo.yaml]", "models: []"), "manifest.yaml", "'plugins': expected a provider of some kind"),
+    (MODEL, swap(MANIFEST, "models: [provider/echo.yaml]", "models: []"), "manifest.yaml", "'plugins': expected at least one provider"),
     (MODEL, swap(MANIFEST, "[provider/echo.yaml]", "[provider/echo.yaml, provider/echo.yaml]"), "manifest.yaml", "'plugins.models': List should have at most 1 item"),
     (MODEL, swap(MANIFEST, "[provider/echo.yaml]", "[provider/echo.yaml], agent_strategies: [a.yaml]"), "manifest.yaml", "expected one kind of provider, got models and agent_strategies"),
     (MODEL, swap(MANIFEST, "provider/echo.yaml", "p" * 129), "manifest.yaml", "'plugins.models.0': String should have at most 128 characters"),
@@ -152,8 +152,8 @@ FAULTS = [
     (MODEL, lambda files: files.update({MANIFEST: b"\xff"}), "manifest.yaml", "manifest.yaml: expected UTF-8 text"),
     (MODEL, swap(MANIFEST, "name: echo_model", "name: Echo"), "unique identifier", "expected author/name:version@checksum, got 'tests/Echo:0.0.1@"),
     # Permissions
-    (AGENT, swap(MANIFEST, "tool: { enabled: true }", "tool: { enabled: false }"), "permissions", "an agent strategy needs resource.permission.tool.enabled"),
-    (AGENT, swap(MANIFEST, "llm: true", "llm: false"), "permissions", "an agent strategy needs resource.permission.model.llm"),
+    (AGENT, swap(MANIFEST, "tool: { enabled: true }", "tool: { enabled: false }"), "permissions", "resource.permission.tool.enabled: expected true"),
+    (AGENT, swap(MANIFEST, "llm: true", "llm: false"), "permissions", "resource.permission.model.llm: expected true"),
     (AGENT, swap(MANIFEST, "version: 0.0.2", "version: 0.0.1"), "permissions", "meta.version: expected more than 0.0.1"),
     # A model provider and its models
     (MODEL, drop(PROVIDER), "providers", "expected a file 'provider/echo.yaml'"),
@@ -162,7 +162,7 @@ FAULTS = [
     (MODEL, swap(PROVIDER, "[predefined-model]", "[]"), "providers", "'configurate_methods': List should have at least 1 item"),
     (MODEL, swap(PROVIDER, "type: secret-input", "type: password"), "providers", "'provider_credential_schema.credential_form_schemas.0.type'"),
     (MODEL, swap(PROVIDER, 'default: "300"', "default: 300"), "providers", "default': Input should be a valid string, got 300"),
-    (MODEL, swap(PROVIDER, "variable: request_timeout_seconds", "variable: openai_api_key"), "providers", "expected every variable once"),
+    (MODEL, swap(PROVIDER, "variable: request_timeout_seconds", "variable: openai_api_key"), "providers", "expected each variable once"),
     (MODEL, swap(PROVIDER, '"models/llm/*.yaml"', '"models/**/*.yaml"'), "providers", "expected a pattern without '**'"),
     (MODEL, swap(PROVIDER, "provider_source: provider/echo.py, ", ""), "providers", "'extra.python.provider_source': Field required"),
     (MODEL, swap(PROVIDER, "models/llm/*.yaml", "models/llms/*.yaml"), "models, tools and strategies", "'models/llms/*.yaml' matches no file"),
@@ -174,11 +174,11 @@ FAULTS = [
     (MODEL, swap(ECHO, "context_size", "context"), "models, tools and strategies", "'model_properties.context.[key]': Input should be 'mode'"),
     (MODEL, swap(ECHO, "options: [low, high]", "options: [low, 1]"), "models, tools and strategies", "'parameter_rules.0.options.1': Input should be a valid string, got 1"),
     (MODEL, swap(ECHO, "options: [low, high]", "default: huge, options: [low, high]"), "models, tools and strategies", "expected one of the options as default, got 'huge'"),
-    (MODEL, swap(ECHO, "type: string, options: [low, high]", "type: int, default: 9, max: 5"), "models, tools and strategies", "expected a default from min to max, got 9"),
+    (MODEL, swap(ECHO, "type: string, options: [low, high]", "type: int, default: 9, max: 5"), "models, tools and strategies", "expected a default between min and max, got 9"),
     (MODEL, swap(ECHO, "type: string, options: [low, high]", "type: int, default: true"), "models, tools and strategies", "expected a default of type int, got True"),
     (MODEL, swap(ECHO, "use_template: temperature", "use_template: heat"), "models, tools and strategies", "'parameter_rules.1.use_template': Input should be 'temperature'"),
     (MODEL, swap(ECHO, ", use_template: temperature, default: 0.3", ""), "models, tools and strategies", "expected a label and a type, or a use_template"),
-    (MODEL, swap(ECHO, "name: temperature", "name: reasoning_effort"), "models, tools and strategies", "expected every parameter once"),
+    (MODEL, swap(ECHO, "name: temperature", "name: reasoning_effort"), "models, tools and strategies", "expected each parameter once"),
     (MODEL, swap(ECHO, 'input: "1"', "input: 1"), "models, tools and strategies", "'pricing.input': Input should be a valid string, got 1"),
     # An agent strategy provider and its strategies
     (AGENT, swap("provider/small.yaml", "icon: icon.svg", "picture: icon.svg"), "providers", "'identity.icon': Field required"),
@@ -191,7 +191,7 @@ FAULTS = [
     (AGENT, swap(STRATEGY, "default: 3", "default: [3]"), "models, tools and strategies", "'parameters.4.default"),
     (AGENT, swap(STRATEGY, "type: any", "type: any, scope: text"), "models, tools and strategies", "expected a scope of ['array[file]'"),
     (AGENT, swap(STRATEGY, "type: number", "type: number, scope: llm"), "models, tools and strategies", "expected no scope for the type 'number'"),
-    (AGENT, swap(STRATEGY, "name: query", "name: instruction"), "models, tools and strategies", "expected every parameter once"),
+    (AGENT, swap(STRATEGY, "name: query", "name: instruction"), "models, tools and strategies", "expected each parameter once"),
     # Files that something names
     (MODEL, drop("_assets/icon.svg"), "icons", "manifest.yaml: icon: expected a file '_assets/icon.svg'"),
     (MODEL, swap(PROVIDER, "icon_small: { en_US: icon.svg", "icon_small: { en_US: small.svg"), "icons", "icon_small.en_US: expected a file '_assets/small.svg'"),
@@ -204,11 +204,11 @@ FAULTS = [
     (AGENT, drop("strategies/steps.py"), "Python sources", "source: expected a file 'strategies/steps.py'"),
     (MODEL, add("main.py", "def main(:"), "Python sources", "main.py: line 1: invalid syntax"),
     (MODEL, add("main.py", "def main[T = int](): ..."), "Python sources", "main.py: line 1: "),
-    (MODEL, swap(PROVIDER, "models/llm/llm.py", "models/llm.py"), "model modules", "expected two folders above 'models/llm.py'"),
+    (MODEL, swap(PROVIDER, "models/llm/llm.py", "models/llm.py"), "model modules", "expected 'models/llm.py' two folders deep"),
     # What does not belong in
-    (MODEL, add(".env", "KEY=secret"), "nothing left over", "'.env' does not belong into a package"),
-    (MODEL, add("tests/test_it.py"), "nothing left over", "'tests/test_it.py' does not belong"),
-    (MODEL, add("provider/__pycache__/echo.pyc"), "nothing left over", "does not belong into a package"),
+    (MODEL, add(".env", "KEY=secret"), "no unwanted files", "'.env': expected no hidden files, caches, tests or packages"),
+    (MODEL, add("tests/test_it.py"), "no unwanted files", "'tests/test_it.py': expected no hidden files"),
+    (MODEL, add("provider/__pycache__/echo.pyc"), "no unwanted files", "expected no hidden files, caches, tests or packages"),
     (MODEL, add("film.bin", "x" * 6_000_000), "size", "expected at most 5242880 bytes, got 6"),
     # Paths
     (MODEL, add("../evil.py"), "archive entries", "'../evil.py': expected a relative path"),
@@ -216,26 +216,26 @@ FAULTS = [
     (MODEL, add("provider\\evil.py"), "archive entries", "expected a relative path with forward slashes"),
     (MODEL, add("./evil.py"), "archive entries", "'./evil.py': expected a relative path"),
     # Wheels
-    (MODEL, add(BASE, "no zip"), "wheels", f"{BASE}: expected a readable wheel"),
-    (MODEL, rebuild(BASE, lambda inner: inner.update({"models/__init__.py": b""})), "wheels", "brings 'models', which is a name in the plugin's own folder"),
-    (MODEL, rebuild(BASE, lambda inner: inner.update({"wire.py": b""})), "wheels", "brings 'wire', which is a name in the plugin's own folder"),
-    (MODEL, rebuild(BASE, metadata("Version: 0.1.0", "Version: 0.2.0")), "wheels", "is named otherwise than its metadata"),
-    (MODEL, rebuild(BASE, dict.copy, BASE.replace("py3-none-any", "cp312-cp312-linux_x86_64")), "wheels", "expected a wheel for every machine"),
+    (MODEL, add(BASE, "no zip"), "wheels", f"{BASE}: expected a wheel"),
+    (MODEL, rebuild(BASE, lambda inner: inner.update({"models/__init__.py": b""})), "wheels", "its module 'models' has the name of a file or folder"),
+    (MODEL, rebuild(BASE, lambda inner: inner.update({"wire.py": b""})), "wheels", "its module 'wire' has the name of a file or folder"),
+    (MODEL, rebuild(BASE, metadata("Version: 0.1.0", "Version: 0.2.0")), "wheels", "expected the name and version of its metadata"),
+    (MODEL, rebuild(BASE, dict.copy, BASE.replace("py3-none-any", "cp312-cp312-linux_x86_64")), "wheels", "expected a wheel for every platform"),
     (MODEL, rebuild(BASE, dict.copy, BASE.replace("wheels/", "lib/")), "wheels", "expected it in 'wheels/'"),
     # What they need
     (MODEL, drop(BASE), "siblings", f"{TOP} needs 'tiny-base', which is not bundled"),
-    (MODEL, rebuild(TOP, metadata(">=0.1,<0.2", ">=0.2,<0.3")), "siblings", "needs tiny-base<0.3,>=0.2, bundled is 0.1.0"),
+    (MODEL, rebuild(TOP, metadata(">=0.1,<0.2", ">=0.2,<0.3")), "siblings", "needs tiny-base<0.3,>=0.2, but 0.1.0 is bundled"),
     (MODEL, swap("uv.lock", 'source = { path = "wheels/tiny_base-0.1.0-py3-none-any.whl" }', 'source = { registry = "https://pypi.org/simple" }'), "siblings", "takes 'tiny-base' from an index"),
     # The three files
     (MODEL, drop("pyproject.toml"), "pyproject.toml", "expected a file 'pyproject.toml'"),
-    (MODEL, add("pyproject.toml", "[project"), "pyproject.toml", "pyproject.toml: expected readable TOML"),
+    (MODEL, add("pyproject.toml", "[project"), "pyproject.toml", "pyproject.toml: expected TOML"),
     (MODEL, swap("pyproject.toml", 'version = "0.0.1"', 'version = "0.0.2"'), "pyproject.toml", "expected the version of manifest.yaml"),
-    (MODEL, swap("pyproject.toml", ">=3.12", ">=3.13"), "pyproject.toml", "requires-python: expected it to admit 3.12"),
-    (MODEL, swap("pyproject.toml", "dev = []", ""), "pyproject.toml", "expected a dependency group 'dev'"),
+    (MODEL, swap("pyproject.toml", ">=3.12", ">=3.13"), "pyproject.toml", "requires-python: expected to allow Python 3.12"),
+    (MODEL, swap("pyproject.toml", "dev = []", ""), "pyproject.toml", "dependency-groups: expected 'dev'"),
     (MODEL, swap("pyproject.toml", "package = false", ""), "pyproject.toml", "tool.uv.package: expected false"),
-    (MODEL, swap("pyproject.toml", "package = false", "package = false\nfind-links = ['x']"), "pyproject.toml", "tool.uv.find-links means nothing"),
+    (MODEL, swap("pyproject.toml", "package = false", "package = false\nfind-links = ['x']"), "pyproject.toml", "tool.uv.find-links: expected no setting"),
     (MODEL, swap("pyproject.toml", '{ path = "wheels/tiny_base', '{ path = "../tiny_base'), "pyproject.toml", f"tool.uv.sources.tiny-base: expected the path '{BASE}'"),
-    (MODEL, swap("pyproject.toml", "tiny-base = { path =", "tiny-bass = { path ="), "pyproject.toml", "tool.uv.sources.tiny-bass: expected a bundled wheel"),
+    (MODEL, swap("pyproject.toml", "tiny-base = { path =", "tiny-bass = { path ="), "pyproject.toml", "tool.uv.sources.tiny-bass: expected only names of bundled wheels"),
     (MODEL, swap("pyproject.toml", "tiny-base==0.1.0", "tiny-base>=0.1.0"), "pyproject.toml", "dependencies: expected 'tiny-base==0.1.0'"),
     (MODEL, swap("pyproject.toml", "tiny-base==0.1.0", "!"), "pyproject.toml", "pyproject.toml: dependencies: "),
     (MODEL, swap("uv.lock", "version = 1", "version = 2"), "uv.lock", "uv.lock: version: expected 1, got 2"),
@@ -243,10 +243,12 @@ FAULTS = [
     (MODEL, rebuild(BASE, lambda inner: inner.update({"tiny_base/more.py": b""})), "uv.lock", f"'tiny-base': expected the hash of '{BASE}'"),
     (MODEL, swap("uv.lock", 'name = "tiny-base"\nversion = "0.1.0"', 'name = "tiny-base"\nversion = "0.1.1"'), "uv.lock", "'tiny-base': expected the version '0.1.0'"),
     (MODEL, swap("uv.lock", "[[package]]", '[[package]]\nname = "x"\nversion = "1"\nsource = { registry = "https://mirror.example/simple" }\n\n[[package]]'), "uv.lock", "'x' comes from 'https://mirror.example/simple'"),
-    (MODEL, swap("uv.lock", "requires-dist = [", 'requires-dist = [{ name = "more" },'), "uv.lock", "is not the lock of this pyproject.toml"),
+    (MODEL, swap("uv.lock", "requires-dist = [", 'requires-dist = [{ name = "more" },'), "uv.lock", "expected the dependencies of pyproject.toml"),
     (MODEL, drop("requirements.txt"), "requirements.txt", "expected a file 'requirements.txt'"),
-    (MODEL, swap("requirements.txt", f"./{BASE}\n", ""), "requirements.txt", f"expected a line for each bundled wheel and no other: './{BASE}'"),
-    (MODEL, swap("requirements.txt", "./", "requests==2.0\n./"), "requirements.txt", "expected what uv.lock says of 'requests', got '2.0'"),
+    (MODEL, swap("requirements.txt", f"./{BASE}\n", ""), "requirements.txt", f"expected a line './{BASE}'"),
+    (MODEL, swap("requirements.txt", "./", "./wheels/other.whl\n./"), "requirements.txt", "'./wheels/other.whl': expected only bundled wheels as files"),
+    (MODEL, swap("uv.lock", "[[package]]", '[[package]]\nname = "x"\nversion = "1"\nsource = { registry = "https://pypi.org/simple" }\n\n[[package]]'), "requirements.txt", "expected 'x==1', as in uv.lock"),
+    (MODEL, swap("requirements.txt", "./", "requests==2.0\n./"), "requirements.txt", "'requests==2.0': expected only what is in uv.lock"),
     (MODEL, swap("requirements.txt", "./", "-e .\n./"), "requirements.txt", "expected 'name==version', got '-e .'"),
     (MODEL, swap("requirements.txt", "./", "requests>=2,<3\n./"), "requirements.txt", "expected 'name==version', got 'requests>=2,<3'"),
 ]  # fmt: skip
@@ -294,13 +296,13 @@ def test_entries_that_the_daemon_cannot_extract_are_refused(read, refused):
 @pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")
 def test_an_entry_that_stands_twice_is_refused(read, refused):
     problems = refused(read(MODEL), [("main.py", "print()")])
-    assert problems["archive entries"] == "'main.py' stands in it 2 times"
+    assert problems["archive entries"] == "'main.py' appears 2 times; expected each entry once"
 
 
 @pytest.mark.parametrize("comment", [b"hello", b"[]", b'{"signature": "x"}'])
 def test_a_comment_that_is_no_signature_is_refused(read, refused, comment):
     problems = refused(read(MODEL), comment=comment)
-    assert "expected an archive comment that is empty or a signature" in problems["signature"]
+    assert "the archive's comment: expected nothing or a signature" in problems["signature"]
 
 
 def test_what_comes_after_a_failed_stage_is_skipped(check, read, tmp_path):
@@ -315,7 +317,7 @@ def test_what_comes_after_a_failed_stage_is_skipped(check, read, tmp_path):
     marks = {name: mark for mark, name, _ in results}
     assert marks["signature"] == "✓"
     assert marks["manifest.yaml"] == "✗"
-    assert {marks[name] for name in ("uv.lock", "install by uv.lock")} == {"-"}
+    assert {marks[name] for name in ("uv.lock", "install from uv.lock")} == {"-"}
 
 
 @pytest.mark.parametrize("name", [MODEL, AGENT])
@@ -333,8 +335,8 @@ def test_a_good_package_is_installed_started_and_called_on_both_routes(
     assert code == 0
     notes = {check: note for mark, check, note in results if mark == "✓"}
     for route in ("uv.lock", "requirements.txt"):
-        assert notes[f"install by {route}"].endswith(" s")
-        assert notes[f"start and call, by {route}"].endswith(called)
+        assert notes[f"install from {route}"].endswith(" s")
+        assert notes[f"start and call, from {route}"].endswith(called)
 
 
 TOOL_PROVIDER, WORDS = "provider/demo.yaml", "tools/words.yaml"
@@ -346,7 +348,7 @@ TOOL_FAULTS = [
     (drop("tools/words.py"), "Python sources", "tools/words.yaml: extra.python.source: expected a file 'tools/words.py'"),
     (drop(WORDS), "models, tools and strategies", "expected a file 'tools/words.yaml'"),
     (swap(WORDS, "name: words", "name: blob"), "models, tools and strategies", "the tool 'blob' is declared 2 times"),
-    (swap(WORDS, "name: ending", "name: text"), "models, tools and strategies", "expected every parameter once"),
+    (swap(WORDS, "name: ending", "name: text"), "models, tools and strategies", "expected each parameter once"),
     (swap(WORDS, "type: string", "type: text"), "models, tools and strategies", "'parameters.0.type': Input should be 'string'"),
     (swap(WORDS, "type: string", "type: select"), "models, tools and strategies", "expected options for the type 'select'"),
     (swap(WORDS, "type: string", "type: string\n    multiple: true"), "models, tools and strategies", "expected no 'multiple' for the type 'string'"),
@@ -395,8 +397,8 @@ def test_a_package_without_the_sdk_fails_its_installation(check, repackage):
     assert code == 1
     expected = "`import dify_plugin` failed: ModuleNotFoundError: No module named 'gone'"
     assert failures(results) == {
-        "install by uv.lock": expected,
-        "install by requirements.txt": expected,
+        "install from uv.lock": expected,
+        "install from requirements.txt": expected,
     }
 
 
@@ -404,7 +406,11 @@ def test_a_package_without_the_sdk_fails_its_installation(check, repackage):
     ("old", "new", "reason"),
     [
         ("import wire\n", "import gone\n", "before its first heartbeat; its stderr ends with"),
-        ("chunk(request, said, usage=USAGE)", "pass", "echo-2: expected an answer '', got ''"),
+        (
+            "chunk(request, said, usage=USAGE)",
+            "pass",
+            "echo-2: expected an answer with text, got none",
+        ),
         ("chunk(request, said,", "chunk(request, None,", "content field is required"),
     ],
 )
@@ -412,14 +418,17 @@ def test_a_plugin_that_does_not_start_or_answer_is_refused(check, repackage, old
     code, results = check(repackage("plugins/echo_model/main.py", old, new))
     assert code == 1
     problems = failures(results)
-    assert problems.keys() == {"start and call, by uv.lock", "start and call, by requirements.txt"}
-    assert reason in problems["start and call, by uv.lock"]
+    assert problems.keys() == {
+        "start and call, from uv.lock",
+        "start and call, from requirements.txt",
+    }
+    assert reason in problems["start and call, from uv.lock"]
 
 
 def test_a_provider_without_predefined_models_cannot_be_called(check, repackage):
     code, results = check(repackage("plugins/echo_model/provider/echo.yaml", *NO_MODELS))
     assert code == 1
-    assert set(failures(results).values()) == {"expected a predefined model to call"}
+    assert set(failures(results).values()) == {"expected at least one predefined model, to call it"}
 
 
 NO_MODELS = (

@@ -252,7 +252,7 @@ def test_other_messages_are_shown_as_they_are(events, dify_host):
 def test_what_plugins_complain_about_is_shown(dify_host, plugins):
     main = plugins / "small_agent" / "main.py"
     main.write_text("print('debugging')\n" + main.read_text())
-    complaint = "a line on stdout is no message: debugging"
+    complaint = "a line on stdout is not a message of the protocol: debugging"
     assert f"small_agent: {complaint}" in dify_host("chat", "hello")[1].splitlines()
     notice = json.loads(dify_host("chat", "hello", "--json")[1].splitlines()[0])
     expected = {"event": "notice", "plugin": "small_agent", "level": "ERROR", "text": complaint}
@@ -362,7 +362,9 @@ def test_a_place_without_plugins_is_refused(dify_host, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path / "empty")
     code, _, err = dify_host("chat", "hello")
     assert code == 2
-    assert "expected a folder 'plugins' here or in a folder above; --plugins names another" in err
+    assert (
+        "expected a folder 'plugins' here or in a parent folder; --plugins takes another one" in err
+    )
 
 
 def test_two_plugins_of_a_kind_are_one_too_many(dify_host, make_plugin):
@@ -564,4 +566,4 @@ def test_packages_that_are_none_are_named(dify_host, tmp_path):
 def test_sources_and_packages_at_once_are_refused(dify_host):
     code, _, err = dify_host("chat", "hello", "--packages", "dist", "--plugins", "plugins")
     assert code == 2
-    assert "expected this or --plugins" in err
+    assert "expected either this or --plugins, not both" in err

@@ -188,7 +188,10 @@ def test_every_tool_agrees(ask):
 
 @pytest.mark.parametrize(
     ("kind", "problem"),
-    [("storage", "permission denied"), ("upload_file", "nothing here answers 'upload_file' calls")],
+    [
+        ("storage", "permission denied"),
+        ("upload_file", "this host does not answer 'upload_file' calls"),
+    ],
 )
 def test_other_calls_are_refused(ask, kind, problem):
     error, _ = replies(ask("small_agent", backwards(kind, {}))["a"])

@@ -170,7 +170,7 @@ def test_people_learn_it_with_an_example(serve):
         "X-Plugin-ID: tests/small_agent (0.0.1)",
         "  agent_strategy/invoke: small: steps, quiet",
         "",
-        "Callers bring the credentials of models; --simulator offers some for no key.",
+        "Callers send the credentials for models with each call; --simulator provides some.",
         "",
     ]
 
@@ -347,8 +347,8 @@ def test_wrong_usage_is_explained(usage, tmp_path):
         ([tmp_path / "none"], "no such folder; expected a Dify plugin folder"),
         (["--plugins", tmp_path / "none"], "no such folder; expected one that holds plugin"),
         (["--packages", tmp_path / "none"], "no such folder; expected one that holds packages"),
-        (["--plugins", tmp_path / "plugins" / "echo_model"], "expected a plugin in it"),
-        (["--api-key", "two words"], "the API key: expected visible ASCII characters"),
+        (["--plugins", tmp_path / "plugins" / "echo_model"], "found no plugin in it"),
+        (["--api-key", "two words"], "the API key: expected one or more visible ASCII characters"),
     ]:
         code, err = usage(*arguments)
         assert code == 2, err

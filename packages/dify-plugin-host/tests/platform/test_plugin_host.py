@@ -517,7 +517,7 @@ def test_storage_keeps_values_within_its_size(host, plugins):
     assert too_much.startswith("save data failed")
     assert deleted == {"data": "ok", "deleted_num": 1}
     assert gone == {"data": False, "exist_num": 0}
-    assert unknown == "expected 'opt' as get, set, del or exist, got 'burn'"
+    assert unknown == "'opt': expected get, set, del or exist, got 'burn'"
 
 
 @pytest.mark.parametrize(
@@ -582,7 +582,7 @@ def test_a_host_whose_start_is_cancelled_is_taken_down(make_plugin):
 @pytest.mark.parametrize(
     ("provider", "problem"),
     [
-        ("{}", "expected a name as a model provider's 'provider'"),
+        ("{}", "a model provider's 'provider': expected a name"),
         (
             "{provider: p, models: {llm: {predefined: [m.yaml], position: none.yaml}}}",
             r"expected a file 'none.yaml'",
@@ -600,7 +600,7 @@ def test_a_broken_strategy_declaration_is_refused(make_plugin):
     folder = make_plugin("", plugins={"agent_strategies": ["provider.yaml"]})
     (folder / "provider.yaml").write_text("{identity: {name: p}, strategies: [s.yaml]}")
     (folder / "s.yaml").write_text("{}")
-    with pytest.raises(PluginFolderError, match=r"expected a name as 'identity.name' in 's.yaml'"):
+    with pytest.raises(PluginFolderError, match=r"'identity.name' in 's.yaml': expected a name"):
         PluginHost(folder)
 
 

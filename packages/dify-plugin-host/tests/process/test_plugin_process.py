@@ -471,7 +471,7 @@ def test_what_is_no_message_is_counted_and_shown_and_does_no_harm(make_plugin):
         ("log", "WARNING"),
         ("plugin_error", "ERROR"),
     ]
-    assert notices[0].text == "a line on stdout is no message: starting up"
+    assert notices[0].text == "a line on stdout is not a message of the protocol: starting up"
     assert notices[-1].text == "{'error': 'bad line'}"
 
 
@@ -566,7 +566,7 @@ def test_a_backwards_call_that_fails_gets_the_error_after_what_came_and_an_end(m
 
 def test_a_backwards_call_is_refused_where_nothing_answers(make_plugin):
     replies = replies_of(make_plugin(CALLS_BACK))
-    assert replies == [("error", "nothing here answers 'tool' calls", None), ("end", "", None)]
+    assert replies == [("error", "this host does not answer 'tool' calls", None), ("end", "", None)]
 
 
 def test_a_backwards_call_without_a_request_is_refused(make_plugin):
@@ -582,7 +582,7 @@ def test_a_backwards_call_that_takes_too_long_is_ended(make_plugin):
     replies = replies_of(make_plugin(CALLS_BACK), answer, backwards_timeout_seconds=0.2)
     assert replies == [
         ("response", "stream", {"asked": "tool"}),
-        ("error", "the tool invocation was not done after 0.2 s", None),
+        ("error", "the tool invocation took longer than 0.2 s", None),
         ("end", "", None),
     ]
 
@@ -608,7 +608,7 @@ def test_a_backwards_call_of_a_call_that_is_over_is_refused(make_plugin):
 
     assert asyncio.run(main()) == [
         "loaded",
-        "error: session not found: the call that this belongs to is over",
+        "error: session not found: the call that this belongs to has ended",
         "end: ",
     ]
 
@@ -661,7 +661,7 @@ def test_an_answer_in_the_making_is_dropped_with_its_call_and_the_plugin_is_told
 
     assert asyncio.run(main()) == [
         "loaded",
-        "error: session not found: the call that this belongs to is over",
+        "error: session not found: the call that this belongs to has ended",
         "end: ",
     ]
     assert ended == ["tool"]
@@ -711,7 +711,7 @@ def test_blob_chunks_become_one_blob(make_plugin):
         ),
         (
             "wire.blob_chunk(request, bytes(60), sequence=0, total=60, last=False)",
-            "blob 'blob-1' has no last chunk; 60 bytes came",
+            "blob 'blob-1': the last chunk is missing after 60 bytes",
         ),
         (
             "wire.blob_chunk(request, b'', sequence=0, total=60, last=True)",

@@ -215,10 +215,13 @@ def test_a_tools_file_may_import_its_neighbours_and_define_dataclasses(tools_fil
         ("def f(a: set): 'F.'", "function 'f', parameter 'a': expected a type hint of str,"),
         ("def f(a: list[set]): 'F.'", "function 'f', parameter 'a': expected a type hint of str,"),
         ("def f(a: str | int): 'F.'", "function 'f', parameter 'a': expected a type hint of str,"),
-        ("def f(*a: str): 'F.'", "parameter 'a': expected one that can be given by its name"),
-        ("def f(a: str, /): 'F.'", "parameter 'a': expected one that can be given by its name"),
+        ("def f(*a: str): 'F.'", "parameter 'a': expected a parameter that can be passed by name"),
+        (
+            "def f(a: str, /): 'F.'",
+            "parameter 'a': expected a parameter that can be passed by name",
+        ),
         ("def f(a: 'Missing'): 'F.'", "function 'f': its type hints cannot be read"),
-        ("def größe(): 'F.'", "expected a name of up to 64 ASCII letters"),
+        ("def größe(): 'F.'", "its name: expected up to 64 ASCII letters"),
         (
             "from typing import Literal\ndef f(a: Literal[1]): 'F.'",
             "parameter 'a': expected a type hint of str, int, float, bool, Literal of strings",

@@ -92,5 +92,5 @@ class CapabilityRules(Rules):
     def _names_are_unique(self) -> Self:
         names = [str(parameter.name) for parameter in self.parameters]
         if len(names) != len(set(names)):
-            raise ValueError("expected every parameter once")
+            raise ValueError("expected each parameter once")
         return self

@@ -68,7 +68,7 @@ def _outside(archive: Archive) -> Checks:
         ("archive entries", functools.partial(files.check_entries, archive)),
         ("signature", functools.partial(files.check_signature, archive)),
         ("size", functools.partial(files.check_size, archive)),
-        ("nothing left over", functools.partial(files.check_leftovers, archive)),
+        ("no unwanted files", functools.partial(files.check_leftovers, archive)),
     )
 
 
@@ -118,7 +118,7 @@ def _skipped(name: str) -> CheckResult:
 
 
 def _steps(route: Route) -> tuple[str, str]:
-    return f"install by {route}", f"start and call, by {route}"
+    return f"install from {route}", f"start and call, from {route}"
 
 
 def _try_route(archive: Archive, route: Route) -> Iterator[CheckResult]:

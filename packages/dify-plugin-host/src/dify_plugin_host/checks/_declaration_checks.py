@@ -120,9 +120,9 @@ def check_permissions(contents: Contents) -> Iterator[str]:
         ("model.llm", model.get("llm")),
     ):
         if not given:
-            yield f"manifest.yaml: an agent strategy needs resource.permission.{name}"
+            yield f"manifest.yaml: resource.permission.{name}: expected true for an agent strategy"
     if object_at(contents.manifest, "meta").get("version") == "0.0.1":
-        yield "manifest.yaml: meta.version: expected more than 0.0.1, or Dify hides MCP tools"
+        yield "manifest.yaml: meta.version: expected more than 0.0.1, with which Dify hides MCP tools"
 
 
 def check_documents(contents: Contents) -> Iterator[str]:
@@ -167,7 +167,7 @@ def check_model_modules(contents: Contents) -> Iterator[str]:
     for path, provider in contents.providers("models"):
         for source in list_at(_python(provider), "model_sources"):
             if len(PurePosixPath(str(source)).parts) < _MODULE_DEPTH:
-                yield f"{path}: extra.python.model_sources: expected two folders above {source!r}"
+                yield f"{path}: extra.python.model_sources: expected {source!r} two folders deep or deeper"
 
 
 def _python(declared: JsonObject) -> JsonObject:

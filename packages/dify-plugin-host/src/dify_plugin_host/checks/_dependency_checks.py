@@ -63,11 +63,13 @@ class Wheel:
                 headers = HeaderParser().parsestr(archive.read(metadata).decode())
             requirements = map(Requirement, headers.get_all("Requires-Dist", []))
         except (InvalidWheelFilename, InvalidRequirement, zipfile.BadZipFile, ValueError) as error:
-            raise ContentError(f"{path}: expected a readable wheel: {error}") from None
+            raise ContentError(f"{path}: expected a wheel: {error}") from None
         if {str(tag) for tag in tags} != {"py3-none-any"}:
-            raise ContentError(f"{path}: expected a wheel for every machine, py3-none-any")
+            raise ContentError(f"{path}: expected a wheel for every platform, py3-none-any")
         if canonicalize_name(headers["Name"]) != name or Version(headers["Version"]) != version:
-            raise ContentError(f"{path}: is named otherwise than its metadata")
+            raise ContentError(
+                f"{path}: expected the name and version of its metadata in its file name"
+            )
         return cls(
             path=path,
             name=name,
@@ -102,7 +104,7 @@ def check_wheels(contents: Contents) -> Iterator[str]:
         if wheel.path != f"wheels/{wheel.path.rpartition('/')[2]}":
             yield f"{wheel.path}: expected it in 'wheels/'"
         for module in sorted(wheel.modules & (own | _DIFYS_FOLDERS)):
-            yield f"{wheel.path}: brings {module!r}, which is a name in the plugin's own folder"
+            yield f"{wheel.path}: its module {module!r} has the name of a file or folder of the plugin"
 
 
 def check_siblings(contents: Contents, siblings: frozenset[str]) -> Iterator[str]:
@@ -117,7 +119,7 @@ def check_siblings(contents: Contents, siblings: frozenset[str]) -> Iterator[str
         for requirement in wheel.requirements:
             name = canonicalize_name(requirement.name)
             if name in wheels and not requirement.specifier.contains(wheels[name].version):
-                yield f"{wheel.path} needs {requirement}, bundled is {wheels[name].version}"
+                yield f"{wheel.path} needs {requirement}, but {wheels[name].version} is bundled"
             elif name in internal - wheels.keys():
                 yield f"{wheel.path} needs {name!r}, which is not bundled"
     for entry in objects_at(contents.toml("uv.lock"), "package"):
@@ -130,15 +132,15 @@ def check_pyproject(contents: Contents) -> Iterator[str]:
     pyproject = contents.pyproject
     project, uv = object_at(pyproject, "project"), object_at(object_at(pyproject, "tool"), "uv")
     if project.get("version") != contents.manifest.get("version"):
-        yield "pyproject.toml: expected the version of manifest.yaml"
+        yield "pyproject.toml: project.version: expected the version of manifest.yaml"
     if not SpecifierSet(str(project.get("requires-python", ""))).contains(_PYTHON):
-        yield f"pyproject.toml: requires-python: expected it to admit {_PYTHON}"
+        yield f"pyproject.toml: project.requires-python: expected to allow Python {_PYTHON}"
     if "dev" not in object_at(pyproject, "dependency-groups"):
-        yield "pyproject.toml: expected a dependency group 'dev', which the daemon leaves out by name"
+        yield "pyproject.toml: dependency-groups: expected 'dev', which the daemon leaves out by name"
     if uv.get("package") is not False:
-        yield "pyproject.toml: tool.uv.package: expected false, or the plugin itself gets built"
+        yield "pyproject.toml: tool.uv.package: expected false, so that the plugin itself is not built"
     for key in sorted(uv.keys() - {"package", "sources", "constraint-dependencies"}):
-        yield f"pyproject.toml: tool.uv.{key} means nothing, or something else, on another machine"
+        yield f"pyproject.toml: tool.uv.{key}: expected no setting that depends on the machine"
     yield from _check_sources(contents, object_at(uv, "sources"), _direct(contents))
     yield from _check_sdk(contents, "pyproject.toml")
 
@@ -167,7 +169,7 @@ def _check_sources(
         if sources.get(name) != {"path": wheel.path}:
             yield f"pyproject.toml: tool.uv.sources.{name}: expected the path {wheel.path!r}"
     for name in sorted(sources.keys() - wheels.keys()):
-        yield f"pyproject.toml: tool.uv.sources.{name}: expected a bundled wheel"
+        yield f"pyproject.toml: tool.uv.sources.{name}: expected only names of bundled wheels"
 
 
 def _check_sdk(contents: Contents, file: str) -> Iterator[str]:
@@ -215,7 +217,7 @@ def _check_locked_project(contents: Contents, locked: Mapping[str, JsonObject]) 
     metadata = object_at(locked.get(name, {}), "metadata")
     listed = {str(one.get("name")) for one in objects_at(metadata, "requires-dist")}
     if listed != _direct(contents).keys():
-        yield "uv.lock: is not the lock of this pyproject.toml; expected the same dependencies"
+        yield "uv.lock: expected the dependencies of pyproject.toml"
 
 
 def check_requirements(contents: Contents) -> Iterator[str]:
@@ -223,16 +225,20 @@ def check_requirements(contents: Contents) -> Iterator[str]:
     lines = [line for line in contents.text("requirements.txt").splitlines() if line.strip()]
     listed = {line for line in lines if line.startswith("./")}
     bundled = {f"./{wheel.path}" for wheel in read_wheels(contents).values()}
-    for path in sorted(bundled ^ listed):
-        yield f"requirements.txt: expected a line for each bundled wheel and no other: {path!r}"
+    for path in sorted(bundled - listed):
+        yield f"requirements.txt: expected a line {path!r} for that wheel"
+    for path in sorted(listed - bundled):
+        yield f"requirements.txt: {path!r}: expected only bundled wheels as files"
     third_party = {_pin(line) for line in lines if line not in listed}
     locked = {
         (str(entry.get("name")), str(entry.get("version")))
         for entry in objects_at(contents.toml("uv.lock"), "package")
         if "registry" in object_at(entry, "source")
     }
-    for name, version in sorted(locked ^ third_party):
-        yield f"requirements.txt: expected what uv.lock says of {name!r}, got {version!r}"
+    for name, version in sorted(locked - third_party):
+        yield f"requirements.txt: expected '{name}=={version}', as in uv.lock"
+    for name, version in sorted(third_party - locked):
+        yield f"requirements.txt: '{name}=={version}': expected only what is in uv.lock"
     yield from _check_sdk(contents, "requirements.txt")
 
 

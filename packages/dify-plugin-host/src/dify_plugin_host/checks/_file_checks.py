@@ -23,7 +23,7 @@ def check_entries(archive: Archive) -> Iterator[str]:
     names = [entry.filename for entry in archive.entries]
     for name, count in Counter(names).items():
         if count > 1:
-            yield f"{name!r} stands in it {count} times"
+            yield f"{name!r} appears {count} times; expected each entry once"
     for entry in archive.entries:
         if entry.is_dir():
             yield f"{entry.filename!r} is a directory entry, which the daemon cannot read"
@@ -42,7 +42,7 @@ def check_signature(archive: Archive) -> Iterator[str]:
     except ValueError:
         signature = None
     if not is_object(signature) or not {"signature", "time"} <= signature.keys():
-        yield "expected an archive comment that is empty or a signature"
+        yield "the archive's comment: expected nothing or a signature"
 
 
 def check_size(archive: Archive) -> Iterator[str]:
@@ -56,7 +56,7 @@ def check_leftovers(archive: Archive) -> Iterator[str]:
     for path in archive.files:
         for part in path.split("/"):
             if any(fnmatch(part, pattern) for pattern in _LEFT_BEHIND):
-                yield f"{path!r} does not belong into a package"
+                yield f"{path!r}: expected no hidden files, caches, tests or packages"
                 break
 
 

@@ -136,7 +136,7 @@ class _Plugins(Rules):
     def _kinds_that_go_together(self) -> Self:
         kinds = [kind for kind in type(self).model_fields if getattr(self, kind)]
         if not kinds:
-            raise ValueError("expected a provider of some kind")
+            raise ValueError("expected at least one provider")
         if len(kinds) > 1 and set(kinds) != {"tools", "endpoints"}:
             raise ValueError(f"expected one kind of provider, got {' and '.join(kinds)}")
         return self
@@ -184,11 +184,12 @@ def iter_problems(rules: type[Rules], value: Any, file: str) -> Iterator[str]:
         rules.model_validate(value)
     except ValidationError as errors:
         for error in errors.errors(include_url=False):
-            field = ".".join(str(part) for part in error["loc"]) or "the whole"
+            field = ".".join(str(part) for part in error["loc"])
             expected = error["msg"].removeprefix("Value error, ")
             got = (
                 ""
                 if error["type"] in {"missing", "value_error"}
                 else f", got {error['input']!r:.80}"
             )
-            yield f"{file}: {field!r}: {expected}{got}"
+            where = f"{file}: {field!r}" if field else file
+            yield f"{where}: {expected}{got}"

@@ -101,7 +101,7 @@ class _CredentialSchema(Rules):
     def _names_are_unique(self) -> Self:
         names = [field.variable for field in self.credential_form_schemas]
         if len(names) != len(set(names)):
-            raise ValueError("expected every variable once")
+            raise ValueError("expected each variable once")
         return self
 
 
@@ -186,7 +186,7 @@ class _ParameterRule(Rules):
         if self.options and self.default not in self.options:
             raise ValueError(f"expected one of the options as default, got {self.default!r}")
         if isinstance(self.default, int | float) and not self._spans(self.default):
-            raise ValueError(f"expected a default from min to max, got {self.default!r}")
+            raise ValueError(f"expected a default between min and max, got {self.default!r}")
 
     def _spans(self, number: float) -> bool:
         low = number if self.min is None else self.min
@@ -218,5 +218,5 @@ class ModelRules(Rules):
     def _names_are_unique(self) -> Self:
         names = [rule.name for rule in self.parameter_rules]
         if len(names) != len(set(names)):
-            raise ValueError("expected every parameter once")
+            raise ValueError("expected each parameter once")
         return self

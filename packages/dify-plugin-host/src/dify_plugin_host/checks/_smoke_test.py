@@ -85,7 +85,7 @@ async def _try(
 async def _ask_model(host: PluginHost) -> str:
     models = host.model_providers[0].models
     if not models:
-        raise PluginHostError("expected a predefined model to call")
+        raise PluginHostError("expected at least one predefined model, to call it")
     message = {"role": "user", "content": "hello"}
     chunks = host.invoke_llm(LLMRequest(model=models[0], messages=[message]))
     text = [_chunk_text(chunk) async for chunk in chunks]
@@ -118,6 +118,8 @@ def _message_text(message: JsonObject) -> str:
 
 
 def _answered(name: str, text: str, *, expected: str) -> str:
-    if not text or expected not in text:
-        raise PluginHostError(f"{name}: expected an answer {expected!r}, got {text[:200]!r}")
+    if not text:
+        raise PluginHostError(f"{name}: expected an answer with text, got none")
+    if expected not in text:
+        raise PluginHostError(f"{name}: expected {expected!r} in the answer, got {text[:200]!r}")
     return name

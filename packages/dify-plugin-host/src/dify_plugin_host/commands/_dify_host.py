@@ -47,26 +47,32 @@ app = typer.Typer(
 def chat(  # noqa: PLR0913 - every option is one
     question: Annotated[str, typer.Argument(help="What to ask.")],
     *,
-    strategy: Annotated[str | None, typer.Option(help="The agent strategy.")] = None,
-    model: Annotated[str | None, typer.Option(help="The model.")] = None,
-    effort: Annotated[str | None, typer.Option(help="The reasoning effort.")] = None,
+    strategy: Annotated[
+        str | None, typer.Option(help="The agent strategy's name; a wrong one lists all.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="The model's name.")] = None,
+    effort: Annotated[
+        str | None, typer.Option(help="The model's reasoning effort, such as low.")
+    ] = None,
     max_iterations: Annotated[
-        int | None, typer.Option(min=1, help="How many calls of the model a run may make.")
+        int | None, typer.Option(min=1, help="How often a run may call the model.")
     ] = None,
     instruction: Annotated[str | None, typer.Option(help="The agent's instruction.")] = None,
     hide_thoughts: Annotated[
         bool, typer.Option("--hide-thoughts", help="Show no thoughts.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON event a line.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON event per line.")] = False,
     tools: Annotated[
         list[Path] | None,
-        typer.Option(help="A Python file whose functions become tools; may be repeated."),
+        typer.Option(
+            help="A Python file whose functions become tools; can be given several times."
+        ),
     ] = None,
     plugins: Annotated[
         Path | None, typer.Option(help="The folder with the plugins; plugins/ by default.")
     ] = None,
     packages: Annotated[
-        Path | None, typer.Option(help="A folder with packages to run in place of sources.")
+        Path | None, typer.Option(help="A folder of packages to run instead of plugin folders.")
     ] = None,
 ) -> None:
     """Ask a question and watch the agent answer it.
@@ -77,7 +83,9 @@ def chat(  # noqa: PLR0913 - every option is one
     from ._chat import ChatOptions, run_chat
 
     if plugins and packages:
-        raise typer.BadParameter("expected this or --plugins", param_hint="--packages")
+        raise typer.BadParameter(
+            "expected either this or --plugins, not both", param_hint="--packages"
+        )
     options = ChatOptions(
         question=_validated_question(question),
         plugins=plugins,
@@ -101,14 +109,16 @@ def chat(  # noqa: PLR0913 - every option is one
 def package(
     plugins: Annotated[
         list[str] | None,
-        typer.Argument(help="Plugin folders, or their names in plugins/; all of those by default."),
+        typer.Argument(
+            help="Plugin folders, or names of folders in plugins/; by default all of plugins/."
+        ),
     ] = None,
     *,
     output: Annotated[Path, typer.Option(help="Where to write the packages.")] = Path("dist"),
 ) -> None:
-    """Write a package that Dify can install, with everything in it that no index has.
+    """Make packages that Dify can install.
 
-    Prints the path, the size in bytes and the unique identifier of each.
+    Each holds a plugin and wheels of the workspace packages that it needs. Prints the path, the size in bytes and the unique identifier of each.
     """
     from dify_plugin_host.packaging import build_package
 
@@ -125,12 +135,12 @@ def check(
     file: Annotated[Path, typer.Argument(help="The package.")],
     *,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Leave out installing, starting and calling it.")
+        bool, typer.Option("--quick", help="Check the files only: install, start and call nothing.")
     ] = False,
 ) -> None:
-    """Check a package as strictly as Dify, its daemon and the plugin SDK together.
+    """Check a package as Dify would.
 
-    Installs it in an empty folder, on both of the daemon's routes, starts it and makes a call.
+    Reads it by the rules of Dify, its daemon and the plugin SDK, installs it in an empty folder, once from uv.lock and once from requirements.txt, starts it and makes a call.
     """
     from rich.console import Console
 
@@ -148,7 +158,7 @@ def check(
 def serve(  # noqa: PLR0913 - every option is one
     sources: Annotated[
         list[Path] | None,
-        typer.Argument(help="Plugin folders or packages; those in plugins/ by default."),
+        typer.Argument(help="Plugin folders or packages; by default the folders in plugins/."),
     ] = None,
     *,
     plugins: Annotated[
@@ -168,14 +178,23 @@ def serve(  # noqa: PLR0913 - every option is one
     ] = None,
     tools: Annotated[
         list[Path] | None,
-        typer.Option(help="A Python file whose functions become tools; may be repeated."),
+        typer.Option(
+            help="A Python file whose functions become tools; can be given several times."
+        ),
     ] = None,
     simulator: Annotated[
-        bool, typer.Option("--simulator", help="Run a simulated model server, which needs no key.")
+        bool,
+        typer.Option(
+            "--simulator",
+            help="Run a simulated model server, which needs no key, and show its credentials.",
+        ),
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON event a line.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON event per line.")] = False,
 ) -> None:
-    """Serve the plugin daemon's dispatch API on 127.0.0.1 until interrupted."""
+    """Serve plugins by the daemon's HTTP API.
+
+    Listens on 127.0.0.1 until interrupted, and offers the plugin daemon's dispatch API.
+    """
     from ._serve import ServeOptions, run_serve
 
     options = ServeOptions(

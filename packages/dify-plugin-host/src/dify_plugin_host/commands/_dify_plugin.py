@@ -63,7 +63,7 @@ def run(
         Literal["json"], typer.Option("--response-format", "-r", help="How answers go out.")
     ] = "json",
 ) -> None:
-    """Run a package for one client on stdin and stdout, a JSON object a line."""
+    """Run a package for one client on stdin and stdout, one JSON object per line."""
     from ._runner import run_package
 
     try:

@@ -10,6 +10,9 @@ from dify_plugin_host.packaging import installed, read_identity
 from dify_plugin_host.plugin import PluginFolder, PluginKind
 
 
+_NAME_THEM = "name the plugins by their folders instead"
+
+
 def find_plugins(explicit: Path | None, *, start: Path) -> tuple[PluginFolder, PluginFolder]:
     """Return a model plugin and an agent strategy plugin.
 
@@ -20,7 +23,7 @@ def find_plugins(explicit: Path | None, *, start: Path) -> tuple[PluginFolder, P
     Raises:
         PluginFolderError: If there is no such folder, or not one plugin of each kind in it.
     """
-    folder = explicit or _look_up(start)
+    folder = explicit or _look_up(start, otherwise="--plugins takes another one")
     found = read_plugins(folder)
     models = _single(folder, found, "models", "model plugin")
     return models, _single(folder, found, "agent_strategies", "agent strategy plugin")
@@ -82,25 +85,24 @@ def find_folders(names: Sequence[str], *, start: Path) -> list[Path]:
     """
     if names:
         return [_named(name, start=start) for name in names]
-    folder = _look_up(start)
+    folder = _look_up(start, otherwise=_NAME_THEM)
     found = [path.parent for path in sorted(folder.glob("*/manifest.yaml"))]
     if not found:
-        raise PluginFolderError(folder, "expected a folder in it with a manifest.yaml")
+        raise PluginFolderError(folder, "expected plugin folders in it, each with a manifest.yaml")
     return found
 
 
 def _named(name: str, *, start: Path) -> Path:
     folder = start / name
-    return folder if folder.is_dir() else _look_up(start) / name
+    return folder if folder.is_dir() else _look_up(start, otherwise=_NAME_THEM) / name
 
 
-def _look_up(start: Path) -> Path:
+def _look_up(start: Path, *, otherwise: str) -> Path:
     for folder in (start, *start.parents):
         if (folder / "plugins").is_dir():
             return folder / "plugins"
-    raise PluginFolderError(
-        start, "expected a folder 'plugins' here or in a folder above; --plugins names another"
-    )
+    problem = f"expected a folder 'plugins' here or in a parent folder; {otherwise}"
+    raise PluginFolderError(start, problem)
 
 
 def _single(folder: Path, found: list[PluginFolder], kind: PluginKind, name: str) -> PluginFolder:

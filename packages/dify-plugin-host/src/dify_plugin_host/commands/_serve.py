@@ -108,7 +108,7 @@ def _folders(options: ServeOptions) -> list[PluginFolder]:
         found = [PluginFolder.read(folder) for folder in find_folders((), start=Path.cwd())]
     if not found:
         folder = options.plugins or options.packages or Path.cwd()
-        raise PluginFolderError(folder, "expected a plugin in it")
+        raise PluginFolderError(folder, "found no plugin in it")
     return list({folder.path: folder for folder in found}.values())
 
 
@@ -211,7 +211,10 @@ def _plugin_lines(plugin: JsonObject) -> list[str]:
 
 def _credential_lines(simulator: Mapping[str, str] | None) -> list[str]:
     if simulator is None:
-        return ["Callers bring the credentials of models; --simulator offers some for no key.", ""]
+        return [
+            "Callers send the credentials for models with each call; --simulator provides some.",
+            "",
+        ]
     return [f"credentials for the simulator: {json.dumps(dict(simulator))}", ""]
 
 

@@ -146,7 +146,7 @@ def parse_request(route: Route, body: bytes, rules: PlatformRules) -> DispatchRe
     except ValidationError as error:
         raise RequestError(_first_problem(error, "")) from None
     except ValueError as error:
-        raise RequestError(f"expected a JSON object as the body: {error}") from None
+        raise RequestError(f"the body: expected a JSON object: {error}") from None
     try:
         fields = route.data.model_validate(envelope.data).to_fields()
     except ValidationError as error:

@@ -60,7 +60,7 @@ class DaemonServer:
         self.api_key = secrets.token_urlsafe() if api_key is None else api_key
         """The key that callers must send."""
         if not _KEY.fullmatch(self.api_key):
-            raise DaemonServerError("the API key: expected visible ASCII characters, at least one")
+            raise DaemonServerError("the API key: expected one or more visible ASCII characters")
         self.host = PluginHost(
             *folders,
             credentials=credentials,
@@ -140,7 +140,9 @@ def _by_id(plugins: Sequence[PluginProcess]) -> dict[str, PluginProcess]:
     for plugin in plugins:
         name = f"{plugin.folder.author}/{plugin.folder.name}"
         if name in found:
-            problem = f"expected another plugin than {name!r}, which {found[name].folder.path} is"
+            problem = (
+                f"{name!r} is served from {found[name].folder.path}; expected each plugin once"
+            )
             raise PluginFolderError(plugin.folder.path, problem)
         found[name] = plugin
     return found

@@ -70,7 +70,7 @@ class Archive:
         for name, content in self.files.items():
             target = folder / name
             if not is_inside(name):
-                raise PackageError(self.path, f"{name!r} leads out of the package")
+                raise PackageError(self.path, f"the entry {name!r} leads out of the package")
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
 

@@ -101,7 +101,7 @@ class Contents:
             return yaml.load(self.text(path), Loader=_UniqueKeyLoader)  # noqa: S506 - a safe loader
         except yaml.YAMLError as error:
             reason = " ".join(str(error).split())
-            raise ContentError(f"{path}: expected readable YAML: {reason}") from None
+            raise ContentError(f"{path}: expected YAML: {reason}") from None
 
     def mapping(self, path: str) -> JsonObject:
         """Return the mapping that a YAML file holds.
@@ -123,7 +123,7 @@ class Contents:
         try:
             return tomllib.loads(self.text(path))
         except tomllib.TOMLDecodeError as error:
-            raise ContentError(f"{path}: expected readable TOML: {error}") from None
+            raise ContentError(f"{path}: expected TOML: {error}") from None
 
 
 class _UniqueKeyLoader(_SAFE_LOADER):
@@ -135,7 +135,7 @@ def _construct_mapping(loader: Any, node: Any) -> Any:
     for key in keys:
         if keys.count(key) > 1:
             raise yaml.constructor.ConstructorError(
-                problem=f"the key {key!r} stands twice", problem_mark=node.start_mark
+                problem=f"the key {key!r} appears twice", problem_mark=node.start_mark
             )
     return loader.construct_mapping(node, deep=True)
 

@@ -87,7 +87,7 @@ def _walk(folder: Path) -> Iterator[Path]:
         if any(fnmatch(path.name, pattern) for pattern in EXCLUDED):
             continue
         if path.is_symlink():
-            raise PackageError(path, "expected a file or folder, for packages hold no links")
+            raise PackageError(path, "expected a file or folder, got a link")
         if path.is_dir():
             yield from _walk(path)
         else:

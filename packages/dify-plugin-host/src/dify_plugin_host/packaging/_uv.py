@@ -57,7 +57,9 @@ def run_program(
             timeout=_TIMEOUT_SECONDS,
         )
     except subprocess.TimeoutExpired:  # pragma: no cover - would take minutes
-        raise PluginHostError(f"`{' '.join(command)}` took {_TIMEOUT_SECONDS:g} s") from None
+        raise PluginHostError(
+            f"`{' '.join(command)}` took longer than {_TIMEOUT_SECONDS:g} s"
+        ) from None
 
 
 def neutral_environment() -> dict[str, str]:

@@ -101,9 +101,9 @@ def read_toml(path: Path) -> JsonObject:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise PackageError(path, "no such file; expected the project's metadata") from None
+        raise PackageError(path, "no such file; expected the pyproject.toml of a project") from None
     except (OSError, ValueError) as error:
-        raise PackageError(path, f"expected readable TOML: {error}") from None
+        raise PackageError(path, f"expected TOML: {error}") from None
 
 
 def _workspace_table(pyproject: JsonObject) -> JsonObject | None:

@@ -70,7 +70,9 @@ async def answer_scripted(
             text = f"{request.request.get('tool')} was called"
             yield {"type": "text", "message": {"text": text}, "meta": None}
         case other:
-            raise BackwardsError(f"nothing here answers {other!r} calls")
+            raise BackwardsError(
+                f"this host does not answer {other!r} calls here; it answers llm and tool"
+            )
 
 
 def _model_chunks(payload: JsonObject) -> list[JsonObject]:

@@ -36,7 +36,7 @@ class Storage:
             case "exist":
                 return {"data": key in self._values, "exist_num": int(key in self._values)}
             case other:
-                raise BackwardsError(f"expected 'opt' as get, set, del or exist, got {other!r}")
+                raise BackwardsError(f"'opt': expected get, set, del or exist, got {other!r}")
 
     def _load(self, key: str) -> bytes:
         if key not in self._values:

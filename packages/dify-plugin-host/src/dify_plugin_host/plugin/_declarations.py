@@ -208,5 +208,5 @@ def _identity_name(folder: PluginFolder, declaration: JsonObject, field: str) ->
 
 def _name(folder: PluginFolder, value: Any, field: str) -> str:
     if not isinstance(value, str) or not value:
-        raise PluginFolderError(folder.path, f"expected a name as {field}")
+        raise PluginFolderError(folder.path, f"{field}: expected a name")
     return value

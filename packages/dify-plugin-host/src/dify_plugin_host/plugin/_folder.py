@@ -101,8 +101,9 @@ class PluginFolder:
             manifest = Manifest.model_validate(_load_yaml(folder, "manifest.yaml"))
         except ValidationError as error:
             first = error.errors()[0]
-            field = ".".join(str(part) for part in first["loc"]) or "the whole"
-            raise PluginFolderError(folder, f"manifest.yaml: {field!r}: {first['msg']}") from None
+            field = ".".join(str(part) for part in first["loc"])
+            where = f"manifest.yaml: {field!r}" if field else "manifest.yaml"
+            raise PluginFolderError(folder, f"{where}: {first['msg']}") from None
         return cls(path=folder, manifest=manifest)
 
     @property

@@ -45,7 +45,7 @@ class BlobAssembler:
             StreamRejectedError: If a blob has not come to its end.
         """
         for blob_id, content in self._open.items():
-            problem = f"blob {blob_id!r} has no last chunk; {len(content)} bytes came"
+            problem = f"blob {blob_id!r}: the last chunk is missing after {len(content)} bytes"
             raise StreamRejectedError(problem, error_type="blob_error")
 
     def _chunk(self, message: JsonObject) -> JsonObject:
@@ -62,7 +62,7 @@ class BlobAssembler:
         try:
             piece = base64.b64decode(chunk["blob"], validate=True)
         except binascii.Error as error:
-            problem = f"blob chunk: expected base64, got something else ({error})"
+            problem = f"blob chunk: expected base64: {error}"
             raise StreamRejectedError(problem, error_type="blob_error") from None
         if len(piece) > self._settings.blob_chunk_limit_bytes:
             raise StreamRejectedError("single file chunk is too large", error_type="blob_error")

@@ -34,7 +34,7 @@ type NoticeHandler = Callable[["Notice"], None]
 
 _NOTICE_TEXT_LENGTH = 200
 _NOWHERE = CallOrigin()
-_OVER = "session not found: the call that this belongs to is over"
+_OVER = "session not found: the call that this belongs to has ended"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,7 +205,11 @@ class Connection:
             case _:
                 self.protocol_errors += 1
                 text = line[:_NOTICE_TEXT_LENGTH].decode("utf-8", errors="replace")
-                self._notice("protocol_error", "ERROR", f"a line on stdout is no message: {text}")
+                self._notice(
+                    "protocol_error",
+                    "ERROR",
+                    f"a line on stdout is not a message of the protocol: {text}",
+                )
 
     def _notice(
         self, kind: Literal["log", "protocol_error", "plugin_error"], level: str, text: str
@@ -267,7 +271,7 @@ class Connection:
                     async for data in objects:
                         await reply("response", "stream", data)
         except TimeoutError:
-            problem = f"the {kind} invocation was not done after {limit:g} s"
+            problem = f"the {kind} invocation took longer than {limit:g} s"
         except PluginHostError as error:
             problem = str(error)
         except Exception as error:  # noqa: BLE001 - a fault of the handler must not leave the plugin waiting

@@ -28,7 +28,7 @@ from ._session import BackwardsRequest, CallOrigin, Session, to_invoke_error
 
 async def refuse_backwards(request: BackwardsRequest) -> AsyncGenerator[JsonObject]:
     """Refuse every backwards call, for a plugin that is started without a handler."""
-    raise BackwardsError(f"nothing here answers {request.type!r} calls")
+    raise BackwardsError(f"this host does not answer {request.type!r} calls")
     yield {}
 
 
@@ -195,7 +195,7 @@ class PluginProcess:
         async with contextlib.aclosing(self.invoke(kind, action, data, user_id=user_id)) as objects:
             async for item in objects:
                 return item
-        raise PluginHostError(f"plugin {self.folder.name!r} has no answer to {kind} {action!r}")
+        raise PluginHostError(f"plugin {self.folder.name!r} sent no answer to {kind} {action!r}")
 
     async def _connect(self) -> Connection:
         """Return the connection to the plugin, started again if it has ended by itself and shall come back."""

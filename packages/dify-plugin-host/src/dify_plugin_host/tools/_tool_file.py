@@ -91,7 +91,7 @@ class _Function:
 
     def to_tool(self) -> PythonTool:
         if not _TOOL_NAME.fullmatch(self._name):
-            raise self._error("expected a name of up to 64 ASCII letters, digits and underscores")
+            raise self._error("its name: expected up to 64 ASCII letters, digits and underscores")
         if not (doc := inspect.getdoc(self._function)):
             raise self._error("expected a docstring; it tells the model what the tool does")
         parsed = parse_docstring(doc)
@@ -106,7 +106,7 @@ class _Function:
         hints = self._hints()
         for name, parameter in inspect.signature(self._function).parameters.items():
             if parameter.kind not in {parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY}:
-                raise self._error("expected one that can be given by its name", name)
+                raise self._error("expected a parameter that can be passed by name", name)
             if name not in hints:
                 raise self._error(f"expected a type hint: {_EXPECTED_HINT}", name)
             required = parameter.default is parameter.empty
