@@ -184,8 +184,10 @@ def test_hidden_parameters_that_nobody_can_supply_are_named_in_order():
 
 
 JSON_VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=10),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4)
+    ),
     max_leaves=5,
 )
 KINDS = st.sampled_from([*TEXT_TYPES, "boolean", "number", "array", "object", "files", "any"])

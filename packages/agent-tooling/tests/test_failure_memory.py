@@ -54,7 +54,11 @@ def test_values_of_different_types_make_different_calls():
     assert len(signatures) == 6
 
 
-ARGUMENTS = st.dictionaries(st.text(), st.integers() | st.text() | st.lists(st.integers()))
+ARGUMENTS = st.dictionaries(
+    st.text(max_size=5),
+    st.integers() | st.text(max_size=5) | st.lists(st.integers(), max_size=3),
+    max_size=5,
+)
 
 
 @given(st.text(), ARGUMENTS)

@@ -220,7 +220,9 @@ PAYLOADS = st.fixed_dictionaries(
         "variable_value": st.just(MARK) | st.text("xyz"),
     },
 )
-MESSAGES = st.lists(st.builds(lambda kind, fields: message(kind, **fields), KINDS, PAYLOADS))
+MESSAGES = st.lists(
+    st.builds(lambda kind, fields: message(kind, **fields), KINDS, PAYLOADS), max_size=6
+)
 
 
 @given(MESSAGES, st.sampled_from(POLICIES))

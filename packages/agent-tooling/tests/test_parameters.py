@@ -120,7 +120,10 @@ def test_merging_keeps_the_shape_of_each_parameter():
 
 
 PARAMETERS = st.lists(
-    st.fixed_dictionaries({"name": st.text(min_size=1, max_size=2), "x": st.lists(st.integers())})
+    st.fixed_dictionaries(
+        {"name": st.text(min_size=1, max_size=2), "x": st.lists(st.integers(), max_size=2)}
+    ),
+    max_size=6,
 )
 
 

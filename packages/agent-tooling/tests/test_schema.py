@@ -145,12 +145,13 @@ def test_the_schema_shares_nothing_with_the_declaration():
 PARAMETERS = st.lists(
     st.builds(
         parameter,
-        st.text(min_size=1),
+        st.text(min_size=1, max_size=10),
         type=st.sampled_from(["string", "select", "array", "any", "file"]),
         form=st.sampled_from(["llm", "form"]),
         required=st.booleans(),
-        options=st.lists(st.text()),
-    )
+        options=st.lists(st.text(max_size=5), max_size=3),
+    ),
+    max_size=6,
 )
 
 
