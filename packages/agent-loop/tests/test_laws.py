@@ -35,11 +35,13 @@ QUESTION = (Message(role="user", content="?"),)
 texts = st.lists(
     st.sampled_from(["<think>", "</think>", "<thi", "nk>", "word", " ", "\n", "<"]), max_size=6
 ).map("".join)
-calls = st.builds(
-    ToolCallFragment,
-    id=st.sampled_from(["c1", "c2", "c3", ""]),
-    name=st.sampled_from(["add", "sub", ""]),
-    arguments=st.sampled_from(["", "{}", '{"a": [1, 2]}', '{"a"', "[1]"]),
+calls = st.sampled_from(
+    [
+        ToolCallFragment(id=id_, name=name, arguments=arguments)
+        for id_ in ["c1", "c2", "c3", ""]
+        for name in ["add", "sub", ""]
+        for arguments in ["", "{}", '{"a": [1, 2]}', '{"a"', "[1]"]
+    ]
 )
 deltas = st.builds(
     ModelDelta,
