@@ -2,6 +2,7 @@
 
 from stream_text import ThinkFilter
 
+from ._display import should_emit_text
 from ._errors import AgentLoopError, InvalidSettingError, LocalProtocolError
 from ._events import (
     CallModel,
@@ -26,7 +27,6 @@ from ._events import (
 )
 from ._messages import Message, Role, ToolCall
 from ._run import AgentRun
-from ._sentences import should_emit_text
 from ._state import TRANSITIONS, State, Trigger
 from ._usage import Usage
 

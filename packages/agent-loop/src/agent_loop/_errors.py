@@ -13,7 +13,7 @@ class AgentLoopError(Exception):
 
 
 class InvalidSettingError(AgentLoopError, ValueError):
-    """A setting of the run is outside what it may be.
+    """A setting of a run outside its allowed range.
 
     Attributes:
         setting: The name of the setting.
@@ -25,11 +25,11 @@ class InvalidSettingError(AgentLoopError, ValueError):
 
 
 class LocalProtocolError(AgentLoopError):
-    """The driver broke the rules of the run, which is as it was before.
+    """An input that a run cannot take in its state. The run is as it was before.
 
     Attributes:
         state: The state that the run was in and still is.
-        received: What the driver did, in one word.
+        received: What the driver fed or called, in one word.
     """
 
     def __init__(self, message: str, *, state: str, received: str) -> None:

@@ -64,17 +64,17 @@ class ModelDelta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelDone:
-    """The model's answer is complete."""
+    """The end of the model's answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """What a tool call gave, as the model shall read it.
+    """The result of a tool call, as the model shall read it.
 
     Attributes:
         call_id: The call that it answers.
         content: The text for the model.
-        is_error: The call was refused or failed.
+        is_error: Whether the call was refused or failed.
     """
 
     call_id: str
@@ -84,12 +84,12 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeShort:
-    """There is time for one more model call only: the next one is the closing one."""
+    """The news that there is time for one more model call only: the next one is the closing one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """The run cannot go on.
+    """The reason why a run cannot go on.
 
     Attributes:
         message: One sentence for the reader.
@@ -105,21 +105,25 @@ type Input = ModelDelta | ModelDone | ToolResult | TimeShort | Failure
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundStarted:
-    """The beginning of a round, numbered from 1."""
+    """The beginning of a round.
+
+    Attributes:
+        round: The number of the round, from 1.
+    """
 
     round: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallModel:
-    """Call the model, feed its deltas, then `ModelDone`.
+    """A request to the driver: call the model, feed its deltas, then `ModelDone`.
 
     Attributes:
         round: The number of the round, from 1 to the maximum.
         messages: The whole request; it begins with the whole request of the round before.
         tools: The tools to offer: those the run was given, or none in a closing call to a model without tool choice.
         tool_choice: `auto`, `none`, `required` or a tool's name; None leaves it unset.
-        is_closing: The model is to answer now.
+        is_closing: Whether the model must answer now, without tools.
     """
 
     round: int
@@ -131,14 +135,14 @@ class CallModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShowText:
-    """Show `text`, never empty, right after what was shown before."""
+    """Text to show right after what was shown before; never empty."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCallEnded:
-    """The model call of round `round` is over.
+    """The end of a round's model call.
 
     Attributes:
         round: The number of the round.
@@ -157,21 +161,21 @@ class ModelCallEnded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunTools:
-    """Run these calls, at the same time if you can, and feed one `ToolResult` for each, in any order."""
+    """A request to the driver: run these calls, at the same time if it can, and feed a `ToolResult` for each, in any order."""
 
     calls: tuple[ToolCall, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCallStarted:
-    """A tool call begins."""
+    """The beginning of a tool call."""
 
     call: ToolCall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCallEnded:
-    """A tool call has its one and only result."""
+    """The end of a tool call, with its only result."""
 
     call: ToolCall
     result: ToolResult
@@ -179,7 +183,7 @@ class ToolCallEnded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundEnded:
-    """Round `round` is over.
+    """The end of a round.
 
     Attributes:
         round: The number of the round.
@@ -198,10 +202,10 @@ class RoundEnded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """The run is over.
+    """The end of a run.
 
     Attributes:
-        reason: Why.
+        reason: Why the run stopped.
         rounds: How many model calls were made.
         usage: The sum over all rounds.
         answer: What the model said last, without thoughts.

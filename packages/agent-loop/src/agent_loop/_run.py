@@ -5,7 +5,7 @@ from typing import Any, assert_never
 
 from stream_text import ThinkFilter
 
-from ._display import Display
+from ._display import Display, should_emit_text
 from ._errors import InvalidSettingError, LocalProtocolError
 from ._events import (
     CallModel,
@@ -28,7 +28,7 @@ from ._events import (
 )
 from ._messages import Message
 from ._round import Round
-from ._sentences import CUT_BEFORE_ANSWER, NO_ANSWER, build_refusal, build_status, should_emit_text
+from ._sentences import CUT_BEFORE_ANSWER, NO_ANSWER, build_refusal, build_status
 from ._state import State, Trigger, next_state
 from ._usage import Usage
 
@@ -54,7 +54,7 @@ class AgentRun:
         has_tool_choice: Whether the model knows a tool choice at all; if not, the closing call offers no tools.
 
     Raises:
-        InvalidSettingError: `maximum_iterations` is under 1.
+        InvalidSettingError: If `maximum_iterations` is under 1.
     """
 
     def __init__(  # noqa: PLR0913 - the keyword-only settings of one run
@@ -90,7 +90,7 @@ class AgentRun:
         """Begin the first round.
 
         Raises:
-            LocalProtocolError: The run has started already.
+            LocalProtocolError: If the run has started already.
         """
         self._move("start")
         return tuple(self._call_model())
@@ -99,7 +99,7 @@ class AgentRun:
         """Take one input and return what follows from it, in order.
 
         Raises:
-            LocalProtocolError: The run cannot take this now, or the result belongs to no open call. Nothing has changed.
+            LocalProtocolError: If the run cannot take this now, or the result belongs to no open call. Nothing has changed.
         """
         match received:
             case ModelDelta():

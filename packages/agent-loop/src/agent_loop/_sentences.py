@@ -1,4 +1,4 @@
-"""The fixed sentences of a run, and who may see what the model says before a tool call."""
+"""The fixed sentences of a run."""
 
 from collections.abc import Sequence
 
@@ -14,23 +14,6 @@ CUT_BEFORE_ANSWER = (
     "The model reached its output limit before it could answer. "
     "Please raise the maximum output tokens or lower the reasoning effort."
 )
-
-
-def should_emit_text(
-    *,
-    has_tool_calls: bool,
-    iteration: int,
-    maximum_iterations: int,
-    emit_intermediate_thoughts: bool,
-) -> bool:
-    """Tell whether text of a round is shown, given whether the round has asked for tools by now.
-
-    Text without tool calls always is. Text that comes with tool calls is shown with `emit_intermediate_thoughts`, otherwise only in the last
-    round (`iteration` counts from 1).
-    """
-    if not has_tool_calls or emit_intermediate_thoughts:
-        return True
-    return iteration >= maximum_iterations
 
 
 def build_refusal(name: str, *, reason: ClosingReason, maximum_iterations: int) -> str:

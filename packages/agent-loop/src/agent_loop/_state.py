@@ -63,7 +63,7 @@ def next_state(state: State, trigger: Trigger) -> State:
     """Return the state that `trigger` leads to from `state`.
 
     Raises:
-        LocalProtocolError: The table has no such transition.
+        LocalProtocolError: If the table has no such transition.
     """
     allowed = TRANSITIONS[state]
     if trigger not in allowed:

@@ -9,20 +9,20 @@ _ZERO = Decimal(0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What one or several model calls used. `Usage()` is nothing at all.
+    """The tokens and the money that model calls used. `Usage()` is nothing at all.
 
     Counts, prices and latency add up. A unit price, a price unit and the currency stay those of the first call that named them.
 
     Attributes:
-        prompt_tokens: Tokens read.
-        prompt_unit_price: Price of `prompt_price_unit` read tokens, in `currency`.
-        prompt_price_unit: The unit prices are multiplied by this, `0.000001` for prices per million tokens.
-        prompt_price: Price of what was read.
-        completion_tokens: Tokens written, reasoning included.
+        prompt_tokens: Input tokens.
+        prompt_unit_price: Price of a unit of input tokens, in `currency`.
+        prompt_price_unit: What the unit price is multiplied by: `0.000001` for a price per million tokens.
+        prompt_price: Price of the input tokens.
+        completion_tokens: Output tokens, reasoning included.
         completion_unit_price: As `prompt_unit_price`.
         completion_price_unit: As `prompt_price_unit`.
-        completion_price: Price of what was written.
-        total_tokens: Tokens read and written.
+        completion_price: Price of the output tokens.
+        total_tokens: Input and output tokens.
         total_price: Price of both.
         currency: ISO 4217 code; empty when nobody named one.
         latency: Seconds spent in model calls.
