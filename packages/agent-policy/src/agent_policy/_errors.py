@@ -5,7 +5,7 @@ PolicyError (ValueError)    the caller passed a value that is no instruction or 
 
 
 class PolicyError(ValueError):
-    """Report a value that cannot be turned into a system instruction.
+    """A value that cannot be turned into a system instruction.
 
     Attributes:
         field: Name of the argument at fault.

@@ -69,9 +69,9 @@ def build_system_instruction(
             they end their turn early when asked for one. An overridden preamble is kept.
 
     Raises:
-        PolicyError: An argument has a type that is not listed above.
+        PolicyError: If an argument has a type that is not listed above.
     """
-    overrides = _parse_overrides(prompt_policy_overrides)
+    overrides = _read_overrides(prompt_policy_overrides)
     sections = [
         _instruction_text(base_instruction),
         *(_block_text(block, overrides.get(block.key), model=model) for block in _BLOCKS),
@@ -87,7 +87,7 @@ def _instruction_text(base_instruction: object) -> str:
     return (base_instruction or "").strip() or DEFAULT_INSTRUCTION
 
 
-def _parse_overrides(overrides: object) -> Mapping[str, object]:
+def _read_overrides(overrides: object) -> Mapping[str, object]:
     """Read overrides in any accepted shape as a mapping of policy keys."""
     if overrides is None:
         return {}
@@ -95,11 +95,11 @@ def _parse_overrides(overrides: object) -> Mapping[str, object]:
         return cast("Mapping[str, object]", overrides)
     if not isinstance(overrides, str):
         raise PolicyError("prompt_policy_overrides", "text, a mapping or None", overrides)
-    parsed = _parse_json_object(overrides)
+    parsed = _find_json_object(overrides)
     return {_EXTRA_KEY: overrides} if parsed is None else parsed
 
 
-def _parse_json_object(text: str) -> Mapping[str, object] | None:
+def _find_json_object(text: str) -> Mapping[str, object] | None:
     """Return the JSON object that `text` holds, or None when it holds anything else."""
     try:
         value: object = json.loads(text)
