@@ -81,7 +81,7 @@ def bind_arguments(
         All arguments of the call, or in `error` the full sentence for the model.
 
     Raises:
-        DeclarationError: A parameter cannot be read.
+        DeclarationError: If a parameter cannot be read.
     """
     declared = to_parameters(parameters)
     try:
@@ -97,11 +97,11 @@ def option_violation(parameters: Iterable[object] | None, args: Mapping[str, Any
     """Return the sentence that names the first argument outside its parameter's options, None when all fit.
 
     Raises:
-        DeclarationError: A parameter cannot be read.
+        DeclarationError: If a parameter cannot be read.
     """
     for parameter in to_parameters(parameters):
         try:
-            _check_options(parameter, args.get(parameter.name))
+            _validate_options(parameter, args.get(parameter.name))
         except ArgumentError as error:
             return validation_error_text(str(error))
     return None
@@ -161,7 +161,7 @@ def _accept(parameter: ToolParameter, value: object) -> object:
     else:
         accepted = _accept_type(parameter, value)
     # A number is compared as what it means, anything else as the model wrote it, which is what the message quotes.
-    _check_options(parameter, accepted if parameter.type in _NUMBER_TYPES else value)
+    _validate_options(parameter, accepted if parameter.type in _NUMBER_TYPES else value)
     return accepted
 
 
@@ -188,7 +188,7 @@ def _accept_type(parameter: ToolParameter, value: object) -> object:
 
 
 def _accept_number(parameter: ToolParameter, value: object) -> float:
-    number = _parse_number(value) if isinstance(value, str) else value
+    number = _find_number(value) if isinstance(value, str) else value
     if isinstance(number, bool) or not isinstance(number, int | float):
         raise _requires(parameter, parameter.type)
     if parameter.type == "number" or isinstance(number, int):
@@ -198,7 +198,7 @@ def _accept_number(parameter: ToolParameter, value: object) -> float:
     return int(number)
 
 
-def _parse_number(text: str) -> float | None:
+def _find_number(text: str) -> float | None:
     """Return the finite number that `text` spells in full, None for anything else."""
     text = text.strip()
     try:
@@ -235,7 +235,7 @@ def _requires(parameter: ToolParameter, kind: str) -> ArgumentError:
     return ArgumentError(parameter.name, f"parameter '{parameter.name}' requires {kind}")
 
 
-def _check_options(parameter: ToolParameter, value: object) -> None:
+def _validate_options(parameter: ToolParameter, value: object) -> None:
     """Refuse a value, or an item of a multiple choice, that is none of the parameter's options."""
     if value is None or not parameter.options:
         return

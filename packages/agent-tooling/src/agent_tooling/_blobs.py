@@ -1,4 +1,4 @@
-"""Putting the files of a tool result together from their chunks.
+"""The files of a tool result, put together from their chunks.
 
 The checks of order, length and completeness are our addition.
 
@@ -98,9 +98,9 @@ def merge_blob_chunks[Message](
         max_chunk_size: Largest chunk in bytes, inclusive.
 
     Raises:
-        BlobChunkError: A chunk lacks a field, is out of order, or its file has another length than announced.
-        BlobTooLargeError: A chunk or a file is over its limit; nothing of that size has been allocated.
-        UnfinishedBlobError: The messages ended before a file did.
+        BlobChunkError: If a chunk lacks a field, is out of order, or its file has another length than announced.
+        BlobTooLargeError: If a chunk or a file is over its limit; nothing of that size has been allocated.
+        UnfinishedBlobError: If the messages ended before a file did.
     """
     buffers: dict[str, _Buffer] = {}
     merged: list[Message | BlobMessage | dict[str, Any]] = []
@@ -109,7 +109,7 @@ def merge_blob_chunks[Message](
             merged.append(message)
             continue
         chunk = _Chunk.from_raw(read_field(message, "message"))
-        _check_limits(chunk, buffers.get(chunk.id), max_file_size, max_chunk_size)
+        _validate_limits(chunk, buffers.get(chunk.id), max_file_size, max_chunk_size)
         data = _add(chunk, buffers)
         if data is not None:
             merged.append(_to_blob(message, data))
@@ -118,7 +118,7 @@ def merge_blob_chunks[Message](
     return merged
 
 
-def _check_limits(
+def _validate_limits(
     chunk: _Chunk, buffer: _Buffer | None, max_file_size: int, max_chunk_size: int
 ) -> None:
     size = len(chunk.data) + (len(buffer.data) if buffer else 0)

@@ -1,4 +1,4 @@
-"""Preparing a call the way Dify's own tool layer does: lenient casts, and a model that has the last word.
+"""Arguments as Dify's own tool layer prepares them: lenient casts, and a model that has the last word.
 
 These are the rules of a contract with existing tools. Where a call must fail closed, use `bind_arguments` instead.
 
@@ -28,7 +28,7 @@ def missing_hidden_parameters(
     counts as supplied.
 
     Raises:
-        DeclarationError: A parameter cannot be read.
+        DeclarationError: If a parameter cannot be read.
     """
     supplied = (runtime_parameters or {}).keys()
     return sorted(
@@ -52,8 +52,8 @@ def prepare_arguments(
     tool layer's contract. Declared parameters come first, each cast to its type; other keys follow unchanged.
 
     Raises:
-        ArgumentError: A required value is missing or cannot be cast.
-        DeclarationError: A parameter cannot be read.
+        ArgumentError: If a required value is missing or cannot be cast.
+        DeclarationError: If a parameter cannot be read.
     """
     merged = {**(runtime_parameters or {}), **(arguments or {})}
     prepared: dict[str, Any] = {}
@@ -73,8 +73,8 @@ def cast_value(parameter: object, value: object) -> Any:
     """Return a value in the shape that the plugin daemon expects for the parameter's type.
 
     Raises:
-        ArgumentError: The type has no reading for the value.
-        DeclarationError: The parameter cannot be read.
+        ArgumentError: If the value cannot be cast to the type.
+        DeclarationError: If the parameter cannot be read.
     """
     declared = ToolParameter.from_raw(parameter)
     try:

@@ -4,7 +4,7 @@ ToolingError
 ├── DeclarationError (ValueError)        a tool or a parameter is declared in a way that cannot be read
 ├── ArgumentError (ValueError)           a value does not fit the parameter that it is meant for
 ├── BlobError                            the sender of a tool result broke the rules for blob chunks
-│   ├── BlobChunkError (TypeError)       a chunk lacks a field, or is not in its place
+│   ├── BlobChunkError (TypeError)       a chunk lacks a field, or is out of order
 │   ├── BlobTooLargeError (ValueError)   a chunk or a whole file is over its limit
 │   └── UnfinishedBlobError (ValueError) the stream ended before a file did
 └── LocalFileError (ValueError)          a path that a tool named cannot be handed out
@@ -22,7 +22,7 @@ class ToolingError(Exception):
 
 
 class DeclarationError(ToolingError, ValueError):
-    """Report a declaration that cannot be read.
+    """A declaration that cannot be read.
 
     Attributes:
         field: Name of the field at fault.
@@ -34,7 +34,7 @@ class DeclarationError(ToolingError, ValueError):
 
 
 class ArgumentError(ToolingError, ValueError):
-    """Report a value that does not fit its parameter.
+    """A value that does not fit its parameter.
 
     Attributes:
         parameter: Name of the parameter.
@@ -46,15 +46,15 @@ class ArgumentError(ToolingError, ValueError):
 
 
 class BlobError(ToolingError):
-    """Report a stream of blob chunks that breaks the rules."""
+    """A stream of blob chunks that breaks the rules."""
 
 
 class BlobChunkError(BlobError, TypeError):
-    """Report a chunk that lacks a field or is not in its place."""
+    """A blob chunk that lacks a field or is out of order."""
 
 
 class BlobTooLargeError(BlobError, ValueError):
-    """Report a chunk or a file over its limit.
+    """A chunk or a file over its limit.
 
     Attributes:
         blob_id: The sender's id of the file.
@@ -68,7 +68,7 @@ class BlobTooLargeError(BlobError, ValueError):
 
 
 class UnfinishedBlobError(BlobError, ValueError):
-    """Report files whose last chunk never came.
+    """Files whose last chunk never came.
 
     Attributes:
         blob_ids: The senders' ids, in order of arrival.
@@ -80,7 +80,7 @@ class UnfinishedBlobError(BlobError, ValueError):
 
 
 class LocalFileError(ToolingError, ValueError):
-    """Report a local file that cannot be handed out.
+    """A local file that cannot be handed out.
 
     Attributes:
         path: The path as it was asked for.
@@ -92,15 +92,15 @@ class LocalFileError(ToolingError, ValueError):
 
 
 class LocalFileOutsideRootError(LocalFileError):
-    """Report a path that leads out of the readable folder."""
+    """A path that leads out of the readable folder."""
 
 
 class LocalFileNotFoundError(LocalFileError):
-    """Report a path at which there is no readable regular file."""
+    """A path at which there is no readable regular file."""
 
 
 class LocalFileTooLargeError(LocalFileError):
-    """Report a file over the limit.
+    """A local file over the limit.
 
     Attributes:
         limit_bytes: The limit that was passed.

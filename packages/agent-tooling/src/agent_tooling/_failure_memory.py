@@ -27,7 +27,7 @@ class _CallRecord:
 
 @dataclass(slots=True, kw_only=True)
 class FailureMemory:
-    """Remember the calls of one run, and say which need not be made again.
+    """The calls that one run has made, and which of them need not be made again.
 
     A call that failed is not made again in the run. A call that succeeded `identical_successes` times is not made
     again either: its earlier result is returned with a notice. Arguments are compared after `bind_arguments` has

@@ -1,4 +1,4 @@
-"""Reading a field of a value that may be a mapping (a dump) or an object (an SDK model)."""
+"""The fields of a value that may be a mapping (a dump) or an object (an SDK model)."""
 
 from collections.abc import Mapping
 from enum import Enum

@@ -1,4 +1,4 @@
-"""The file guard: reading a file that a tool named, and no other.
+"""The guard of local files: a file that a tool named is read, and no other.
 
 Works where directories can be opened relative to a descriptor (Linux, macOS).
 """
@@ -61,16 +61,16 @@ def read_local_file(
         max_bytes: Largest file in bytes, inclusive.
 
     Raises:
-        LocalFileOutsideRootError: The path is not written under the root, or leads out of it.
-        LocalFileNotFoundError: There is no regular file that can be read.
-        LocalFileTooLargeError: The file is over `max_bytes`.
+        LocalFileOutsideRootError: If the path is not written under the root, or leads out of it.
+        LocalFileNotFoundError: If there is no regular file that can be read.
+        LocalFileTooLargeError: If the file is over `max_bytes`.
     """
     parts = _resolve_parts(path, root)
     try:
         with _open_beneath(root, parts) as descriptor:
             data = _read_bounded(descriptor, path, max_bytes)
     except OSError as error:
-        raise LocalFileNotFoundError(path, "local file is not there or cannot be read") from error
+        raise LocalFileNotFoundError(path, "local file does not exist or cannot be read") from error
     return LocalFile(data=data, mime_type=_mime_type(data, parts[-1]), filename=parts[-1])
 
 

@@ -53,7 +53,7 @@ class ToolParameter:
         """Read a parameter from a mapping or an object with Dify's field names.
 
         Raises:
-            DeclarationError: The name, type, form or input schema cannot be read.
+            DeclarationError: If the name, type, form or input schema cannot be read.
         """
         if isinstance(raw, cls):
             return raw
@@ -87,7 +87,7 @@ def parameter_name(raw: object) -> str:
     """Return a raw parameter's name.
 
     Raises:
-        DeclarationError: It has none.
+        DeclarationError: If it has none.
     """
     name = read_field(raw, "name")
     if not isinstance(name, str) or not name:
@@ -100,11 +100,11 @@ def merge_parameters[Parameter](
 ) -> list[Parameter]:
     """Lay a tool's runtime parameters over its declared ones.
 
-    A runtime parameter replaces the declared one of the same name as a whole, in its place; one with a new name is
+    A runtime parameter replaces the declared one of the same name as a whole, at its index; one with a new name is
     appended. Everything returned is a deep copy in the shape it came in.
 
     Raises:
-        DeclarationError: A parameter has no name.
+        DeclarationError: If a parameter has no name.
 
     Source: docs/contracts/dify-agent.md, C1; docs/evidence/dify-platform.md, P16.
     """

@@ -10,7 +10,7 @@ _SHARE_OF_BEGINNING: Final = 0.75
 
 @dataclass(slots=True, kw_only=True)
 class ResultBudget:
-    """Keep the tool results of one run within what a model can read and a platform can carry.
+    """The size that the tool results of one run may have: what a model can read and a platform can carry.
 
     A result that is over its share keeps its beginning and its end, with a notice of how much is missing between them.
     Every result keeps at least 1,000 characters, also when the run has used up its budget.

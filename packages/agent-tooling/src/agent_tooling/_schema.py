@@ -36,7 +36,7 @@ def llm_json_schema(parameters: Iterable[object] | None, *, portable: bool = Fal
             unknown type must not have a whole request refused. Off, the types are exactly Dify's own.
 
     Raises:
-        DeclarationError: A parameter cannot be read.
+        DeclarationError: If a parameter cannot be read.
 
     Source: docs/contracts/dify-agent.md, C2 and C3; docs/evidence/dify-platform.md, P18. Bounds and defaults are our
     addition.

@@ -16,25 +16,25 @@ LOCAL_FILE_FAILED: Final = "Failed to process generated image file."
 
 
 def unknown_tool_text(name: str) -> str:
-    """Say that no tool has that name."""
+    """Return the sentence for a call of a tool that does not exist."""
     return f"there is not a tool named {name}"
 
 
 def parse_error_text(error: str) -> str:
-    """Say why a call's arguments could not be parsed."""
+    """Return the sentence that says why a call's arguments could not be parsed."""
     return f"tool arguments parse error: {error}"
 
 
 def validation_error_text(error: str) -> str:
-    """Say why a call's arguments do not fit the tool's declaration."""
+    """Return the sentence that says why a call's arguments do not fit the tool's declaration."""
     return f"tool arguments validation error: {error}"
 
 
 def parameters_error_text(error: str) -> str:
-    """Say, as Dify's tool layer does, that values were refused while the call was prepared or run."""
+    """Return the sentence of Dify's tool layer for values that were refused while the call was prepared or run."""
     return f"tool parameters validation error: {error}, please check your tool parameters"
 
 
 def invoke_error_text(error: str) -> str:
-    """Say, as Dify's tool layer does, that the plugin daemon reported an error."""
+    """Return the sentence of Dify's tool layer for an error that the plugin daemon reported."""
     return f"tool invoke error: {error}"

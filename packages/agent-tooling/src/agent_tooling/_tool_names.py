@@ -26,7 +26,7 @@ def unique_tool_names(tools: Iterable[object]) -> tuple[str, ...]:
         tools: Mappings or objects with an `identity` that has `name` and `provider`.
 
     Raises:
-        DeclarationError: A tool has no name.
+        DeclarationError: If a tool has no name.
 
     Source: docs/evidence/responses-api.md, R14; that names have at most 64 characters, as other
     providers want it, is our choice.
