@@ -1,4 +1,4 @@
-"""Between Dify's agent node and the agent packages: Dify shapes in, packages called, Dify shapes out.
+"""The adapter between Dify's agent node and the agent packages: Dify shapes in, packages called, Dify shapes out.
 
 Nothing here decides how a run goes: rounds are `agent_loop`'s, arguments and results `agent_tooling`'s, the instruction `agent_policy`'s.
 """

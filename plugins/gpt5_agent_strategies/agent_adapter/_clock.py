@@ -6,7 +6,7 @@ from ._settings import Settings
 
 
 class Clock:
-    """Count down from the moment it is made."""
+    """A clock that counts down from the moment it is made."""
 
     def __init__(self, settings: Settings) -> None:
         self._closing_seconds = settings.closing_seconds

@@ -14,7 +14,7 @@ class AgentAdapterError(Exception):
 
 
 class ParameterError(AgentAdapterError, ValueError):
-    """A parameter of the strategy cannot be read.
+    """A parameter of the strategy that cannot be read.
 
     Attributes:
         field: The parameter's name.
@@ -26,7 +26,7 @@ class ParameterError(AgentAdapterError, ValueError):
 
 
 class RequestTooLargeError(AgentAdapterError):
-    """A call of a model or a tool is larger than what the platform carries.
+    """A call of a model or a tool that is larger than what the platform carries.
 
     Attributes:
         size_bytes: How large it is.
@@ -42,4 +42,4 @@ class RequestTooLargeError(AgentAdapterError):
 
 
 class AgentRunError(AgentAdapterError):
-    """The run ended with a failure."""
+    """A run that ended with a failure."""

@@ -27,7 +27,7 @@ class FileLink(ToolInvokeMessage):
 
 
 class _Tools(ToolInvocation):
-    """Call tools and understand all that they answer."""
+    """The SDK's calls of tools, with answers that hold links to files."""
 
     def _backwards_invoke(
         self,

@@ -58,13 +58,13 @@ _logger.addHandler(plugin_logger_handler)
 def invoke_agent(
     strategy: AgentStrategy, raw_parameters: Mapping[str, Any]
 ) -> Iterator[AgentInvokeMessage]:
-    """Run an agent and iterate over what Dify is to be told of it.
+    """Run an agent and yield what Dify is told of it.
 
     Files pass as the tool messages that they came as, which have the same fields; see `read_answer` for why.
 
     Raises:
-        ParameterError: A parameter cannot be read.
-        AgentRunError: The run failed, after everything that was to be told.
+        ParameterError: If a parameter cannot be read.
+        AgentRunError: If the run failed; everything else has been yielded before.
     """
     accept_file_links(strategy.session)
     messages = LineLock(strategy.session).guard(_run(strategy, raw_parameters))
@@ -83,7 +83,7 @@ def _run(strategy: AgentStrategy, raw_parameters: Mapping[str, Any]) -> Iterator
 
 
 class _Invocation:
-    """Carry out what the state machine asks for, and report what it says."""
+    """One run: what carries out what the state machine asks for, and tells Dify what it says."""
 
     def __init__(self, strategy: AgentStrategy, parameters: Parameters, settings: Settings) -> None:
         self._strategy = strategy

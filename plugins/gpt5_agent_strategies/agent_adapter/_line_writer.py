@@ -1,4 +1,4 @@
-"""Writing from several threads at once."""
+"""The lines that a session writes to the daemon, from several threads at once."""
 
 from collections.abc import Iterable, Iterator
 from threading import Lock
@@ -15,7 +15,7 @@ _MAX_CHARACTER_BYTES = 4
 
 
 class _WholeLineWriter(ResponseWriter):
-    """Write each line of a session at once and alone: the SDK writes it in two unlocked parts."""
+    """A writer of whole lines: the SDK writes each in two unlocked parts."""
 
     def __init__(self, writer: ResponseWriter, lock: Lock) -> None:
         self._writer = writer
@@ -29,12 +29,12 @@ class _WholeLineWriter(ResponseWriter):
 
     def session_message(self, session_id: str | None = None, data: Any = None) -> None:
         line = self.session_message_text(session_id, data)
-        _check_size(line)
+        _validate_size(line)
         with self._lock:
             self._writer.write(line)
 
 
-def _check_size(line: str) -> None:
+def _validate_size(line: str) -> None:
     if len(line) * _MAX_CHARACTER_BYTES <= _MAX_LINE_BYTES:
         return
     size = len(line.encode())
@@ -43,7 +43,7 @@ def _check_size(line: str) -> None:
 
 
 class LineLock:
-    """Keep the lines of a session's parallel calls and those of its answer apart."""
+    """What keeps the lines of a session's parallel calls and those of its answer apart."""
 
     def __init__(self, session: Session) -> None:
         self._lock = Lock()

@@ -27,7 +27,7 @@ _Status = AgentInvokeMessage.LogMessage.LogStatus
 
 
 class RunLog:
-    """Write the log messages of one run.
+    """The log messages of one run.
 
     Args:
         strategy: Builds the messages.

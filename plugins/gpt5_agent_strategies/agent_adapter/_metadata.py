@@ -1,4 +1,4 @@
-"""What the agent node wants to know of a run once it is over."""
+"""What the agent node gets to know of a run once it is over."""
 
 from dataclasses import asdict
 from decimal import Decimal

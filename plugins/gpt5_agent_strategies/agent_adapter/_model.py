@@ -45,7 +45,7 @@ class Model:
         """Read the parameter.
 
         Raises:
-            ParameterError: It names no model, or a part of it has another shape than Dify gives it.
+            ParameterError: If it names no model, or a part of it has another shape than Dify gives it.
         """
         if not isinstance(raw, Mapping):
             raise ParameterError("model", "a model with provider and name", raw)
@@ -76,7 +76,7 @@ class Model:
         return self.parameter_names is None or "tool_choice" in self.parameter_names
 
     def has_feature(self, feature: str) -> bool:
-        """Tell whether the model can do something; assumed where Dify did not say."""
+        """Return whether the model can do something; assumed where Dify did not say."""
         return self.features is None or feature in self.features
 
     def stream(

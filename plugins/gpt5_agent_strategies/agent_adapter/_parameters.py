@@ -15,7 +15,7 @@ _FALSE_TEXTS = frozenset({"false", "0", "no", "off"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
-    """What one run was asked to do.
+    """The parameters of one run.
 
     Attributes:
         query: The question.
@@ -42,7 +42,7 @@ class Parameters:
         """Read the parameters. Optional ones may be missing or None, numbers may be text.
 
         Raises:
-            ParameterError: A parameter has a type that cannot be read.
+            ParameterError: If a parameter has a type that cannot be read.
         """
         return cls(
             query=_read_text(raw, "query"),

@@ -1,4 +1,4 @@
-"""Between Dify's prompt messages and the messages of a run."""
+"""Dify's prompt messages and the messages of a run, translated both ways."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, cast
@@ -48,7 +48,7 @@ def build_messages(parameters: Parameters) -> list[Message]:
     Of the history, thoughts are left out, and files that the model cannot read are named in their place.
 
     Raises:
-        ParameterError: Something in the history is no prompt message.
+        ParameterError: If something in the history is no prompt message.
     """
     model = parameters.model
     instruction = build_system_instruction(

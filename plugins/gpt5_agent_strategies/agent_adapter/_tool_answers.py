@@ -28,7 +28,7 @@ _MAX_FILE_BYTES = 15 * 1024 * 1024  # The daemon ends a run that hands on a larg
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolAnswer:
-    """What a tool call came to.
+    """The answer of a tool.
 
     Attributes:
         text: What the model reads.
@@ -46,7 +46,7 @@ def read_answer(messages: Iterable[ToolInvokeMessage], *, files_root: str) -> To
     megabytes would kill the plugin.
 
     Raises:
-        BlobError: The chunks of a file do not add up, or it is over 15 MiB.
+        BlobError: If the chunks of a file do not add up, or it is over 15 MiB.
     """
     merged = merge_blob_chunks(messages, max_file_size=_MAX_FILE_BYTES)
     said = [_to_sdk(message) for message in merged]

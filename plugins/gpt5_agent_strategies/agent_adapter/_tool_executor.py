@@ -1,4 +1,4 @@
-"""Running the tool calls of a round at the same time."""
+"""The tool calls of a round, checked and run at the same time."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,7 +49,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Job:
-    """A tool call that may be made."""
+    """A tool call that may run."""
 
     call: ToolCall
     tool: Tool
@@ -57,7 +57,7 @@ class _Job:
 
 
 class _LateError(Exception):
-    """A tool failed after it had said something."""
+    """The failure of a tool that had answered something before."""
 
     def __init__(self, answer: ToolAnswer) -> None:
         super().__init__(answer.text)
@@ -65,7 +65,7 @@ class _LateError(Exception):
 
 
 class ToolExecutor:
-    """Check and run tool calls. What a call does wrong never reaches a tool; what a tool does wrong never reaches the model.
+    """What runs tool calls. What a call does wrong never reaches a tool; what a tool does wrong never reaches the model.
 
     Args:
         session: The session to call tools through.
@@ -96,10 +96,10 @@ class ToolExecutor:
             yield replace(outcome, result=replace(outcome.result, content=content))
 
     def _run(self, calls: Sequence[ToolCall], *, keeps_closing_time: bool) -> Iterator[Outcome]:
-        checked = [self._check(call) for call in calls]
-        yield from (item for item in checked if isinstance(item, Outcome))
+        prepared = [self._prepare(call) for call in calls]
+        yield from (item for item in prepared if isinstance(item, Outcome))
         jobs, repeats = self._set_repeats_apart(
-            [item for item in checked if isinstance(item, _Job)]
+            [item for item in prepared if isinstance(item, _Job)]
         )
         if jobs:
             yield from self._run_jobs(jobs, keeps_closing_time=keeps_closing_time)
@@ -117,7 +117,8 @@ class ToolExecutor:
             (due if is_due else repeats).append(job)
         return due, repeats
 
-    def _check(self, call: ToolCall) -> _Job | Outcome:
+    def _prepare(self, call: ToolCall) -> _Job | Outcome:
+        """Return the call as it may run, or what the model reads because it may not."""
         parsed = parse_tool_arguments(call.arguments)
         if not parsed.ok:
             return _refuse(call, parse_error_text(parsed.error or ""))
@@ -199,7 +200,7 @@ def _give_up(call: ToolCall) -> Outcome:
 
 
 def _fail(call: ToolCall, error: BaseException) -> Outcome:
-    """Tell the model that the tool failed and nothing of why; what the tool had said before stays."""
+    """Return that the tool failed, and to the log alone why; what the tool had answered before stays."""
     answer = error.answer if isinstance(error, _LateError) else ToolAnswer(text="")
     text = f"{answer.text}\n{TOOL_FAILED}" if answer.text else TOOL_FAILED
     reason = error.__cause__ or error

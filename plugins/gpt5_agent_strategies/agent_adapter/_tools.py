@@ -41,8 +41,8 @@ class Tool:
         """Read a tool as Dify dumps it.
 
         Raises:
-            ToolingError: A parameter cannot be read.
-            KeyError, TypeError, ValueError: Something else cannot.
+            ToolingError: If a parameter cannot be read.
+            KeyError, TypeError, ValueError: If something else cannot.
         """
         parameters = tuple(ToolParameter.from_raw(item) for item in raw.get("parameters") or ())
         description = (raw.get("description") or {}).get("llm") or ""

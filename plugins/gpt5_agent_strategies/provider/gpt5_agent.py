@@ -4,4 +4,4 @@ from dify_plugin.interfaces.agent import AgentProvider
 
 
 class GPT5AgentProvider(AgentProvider):
-    """Offer the strategies named in `gpt5_agent.yaml`."""
+    """The provider of the strategies that `gpt5_agent.yaml` names."""

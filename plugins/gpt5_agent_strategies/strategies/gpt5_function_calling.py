@@ -13,7 +13,7 @@ from agent_adapter import invoke_agent
 
 
 class GPT5FunctionCallingStrategy(AgentStrategy):
-    """Run an agent on native function calling."""
+    """An agent on native function calling."""
 
     def _invoke(self, parameters: dict[str, Any]) -> Generator[AgentInvokeMessage]:
         yield from invoke_agent(self, parameters)

@@ -14,7 +14,7 @@ from agent_adapter import invoke_agent
 
 
 class GPT5ReActStrategy(AgentStrategy):
-    """Run an agent that reasons and acts in turns."""
+    """An agent that reasons and acts in turns."""
 
     def _invoke(self, parameters: dict[str, Any]) -> Generator[AgentInvokeMessage]:
         yield from invoke_agent(self, parameters)
