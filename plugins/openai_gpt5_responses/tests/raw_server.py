@@ -28,6 +28,7 @@ class RawServer:
         self._answer = answer
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._threads: list[threading.Thread] = []
+        self._peers: list[socket.socket] = []
 
     @property
     def base_url(self) -> str:
@@ -41,6 +42,9 @@ class RawServer:
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
+        for peer in self._peers:
+            with contextlib.suppress(OSError):
+                peer.shutdown(socket.SHUT_RDWR)  # a client may keep its connection for later
         for thread in self._threads:
             thread.join(timeout=30)
 
@@ -49,6 +53,7 @@ class RawServer:
             while True:
                 peer, _ = self._listener.accept()
                 self.connections += 1
+                self._peers.append(peer)
                 self._start(lambda peer=peer: self._serve(peer))
 
     def _serve(self, peer: socket.socket) -> None:
