@@ -1,15 +1,17 @@
 import asyncio
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from gpt5_simulator import ResponsesSimulator
+from inside_plugin import InsidePlugin
 from model_plugin import ModelPlugin
 
 
 @pytest.fixture(scope="session")
 def start_plugin() -> Iterator[Callable[..., ModelPlugin]]:
-    """Start plugin processes that end with the session: a start takes seconds, so tests share what they can."""
+    """Start plugin processes that end with the session: a start takes seconds, so the tests share two."""
     with asyncio.Runner() as runner:
         started: list[ModelPlugin] = []
 
@@ -26,7 +28,25 @@ def start_plugin() -> Iterator[Callable[..., ModelPlugin]]:
 
 @pytest.fixture(scope="session")
 def plugin(start_plugin: Callable[..., ModelPlugin]) -> ModelPlugin:
+    """Return the plugin as it is where an operator has set nothing."""
     return start_plugin()
+
+
+@pytest.fixture(scope="session")
+def configured_plugin(start_plugin: Callable[..., ModelPlugin]) -> ModelPlugin:
+    """Return the plugin as it is where an operator has set all that can be set."""
+    return start_plugin(
+        OPENAI_GPT5_ALLOWED_BASE_URL_HOSTS="127.0.0.1, gateway.example",
+        OPENAI_GPT5_AUDIT_LOG="true",
+        OPENAI_GPT5_KEEP_ALIVE_SECONDS="0.05",
+    )
+
+
+@pytest.fixture(scope="session")
+def run_inside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Any]]:
+    """Run code where the plugin's modules live, and return the JSON value that it prints."""
+    with InsidePlugin(tmp_path_factory.mktemp("inside")) as inside:
+        yield inside.run
 
 
 @pytest.fixture

@@ -11,6 +11,9 @@ from dify_plugin_host import Notice, PluginInvokeError, PluginProcess
 
 PLUGIN = Path(__file__).parent.parent
 PROVIDER = "openai_gpt5_responses"
+# The tests' servers speak plain HTTP. Each has an address of its own, so that each gets a client of its own, and to read the machine's
+# certificates costs a client more than everything else.
+NO_CERTIFICATES = {"SSL_CERT_DIR": str(Path(__file__).parent)}
 
 
 class Server(Protocol):
@@ -52,7 +55,7 @@ class ModelPlugin:
         self._process = PluginProcess(
             PLUGIN,
             on_notice=self.notices.append,
-            environment={"PATH": "/usr/bin:/bin", **environment},
+            environment={"PATH": "/usr/bin:/bin", **NO_CERTIFICATES, **environment},
         )
 
     def start(self) -> None:

@@ -1,7 +1,7 @@
 """The audit log, as an operator sees it in Dify's plugin log."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
@@ -9,9 +9,10 @@ from gpt5_simulator import HttpError, LateError, LateFailure, ResponsesSimulator
 from model_plugin import ModelPlugin
 
 
-@pytest.fixture(scope="module")
-def audited(start_plugin: Callable[..., ModelPlugin]) -> ModelPlugin:
-    return start_plugin(OPENAI_GPT5_AUDIT_LOG="true")
+@pytest.fixture
+def audited(configured_plugin: ModelPlugin) -> ModelPlugin:
+    configured_plugin.notices.clear()
+    return configured_plugin
 
 
 def events(plugin: ModelPlugin) -> list[dict[str, object]]:
@@ -26,7 +27,6 @@ def events(plugin: ModelPlugin) -> list[dict[str, object]]:
 def test_a_call_leaves_a_request_and_a_success(
     audited: ModelPlugin, server: ResponsesSimulator
 ) -> None:
-    audited.notices.clear()
     audited.invoke(server, "a very private question", key="very-secret-key")
 
     request, success = events(audited)
@@ -40,7 +40,6 @@ def test_a_call_leaves_a_request_and_a_success(
 
 
 def test_a_failed_call_leaves_an_error(audited: ModelPlugin) -> None:
-    audited.notices.clear()
     with ResponsesSimulator(faults=[HttpError(status=429)]) as server:
         audited.invoke(server)
 
@@ -71,7 +70,6 @@ STREAMED = {"stream", "stream_event_count"}
 def test_the_events_have_exactly_the_fields_that_are_allowed(
     audited: ModelPlugin, server: ResponsesSimulator, *, streamed: bool
 ) -> None:
-    audited.notices.clear()
     audited.invoke(server, stop=["END"], model_parameters={"enable_stream": streamed})
 
     request, success = events(audited)
@@ -82,7 +80,6 @@ def test_the_events_have_exactly_the_fields_that_are_allowed(
 
 
 def test_a_failure_inside_a_stream_says_at_which_event(audited: ModelPlugin) -> None:
-    audited.notices.clear()
     with ResponsesSimulator(faults=[LateError(code="server_error")]) as server:
         audited.invoke(server)
 
@@ -98,7 +95,6 @@ def test_a_failure_inside_a_stream_says_at_which_event(audited: ModelPlugin) -> 
 def test_a_request_that_is_never_sent_leaves_only_an_error(
     audited: ModelPlugin, server: ResponsesSimulator
 ) -> None:
-    audited.notices.clear()
     audited.invoke(server, model_parameters={"max_output_tokens": -1})
 
     (error,) = events(audited)
@@ -148,7 +144,6 @@ def secret_calls(server: ResponsesSimulator) -> Iterator[dict[str, object]]:
 
 
 def test_no_secret_of_the_caller_s_is_ever_logged(audited: ModelPlugin) -> None:
-    audited.notices.clear()
     with ResponsesSimulator() as server:
         calls = list(secret_calls(server))
         audited.invoke_all(calls, at_once=1)
@@ -172,7 +167,6 @@ def test_no_secret_of_the_caller_s_is_ever_logged(audited: ModelPlugin) -> None:
 def test_no_secret_of_the_server_s_is_ever_logged(
     audited: ModelPlugin, fault: HttpError | LateError | LateFailure | UnknownEvent
 ) -> None:
-    audited.notices.clear()
     with ResponsesSimulator(faults=[fault]) as server:
         audited.invoke(server)
 

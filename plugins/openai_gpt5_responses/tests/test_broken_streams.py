@@ -1,7 +1,7 @@
 """Whatever a stream is broken by: a correct answer or an error that Dify knows, in bounded memory, and never a hang."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 import yaml
@@ -25,9 +25,8 @@ STREAMS = list(broken_streams(COUNT, seed=5))
 
 
 @pytest.fixture(scope="module")
-def outcomes(start_plugin: Callable[..., ModelPlugin]) -> Iterator[dict[str, Answer]]:
+def outcomes(plugin: ModelPlugin) -> Iterator[dict[str, Answer]]:
     """Send every stream through the real process, one after the other; a call that hangs would end as a time-out."""
-    plugin = start_plugin()
     recordings = [stream.recording for stream in STREAMS]
     cuts = [stream.cut for stream in STREAMS]
     with ResponsesSimulator(replay=recordings, faults=cuts, strict=False) as server:

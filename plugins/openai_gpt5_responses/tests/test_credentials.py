@@ -1,7 +1,5 @@
 """What a user is told who types credentials into Dify's forms."""
 
-from collections.abc import Callable
-
 import pytest
 
 from gpt5_simulator import HttpError, ResponsesSimulator
@@ -91,12 +89,15 @@ def test_a_base_url_is_refused_alike_wherever_it_is_used(
 
 
 def test_an_operator_can_limit_the_hosts(
-    start_plugin: Callable[..., ModelPlugin], server: ResponsesSimulator
+    configured_plugin: ModelPlugin, server: ResponsesSimulator
 ) -> None:
-    limited = start_plugin(OPENAI_GPT5_ALLOWED_BASE_URL_HOSTS="api.openai.com, gateway.example")
-
-    assert all("host is not allowed" in told for _, told in ways(limited, server))
+    elsewhere = server.base_url.replace("127.0.0.1", "localhost")
+    refused = ways(configured_plugin, server, openai_api_base=elsewhere)
+    assert all("host is not allowed" in told for _, told in refused)
     assert server.requests == []
+
+    assert configured_plugin.validate(server).error is None
+    assert configured_plugin.invoke(server).error is None
 
 
 def test_credentials_are_used_as_they_were_meant(

@@ -3,10 +3,7 @@
 The SDK patches the process that imports it, so its part runs in a process of its own.
 """
 
-import json
 import re
-import subprocess
-import sys
 import tomllib
 from datetime import datetime
 from decimal import Decimal
@@ -330,17 +327,8 @@ print(json.dumps({
 
 
 @pytest.fixture(scope="module")
-def seen_by_the_sdk():
-    done = subprocess.run(
-        [sys.executable, "-c", LOAD_WITH_THE_SDK],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+def seen_by_the_sdk(run_inside):
+    return run_inside(LOAD_WITH_THE_SDK)
 
 
 def test_the_sdk_reads_the_manifest_and_the_list(seen_by_the_sdk):

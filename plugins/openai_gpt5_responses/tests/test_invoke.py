@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -18,7 +20,6 @@ from gpt5_simulator import (
     Text,
     UnverifiedOrganization,
 )
-from inside_plugin import run_inside
 from model_plugin import ModelPlugin
 
 
@@ -371,7 +372,9 @@ print(json.dumps([
 """
 
 
-def test_the_cache_key_follows_app_instruction_and_tools(server: ResponsesSimulator) -> None:
+def test_the_cache_key_follows_app_instruction_and_tools(
+    run_inside: Callable[..., Any], server: ResponsesSimulator
+) -> None:
     run_inside(ASK_IN_APPS, BASE_URL=server.base_url)
 
     one, same, *others = (request.body["prompt_cache_key"] for request in server.requests)
@@ -388,10 +391,10 @@ def test_the_process_writes_nothing_but_the_protocol(
     assert not [notice for notice in plugin.notices if notice.kind == "protocol_error"]
 
 
-def test_silence_ends_when_the_configured_timeout_has_passed(start_plugin: object) -> None:
+def test_silence_ends_when_the_configured_timeout_has_passed(plugin: ModelPlugin) -> None:
     """A timeout below 30 s is raised to 30 s, so this only shows that a silent server is not waited for without end."""
     with ResponsesSimulator(faults=[Silence(after_events=2, seconds=0.5)]) as server:
-        assert start_plugin().invoke(server).error is None
+        assert plugin.invoke(server).error is None
 
 
 def test_json_schema_output_is_valid_json(plugin: ModelPlugin, server: ResponsesSimulator) -> None:

@@ -6,7 +6,6 @@ because a call that nobody could answer is not handed out.
 """
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -291,12 +290,11 @@ def test_d21_a_think_block_begins_on_a_line_of_its_own(plugin: ModelPlugin) -> N
 
 @pytest.mark.parametrize("stream", [True, False])
 def test_d22_a_silence_is_broken_by_empty_chunks(
-    start_plugin: Callable[..., ModelPlugin], *, stream: bool
+    configured_plugin: ModelPlugin, *, stream: bool
 ) -> None:
-    plugin = start_plugin(OPENAI_GPT5_KEEP_ALIVE_SECONDS="0.05")
     fault = Silence(after_events=1 if stream else 0, seconds=0.5)
     with saying(Text(text="at last"), faults=[fault]) as server:
-        answer = plugin.invoke(server, model_parameters={"enable_stream": stream})
+        answer = configured_plugin.invoke(server, model_parameters={"enable_stream": stream})
 
     before = [chunk["delta"]["message"]["content"] for chunk in answer.chunks]
     assert before.count("") > 1

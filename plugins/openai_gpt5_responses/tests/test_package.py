@@ -1,4 +1,4 @@
-"""The plugin as Dify gets it. Slow: it is installed three times, from the public index where nothing is cached yet."""
+"""The plugin as Dify gets it. Slow: it is installed three times, from the public index where uv's cache has nothing yet."""
 
 import os
 import subprocess
@@ -19,6 +19,12 @@ def run(tmp_path_factory: pytest.TempPathFactory):
     """Run a command of this environment away from the repository; return the finished process."""
     folder = tmp_path_factory.mktemp("away")
     environment = {**os.environ, "XDG_STATE_HOME": str(folder / "state"), "COLUMNS": "200"}
+    host_state = folder / "state" / "dify-host"
+    host_state.mkdir(parents=True)
+    uv_cache = subprocess.run(
+        [sys.executable, "-m", "uv", "cache", "dir"], capture_output=True, text=True, check=True
+    )
+    (host_state / ".uv-cache").symlink_to(uv_cache.stdout.strip())
 
     def run(*command: object) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

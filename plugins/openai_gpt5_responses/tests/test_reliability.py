@@ -1,5 +1,8 @@
 """Retries, many calls at once, and readers who walk away."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from gpt5_simulator import (
@@ -14,7 +17,6 @@ from gpt5_simulator import (
     Turn,
     UnverifiedOrganization,
 )
-from inside_plugin import run_inside
 from model_plugin import ModelPlugin
 
 
@@ -158,6 +160,6 @@ with RawServer(answer) as server:
 """
 
 
-def test_walking_away_closes_the_connection() -> None:
+def test_walking_away_closes_the_connection(run_inside: Callable[..., Any]) -> None:
     """The platform sends no word when a user leaves, but where it closes the answer, the server is let go."""
     assert run_inside(WALK_AWAY) == ["Hel", False, True]

@@ -1,10 +1,11 @@
 """What an operator can set by environment variable."""
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from inside_plugin import run_inside
 from model_plugin import PLUGIN
 
 
@@ -30,7 +31,7 @@ VARIABLES = (
 )
 
 
-def test_settings_are_brought_within_their_ranges() -> None:
+def test_settings_are_brought_within_their_ranges(run_inside: Callable[..., Any]) -> None:
     empty, plain, zero, negative, high, word, nan, infinite, *seconds = run_inside(READ)
 
     assert empty == word == nan == [0.05, 15]

@@ -3,12 +3,13 @@
 import hashlib
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gpt5_simulator import Reasoning, ResponsesSimulator, ScriptedModel, Text
-from inside_plugin import run_inside
 from model_plugin import ModelPlugin
 
 
@@ -54,7 +55,7 @@ def test_tokens_are_counted_with_the_tools(plugin: ModelPlugin) -> None:
 
 @pytest.mark.parametrize("content", [None, b"", b"broken"])
 def test_without_the_tokenizer_s_file_the_number_is_estimated(
-    tmp_path: Path, content: bytes | None
+    run_inside: Callable[..., Any], tmp_path: Path, content: bytes | None
 ) -> None:
     if content is not None:
         (tmp_path / FILE).write_bytes(content)
@@ -67,7 +68,7 @@ def test_without_the_tokenizer_s_file_the_number_is_estimated(
 
 
 @pytest.mark.skipif(not (CACHE / FILE).is_file(), reason="tiktoken's files are not on this machine")
-def test_with_the_tokenizer_s_file_the_number_is_exact() -> None:
+def test_with_the_tokenizer_s_file_the_number_is_exact(run_inside: Callable[..., Any]) -> None:
     words, with_tool = run_inside(COUNT, TIKTOKEN_CACHE_DIR=str(CACHE))
 
     assert words == pytest.approx(1001, abs=6)
