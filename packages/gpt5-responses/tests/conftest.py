@@ -1,0 +1,7 @@
+import os
+from pathlib import Path
+
+
+# The tests' servers speak plain HTTP. Each has an address of its own, so that each gets a client of its own, and to read the machine's
+# certificates costs a client more than everything else.
+os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
