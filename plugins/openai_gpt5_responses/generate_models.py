@@ -1,7 +1,7 @@
 """Write models/llm/*.yaml from catalog.yaml and parameter_rules.yaml.
 
     python generate_models.py            write what differs, remove what the catalog no longer has
-    python generate_models.py --check    write nothing; exit code 1 when a file is out of step
+    python generate_models.py --check    write nothing; exit code 1 when a file does not match the catalog
 
 A second run changes nothing. `--root FOLDER` works on another copy of the plugin's folder.
 """
@@ -88,7 +88,7 @@ def _dump(value: Any) -> str:
 
 
 def differences(root: Path) -> Iterator[tuple[Path, str | None]]:
-    """Yield each file that is out of step, with the content it should have; None where there should be no file."""
+    """Yield each file that does not match the catalog, with the content it should have; None where there should be no file."""
     folder, wanted = root / "models" / "llm", declarations(root)
     for name, content in wanted.items():
         path = folder / name
@@ -110,14 +110,24 @@ def _write(path: Path, content: str | None) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return its exit code."""
     parser = argparse.ArgumentParser(description="Write models/llm/*.yaml from catalog.yaml.")
-    parser.add_argument("--check", action="store_true", help="write nothing, exit 1 if out of step")
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="write nothing; exit 1 if a file does not match the catalog",
+    )
     parser.add_argument("--root", type=Path, default=Path(__file__).parent, help="plugin folder")
     options = parser.parse_args(arguments)
     found = list(differences(options.root))
     for path, content in found:
         if not options.check:
             _write(path, content)
-        state = "out of step" if options.check else "removed" if content is None else "written"
+        state = (
+            "does not match the catalog"
+            if options.check
+            else "removed"
+            if content is None
+            else "written"
+        )
         sys.stdout.write(f"{path.relative_to(options.root)}: {state}\n")
     return 1 if options.check and found else 0
 

@@ -23,7 +23,7 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in (folder / "models" / "llm").glob("*.yaml")}
 
 
-def test_the_checked_in_files_are_in_step_with_the_catalog():
+def test_the_checked_in_files_match_the_catalog():
     done = subprocess.run(
         [sys.executable, "generate_models.py", "--check"],
         cwd=ROOT,
@@ -49,7 +49,7 @@ def test_a_second_run_changes_nothing(copy, capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_check_names_what_is_out_of_step_and_writes_nothing(copy, capsys):
+def test_check_names_what_does_not_match_and_writes_nothing(copy, capsys):
     generate_models.main(["--root", str(copy)])
     capsys.readouterr()
     stray, missing = copy / "models/llm/gpt-0.yaml", copy / "models/llm/gpt-5.yaml"
@@ -58,8 +58,8 @@ def test_check_names_what_is_out_of_step_and_writes_nothing(copy, capsys):
 
     assert generate_models.main(["--check", "--root", str(copy)]) == 1
     assert capsys.readouterr().out.splitlines() == [
-        "models/llm/gpt-5.yaml: out of step",
-        "models/llm/gpt-0.yaml: out of step",
+        "models/llm/gpt-5.yaml: does not match the catalog",
+        "models/llm/gpt-0.yaml: does not match the catalog",
     ]
     assert stray.exists()
     assert not missing.exists()

@@ -58,7 +58,7 @@ class MessageItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReasoningItem:
-    """What the model thought, as far as it may be known, to be handed back with the next request.
+    """The reasoning of the model, as far as it may be known, to be handed back with the next request.
 
     Attributes:
         text: Raw reasoning; most servers never send it.

@@ -61,9 +61,9 @@ class ResponseReader:
         self.request_id = headers.get("x-request-id")
         media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
         if media_type not in ("text/event-stream", "application/json"):
+            found = repr(media_type) if media_type else "no content type"
             raise UnexpectedResponseError(
-                f"The server answered with {media_type or 'no content type'!r} where an event stream or JSON was "
-                "expected. Check openai_api_base.",
+                f"The server answered with {found} where an event stream or JSON was expected. Check openai_api_base.",
                 status_code=status_code,
                 request_id=self.request_id,
             )
