@@ -75,7 +75,7 @@ def test_a_tool_that_stays_silent_is_given_up_long_before_the_run_is(impatient_a
     assert transcript.text.endswith("Without it.")
 
 
-def test_a_tool_that_gives_signs_of_life_is_waited_for(impatient_agent):
+def test_a_tool_that_keeps_answering_is_waited_for(impatient_agent):
     async def steady(_request):
         for number in range(3):
             await asyncio.sleep(0.5)  # the clock that is tested is the plugin's own
