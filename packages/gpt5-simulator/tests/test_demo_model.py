@@ -50,7 +50,6 @@ def talk(server, ask):
 FUNCTIONS = {
     "clock": lambda timezone: f"12:03 in {timezone}",
     "calculator": lambda expression: eval(expression, {}),
-    "fail": lambda **_: "tool invoke error: failed to execute tool",
 }
 
 
@@ -67,31 +66,18 @@ def test_reasoning_comes_before_the_calls_and_before_the_answer(server, ask, clo
     body = {"input": "What time is it in Rome?", "tools": [clock], "reasoning": {"summary": "auto"}}
     output = ask(server, body).json()["output"]
     assert [item["type"] for item in output] == ["reasoning", "function_call"]
-    assert output[0]["summary"][0]["text"].startswith("**Planning the tool calls**\n\n")
+    assert [part["text"] for part in output[0]["summary"]] == [
+        "**Planning the next step**\n\nThe question asks for clock."
+    ]
 
 
 @pytest.mark.parametrize(
-    ("reasoning", "parts"),
-    [
-        ({"effort": "minimal", "summary": "auto"}, None),
-        ({"effort": "low", "summary": "auto"}, 1),
-        ({"effort": "high", "summary": "auto"}, 2),
-        ({"effort": "high", "summary": "detailed"}, 3),
-        ({"effort": "high"}, 0),
-    ],
+    ("effort", "kinds"),
+    [("minimal", ["function_call"]), ("low", ["reasoning", "function_call"])],
 )
-def test_effort_and_kind_decide_how_much_is_summarised(server, ask, clock, reasoning, parts):
-    output = ask(
-        server, input="What time is it in Rome?", tools=[clock], reasoning=reasoning
-    ).json()["output"]
-    found = [len(item["summary"]) for item in output if item["type"] == "reasoning"]
-    assert found == ([] if parts is None else [parts])
-
-
-def test_concise_summaries_have_one_part(server, ask):
-    reasoning = {"effort": "xhigh", "summary": "concise"}
-    output = ask(server, model="gpt-5.2", reasoning=reasoning).json()["output"]
-    assert len(output[0]["summary"]) == 1
+def test_the_least_effort_is_no_reasoning(server, ask, clock, effort, kinds):
+    body = {"input": "What time is it in Rome?", "tools": [clock], "reasoning": {"effort": effort}}
+    assert [item["type"] for item in ask(server, body).json()["output"]] == kinds
 
 
 def test_calls_come_one_by_one_when_they_may_not_be_parallel(talk, clock, calculator):
@@ -100,115 +86,53 @@ def test_calls_come_one_by_one_when_they_may_not_be_parallel(talk, clock, calcul
     assert "391" in answer
 
 
-def test_a_later_call_takes_the_result_of_an_earlier_one(talk, calculator):
-    question = "What is 17 * 23? Then multiply the result by 2, and then subtract 7 from it."
-    rounds, answer = talk(question, [calculator], FUNCTIONS)
-    assert [calls[0][1]["expression"] for calls in rounds] == ["17 * 23", "391 * 2", "782 - 7"]
-    assert answer.endswith("775")
-
-
-def test_a_later_tool_takes_the_text_of_an_earlier_one(talk, function_tool):
-    search = function_tool("web_search", "Search the web.", query={"type": "string"})
-    translate = function_tool(
-        "translate_text", "Translate a text.", text={"type": "string"}, language={"type": "string"}
-    )
-    functions = {
-        "web_search": lambda query: f"About {query}",
-        "translate_text": lambda **given: given,
-    }
-    question = "Search the web for “otters” and then translate it to French"
-    rounds, _ = talk(question, [search, translate], functions)
+def test_a_failed_tool_is_quoted_like_any_other(talk, function_tool, calculator):
+    fail = function_tool("fail_on_demand", "Fails on demand.", reason={"type": "string"})
+    functions = FUNCTIONS | {"fail_on_demand": lambda **_: "tool invoke error: out of ink"}
+    question = "Fail with the reason “ink”, and what is 2 + 2?"
+    rounds, answer = talk(question, [fail, calculator], functions)
     assert rounds == [
-        [("web_search", {"query": "otters"})],
-        [("translate_text", {"text": "About otters", "language": "French"})],
+        [("fail_on_demand", {"reason": "ink"}), ("calculator", {"expression": "2 + 2"})]
     ]
+    assert "- fail_on_demand: tool invoke error: out of ink\n- calculator: 4" in answer
+
+
+def test_the_tool_with_the_most_words_in_common_is_called(server, ask, clock, function_tool):
+    weather = function_tool("get_weather", "Tell the weather.", city={"type": "string"})
+    for tools in ([clock, weather], [weather, clock]):
+        response = ask(server, input="What is the weather in Tokyo at this time?", tools=tools)
+        assert calls_in(response) == [("get_weather", {"city": "Tokyo"})]
 
 
 @pytest.mark.parametrize(
-    ("output", "expression"),
+    ("question", "zones"),
     [
-        ('{"result": 391, "unit": "m"}', "391 + 1"),
-        ('{"total": 5}', "5 + 1"),
-        ("17 * 23 = 391", "391 + 1"),
-        ("7", "7 + 1"),
+        ("What time is it in New York?", ["America/New_York"]),
+        ("What time is it in Asia/Dubai?", ["Asia/Dubai"]),
+        ("What time is it in Rome?", ["UTC"]),
+        ("東京は今何時ですか\uff1f", ["Asia/Tokyo"]),
+        (
+            "What time is it in Paris? And what time is it in London?",
+            ["Europe/Paris", "Europe/London"],
+        ),
+        (
+            "What time is it in Paris and then what time is it in London",
+            ["Europe/Paris", "Europe/London"],
+        ),
+        (
+            "What time is it in Paris and\nwhat time is it in London",
+            ["Europe/Paris", "Europe/London"],
+        ),
+        ("Is Tokyo large?", []),
     ],
 )
-def test_the_gist_of_a_result_is_passed_on(server, ask, calculator, output, expression):
-    items = [
-        {"role": "user", "content": "What is 17 * 23? Then add 1 to the result."},
-        {
-            "type": "function_call",
-            "call_id": "c",
-            "name": "calculator",
-            "arguments": '{"expression":"17 * 23"}',
-        },
-        {"type": "function_call_output", "call_id": "c", "output": output},
-    ]
-    calls = calls_in(ask(server, input=items, tools=[calculator]))
-    assert calls == [("calculator", {"expression": "1 + " + expression.split(" ")[0]})]
-
-
-@pytest.mark.parametrize("output", ['["a"]', '{"a": 1, "b": 2}'])
-def test_a_result_without_a_gist_is_passed_on_whole(server, ask, function_tool, output):
-    say = function_tool("say_aloud", "Say something.", text={"type": "string"})
-    look = function_tool("look_up", "Look something up.", key={"type": "string"})
-    items = [
-        {"role": "user", "content": "look up `x` and then say aloud the result"},
-        {"type": "function_call", "call_id": "c", "name": "look_up", "arguments": "{}"},
-        {
-            "type": "function_call_output",
-            "call_id": "c",
-            "output": [{"type": "input_text", "text": output}],
-        },
-    ]
-    assert calls_in(ask(server, input=items, tools=[say, look])) == [
-        ("say_aloud", {"text": output})
-    ]
-
-
-def test_a_failed_tool_is_said_plainly_and_what_needs_it_is_not_tried(
-    talk, function_tool, calculator
-):
-    fail = function_tool("fail", "Fails on demand.", reason={"type": "string"})
-    question = "Use the fail tool and what is 2+2? Then use the fail tool with that result."
-    rounds, answer = talk(question, [fail, calculator], FUNCTIONS)
-    assert [name for name, _ in rounds[0]] == ["fail", "calculator"]
-    assert "The tool fail failed, so its part stays open." in answer
-    assert "calculator: 4" in answer
-
-
-@pytest.mark.parametrize(
-    "output", ["Error: no", '{"error": "no"}', "Request failed", "there is not a tool named x"]
-)
-def test_failures_are_recognised(server, ask, clock, output):
-    items = [
-        {
-            "role": "user",
-            "content": "What time is it in Rome? Then tell me what time it is in the result",
-        },
-        {"type": "function_call", "call_id": "c", "name": "clock", "arguments": "{}"},
-        {"type": "function_call_output", "call_id": "c", "output": output},
-    ]
-    response = ask(server, input=items, tools=[clock])
-    assert calls_in(response) == []
-    assert "The tool clock failed" in text_of(response)
-
-
-def test_one_call_is_made_for_each_of_several_places(talk, clock):
-    rounds, _ = talk("What time is it in Tokyo, Paris and Asia/Dubai?", [clock], FUNCTIONS)
-    zones = [arguments["timezone"] for _, arguments in rounds[0]]
-    assert zones == ["Asia/Tokyo", "Europe/Paris", "Asia/Dubai"]
-
-
-def test_tools_that_are_named_are_all_called(talk, clock, calculator):
-    rounds, _ = talk(
-        "Call `clock` and `calculator` exactly once each.", [clock, calculator], FUNCTIONS
-    )
-    assert rounds == [[("clock", {"timezone": "UTC"}), ("calculator", {"expression": "0"})]]
+def test_a_question_falls_into_parts_that_name_a_place(server, ask, clock, question, zones):
+    calls = calls_in(ask(server, input=question, tools=[clock]))
+    assert calls == [("clock", {"timezone": zone}) for zone in zones]
 
 
 def test_the_same_call_is_not_made_twice(talk, calculator):
-    rounds, _ = talk("Use the calculator. What is 2 + 2?", [calculator], FUNCTIONS)
+    rounds, _ = talk("What is 2 + 2? I said: what is 2 + 2?", [calculator], FUNCTIONS)
     assert rounds == [[("calculator", {"expression": "2 + 2"})]]
 
 
@@ -222,18 +146,10 @@ def test_without_a_fitting_tool_it_says_that_it_is_a_simulator(server, ask, cloc
     assert "what was asked" in silent
 
 
-def test_parts_that_no_tool_serves_are_named(talk, clock):
-    question = "What time is it in Oslo, and what is the capital of France? Thank you."
-    _, answer = talk(question, [clock], FUNCTIONS)
-    assert "No tool could help with “what is the capital of France”." in answer
-    assert "Thank you" not in answer
-
-
 def test_long_results_are_quoted_in_part(talk, function_tool):
     dump = function_tool("dump_log", "Dump the log.")
     _, answer = talk("dump the log", [dump], {"dump_log": lambda: "x" * 9000})
-    assert len(answer) < 700
-    assert answer.endswith("…")
+    assert answer.count("x") == 500
 
 
 def test_an_empty_result_is_shown_as_nothing(talk, function_tool):
@@ -290,7 +206,7 @@ def test_a_required_call_goes_to_a_tool_that_has_not_run_since_the_user_spoke(
     after = ask(server, settings, input=[user, *done])
     asked = ask(server, settings, input=[user, *done, user | {"content": "Hello"}])
     assert [name for name, _ in calls_in(after)] == ["clock"]
-    assert len(calls_in(asked)) == 1
+    assert [name for name, _ in calls_in(asked)] == ["clock"]
 
 
 def test_a_named_tool_is_the_only_one_called(server, ask, clock, calculator):
@@ -411,45 +327,21 @@ def test_a_conversation_that_ends_with_an_answer_asks_its_last_question_again(
 @pytest.mark.parametrize(
     ("words", "expression"),
     [
-        ("what is 12 plus 30", "12 + 30"),
-        ("what is 7 minus 2", "7 - 2"),
-        ("what is 3 times 4", "3 * 4"),
-        ("what is 9 divided by 3", "9 / 3"),
-        ("what is 2 to the power of 8", "2 ** 8"),
-        ("what is 2^8", "2 ** 8"),
-        ("what is 3 x 4", "3 * 4"),
-        ("what is 3 \u00d7 4 \u00f7 2", "3 * 4 / 2"),
-        ("what is 1,234,567 * 2", "1234567 * 2"),
-        ("what is 15% of 80", "15 / 100 * 80"),
-        ("the square root of 144", "144 ** 0.5"),
-        ("square 12", "12 ** 2"),
-        ("12 squared", "12 ** 2"),
-        ("double 8", "8 * 2"),
-        ("half of 8", "8 / 2"),
-        ("subtract 3 from 10", "10 - 3"),
-        ("divide 10 by 4", "10 / 4"),
-        ("the sum of 1 and 2", "1 + 2"),
-        ("the product of 3 and 4", "3 * 4"),
-        ("the difference between 9 and 4", "9 - 4"),
-        ("what is (3 + 4) * 12 - 5", "(3 + 4) * 12 - 5"),
+        ("what is 12+30", "12+30"),
+        ("what is 7 - 2?", "7 - 2"),
+        ("what is 2 ** 8 // 3 % 5", "2 ** 8 // 3 % 5"),
+        ("what is (3.5 + 4) * -12 - 5.", "(3.5 + 4) * -12 - 5"),
     ],
 )
-def test_sums_are_read_from_words(server, ask, calculator, words, expression):
+def test_sums_are_found(server, ask, calculator, words, expression):
     assert calls_in(ask(server, input=words, tools=[calculator])) == [
         ("calculator", {"expression": expression})
     ]
 
 
-@pytest.mark.parametrize(
-    "words", ["What happened on 2026-11-21?", "Call 555-", "((1 + 2", "Hello 5"]
-)
+@pytest.mark.parametrize("words", ["What happened on 2026-11-21?", "Dial 555-1234", "Hello 5"])
 def test_what_only_looks_like_a_sum_is_none(server, ask, calculator, words):
     assert calls_in(ask(server, input=words, tools=[calculator])) == []
-
-
-def test_questions_in_japanese_find_their_place(server, ask, clock):
-    calls = calls_in(ask(server, input="東京は今何時ですか\uff1f", tools=[clock]))
-    assert calls == [("clock", {"timezone": "Asia/Tokyo"})]
 
 
 def test_the_answer_takes_the_asked_format(ask, calculator):

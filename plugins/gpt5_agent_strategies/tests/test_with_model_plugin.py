@@ -8,11 +8,11 @@ from both_plugins import BothPlugins
 from dify_plugin_host import HostSettings, PlatformRules
 from gpt5_simulator import (
     CutStream,
+    DemoModel,
     EncryptedContentRefused,
     FunctionCall,
     HttpError,
     Reasoning,
-    RuleModel,
     Text,
 )
 
@@ -243,7 +243,7 @@ def test_codex_models_are_not_asked_for_preambles(both, model, has_preamble):
 
 
 def test_a_model_that_decides_for_itself_calls_the_tool_and_answers_from_it(both):
-    both.use(RuleModel())
+    both.use(DemoModel())
     transcript = both.run('Echo the text "seventeen apples".')
     assert transcript.error is None
     assert "CALL echo" in transcript.logs

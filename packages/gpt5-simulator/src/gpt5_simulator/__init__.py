@@ -1,5 +1,6 @@
 """A local server that speaks the OpenAI Responses API: for trying things and for tests."""
 
+from gpt5_simulator._demo_model import DemoModel
 from gpt5_simulator._errors import (
     ApiError,
     FaultError,
@@ -26,7 +27,6 @@ from gpt5_simulator._profiles import ModelProfile
 from gpt5_simulator._recorded import RecordedRequest
 from gpt5_simulator._replay import Recording, load_recordings
 from gpt5_simulator._request import ModelRequest, Tool
-from gpt5_simulator._rules import RuleModel
 from gpt5_simulator._server import ResponsesSimulator
 from gpt5_simulator._turn import (
     CustomToolCall,
@@ -46,6 +46,7 @@ __all__ = [
     "BrokenFrame",
     "CustomToolCall",
     "CutStream",
+    "DemoModel",
     "DuplicateEvents",
     "EncryptedContentRefused",
     "Fault",
@@ -64,7 +65,6 @@ __all__ = [
     "RecordingError",
     "Refusal",
     "ResponsesSimulator",
-    "RuleModel",
     "ScriptedModel",
     "Silence",
     "SimulatorError",

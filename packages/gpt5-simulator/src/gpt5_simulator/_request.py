@@ -79,6 +79,16 @@ def item_text(item: Json) -> str:
     return "\n".join(str(part["text"]) for part in objects_in(value) if "text" in part)
 
 
+def read_tool(entry: Json) -> Tool:
+    """Read a tool as requests declare it; what is not said to be a custom tool is a function."""
+    return Tool(
+        kind="custom" if entry.get("type") == "custom" else "function",
+        name=str(entry["name"]),
+        description=str(entry.get("description") or ""),
+        parameters=object_at(entry, "parameters"),
+    )
+
+
 def build_model_request(
     body: Json, *, profile: ModelProfile, earlier: Sequence[Json] = ()
 ) -> ModelRequest:
@@ -115,7 +125,7 @@ def _instructions(body: Json, items: Sequence[Json]) -> str:
 
 
 def _offered_tools(body: Json) -> tuple[ToolMode, tuple[Tool, ...]]:
-    tools = tuple(_tool(entry) for entry in objects_in(body.get("tools")) if _is_ours(entry))
+    tools = tuple(read_tool(entry) for entry in objects_in(body.get("tools")) if _is_ours(entry))
     choice: object = body.get("tool_choice")
     match choice:
         case "none":
@@ -139,12 +149,3 @@ def _allowed(choice: object, tools: tuple[Tool, ...]) -> tuple[ToolMode, tuple[T
 
 def _is_ours(entry: Json) -> bool:
     return entry.get("type") in {"function", "custom"}
-
-
-def _tool(entry: Json) -> Tool:
-    return Tool(
-        kind="custom" if entry["type"] == "custom" else "function",
-        name=str(entry["name"]),
-        description=str(entry.get("description") or ""),
-        parameters=object_at(entry, "parameters"),
-    )

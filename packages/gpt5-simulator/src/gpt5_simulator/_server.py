@@ -14,13 +14,13 @@ import uvicorn
 
 from gpt5_simulator._answer import AnswerDesk
 from gpt5_simulator._app import Api, Behaviour
+from gpt5_simulator._demo_model import DemoModel
 from gpt5_simulator._errors import StartError
 from gpt5_simulator._faultline import FaultQueue
 from gpt5_simulator._faults import Fault
 from gpt5_simulator._recorded import RecordedRequest, RequestLog
 from gpt5_simulator._replay import Recording, ReplayQueue, load_recordings
 from gpt5_simulator._reply import ChunkSizes
-from gpt5_simulator._rules import RuleModel
 from gpt5_simulator._turn import Model
 
 
@@ -38,7 +38,7 @@ class ResponsesSimulator:
     Args:
         port: The port; 0 takes a free one.
         api_keys: The accepted keys; None accepts any that is not empty.
-        model: Says what is said; a `RuleModel` by default.
+        model: Says what is said; a `DemoModel` by default.
         replay: Recordings to serve instead of asking the model: paths of `.sse` or `.response.json` files or of folders with them,
             or `Recording` objects. They come in order, streams and bodies each on their own, and again from the first after the
             last. A request chooses one by name in the header `x-simulator-replay` or as its `model`.
@@ -90,7 +90,7 @@ class ResponsesSimulator:
             delay_seconds=delay_seconds,
         )
         self._desk = AnswerDesk(
-            model=RuleModel() if model is None else model,
+            model=DemoModel() if model is None else model,
             models=served,
             strict=strict,
             seed=seed,
