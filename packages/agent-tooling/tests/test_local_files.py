@@ -228,7 +228,7 @@ def test_the_type_comes_from_the_content_then_from_the_extension(root, name, dat
 
 @given(st.lists(st.sampled_from(["..", ".", "files", "a.txt", "secret.txt", "up", "/"])))
 def test_no_path_leads_to_the_secret(tmp_path_factory, parts):
-    root = tmp_path_factory.mktemp("house") / "files"
+    root = tmp_path_factory.mktemp("machine") / "files"
     put(root, "a.txt")
     (root.parent / "secret.txt").write_bytes(b"secret")
     (root / "up").symlink_to("..")

@@ -15,13 +15,13 @@ BIN = Path(sys.executable).parent
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory):
     """Run a command of this environment away from the repository; return the finished process."""
-    place = tmp_path_factory.mktemp("away")
-    environment = {**os.environ, "XDG_STATE_HOME": str(place / "state"), "COLUMNS": "200"}
+    folder = tmp_path_factory.mktemp("away")
+    environment = {**os.environ, "XDG_STATE_HOME": str(folder / "state"), "COLUMNS": "200"}
 
     def run(*command: object) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             list(map(str, command)),
-            cwd=place,
+            cwd=folder,
             env=environment,
             capture_output=True,
             text=True,
