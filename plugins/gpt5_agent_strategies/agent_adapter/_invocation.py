@@ -83,7 +83,7 @@ def _run(strategy: AgentStrategy, raw_parameters: Mapping[str, Any]) -> Iterator
 
 
 class _Invocation:
-    """One run: what carries out what the state machine asks for, and tells Dify what it says."""
+    """One run between Dify's session and the state machine."""
 
     def __init__(self, strategy: AgentStrategy, parameters: Parameters, settings: Settings) -> None:
         self._strategy = strategy

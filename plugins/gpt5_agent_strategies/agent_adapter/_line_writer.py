@@ -43,7 +43,7 @@ def _validate_size(line: str) -> None:
 
 
 class LineLock:
-    """What keeps the lines of a session's parallel calls and those of its answer apart."""
+    """A lock that keeps the lines of a session's parallel calls and those of its answer apart."""
 
     def __init__(self, session: Session) -> None:
         self._lock = Lock()

@@ -1,4 +1,4 @@
-"""Joining the instruction and the policy blocks into one system instruction."""
+"""The instruction and the policy blocks, joined into one system instruction."""
 
 import json
 from collections.abc import Mapping
