@@ -140,6 +140,17 @@ def test_a_retired_model_names_its_successor(server, ask):
     assert "'gpt-5.4'" in ask(server, model="gpt-5-codex").json()["error"]["message"]
 
 
+def test_a_parameter_that_a_model_does_not_take_is_refused_whatever_its_value(ask):
+    with ResponsesSimulator(models=["gpt-5-codex"]) as simulator:
+        refused = ask(simulator, model="gpt-5-codex", text={"verbosity": "medium"}).json()["error"]
+        taken = ask(simulator, model="gpt-5-codex", text={})
+    assert refused["message"] == (
+        "Unsupported parameter: 'text.verbosity' is not supported with this model."
+    )
+    assert (refused["param"], refused["code"]) == ("text.verbosity", None)
+    assert taken.status_code == 200
+
+
 def test_an_open_object_deep_in_a_strict_schema_is_found(server, ask):
     inner = {
         "type": "object",

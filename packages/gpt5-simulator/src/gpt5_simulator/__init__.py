@@ -23,7 +23,7 @@ from gpt5_simulator._faults import (
     UnknownEvent,
     UnverifiedOrganization,
 )
-from gpt5_simulator._profiles import ModelProfile
+from gpt5_simulator._profiles import ModelProfile, iter_profiles
 from gpt5_simulator._recorded import RecordedRequest
 from gpt5_simulator._replay import Recording, load_recordings
 from gpt5_simulator._request import ModelRequest, Tool
@@ -75,6 +75,7 @@ __all__ = [
     "TurnItem",
     "UnknownEvent",
     "UnverifiedOrganization",
+    "iter_profiles",
     "load_recordings",
     "parse_fault",
 ]

@@ -149,12 +149,20 @@ def bad_value(param: str, value: object, *, accepted: Sequence[str]) -> ApiError
 def unsupported_value(
     param: str, value: object, *, profile: ModelProfile, accepted: Sequence[str]
 ) -> ApiError:
-    """Return the error for a value that this model does not accept."""
+    """Return the error for a value that this model does not accept; without accepted values it takes no such parameter."""
+    if not accepted:
+        return unsupported_parameter(param)
     text = (
         f"Unsupported value: '{value}' is not supported with the '{profile.snapshot}' model. "
         f"Supported values are: {enumeration(accepted)}."
     )
     return ApiError(text, param=param, code="unsupported_value")
+
+
+def unsupported_parameter(param: str) -> ApiError:
+    """Return the error for a parameter that this model does not take."""
+    text = f"Unsupported parameter: '{param}' is not supported with this model."
+    return ApiError(text, param=param)
 
 
 def enumeration(values: Sequence[str]) -> str:
@@ -292,8 +300,7 @@ def _validate_sampling(body: Json, profile: ModelProfile) -> None:
         return
     for name in _SAMPLING:
         if body.get(name) is not None:
-            text = f"Unsupported parameter: '{name}' is not supported with this model."
-            raise ApiError(text, param=name)
+            raise unsupported_parameter(name)
 
 
 def _validate_stream(body: Json, profile: ModelProfile) -> None:

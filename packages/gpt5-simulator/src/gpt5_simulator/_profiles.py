@@ -1,5 +1,10 @@
 """What each model of the family accepts, and whether it is still served.
 
+`gpt5_payloads` has a table of its own: that one says what to send, this one what to refuse, and a test of `gpt5-payloads` compares every
+fact that both know. One source for both would let a wrong fact pass every test, and neither package may import the other.
+
+Where sources disagree, only what none of them refuses is accepted.
+
 Source: https://platform.openai.com/docs/models and https://platform.openai.com/docs/deprecations, read in November 2026;
 docs/evidence/responses-api.md, R16.
 """
@@ -19,14 +24,14 @@ _DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelProfile:
-    """Say what one model accepts.
+    """What one model accepts.
 
     Attributes:
         name: The id that requests use.
         snapshot: The id that responses name.
         efforts: The accepted `reasoning.effort` values, weakest first.
         default_effort: What the model does when the request does not say.
-        verbosities: The accepted `text.verbosity` values.
+        verbosities: The accepted `text.verbosity` values; empty where the parameter is refused.
         summaries: The accepted `reasoning.summary` values.
         has_phase: Whether its messages say `commentary` or `final_answer`.
         streams: Whether `stream` may be true.
@@ -58,7 +63,8 @@ _CODEX = ModelProfile(
     name="gpt-5-codex",
     snapshot="gpt-5-codex",
     efforts=("low", "medium", "high"),
-    verbosities=("medium",),
+    verbosities=(),
+    summaries=("auto", "detailed"),
     takes_system=False,
     successor="gpt-5.4",
 )
@@ -114,7 +120,7 @@ _PROFILES = (
     replace(_5_6, name="gpt-5.6-terra", snapshot="gpt-5.6-terra"),
     replace(_5_6, name="gpt-5.6-luna", snapshot="gpt-5.6-luna"),
     _CODEX,
-    replace(_CODEX, name="gpt-5.1-codex", snapshot="gpt-5.1-codex"),
+    replace(_CODEX, name="gpt-5.1-codex", snapshot="gpt-5.1-codex", summaries=_EVERY_SUMMARY),
 )
 
 
