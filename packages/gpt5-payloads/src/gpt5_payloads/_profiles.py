@@ -4,6 +4,9 @@ One table, `_FAMILIES`, says it for every public name of the GPT-5 line; `profil
 that the table does not know gets a profile that accepts everything, so that a new model or a gateway's own name works
 on its first day and the server is the one to refuse.
 
+`gpt5_simulator` has a table of its own, which says what to refuse, and the model plugin a catalog, which says what to offer and what it
+costs. Tests compare every fact that two of them know: `tests/test_model_facts.py` here, `tests/test_declarations.py` in the plugin.
+
 Source: the `options` of the model files of langgenius/dify-official-plugins (models/openai, 7af22831), OpenAI's model
 pages as quoted by public projects, the "Supported values are" texts of the API's own 400 answers, and a public probe of
 every model with every effort and verbosity (enricoros/big-AGI, issues 944 and 947). Read 2026-11-21. Where sources
