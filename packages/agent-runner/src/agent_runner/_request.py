@@ -7,8 +7,9 @@ from typing import Any, cast
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from stream_text import parse_json
+
 from ._errors import InputError, InputProblem
-from ._json import parse_json
 
 
 _MAX_BODY_BYTES = 4 * 1024 * 1024

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_runner._errors import ConfigurationError
-from agent_runner._json import parse_json
+from stream_text import parse_json
 
 from .schema import check_schema
 

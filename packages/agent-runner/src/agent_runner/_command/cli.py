@@ -13,11 +13,11 @@ import typer
 
 from agent_runner._agent import read_production_env
 from agent_runner._errors import ConfigurationError, InputError, InputProblem, RunnerError
-from agent_runner._json import parse_json
 from agent_runner._output import Output
 from agent_runner._run import AgentRunner, RunResult
-from agent_runner._signals import cancelled_by_signals
 from agent_runner._state import default_state_folder
+from stream_text import parse_json
+from stream_text.signals import cancelled_by_signals
 
 from .new import create_agent
 from .progress import Progress

@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-from agent_runner._json import parse_json
+from stream_text import InvalidJsonError, parse_json
 
 from .outputs import AudioOutput, ErrorOutput, ImageOutput, JsonOutput, ResourceOutput, TextOutput
 
@@ -26,7 +26,7 @@ def classify_line(line: bytes | str) -> _StdoutOutput:
     text, invalid = _decode_line(line)
     try:
         value = parse_json(text)
-    except ValueError:
+    except InvalidJsonError:
         return TextOutput(text=text, invalid_utf8=invalid)
     match value:
         case {"type": "image_output"}:

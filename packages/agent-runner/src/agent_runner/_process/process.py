@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Literal
 
 from agent_runner._errors import ConfigurationError
+from stream_text import LineSplitter
 
 from .guard import Guard
-from .lines import LineSplitter
 from .sweep import kill_marked
 
 

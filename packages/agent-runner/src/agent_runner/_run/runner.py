@@ -24,13 +24,16 @@ from agent_runner._agent import (
 from agent_runner._errors import ConfigurationError
 from agent_runner._output import ErrorOutput, JsonOutput, Output, classify_error, classify_line
 from agent_runner._process import Ended, Launch, Lines, ProcessLimits, run_process
+from stream_text import KnownSecrets, is_secret_setting
 
 from .log import LOG_FOLDER, RunLog
-from .redaction import Redactor
 from .result import RunResult
 
 
 _MIB = 1024 * 1024
+_SHORTEST_SECRET = (
+    4  # people give scripts short passwords; the names of variables tell which they are
+)
 
 
 class AgentRunner:
@@ -138,7 +141,7 @@ class AgentRunner:
             launch.folder / LOG_FOLDER,
             runner_request_id=ids.runner,
             keep=self._keep_logs,
-            redact=Redactor(launch.environment).redact,
+            redact=_known_secrets(launch.environment).redact,
         )
         run = _Run(ids, log, self._limits)
         with log:
@@ -253,6 +256,11 @@ def _check_above_zero(name: str, value: float) -> None:
 def _check_not_negative(name: str, value: float) -> None:
     if not value >= 0:
         raise ConfigurationError(name, f"expected 0 or more, got {value!r}")
+
+
+def _known_secrets(environment: Mapping[str, str]) -> KnownSecrets:
+    values = (value for name, value in environment.items() if is_secret_setting(name, value))
+    return KnownSecrets(values, shortest=_SHORTEST_SECRET)
 
 
 def _describe_exit(code: int) -> str:
