@@ -5,8 +5,12 @@ import importlib
 import json
 import multiprocessing
 import os
+import shutil
 import socket
+import sqlite3
+import sys
 import threading
+import time
 from dataclasses import dataclass, field
 
 import httpx
@@ -18,6 +22,19 @@ from starlette.routing import Route
 
 
 PATIENCE = 120  # seconds after which something never happens
+
+
+def _load_prices():
+    """Import the table of models' prices that Pydantic AI needs, untraced: under coverage it takes seconds."""
+    tracer = sys.gettrace()
+    sys.settrace(None)
+    try:
+        importlib.import_module("genai_prices.data")
+    finally:
+        sys.settrace(tracer)
+
+
+_load_prices()
 
 
 class Gate:
@@ -60,6 +77,17 @@ class FakeDaemon:
     tool_requests: list = field(default_factory=list)
     headers: list = field(default_factory=list)
     gates: list = field(default_factory=list)
+
+    def reset(self):
+        """Forget what it was asked; the model says hello and the tools answer "done"."""
+        self.model = lambda _data: [text_chunk("Hello"), text_chunk("!", finish_reason="stop")]
+        self.tool = lambda _data: [{"type": "text", "message": {"text": "done"}}]
+        for recorded in (self.model_requests, self.tool_requests, self.headers, self.gates):
+            recorded.clear()
+
+    def open_gates(self):
+        for gate in self.gates:
+            gate.open()
 
     def gate(self):
         self.gates.append(Gate())
@@ -141,13 +169,10 @@ def serve():
     return _serve
 
 
-@pytest.fixture
-def daemon():
-    """Serve a fake daemon, of which the model says hello and the tools answer "done"."""
-    fake = FakeDaemon(
-        model=lambda _data: [text_chunk("Hello"), text_chunk("!", finish_reason="stop")],
-        tool=lambda _data: [{"type": "text", "message": {"text": "done"}}],
-    )
+@pytest.fixture(scope="session")
+def served_daemon():
+    """Serve one fake daemon to all tests."""
+    fake = FakeDaemon()
     app = Starlette(
         routes=[
             Route("/plugin/{tenant}/dispatch/llm/invoke", fake.invoke_model, methods=["POST"]),
@@ -157,8 +182,14 @@ def daemon():
     with _serve(app) as url:
         fake.url = url
         yield fake
-        for gate in fake.gates:
-            gate.open()
+
+
+@pytest.fixture
+def daemon(served_daemon):
+    """Give the fake daemon, of which the model says hello and the tools answer "done"."""
+    served_daemon.reset()
+    yield served_daemon
+    served_daemon.open_gates()
 
 
 @pytest.fixture
@@ -256,12 +287,11 @@ class ServerProcess:
 
 
 @pytest.fixture
-def start_server(daemon, tmp_path):
+def start_server(daemon, tmp_path, prepared_database):
     """Return a function that starts a server on the test's database."""
     started = []
-    database = tmp_path / "data" / "runs.sqlite"
 
-    def start(**settings):
+    def start(*, database=tmp_path / "runs.sqlite", **settings):
         environment = {
             "PLUGIN_DAEMON_URL": daemon.url,
             "PLUGIN_DAEMON_API_KEY": "s3cret-daemon-key",
@@ -269,6 +299,8 @@ def start_server(daemon, tmp_path):
             "LEASE_SECONDS": "1",
             "DRAIN_SECONDS": "0",
         } | {name.upper(): str(value) for name, value in settings.items()}
+        if database.parent == tmp_path and not database.exists():
+            shutil.copyfile(prepared_database, database)
         variables = {f"DIFY_AGENT_{name}": text for name, text in environment.items()}
         output = tmp_path / f"output-{len(started)}"
         server = ServerProcess(variables, database=database, output=output)
@@ -317,25 +349,74 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@pytest.fixture
-def serve_runs(daemon, tmp_path):
-    """Return a context manager that serves runs from this process, and gives a client and the database's path."""
-
+@contextlib.contextmanager
+def _serve_runs(daemon_url, database, **settings):
+    """Serve runs from this process; yield a client, with the database's path."""
     server = importlib.import_module("dify_agent.server")  # takes seconds, and few tests need it
+    defaults = {
+        "plugin_daemon_url": daemon_url,
+        "plugin_daemon_api_key": "s3cret-daemon-key",
+        "database_url": f"sqlite:///{database}",
+        "lease_seconds": 0.3,
+        "drain_seconds": 0,
+    }
+    app = server.build_app(server.ServerSettings.model_validate(defaults | settings))
+    with _serve(app) as url, httpx.Client(base_url=url, timeout=PATIENCE) as client:
+        client.database = database
+        yield client
 
-    @contextlib.contextmanager
-    def serve_in_process(**settings):
+
+@pytest.fixture(scope="session")
+def prepared_database(tmp_path_factory):
+    """Give a database that a server has used before.
+
+    On a new one the server makes some twenty tables, and DBOS looks for new queues only once a second.
+    """
+    database = tmp_path_factory.mktemp("prepared") / "runs.sqlite"
+    with _serve_runs("http://127.0.0.1:1", database, concurrency=1) as client:
+        client.get("/health")
+    return database
+
+
+@pytest.fixture
+def serve_runs(daemon, tmp_path, prepared_database):
+    """Return a context manager that serves runs from this process, and gives a client with the database's path.
+
+    DBOS keeps its state in the process, so a module either uses this or shares a server of its own.
+    """
+
+    def serve(**settings):
         database = tmp_path / "runs.sqlite"
-        defaults = {
-            "plugin_daemon_url": daemon.url,
-            "plugin_daemon_api_key": "s3cret-daemon-key",
-            "database_url": f"sqlite:///{database}",
-            "lease_seconds": 0.3,
-            "drain_seconds": 0,
-        }
-        app = server.build_app(server.ServerSettings.model_validate(defaults | settings))
-        with _serve(app) as url, httpx.Client(base_url=url, timeout=PATIENCE) as client:
-            client.database = database
-            yield client
+        if "storage_key" not in settings and not database.exists():
+            shutil.copyfile(prepared_database, database)
+        return _serve_runs(daemon.url, database, **settings)
 
-    return serve_in_process
+    return serve
+
+
+@pytest.fixture(scope="session")
+def share_server(served_daemon, tmp_path_factory, prepared_database):
+    """Return a context manager like that of `serve_runs`, for a server that serves all tests of a module."""
+
+    def share(**settings):
+        database = tmp_path_factory.mktemp("shared") / "runs.sqlite"
+        shutil.copyfile(prepared_database, database)
+        return _serve_runs(served_daemon.url, database, **settings)
+
+    return share
+
+
+@pytest.fixture
+def settle(daemon):
+    """Return a function that lets the runs of a shared server end, so that the next test meets none of them."""
+
+    def wait(client):
+        daemon.open_gates()
+        unfinished = "SELECT count(*) FROM workflow_status WHERE status IN ('ENQUEUED', 'PENDING')"
+        deadline = time.monotonic() + PATIENCE
+        with contextlib.closing(sqlite3.connect(client.database)) as database:
+            while database.execute(unfinished).fetchone() != (0,):
+                assert time.monotonic() < deadline, "a run never ended"
+                time.sleep(0.01)  # a poll; no event tells of all runs
+
+    return wait

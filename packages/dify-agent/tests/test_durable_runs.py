@@ -204,9 +204,9 @@ def test_a_cancelled_run_lets_go_of_the_model_at_once_on_whatever_server_it_runs
 
 
 def test_nothing_secret_is_readable_by_others_or_written_to_a_log(
-    start_server, daemon, build_request, read_events
+    start_server, daemon, build_request, read_events, tmp_path
 ):
-    server = start_server()
+    server = start_server(database=tmp_path / "new" / "runs.sqlite")
     create(server, build_request("fail"))
     daemon.model = lambda _data: [ValueError("bad key s3cret-model-key")]
     run_id = create(server, build_request())

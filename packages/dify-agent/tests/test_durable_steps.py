@@ -48,8 +48,9 @@ async def _run_twice(folder, model, tools, history):
         with SetWorkflowID("run"):
             first = await DBOS.start_workflow_async(run)
         with pytest.raises(asyncio.CancelledError):
-            await first.get_result()
-        return await (await DBOS.resume_workflow_async("run")).get_result()
+            await first.get_result(polling_interval_sec=0.01)
+        again = await DBOS.resume_workflow_async("run")
+        return await again.get_result(polling_interval_sec=0.01)
 
 
 @contextlib.contextmanager
@@ -63,6 +64,7 @@ def _launched(folder):
         "system_database_engine": database,
         "serializer": SealedSerializer(seal),
         "log_level": "CRITICAL",
+        "notification_listener_polling_interval_sec": 0.01,
     }
     DBOS(config=config)
     DBOS.launch()
@@ -166,7 +168,9 @@ def test_a_stream_that_no_agent_reads_is_read_to_its_end(tmp_path):
                 return [event async for event in stream], stream.get().text
 
         with _launched(tmp_path):
-            return await (await DBOS.start_workflow_async(workflow)).get_result()
+            return await (await DBOS.start_workflow_async(workflow)).get_result(
+                polling_interval_sec=0.01
+            )
 
     assert asyncio.run(ask()) == ([], "Hello")
 

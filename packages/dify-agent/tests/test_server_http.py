@@ -3,10 +3,16 @@ import json
 import pytest
 
 
-@pytest.fixture
-def client(serve_runs):
-    with serve_runs() as client:
+@pytest.fixture(scope="module")
+def server(share_server):
+    with share_server(max_request_bytes=10_000, keep_alive_seconds=0.05) as client:
         yield client
+
+
+@pytest.fixture
+def client(server, settle):
+    yield server
+    settle(server)
 
 
 def create(client, request, **kwargs):
@@ -85,12 +91,11 @@ def test_a_body_that_is_not_declared_as_json_is_refused(client, build_request):
     assert response.json()["error"]["code"] == "unsupported_media_type"
 
 
-def test_a_body_over_the_limit_is_refused(serve_runs, build_request):
-    with serve_runs(max_request_bytes=100) as client:
-        response = client.post("/runs", json=build_request())
+def test_a_body_over_the_limit_is_refused(client, build_request):
+    response = client.post("/runs", json=build_request("x" * 10_000))
 
     assert response.status_code == 413
-    assert response.json()["error"]["message"] == "Expected a body of at most 100 bytes."
+    assert response.json()["error"]["message"] == "Expected a body of at most 10000 bytes."
 
 
 @pytest.mark.parametrize(
@@ -142,42 +147,15 @@ def test_a_place_that_is_no_number_is_refused(client, build_request, after):
     assert problems(response) == [("after", "Expected the number of an event, or 0.")]
 
 
-def test_a_silent_stream_is_kept_alive_by_comments(serve_runs, daemon, build_request):
+def test_a_silent_stream_is_kept_alive_by_comments(client, daemon, build_request):
     gate = daemon.gate()
     daemon.model = lambda _data: [gate]
-    with serve_runs(keep_alive_seconds=0.05) as client:
-        run_id = create(client, build_request())
-        gate.wait_until_reached()
-        with client.stream("GET", f"/runs/{run_id}/events") as response:
-            comments = (line for line in response.iter_lines() if line.startswith(":"))
-            assert next(comments) == ": keep-alive"
-        client.post(f"/runs/{run_id}/cancel")
+    run_id = create(client, build_request())
+    gate.wait_until_reached()
 
-
-@pytest.mark.parametrize(
-    "headers", [{"Authorization": "Bearer open-sesame"}, {"X-Api-Key": "open-sesame"}]
-)
-def test_a_server_with_a_key_answers_who_has_it(serve_runs, build_request, headers):
-    with serve_runs(api_key="open-sesame") as client:
-        assert client.post("/runs", json=build_request(), headers=headers).status_code == 202
-
-
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {},
-        {"Authorization": "Bearer wrong"},
-        {"Authorization": "Basic open-sesame"},
-        {"X-Api-Key": ""},
-    ],
-)
-def test_a_server_with_a_key_answers_nobody_else(serve_runs, headers):
-    with serve_runs(api_key="open-sesame") as client:
-        response = client.get("/health", headers=headers)
-
-    assert response.status_code == 401
-    assert response.headers["WWW-Authenticate"] == "Bearer"
-    assert response.json()["error"]["code"] == "unauthorized"
+    with client.stream("GET", f"/runs/{run_id}/events") as response:
+        comments = (line for line in response.iter_lines() if line.startswith(":"))
+        assert next(comments) == ": keep-alive"
 
 
 def test_a_server_without_a_key_refuses_other_host_names(client):
