@@ -19,8 +19,8 @@ from gpt5_simulator._damage import damage
 from gpt5_simulator._delivery import Delivery
 from gpt5_simulator._errors import ApiError, FaultError
 from gpt5_simulator._events import encode, encode_event, iter_events
+from gpt5_simulator._fault_queue import FaultQueue
 from gpt5_simulator._fault_text import parse_fault
-from gpt5_simulator._faultline import FaultQueue
 from gpt5_simulator._faults import Fault, HttpError
 from gpt5_simulator._json import Json, is_object, object_at
 from gpt5_simulator._profiles import iter_profiles

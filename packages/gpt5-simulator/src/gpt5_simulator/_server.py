@@ -16,7 +16,7 @@ from gpt5_simulator._answer import AnswerDesk
 from gpt5_simulator._app import Api, Behaviour
 from gpt5_simulator._demo_model import DemoModel
 from gpt5_simulator._errors import StartError
-from gpt5_simulator._faultline import FaultQueue
+from gpt5_simulator._fault_queue import FaultQueue
 from gpt5_simulator._faults import Fault
 from gpt5_simulator._recorded import RecordedRequest, RequestLog
 from gpt5_simulator._replay import Recording, ReplayQueue, load_recordings
