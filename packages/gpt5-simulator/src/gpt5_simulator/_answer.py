@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 from gpt5_simulator._checks import validate_settings, validate_shape
+from gpt5_simulator._encrypted import is_sealed, seal
 from gpt5_simulator._errors import ApiError
 from gpt5_simulator._item_checks import validate_conversation, validate_items
 from gpt5_simulator._json import Json
@@ -13,7 +14,6 @@ from gpt5_simulator._output import IdSource, build_output
 from gpt5_simulator._profiles import ModelProfile, profile_for, profile_for_stranger
 from gpt5_simulator._request import ModelRequest, build_model_request, input_items
 from gpt5_simulator._response import build_response
-from gpt5_simulator._seal import is_sealed, seal
 from gpt5_simulator._store import ResponseStore
 from gpt5_simulator._tool_checks import validate_tools
 from gpt5_simulator._turn import Model

@@ -7,8 +7,8 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator
 
+from gpt5_simulator._encrypted import unfinished
 from gpt5_simulator._json import Json, dump, objects_in
-from gpt5_simulator._seal import unfinished
 
 
 _PIECE = re.compile(r"\s*\S{1,8}|\s+")
