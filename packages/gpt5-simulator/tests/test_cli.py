@@ -69,7 +69,7 @@ def test_interrupting_ends_a_stream_that_hangs():
         (
             ["--fault", "cut;x=1"],
             2,
-            "gpt5-simulator: fault 'cut;x=1': expected settings among after_bytes, after_events, times, got 'x'",
+            "gpt5-simulator: fault 'cut;x=1': unknown setting 'x'; expected one of: after_bytes, after_events, times",
         ),
     ],
 )

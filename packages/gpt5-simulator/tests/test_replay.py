@@ -14,7 +14,7 @@ from gpt5_simulator import (
     Recording,
     RecordingError,
     ResponsesSimulator,
-    load_recordings,
+    read_recordings,
 )
 
 
@@ -180,7 +180,7 @@ def test_a_recording_can_be_cut(recordings):
 
 
 def test_a_folder_stands_for_the_recordings_in_it(recordings):
-    assert [recording.name for recording in load_recordings([recordings])] == [
+    assert [recording.name for recording in read_recordings([recordings])] == [
         UNKNOWN,
         INCOMPLETE,
         PARALLEL,
@@ -216,7 +216,7 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path, monkeypatch):
 
     monkeypatch.setattr(type(path), "read_bytes", refuse)
     with pytest.raises(RecordingError, match="Permission denied"):
-        load_recordings([path])
+        read_recordings([path])
 
 
 def test_many_chunks_arrive_in_order(ask):

@@ -64,7 +64,7 @@ def test_a_server_that_does_not_come_up_is_an_error(monkeypatch):
         del self, sockets
 
     monkeypatch.setattr(uvicorn.Server, "run", run)
-    with pytest.raises(StartError, match="did not come up"), ResponsesSimulator():
+    with pytest.raises(StartError, match="did not start"), ResponsesSimulator():
         pass
 
 

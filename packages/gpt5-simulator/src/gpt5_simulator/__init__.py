@@ -25,7 +25,7 @@ from gpt5_simulator._faults import (
 )
 from gpt5_simulator._profiles import ModelProfile, iter_profiles
 from gpt5_simulator._recorded import RecordedRequest
-from gpt5_simulator._replay import Recording, load_recordings
+from gpt5_simulator._replay import Recording, read_recordings
 from gpt5_simulator._request import ModelRequest, Tool
 from gpt5_simulator._server import ResponsesSimulator
 from gpt5_simulator._turn import (
@@ -76,6 +76,6 @@ __all__ = [
     "UnknownEvent",
     "UnverifiedOrganization",
     "iter_profiles",
-    "load_recordings",
     "parse_fault",
+    "read_recordings",
 ]

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 from gpt5_simulator._checks import validate_settings, validate_shape
-from gpt5_simulator._encrypted import is_sealed, seal
+from gpt5_simulator._encrypted import build_token, is_genuine_token
 from gpt5_simulator._errors import ApiError
 from gpt5_simulator._item_checks import validate_conversation, validate_items
 from gpt5_simulator._json import Json
 from gpt5_simulator._output import IdSource, build_output
-from gpt5_simulator._profiles import ModelProfile, profile_for, profile_for_stranger
-from gpt5_simulator._request import ModelRequest, build_model_request, input_items
+from gpt5_simulator._profiles import ModelProfile, profile_for, profile_for_unknown
+from gpt5_simulator._request import ModelRequest, input_items, read_request
 from gpt5_simulator._response import build_response
 from gpt5_simulator._store import ResponseStore
 from gpt5_simulator._tool_checks import validate_tools
@@ -21,14 +21,14 @@ from gpt5_simulator._usage import PromptCache, build_usage, prompt_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerDesk:
-    """Answer requests, as many at once as come.
+class Responder:
+    """What answers requests, as many at once as come.
 
     Attributes:
-        model: Says what is said.
-        models: The ids that are served; None means all that are known.
+        model: What says what is said.
+        models: The ids that are served; None means all known ones.
         strict: Whether requests are checked as a real server checks them.
-        seed: Goes into every id.
+        seed: A number that goes into every id.
         clock: Returns the time in seconds since 1970.
     """
 
@@ -41,24 +41,24 @@ class AnswerDesk:
     _cache: PromptCache = field(default_factory=PromptCache)
     _lock: Lock = field(default_factory=Lock)
 
-    def answer(self, body: Json, *, owner: str, ticket: str) -> Json:
+    def answer(self, body: Json, *, owner: str, id_source: str) -> Json:
         """Return the final response object.
 
         Args:
             body: The request.
-            owner: Whose request it is.
-            ticket: What makes it different from every other; ids are made from it.
+            owner: The fingerprint of the request's key.
+            id_source: Text that no other request has; ids are made from it.
 
         Raises:
-            ApiError: The request is refused, by the checks or by the model.
+            ApiError: If the checks or the model refuse the request.
         """
-        request = self.validate(body, owner=owner)
+        request = self.read(body, owner=owner)
         turn = self.model.respond(request)
-        ids = IdSource(f"{self.seed}:{ticket}")
+        ids = IdSource(f"{self.seed}:{id_source}")
         response_id = ids.make("resp")
         key = _key(owner)
         output = build_output(
-            turn, request=request, ids=ids, sealed=lambda item_id: seal(item_id, key=key)
+            turn, request=request, ids=ids, encrypt=lambda item_id: build_token(item_id, key=key)
         )
         usage = build_usage(
             prompt=(prompt := prompt_text(request)),
@@ -76,16 +76,16 @@ class AnswerDesk:
         self._keep(response, request, owner)
         return response
 
-    def validate(self, body: Json, *, owner: str, knows_model: bool = False) -> ModelRequest:
+    def read(self, body: Json, *, owner: str, knows_model: bool = False) -> ModelRequest:
         """Return a request as the model reads it.
 
         Args:
             body: The request.
-            owner: Whose request it is.
-            knows_model: Whether the request's model is fine, whatever it is.
+            owner: The fingerprint of the request's key.
+            knows_model: Whether any model is accepted.
 
         Raises:
-            ApiError: A real server would refuse the request.
+            ApiError: If a real server would refuse the request.
         """
         if self.strict:
             validate_shape(body)
@@ -97,13 +97,13 @@ class AnswerDesk:
         earlier = self._earlier(body, owner)
         if self.strict:
             self._validate_conversation((*earlier, *input_items(body)), owner)
-        return build_model_request(body, profile=profile, earlier=earlier)
+        return read_request(body, profile=profile, earlier=earlier)
 
     def _profile(self, model: str, *, knows_model: bool) -> ModelProfile:
         known = profile_for(model)
         is_listed = self.models is not None and model in self.models
         if knows_model or is_listed or not self.strict:
-            return known or profile_for_stranger(model)
+            return known or profile_for_unknown(model)
         if known is None or self.models is not None:
             text = f"The requested model '{model}' does not exist."
             raise ApiError(text, status=404, param="model", code="model_not_found")
@@ -123,7 +123,7 @@ class AnswerDesk:
         key = _key(owner)
 
         def is_genuine(item: Json) -> bool:
-            return is_sealed(item["encrypted_content"], item_id=item.get("id"), key=key)
+            return is_genuine_token(item["encrypted_content"], item_id=item.get("id"), key=key)
 
         def is_stored(item_id: str) -> bool:
             with self._lock:
@@ -144,5 +144,5 @@ class AnswerDesk:
 
 
 def _key(owner: str) -> bytes:
-    """Return the key that seals a customer's reasoning; the same in every simulator, so that a restart loses nothing."""
+    """Return the key that signs a customer's reasoning; the same in every simulator, so that a restart loses nothing."""
     return hashlib.sha256(f"gpt5-simulator {owner}".encode()).digest()

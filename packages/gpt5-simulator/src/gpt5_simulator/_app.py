@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.routing import Route
 
-from gpt5_simulator._answer import AnswerDesk
+from gpt5_simulator._answer import Responder
 from gpt5_simulator._damage import damage
 from gpt5_simulator._delivery import Delivery
 from gpt5_simulator._errors import ApiError, FaultError
@@ -43,7 +43,7 @@ _WRONG_KEY = "Incorrect API key provided. You can find your API key at https://p
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Behaviour:
-    """Be what the caller decided about the server; see `ResponsesSimulator`."""
+    """What the caller decided about the server; see `ResponsesSimulator`."""
 
     api_keys: Collection[str] | None
     models: tuple[str, ...] | None
@@ -54,10 +54,10 @@ class Behaviour:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Api:
-    """Be the handlers of the routes and what they share."""
+    """The handlers of the routes, and what they share."""
 
     behaviour: Behaviour
-    desk: AnswerDesk
+    responder: Responder
     replay: ReplayQueue
     faults: FaultQueue
     log: RequestLog
@@ -102,7 +102,7 @@ class Api:
         response_id: str = request.path_params["response_id"]
 
         def response() -> Json:
-            found = self.desk.store.find(response_id, owner=self._owner(request))
+            found = self.responder.store.find(response_id, owner=self._owner(request))
             if found is None:
                 text = f"Response with id '{response_id}' not found."
                 raise ApiError(text, status=HTTPStatus.NOT_FOUND)
@@ -141,7 +141,7 @@ class Api:
         return self._deliver(_error_reply(refusal), self._record(request))
 
     async def report_failure(self, request: Request, error: Exception) -> Delivery:
-        """Answer a request over which a model object, or the simulator itself, has stumbled."""
+        """Answer a request for which a model object, or the simulator itself, raised something unexpected."""
         text = f"The simulator failed: {type(error).__name__}: {error}"
         status = HTTPStatus.INTERNAL_SERVER_ERROR
         refusal = ApiError(text, status=status, error_type="server_error")
@@ -158,27 +158,27 @@ class Api:
         faults: tuple[Fault, ...],
     ) -> Reply:
         raw = await request.body()
-        body = _decode(request, raw)
+        body = _parse_body(request, raw)
         for fault in faults:
             validate_against(fault, body)
         if self.replay:
             return self._replayed(request, body, owner=owner)
-        ticket = f"{recorded.number}:{hashlib.sha256(raw).hexdigest()}"
-        answer = partial(self.desk.answer, body, owner=owner, ticket=ticket)
+        id_source = f"{recorded.number}:{hashlib.sha256(raw).hexdigest()}"
+        answer = partial(self.responder.answer, body, owner=owner, id_source=id_source)
         response = await asyncio.get_running_loop().run_in_executor(self.workers, answer)
         return _response_reply(response, body)
 
     def _replayed(self, request: Request, body: Json, *, owner: str) -> Reply:
-        chosen = self._chosen_recording(request, body)
-        self.desk.validate(body, owner=owner, knows_model=chosen is not None)
+        chosen = self._find_recording(request, body)
+        self.responder.read(body, owner=owner, knows_model=chosen is not None)
         due = chosen or self.replay.take(is_stream=bool(body.get("stream")))
         return due.to_reply()
 
-    def _chosen_recording(self, request: Request, body: Json) -> Recording | None:
+    def _find_recording(self, request: Request, body: Json) -> Recording | None:
         """Return the recording that the request names, in the header or as its model.
 
         Raises:
-            ApiError: The header names none (status 404).
+            ApiError: If no recording has the name in the header (status 404).
         """
         name = request.headers.get(REPLAY_HEADER)
         found = self.replay.find(str(body.get("model")) if name is None else name)
@@ -196,7 +196,7 @@ class Api:
         """Return the fingerprint of the request's key.
 
         Raises:
-            ApiError: There is none, or it is not accepted (status 401).
+            ApiError: If there is no key, or it is not accepted (status 401).
         """
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not key.strip():
@@ -210,7 +210,7 @@ class Api:
         """Return the fault that the request asks for itself, or else those that are due.
 
         Raises:
-            ApiError: The header cannot be read.
+            ApiError: If the header names no fault.
         """
         text = request.headers.get(FAULT_HEADER)
         if text is None:
@@ -246,7 +246,7 @@ class Api:
         )
 
 
-def _decode(request: Request, body: bytes) -> Json:
+def _parse_body(request: Request, body: bytes) -> Json:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != _JSON:
         text = (

@@ -92,7 +92,7 @@ def validate_shape(body: Json) -> None:
     """Refuse unknown parameters, missing ones, and wrong types.
 
     Raises:
-        ApiError: The first thing that is wrong.
+        ApiError: If anything is wrong; it says the first thing.
     """
     if body.get("model") is None:
         raise missing("model")
@@ -109,7 +109,7 @@ def validate_settings(body: Json, *, profile: ModelProfile) -> None:
     """Refuse settings that are out of range or that the model does not accept.
 
     Raises:
-        ApiError: The first thing that is wrong.
+        ApiError: If anything is wrong; it says the first thing.
     """
     checks: Sequence[Callable[[Json, ModelProfile], None]] = (
         _validate_limits,
@@ -260,7 +260,7 @@ def validate_closed(schema: Json, *, label: str, param: str, code: str, path: st
     """Refuse a strict schema with an object in it that is open or has optional properties.
 
     Raises:
-        ApiError: The first such object.
+        ApiError: If there is such an object; it names the first one.
     """
     context = f"In context=({path})"
     if schema.get("type") == "object" or "properties" in schema:

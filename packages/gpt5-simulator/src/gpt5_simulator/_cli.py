@@ -10,23 +10,36 @@ import typer
 
 from gpt5_simulator._errors import FaultError, RecordingError, SimulatorError
 from gpt5_simulator._fault_text import fault_names, parse_fault
-from gpt5_simulator._replay import load_recordings
+from gpt5_simulator._replay import read_recordings
 from gpt5_simulator._server import ResponsesSimulator
 
 
 _FAILED = 1
 _BAD_USAGE = 2
-_PORT = typer.Option(help="Port on the loopback interface; 0 takes a free one.", min=0, max=65535)
-_REPLAY = typer.Option(help="Recording (.sse or .response.json) or a folder of them; repeatable.")
-_FAULT = typer.Option(
-    help=f"What goes wrong, as NAME;setting=value; repeatable, one a request. Names: none, {', '.join(fault_names())}."
+_PORT = typer.Option(help="Port on 127.0.0.1; 0 picks a free one.", min=0, max=65535)
+_REPLAY = typer.Option(
+    help="Answer with this recording (.sse or .response.json), or with all in this folder. May be repeated."
 )
-_API_KEY = typer.Option(help="Accepted API key; repeatable. Without it any key will do.")
-_MODEL = typer.Option(help="Served model id; repeatable. Without it all known ones are served.")
-_MODELS_STATUS = typer.Option(help="Status of GET /v1/models, such as 404.", min=200, max=599)
+_FAULT = typer.Option(
+    help="Make a request go wrong, as NAME;setting=value. May be repeated: the first is for the first request, and so on. "
+    f"Names: {', '.join(fault_names())}."
+)
+_API_KEY = typer.Option(
+    help="Accept this API key. May be repeated. Without it every key is accepted."
+)
+_MODEL = typer.Option(
+    help="Serve this model id. May be repeated. Without it all known models are served."
+)
+_MODELS_STATUS = typer.Option(
+    help="HTTP status of GET /v1/models, such as 404 for a server without that route.",
+    min=200,
+    max=599,
+)
 _CHUNK_BYTES = typer.Option(help="Cut streams into chunks of this many bytes.", min=1)
-_DELAY = typer.Option(help="Seconds to wait before every chunk of a stream but the first.", min=0)
-_LENIENT = typer.Option("--lenient", help="Do not check requests as a real server does.")
+_DELAY = typer.Option(
+    help="Seconds to wait before each chunk of a stream, except the first.", min=0
+)
+_LENIENT = typer.Option("--lenient", help="Accept requests that OpenAI would refuse.")
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -44,11 +57,11 @@ def serve(  # noqa: PLR0913  a command's options are its parameters
     delay_seconds: Annotated[float, _DELAY] = 0.0,
     lenient: Annotated[bool, _LENIENT] = False,
 ) -> None:
-    """Serve the OpenAI Responses API on 127.0.0.1 until interrupted; the first line of output is the base URL."""
+    """Serve the OpenAI Responses API on 127.0.0.1 until interrupted. The first line of output is the base URL."""
     try:
         simulator = ResponsesSimulator(
             port=port,
-            replay=load_recordings(replay or ()),
+            replay=read_recordings(replay or ()),
             faults=[parse_fault(text) for text in fault or ()],
             api_keys=api_key,
             models=model,

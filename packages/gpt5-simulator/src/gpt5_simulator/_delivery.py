@@ -10,13 +10,13 @@ from gpt5_simulator._reply import ChunkSizes, Drop, Pause, Reply, Step, rechunk
 
 
 class Delivery(Response):
-    """Be the ASGI response that sends a reply.
+    """The ASGI response that sends a reply.
 
     Args:
         reply: What to send.
-        headers: Headers of every response, beside the reply's own.
+        headers: The headers that every response has, beside those of the reply.
         chunk_bytes: How the body of a stream is cut; see `rechunk`.
-        delay_seconds: The pause before every chunk of a stream but the first.
+        delay_seconds: The pause before each chunk of a stream, except the first.
         stopping: Set when the simulator stops; whatever is still being sent then ends.
     """
 

@@ -1,7 +1,7 @@
-"""Opaque tokens that stand for encrypted reasoning, and the check that one comes from here unchanged.
+"""The `encrypted_content` of reasoning: opaque tokens, and the check that one comes from here unchanged.
 
 A token holds the item's id and a keyed digest of it. The key depends on the API key of the request, as OpenAI's does on the
-organisation, so that a token handed to another customer is found out.
+organisation, so that a token of another customer is refused.
 """
 
 import base64
@@ -15,7 +15,7 @@ _DIGEST_BYTES = 32
 _FILLER_BYTES = 160
 
 
-def seal(item_id: str, *, key: bytes) -> str:
+def build_token(item_id: str, *, key: bytes) -> str:
     """Return the token of a reasoning item."""
     identity = item_id.encode()
     digest = hmac.digest(key, identity, "sha256")
@@ -23,17 +23,17 @@ def seal(item_id: str, *, key: bytes) -> str:
     return base64.urlsafe_b64encode(_VERSION + digest + filler + identity).decode()
 
 
-def unfinished(token: str) -> str:
-    """Return the token as `output_item.added` shows it: not yet whole, and worthless for replay."""
+def begin_token(token: str) -> str:
+    """Return the token as `output_item.added` shows it: not yet whole, and of no use in a replay."""
     return token[: len(token) * 2 // 3]
 
 
-def is_sealed(token: str, *, item_id: str | None, key: bytes) -> bool:
-    """Return whether a token was made with `key`, is unchanged, and belongs to `item_id` where one is given."""
+def is_genuine_token(token: str, *, item_id: str | None, key: bytes) -> bool:
+    """Return whether a token comes from `key`, is unchanged, and belongs to `item_id` unless that is None."""
     try:
         raw = base64.urlsafe_b64decode(token.encode())
     except (binascii.Error, ValueError):
         return False
     identity = raw[len(_VERSION) + _DIGEST_BYTES + _FILLER_BYTES :].decode(errors="replace")
-    genuine = hmac.compare_digest(seal(identity, key=key).encode(), token.encode())
+    genuine = hmac.compare_digest(build_token(identity, key=key).encode(), token.encode())
     return genuine and item_id in {None, identity}

@@ -1,7 +1,7 @@
 """Everything that this package raises, by whose fault it is.
 
 SimulatorError
-├── StartError        the machine: the port is taken, or the server did not come up
+├── StartError        the machine: the port is taken, or the server did not start
 ├── RecordingError    the caller: a path to replay is missing or holds no recording (a ValueError too)
 ├── FaultError        the caller: the text of a fault cannot be read (a ValueError too)
 └── ApiError          the client: what the server answers instead of a response
@@ -11,11 +11,11 @@ from gpt5_simulator._json import Json
 
 
 class SimulatorError(Exception):
-    """Be the root of everything that this package raises."""
+    """The root of everything that this package raises."""
 
 
 class StartError(SimulatorError):
-    """Say that the server could not start to listen.
+    """A server that could not start.
 
     Attributes:
         port: The port that was asked for; 0 means any free one.
@@ -27,10 +27,10 @@ class StartError(SimulatorError):
 
 
 class RecordingError(SimulatorError, ValueError):
-    """Say that a path to replay holds no recording.
+    """A path to replay that holds no recording.
 
     Attributes:
-        path: The path as it was given.
+        path: The path, as the caller wrote it.
     """
 
     def __init__(self, message: str, *, path: str) -> None:
@@ -39,10 +39,10 @@ class RecordingError(SimulatorError, ValueError):
 
 
 class FaultError(SimulatorError, ValueError):
-    """Say that the text of a fault names no fault or a setting that the fault does not have.
+    """A text that names no fault, or a setting that the fault does not have.
 
     Attributes:
-        text: The text as it was given.
+        text: The text, as the caller wrote it.
     """
 
     def __init__(self, message: str, *, text: str) -> None:
@@ -51,9 +51,9 @@ class FaultError(SimulatorError, ValueError):
 
 
 class ApiError(SimulatorError):
-    """Carry an HTTP status and OpenAI's error envelope to the client.
+    """An answer with an HTTP error status and OpenAI's error envelope.
 
-    A model object may raise it, too, to answer with an error.
+    A model object may raise it, too.
 
     Attributes:
         status: The HTTP status, 400 to 599.

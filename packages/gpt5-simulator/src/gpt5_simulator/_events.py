@@ -7,7 +7,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator
 
-from gpt5_simulator._encrypted import unfinished
+from gpt5_simulator._encrypted import begin_token
 from gpt5_simulator._json import Json, dump, objects_in
 
 
@@ -80,7 +80,7 @@ def _opened(item: Json) -> Json:
     match item["type"]:
         case "reasoning":
             token: str | None = item.get("encrypted_content")
-            early = {} if token is None else {"encrypted_content": unfinished(token)}
+            early = {} if token is None else {"encrypted_content": begin_token(token)}
             early["summary"] = []
         case "message":
             early["content"] = []
@@ -93,22 +93,22 @@ def _opened(item: Json) -> Json:
 
 def _summary_events(item: Json, where: Json) -> Iterator[Json]:
     for index, part in enumerate(objects_in(item["summary"])):
-        place = where | {"summary_index": index}
+        path = where | {"summary_index": index}
         empty = part | {"text": ""}
-        yield {"type": "response.reasoning_summary_part.added", **place, "part": empty}
-        yield from _text_events("reasoning_summary_text", part, place, "text")
-        yield {"type": "response.reasoning_summary_part.done", **place, "part": part}
+        yield {"type": "response.reasoning_summary_part.added", **path, "part": empty}
+        yield from _text_events("reasoning_summary_text", part, path, "text")
+        yield {"type": "response.reasoning_summary_part.done", **path, "part": part}
 
 
 def _message_events(item: Json, where: Json) -> Iterator[Json]:
     for index, part in enumerate(objects_in(item["content"])):
-        place = where | {"content_index": index}
+        path = where | {"content_index": index}
         key = "refusal" if part["type"] == "refusal" else "text"
-        yield {"type": "response.content_part.added", **place, "part": part | {key: ""}}
+        yield {"type": "response.content_part.added", **path, "part": part | {key: ""}}
         name = "refusal" if key == "refusal" else "output_text"
         extra: Json = {} if key == "refusal" else {"logprobs": []}
-        yield from _text_events(name, part, place | extra, key)
-        yield {"type": "response.content_part.done", **place, "part": part}
+        yield from _text_events(name, part, path | extra, key)
+        yield {"type": "response.content_part.done", **path, "part": part}
 
 
 def _text_events(name: str, source: Json, where: Json, key: str) -> Iterator[Json]:

@@ -52,13 +52,13 @@ def fault_names() -> tuple[str, ...]:
 
 
 def parse_fault(text: str) -> Fault | None:
-    """Read a fault from text: its name, then settings, separated by semicolons or commas.
+    """Return the fault that a text describes: its name, then settings, separated by semicolons or commas.
 
     Returns:
         The fault, or None for `none`: a request that goes well.
 
     Raises:
-        FaultError: The name is unknown, or a setting is unknown, missing or of the wrong type.
+        FaultError: If the name is unknown, or a setting is unknown, missing or of the wrong type.
 
     Example:
         >>> parse_fault("silence;after_events=3;seconds=0.5")
@@ -69,41 +69,56 @@ def parse_fault(text: str) -> Fault | None:
         return None
     if name not in _BY_NAME:
         known = ", ".join(fault_names())
-        raise FaultError(f"fault: expected one of {known}, got {name!r}", text=text)
+        raise FaultError(f"unknown fault {name!r}; expected one of: {known}", text=text)
     kind, preset = _BY_NAME[name]
     values = preset | dict[str, Any](
-        _setting(kind, setting, text) for setting in settings if setting
+        _parse_setting(kind, setting, text) for setting in settings if setting
     )
     _validate_complete(kind, values, text)
     return kind(**values)
 
 
-def _setting(kind: type[Fault], setting: str, text: str) -> tuple[str, object]:
+def _parse_setting(kind: type[Fault], setting: str, text: str) -> tuple[str, object]:
     key, _, value = (part.strip() for part in setting.partition("="))
     declared = {field.name: field.type for field in fields(kind)}
     if key not in declared:
         known = ", ".join(declared)
-        raise FaultError(f"fault {text!r}: expected settings among {known}, got {key!r}", text=text)
+        reason = f"unknown setting {key!r}; expected one of: {known}"
+        raise FaultError(f"fault {text!r}: {reason}", text=text)
     try:
-        return key, _read(value, declared[key])
+        return key, _parse_value(value, declared[key])
     except ValueError as error:
-        raise FaultError(f"fault {text!r}: {key} does not take {value!r}", text=text) from error
+        reason = f"{key} must be {_expected(declared[key])}, got {value!r}"
+        raise FaultError(f"fault {text!r}: {reason}", text=text) from error
 
 
-def _read(value: str, declared: object) -> object:
-    """Read a value as the declared type says: the first of its alternatives that takes it."""
-    options = get_args(declared) or (declared,)
+def _parse_value(value: str, declared: object) -> object:
+    """Return a value as the declared type says: the first of its alternatives that takes it."""
+    options = _options(declared)
     if get_origin(declared) is Literal:
         return options[options.index(value)] if value in options else _refuse(value)
     if NoneType in options and value == "none":
         return None
-    for kind, read in _READERS.items():
+    for kind, (parse, _) in _PARSERS.items():
         if kind in options:
             try:
-                return read(value)
+                return parse(value)
             except ValueError:
                 continue
     return _refuse(value)
+
+
+def _expected(declared: object) -> str:
+    """Return in words what a declared type takes."""
+    options = _options(declared)
+    if get_origin(declared) is Literal:
+        return " or ".join(options)
+    expected = [text for kind, (_, text) in _PARSERS.items() if kind in options]
+    return " or ".join([*expected, *(["none"] if NoneType in options else [])])
+
+
+def _options(declared: object) -> tuple[Any, ...]:
+    return get_args(declared) or (declared,)
 
 
 def _validate_complete(kind: type[Fault], values: dict[str, Any], text: str) -> None:
@@ -112,16 +127,16 @@ def _validate_complete(kind: type[Fault], values: dict[str, Any], text: str) -> 
             raise FaultError(f"fault {text!r}: expected a value for {field.name}", text=text)
 
 
-def _truth(value: str) -> bool:
+def _parse_bool(value: str) -> bool:
     answers = {"true": True, "false": False}
     return answers[value.lower()] if value.lower() in answers else _refuse(value)
 
 
-def _whole(value: str) -> int:
+def _parse_int(value: str) -> int:
     return int(value) if int(value) >= 0 else _refuse(value)
 
 
-def _amount(value: str) -> float:
+def _parse_float(value: str) -> float:
     return float(value) if float(value) >= 0 else _refuse(value)
 
 
@@ -129,9 +144,9 @@ def _refuse(value: str) -> Any:
     raise ValueError(value)
 
 
-_READERS: dict[type, Callable[[str], object]] = {
-    bool: _truth,
-    int: _whole,
-    float: _amount,
-    str: str,
+_PARSERS: dict[type, tuple[Callable[[str], object], str]] = {
+    bool: (_parse_bool, "true or false"),
+    int: (_parse_int, "a whole number from 0 up"),
+    float: (_parse_float, "a number from 0 up"),
+    str: (str, "text"),
 }

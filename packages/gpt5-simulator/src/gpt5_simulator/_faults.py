@@ -1,6 +1,6 @@
 """What can go wrong between a client and a model server, as values.
 
-A fault says what happens; `_misbehaviour.py` makes it happen, `_fault_text.py` reads one from a header or a command line.
+A fault says what happens; `_refusals.py` and `_damage.py` make it happen, `_fault_text.py` reads one from a header or a command line.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpError:
-    """Answer with an error status and OpenAI's envelope.
+    """An answer with an error status and OpenAI's envelope.
 
     Attributes:
         status: The HTTP status, 400 to 599.
@@ -34,7 +34,7 @@ class HttpError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CutStream:
-    """Drop the connection before the terminal event.
+    """A connection that drops before the terminal event.
 
     Attributes:
         after_bytes: Bytes of the body to send first; it goes before `after_events`.
@@ -49,7 +49,7 @@ class CutStream:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LateError:
-    """Send an `error` event in the middle of a stream, then `response.failed`.
+    """An `error` event in the middle of a stream, then `response.failed`.
 
     Attributes:
         after_events: Events to send first.
@@ -68,7 +68,7 @@ class LateError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LateFailure:
-    """Send `response.failed` in the middle of a stream, without an `error` event.
+    """A `response.failed` in the middle of a stream, without an `error` event.
 
     Attributes:
         after_events: Events to send first.
@@ -85,11 +85,11 @@ class LateFailure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Silence:
-    """Stop talking.
+    """A stream that sends nothing for a while.
 
     Attributes:
         after_events: Events to send first; with 0 only the headers come.
-        seconds: How long; then the rest follows. None means for ever.
+        seconds: For how long; then the rest follows. None means for ever.
         times: How many requests are hit; None means all.
     """
 
@@ -100,7 +100,7 @@ class Silence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HtmlPage:
-    """Answer with a web page, as a proxy does that knows better.
+    """A web page instead of an answer, such as a proxy's login page.
 
     Attributes:
         status: The HTTP status.
@@ -113,11 +113,11 @@ class HtmlPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokenFrame:
-    """Put an event with broken JSON into the stream.
+    """An event with broken JSON in the stream.
 
     Attributes:
         after_events: Events to send first.
-        replaces: Whether the broken event stands in for the one that is due.
+        replaces: Whether the broken event takes the place of the next one.
         times: How many requests are hit; None means all.
     """
 
@@ -128,7 +128,7 @@ class BrokenFrame:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnknownEvent:
-    """Put an event of an unknown type into the stream.
+    """An event of an unknown type in the stream.
 
     Attributes:
         after_events: Events to send first.
@@ -143,7 +143,7 @@ class UnknownEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DuplicateEvents:
-    """Send events twice.
+    """Events that are sent twice.
 
     Attributes:
         every: Every how many events; 1 means each.
@@ -156,7 +156,7 @@ class DuplicateEvents:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnverifiedOrganization:
-    """Refuse what OpenAI keeps for verified organisations, where a request asks for it.
+    """A refusal of what OpenAI keeps for verified organisations, where a request asks for it.
 
     Attributes:
         summary: Whether `reasoning.summary` is refused.
@@ -171,7 +171,7 @@ class UnverifiedOrganization:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncryptedContentRefused:
-    """Refuse encrypted reasoning, where a request has it.
+    """A refusal of encrypted reasoning, where a request has it.
 
     Attributes:
         part: `input`: replayed reasoning cannot be read; `include`: the model does not offer it at all.

@@ -58,7 +58,7 @@ def validate_items(value: object, *, profile: ModelProfile) -> None:
         profile: The model's profile, which knows which roles it takes.
 
     Raises:
-        ApiError: The first thing that is wrong.
+        ApiError: If anything is wrong; it says the first thing.
     """
     for index, item in enumerate(value if is_array(value) else ()):
         where = f"input[{index}]"
@@ -77,11 +77,11 @@ def validate_conversation(
 
     Args:
         items: The whole conversation, oldest first.
-        is_genuine: Says whether a reasoning item's `encrypted_content` can be read.
-        is_stored: Says whether the server still has the item with this id.
+        is_genuine: Returns whether a reasoning item's `encrypted_content` can be read.
+        is_stored: Returns whether the server still has the item with this id.
 
     Raises:
-        ApiError: The first thing that is wrong.
+        ApiError: If anything is wrong; it says the first thing.
     """
     for item in items:
         if item.get("type") == "reasoning":
@@ -124,14 +124,14 @@ def _validate_parts(content: object, where: str, accepted: Sequence[str]) -> Non
     if not is_array(content):
         raise wrong_type(f"{where}.content", wanted="a string or an array", got=content)
     for index, part in enumerate(content):
-        place = f"{where}.content[{index}]"
+        path = f"{where}.content[{index}]"
         if not is_object(part):
-            raise wrong_type(place, wanted="an object", got=part)
+            raise wrong_type(path, wanted="an object", got=part)
         kind: object = part.get("type")
         if kind not in accepted:
-            raise bad_value(f"{place}.type", kind, accepted=accepted)
+            raise bad_value(f"{path}.type", kind, accepted=accepted)
         if kind in {"input_text", "output_text"} and not isinstance(part.get("text"), str):
-            raise missing(f"{place}.text")
+            raise missing(f"{path}.text")
 
 
 def _validate_readable(

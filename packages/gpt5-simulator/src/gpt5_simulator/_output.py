@@ -21,7 +21,7 @@ from gpt5_simulator._usage import CHARS_PER_TOKEN, count_tokens, reasoning_token
 
 
 class IdSource:
-    """Make ids in OpenAI's shape, the same ones for the same material."""
+    """A source of ids in OpenAI's shape, the same ones for the same material."""
 
     def __init__(self, material: str) -> None:
         self._material = material
@@ -35,7 +35,7 @@ class IdSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """Be what came of a turn.
+    """What came of a turn.
 
     Attributes:
         items: The output items.
@@ -51,21 +51,21 @@ class Output:
 
 
 def build_output(
-    turn: Turn, *, request: ModelRequest, ids: IdSource, sealed: Callable[[str], str]
+    turn: Turn, *, request: ModelRequest, ids: IdSource, encrypt: Callable[[str], str]
 ) -> Output:
     """Build the output items of a turn.
 
     Args:
         turn: What the model says.
-        request: The request that it answers: its budget, and what it asks for.
+        request: The request that it answers, with its token budget.
         ids: Where ids come from.
-        sealed: Makes the `encrypted_content` of a reasoning item from its id.
+        encrypt: Makes the `encrypted_content` of a reasoning item from its id.
     """
     items: list[Json] = []
     left = request.max_output_tokens
     spent = reasoned = 0
     for position, entry in enumerate(turn):
-        item = _item(entry, request=request, ids=ids, sealed=sealed)
+        item = _item(entry, request=request, ids=ids, encrypt=encrypt)
         if "phase" in item:
             item["phase"] = item["phase"] or _phase(turn[position + 1 :])
         cost = _cost(entry, item, effort=request.effort)
@@ -82,11 +82,11 @@ def build_output(
 
 
 def _item(
-    entry: TurnItem, *, request: ModelRequest, ids: IdSource, sealed: Callable[[str], str]
+    entry: TurnItem, *, request: ModelRequest, ids: IdSource, encrypt: Callable[[str], str]
 ) -> Json:
     match entry:
         case Reasoning():
-            return _reasoning(entry, request=request, ids=ids, sealed=sealed)
+            return _reasoning(entry, request=request, ids=ids, encrypt=encrypt)
         case Text(text=text, phase=phase):
             part: Json = {"type": "output_text", "annotations": [], "logprobs": [], "text": text}
             return _message(part, ids) | ({"phase": phase} if request.profile.has_phase else {})
@@ -103,13 +103,13 @@ def _item(
 
 
 def _reasoning(
-    entry: Reasoning, *, request: ModelRequest, ids: IdSource, sealed: Callable[[str], str]
+    entry: Reasoning, *, request: ModelRequest, ids: IdSource, encrypt: Callable[[str], str]
 ) -> Json:
     item_id = ids.make("rs")
     shown = entry.summary if request.summary else ()
     item: Json = {"id": item_id, "type": "reasoning"}
     item["summary"] = [{"type": "summary_text", "text": text} for text in shown]
-    return item | ({"encrypted_content": sealed(item_id)} if request.encrypted else {})
+    return item | ({"encrypted_content": encrypt(item_id)} if request.encrypted else {})
 
 
 def _message(part: Json, ids: IdSource) -> Json:

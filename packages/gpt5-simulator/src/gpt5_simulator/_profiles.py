@@ -138,7 +138,7 @@ def profile_for(model: str) -> ModelProfile | None:
     return None
 
 
-def profile_for_stranger(model: str) -> ModelProfile:
-    """Return a profile that refuses nothing, for an id that only this simulator was told of."""
+def profile_for_unknown(model: str) -> ModelProfile:
+    """Return a profile that refuses nothing, for an id that is in no table."""
     efforts: tuple[Effort, ...] = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
     return ModelProfile(name=model, snapshot=model, efforts=efforts, takes_sampling=True)

@@ -16,10 +16,10 @@ _SECRET_HEADERS = frozenset({"authorization", "api-key", "x-api-key", "cookie"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedRequest:
-    """Be one request as it came in.
+    """A request as it came in.
 
     Attributes:
-        number: Its place in the order of arrival, from 0.
+        number: Its index in the order of arrival, from 0.
         method: The HTTP method.
         path: The path, such as `/v1/responses`.
         headers: The headers, names in lower case; keys are replaced by a fingerprint, `Bearer sha256:` and 12 digits.
@@ -34,7 +34,7 @@ class RecordedRequest:
 
 
 class RequestLog:
-    """Number and keep requests; safe to read while the server runs."""
+    """The requests so far, numbered; it may be read while the server runs."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -61,7 +61,7 @@ class RequestLog:
 
 
 def fingerprint(secret: str) -> str:
-    """Return a short digest that tells secrets apart and gives none away."""
+    """Return a short digest by which secrets can be told apart, but not found out."""
     return f"sha256:{hashlib.sha256(secret.encode()).hexdigest()[:12]}"
 
 

@@ -54,7 +54,7 @@ def validate_against(fault: Fault, body: Json) -> None:
     Source: docs/evidence/responses-api.md, R1 to R5.
 
     Raises:
-        ApiError: The request asks for it.
+        ApiError: If the request asks for it.
     """
     match fault:
         case UnverifiedOrganization():

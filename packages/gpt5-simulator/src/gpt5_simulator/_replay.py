@@ -18,7 +18,7 @@ _EVENT = re.compile(rb".*?(?:\r\n\r\n|\n\n|\r\r)|.+\Z", re.DOTALL)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
-    """Be one recorded answer.
+    """A recorded answer.
 
     Attributes:
         name: The file's name without its ending; requests choose a recording by it.
@@ -41,25 +41,25 @@ class Recording:
         return Reply(status=self.status, content_type="application/json", steps=(self.body,))
 
 
-def load_recordings(sources: Iterable[Recording | str | Path]) -> tuple[Recording, ...]:
-    """Read `.sse` and `.response.json` files; a folder stands for all of them in it, in the order of their paths.
+def read_recordings(sources: Iterable[Recording | str | Path]) -> tuple[Recording, ...]:
+    """Read recordings from `.sse` and `.response.json` files; a folder stands for all of them in it, in the order of their paths.
 
     What is a `Recording` already stays as it is.
 
     Raises:
-        RecordingError: A path is missing, is neither, or a folder has none.
+        RecordingError: If a path is missing or no recording, or if a folder holds none.
     """
     recordings: list[Recording] = []
     for source in sources:
         if isinstance(source, Recording):
             recordings.append(source)
         else:
-            recordings += [_load(file) for file in _files(Path(source))]
+            recordings += [_read_recording(file) for file in _files(Path(source))]
     return tuple(recordings)
 
 
 class ReplayQueue:
-    """Hand out recordings in order, streams and bodies each on their own, and begin again after the last."""
+    """Recordings in the order in which they are served, streams and bodies each on their own, and again after the last."""
 
     def __init__(self, recordings: Iterable[Recording]) -> None:
         self._recordings = list(recordings)
@@ -68,7 +68,7 @@ class ReplayQueue:
         return len(self._recordings)
 
     def find(self, name: str) -> Recording | None:
-        """Return the recording of that name."""
+        """Return the recording of that name; None if there is none."""
         return next((one for one in self._recordings if one.name == name), None)
 
     def take(self, *, is_stream: bool) -> Recording:
@@ -93,7 +93,7 @@ def _files(path: Path) -> list[Path]:
     return [path]
 
 
-def _load(path: Path) -> Recording:
+def _read_recording(path: Path) -> Recording:
     try:
         body = path.read_bytes()
     except OSError as error:

@@ -10,7 +10,7 @@ type ChunkSizes = int | Sequence[int] | Callable[[int], int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pause:
-    """Send nothing for a while.
+    """A pause in which nothing is sent.
 
     Attributes:
         seconds: How long; None means until the client leaves or the simulator stops.
@@ -21,7 +21,7 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """Close the connection in the middle of the body."""
+    """A connection that closes in the middle of the body."""
 
 
 type Step = bytes | Pause | Drop
@@ -29,7 +29,7 @@ type Step = bytes | Pause | Drop
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """Be everything that goes to the client.
+    """Everything that goes to the client.
 
     Attributes:
         status: The HTTP status.
@@ -47,7 +47,7 @@ class Reply:
 
 
 def rechunk(steps: Iterable[Step], sizes: ChunkSizes | None) -> Iterator[Step]:
-    """Yield the same bytes in chunks of the given sizes; pauses and drops stay where they are.
+    """Yield the same bytes in chunks of certain sizes; pauses and drops stay where they are.
 
     Args:
         steps: The reply's steps.

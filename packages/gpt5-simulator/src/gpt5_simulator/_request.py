@@ -13,7 +13,7 @@ type ToolMode = Literal["none", "auto", "required"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """Be a tool that the client would run.
+    """A tool that the client would run.
 
     Attributes:
         kind: `function` takes arguments by a JSON schema, `custom` takes free text.
@@ -30,7 +30,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
-    """Be a checked request.
+    """A request as a model reads it.
 
     Attributes:
         body: The request as it was sent.
@@ -89,10 +89,10 @@ def read_tool(entry: Json) -> Tool:
     )
 
 
-def build_model_request(
+def read_request(
     body: Json, *, profile: ModelProfile, earlier: Sequence[Json] = ()
 ) -> ModelRequest:
-    """Read a checked body as the model does.
+    """Read the body of a request.
 
     Args:
         body: The request.

@@ -1,4 +1,4 @@
-"""The response object: the one place where an answer is put together, streamed or not."""
+"""The response object, built in one way for streams and for whole bodies."""
 
 from typing import Any
 

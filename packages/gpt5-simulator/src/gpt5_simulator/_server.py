@@ -12,14 +12,14 @@ from typing import Self
 
 import uvicorn
 
-from gpt5_simulator._answer import AnswerDesk
+from gpt5_simulator._answer import Responder
 from gpt5_simulator._app import Api, Behaviour
 from gpt5_simulator._demo_model import DemoModel
 from gpt5_simulator._errors import StartError
 from gpt5_simulator._fault_queue import FaultQueue
 from gpt5_simulator._faults import Fault
 from gpt5_simulator._recorded import RecordedRequest, RequestLog
-from gpt5_simulator._replay import Recording, ReplayQueue, load_recordings
+from gpt5_simulator._replay import Recording, ReplayQueue, read_recordings
 from gpt5_simulator._reply import ChunkSizes
 from gpt5_simulator._turn import Model
 
@@ -33,28 +33,28 @@ _POLL_SECONDS = 0.001
 
 
 class ResponsesSimulator:
-    """Serve the Responses API on the loopback interface while the `with` block runs.
+    """A server of the Responses API on the loopback interface, which runs while its `with` block does.
 
     Args:
-        port: The port; 0 takes a free one.
+        port: The port; 0 picks a free one.
         api_keys: The accepted keys; None accepts any that is not empty.
-        model: Says what is said; a `DemoModel` by default.
+        model: What says what is said; a `DemoModel` by default.
         replay: Recordings to serve instead of asking the model: paths of `.sse` or `.response.json` files or of folders with them,
             or `Recording` objects. They come in order, streams and bodies each on their own, and again from the first after the
             last. A request chooses one by name in the header `x-simulator-replay` or as its `model`.
         chunk_bytes: How streams are cut into chunks: bytes per chunk; the sizes of the first chunks, after which the rest comes
             in one; or a function from a chunk's number, from 0, to its size. None sends one event a chunk.
-        delay_seconds: The pause before every chunk of a stream but the first.
+        delay_seconds: The pause before each chunk of a stream, except the first.
         faults: What goes wrong, one fault a request; None lets a request pass; a fault with `times=None` hits all. A request
             chooses its own in the header `x-simulator-fault`, written as for `parse_fault`.
         models: The model ids that are served; None serves all known ones that are not retired.
         models_status: The status of `GET /v1/models`; 404 or 405 is a gateway that has no such route.
         strict: Whether requests are checked as a real server checks them.
-        seed: Goes into every id; the same requests in the same order get the same ids.
+        seed: A number that goes into every id; the same requests in the same order get the same ids.
         clock: Returns the time in seconds since 1970, for `created_at`.
 
     Raises:
-        RecordingError: A path to replay is missing or holds no recording.
+        RecordingError: If a path to replay is missing or holds no recording.
 
     Example:
         >>> with ResponsesSimulator() as simulator:
@@ -89,14 +89,14 @@ class ResponsesSimulator:
             chunk_bytes=chunk_bytes,
             delay_seconds=delay_seconds,
         )
-        self._desk = AnswerDesk(
+        self._responder = Responder(
             model=DemoModel() if model is None else model,
             models=served,
             strict=strict,
             seed=seed,
             clock=clock,
         )
-        self._replay = ReplayQueue(load_recordings(replay))
+        self._replay = ReplayQueue(read_recordings(replay))
         self._running: _Running | None = None
 
     @property
@@ -104,7 +104,7 @@ class ResponsesSimulator:
         """Return the URL to give to a client, `http://127.0.0.1:PORT/v1`.
 
         Raises:
-            StartError: The server does not run.
+            StartError: If the server does not run.
         """
         if self._running is None:
             raise StartError("the simulator runs only inside its `with` block", port=self._port)
@@ -116,18 +116,18 @@ class ResponsesSimulator:
         return self._log.snapshot()
 
     def add_fault(self, fault: Fault | None) -> None:
-        """Put a fault at the end of the line; with `times=None` it hits every request from now on."""
+        """Put a fault at the end of the queue; with `times=None` it hits every request from now on."""
         self._faults.add(fault)
 
     def __enter__(self) -> Self:
-        """Start to serve.
+        """Start the server.
 
         Raises:
-            StartError: The port is taken, or the server did not come up.
+            StartError: If the port is taken or the server does not start.
         """
         api = Api(
             behaviour=self._behaviour,
-            desk=self._desk,
+            responder=self._responder,
             replay=self._replay,
             faults=self._faults,
             log=self._log,
@@ -141,14 +141,14 @@ class ResponsesSimulator:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Stop to serve; whatever is still being sent ends."""
+        """Stop the server; what is still being sent ends."""
         if self._running is not None:
             self._running.stop()
             self._running = None
 
 
 class _Running:
-    """Be a server that has begun to listen."""
+    """A server that listens."""
 
     def __init__(self, api: Api, *, port: int) -> None:
         self._api = api
@@ -170,7 +170,7 @@ class _Running:
         self._thread.start()
         if not self._server.ready.wait(_START_SECONDS) or not self._server.started:
             self.stop()
-            raise StartError("the simulator did not come up", port=port)
+            raise StartError("the simulator did not start", port=port)
 
     def stop(self) -> None:
         """End what is being sent, close every socket, and wait for the thread."""

@@ -12,26 +12,26 @@ _MAX_RESPONSES = 512
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredResponse:
-    """Be a kept response with the conversation that led to it."""
+    """A stored response with the conversation that led to it."""
 
     response: Json
     items: tuple[Json, ...]
 
 
 class ResponseStore:
-    """Keep the newest responses of each customer; nobody sees another's."""
+    """The newest responses of all customers; nobody sees another's."""
 
     def __init__(self) -> None:
         self._responses: OrderedDict[tuple[str, str], StoredResponse] = OrderedDict()
 
     def keep(self, response: Json, *, items: tuple[Json, ...], owner: str) -> None:
-        """Keep a response and the items that it answered."""
+        """Store a response and the items that it answered."""
         self._responses[owner, response["id"]] = StoredResponse(response=response, items=items)
         while len(self._responses) > _MAX_RESPONSES:
             self._responses.popitem(last=False)
 
     def find(self, response_id: str, *, owner: str) -> Json | None:
-        """Return a kept response."""
+        """Return a stored response; None if there is none."""
         kept = self._responses.get((owner, response_id))
         return None if kept is None else kept.response
 
@@ -39,7 +39,7 @@ class ResponseStore:
         """Return everything that was said up to and in a response.
 
         Raises:
-            ApiError: There is no such response.
+            ApiError: If there is no such response.
         """
         kept = self._responses.get((owner, response_id))
         if kept is None:
@@ -49,7 +49,7 @@ class ResponseStore:
         return (*kept.items, *objects_in(kept.response["output"]))
 
     def item(self, item_id: str, *, owner: str) -> Json | None:
-        """Return a kept output item."""
+        """Return a stored output item; None if there is none."""
         for (kept_for, _), kept in reversed(self._responses.items()):
             for item in objects_in(kept.response["output"]) if kept_for == owner else ():
                 if item["id"] == item_id:

@@ -19,7 +19,7 @@ def validate_tools(body: Json) -> None:
     """Refuse tools that cannot be called and a choice that cannot be made.
 
     Raises:
-        ApiError: The first thing that is wrong.
+        ApiError: If anything is wrong; it says the first thing.
     """
     for index, tool in enumerate(body.get("tools") or ()):
         where = f"tools[{index}]"

@@ -12,7 +12,7 @@ from gpt5_simulator._request import ModelRequest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reasoning:
-    """Be a reasoning item.
+    """A reasoning item.
 
     Attributes:
         summary: Summary parts; they are sent only to a request that asks for summaries.
@@ -25,11 +25,11 @@ class Reasoning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text:
-    """Be a message with one text part.
+    """A message with one text part.
 
     Attributes:
         text: The visible text.
-        phase: What the message says it is; None derives it from its place in the turn. Models without phases never send it.
+        phase: What the message says it is; None derives it from what follows in the turn. Models without phases never send it.
     """
 
     text: str
@@ -38,14 +38,14 @@ class Text:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """Be a message that refuses to answer."""
+    """A message that refuses to answer."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionCall:
-    """Be a call of a function tool.
+    """A call of a function tool.
 
     Attributes:
         name: The tool's name.
@@ -60,7 +60,7 @@ class FunctionCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CustomToolCall:
-    """Be a call of a custom tool, which takes free text.
+    """A call of a custom tool, which takes free text.
 
     Attributes:
         name: The tool's name.
@@ -78,7 +78,7 @@ type Turn = Sequence[TurnItem]
 
 
 class Model(Protocol):
-    """Answer requests; anything with this method can be the simulator's model."""
+    """What answers requests; anything with this method can be the simulator's model."""
 
     def respond(self, request: ModelRequest) -> Turn:
         """Return the output items of one response, in order.
@@ -86,17 +86,17 @@ class Model(Protocol):
         It runs in a worker thread, for several requests at once, and may block.
 
         Raises:
-            ApiError: To answer with that error instead.
+            ApiError: If the answer is to be that error.
         """
         ...
 
 
 class ScriptedModel:
-    """Say the given turns one after the other, one a request, whatever is asked.
+    """A script of turns, one for each request, whatever is asked.
 
     Args:
         turns: The turns; each is a sequence of items.
-        repeat: Whether to begin again after the last one; otherwise a further request gets a 500.
+        repeat: Whether to start again after the last one; otherwise further requests get a 500.
     """
 
     def __init__(self, turns: Iterable[Turn], *, repeat: bool = False) -> None:
@@ -108,7 +108,7 @@ class ScriptedModel:
         """Return the next turn.
 
         Raises:
-            ApiError: The script has no more turns (status 500).
+            ApiError: If the script has no more turns (status 500).
         """
         del request  # a script does not listen
         with self._lock:

@@ -55,7 +55,7 @@ def build_usage(*, prompt: str, cached: int, output: int, reasoning: int) -> Jso
 
 
 class PromptCache:
-    """Remember prompts by blocks of 128 tokens, each known by all that came before it.
+    """The prompts so far, as blocks of 128 tokens, each known by all that came before it.
 
     So the cached part of a prompt is the longest run of whole blocks that it shares with one earlier prompt from its beginning on.
     Nothing under 1,024 tokens is cached. The oldest blocks are forgotten first.
