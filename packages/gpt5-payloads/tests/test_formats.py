@@ -108,7 +108,7 @@ def test_broken_json_is_located_and_not_quoted(raw):
 
 @pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity"])
 def test_numbers_that_json_lacks_are_refused(constant):
-    with pytest.raises(PayloadError, match=f"which has no {constant}$"):
+    with pytest.raises(PayloadError, match=f"which does not allow {constant}$"):
         json_schema_format(f'{{"schema": {{"maximum": {constant}}}}}')
 
 
@@ -119,7 +119,7 @@ def test_absurd_nesting_is_refused():
 
 @pytest.mark.parametrize("value", [float("nan"), object(), {1, 2}, b"bytes"])
 def test_values_that_json_lacks_are_refused(value):
-    with pytest.raises(PayloadError, match="nothing but JSON values") as caught:
+    with pytest.raises(PayloadError, match="only JSON values") as caught:
         json_schema_format({"schema": {"default": value}})
 
     assert caught.value.field == "json_schema.schema"

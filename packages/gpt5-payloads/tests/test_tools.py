@@ -113,7 +113,7 @@ def test_a_name_that_the_api_refuses_is_refused(name):
     [
         ("text", "must be a JSON schema object"),
         ({"type": "string"}, "must be a JSON schema of type 'object'"),
-        ({"default": object()}, "must hold nothing but JSON values"),
+        ({"default": object()}, "must contain only JSON values"),
     ],
 )
 def test_parameters_that_are_no_object_schema_are_refused(parameters, expected):

@@ -3,12 +3,12 @@
 ::
 
     ValueError
-      PayloadError    a parameter, a tool or a schema that cannot be sent; the caller's to mend
+      PayloadError    a parameter, a tool or a schema that cannot be sent; for the caller to correct
 """
 
 
 class PayloadError(ValueError):
-    """Raised when a value cannot become part of a Responses request.
+    """A value that cannot become part of a Responses request.
 
     The message names the field and what was expected. It may quote the offending value where that is a short
     setting (an effort, a tool's name), never a prompt, a schema or an argument payload.

@@ -15,18 +15,18 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 def json_schema_format(raw: object) -> dict[str, Any]:
-    """Build `text.format` from a JSON schema, given as text or as a mapping.
+    """Build `text.format` from a JSON schema, as text or as a mapping.
 
     Two shapes are accepted: `{"name": ..., "schema": {...}, "strict": true}`, where only `schema` is required, and the same
     wrapped as Chat Completions has it: `{"type": "json_schema", "json_schema": {...}}`. A bare schema is refused, because its
     missing `schema` field cannot be told from a mistake.
 
     Returns:
-        `{"type": "json_schema", "name": ..., "schema": {...}, "strict": ...}`, with `description` where one was given;
+        `{"type": "json_schema", "name": ..., "schema": {...}, "strict": ...}`, with `description` where there is one;
         `name` is `structured_output` and `strict` is true unless said otherwise.
 
     Raises:
-        PayloadError: Nothing was given, it is not a JSON object, or one of its fields is missing or unusable.
+        PayloadError: If it is blank or no JSON object, or if one of its fields is missing or unusable.
 
     Source: https://platform.openai.com/docs/api-reference/responses/create, `text.format`.
     """

@@ -13,7 +13,7 @@ from ._profiles import (
     Summary,
     Verbosity,
 )
-from ._tools import ToolChoice, parse_tool_choice
+from ._tools import ToolChoice, read_tool_choice
 from ._values import choose, coerce_bool, coerce_int, is_blank
 
 
@@ -50,26 +50,30 @@ class Parameters:
     enable_stream: bool
 
     @classmethod
-    def parse(cls, raw: Mapping[str, object]) -> Self:
-        """Read parameters as a form or a caller gives them. Names that are not among the nine are ignored.
+    def read(cls, raw: Mapping[str, object]) -> Self:
+        """Read the parameters of a form or of a caller. Names that are not among the nine are ignored.
 
         Raises:
-            PayloadError: A value is not one that its parameter takes.
+            PayloadError: If a value is not one that its parameter takes.
         """
-        given = {name: value for name, value in raw.items() if not is_blank(value)}
+        set_values = {name: value for name, value in raw.items() if not is_blank(value)}
         return cls(
-            max_output_tokens=_max_output_tokens(given.get("max_output_tokens", 8192)),
+            max_output_tokens=_max_output_tokens(set_values.get("max_output_tokens", 8192)),
             reasoning_effort=choose(
-                given.get("reasoning_effort", "medium"), field="reasoning_effort", options=EFFORTS
+                set_values.get("reasoning_effort", "medium"),
+                field="reasoning_effort",
+                options=EFFORTS,
             ),
             reasoning_summary=choose(
-                given.get("reasoning_summary", "auto"), field="reasoning_summary", options=SUMMARIES
+                set_values.get("reasoning_summary", "auto"),
+                field="reasoning_summary",
+                options=SUMMARIES,
             ),
             verbosity=choose(
-                given.get("verbosity", "medium"), field="verbosity", options=VERBOSITIES
+                set_values.get("verbosity", "medium"), field="verbosity", options=VERBOSITIES
             ),
-            text_format=_text_format(given),
-            tool_choice=parse_tool_choice(given.get("tool_choice", "auto")),
+            text_format=_text_format(set_values),
+            tool_choice=read_tool_choice(set_values.get("tool_choice", "auto")),
             parallel_tool_calls=_switch(raw, "parallel_tool_calls"),
             enable_stream=_switch(raw, "enable_stream"),
         )
@@ -80,11 +84,17 @@ def _max_output_tokens(value: object) -> int:
     return max(number, _API_MIN_OUTPUT_TOKENS)
 
 
-def _text_format(given: Mapping[str, object]) -> dict[str, Any]:
+def _text_format(set_values: Mapping[str, object]) -> dict[str, Any]:
     kind = choose(
-        given.get("response_format", "text"), field="response_format", options=_RESPONSE_FORMATS
+        set_values.get("response_format", "text"),
+        field="response_format",
+        options=_RESPONSE_FORMATS,
     )
-    return json_schema_format(given.get("json_schema")) if kind == "json_schema" else {"type": kind}
+    return (
+        json_schema_format(set_values.get("json_schema"))
+        if kind == "json_schema"
+        else {"type": kind}
+    )
 
 
 def _switch(raw: Mapping[str, object], name: str) -> bool:

@@ -76,7 +76,7 @@ _LARGE_CONTEXT = 1_050_000
 
 
 def _chat(family: str) -> ModelProfile:
-    """Profile of a ChatGPT snapshot, whose effort and verbosity are fixed at medium."""
+    """Return the profile of a ChatGPT snapshot, whose effort and verbosity are fixed at medium."""
     return ModelProfile(
         family=family,
         efforts=("medium",),
@@ -172,7 +172,7 @@ def _older(
     context_size: int = 128_000,
     structured_outputs: bool = True,
 ) -> ModelProfile:
-    """Profile of a model from before GPT-5 that does not reason."""
+    """Return the profile of a model from before GPT-5 that does not reason."""
     return ModelProfile(
         family=family,
         reasoning=False,
@@ -232,7 +232,7 @@ def profile_for(model: str) -> ModelProfile:
 
 
 def _plain_name(model: str) -> str:
-    """Strip what surrounds a family's name: provider, fine-tune, routing suffix, date."""
+    """Return a name without what surrounds the family's: provider, fine-tune, routing suffix, date."""
     name = model.strip().lower().rpartition("/")[2].removeprefix("openai.").removeprefix("ft:")
     name = name.partition(":")[0]
     return _SNAPSHOT_DATE.sub("", name).removesuffix("-latest")

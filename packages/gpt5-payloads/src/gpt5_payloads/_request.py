@@ -33,7 +33,7 @@ def build_request(  # noqa: PLR0913  one keyword for each independent part of a 
 
     The call is stateless: `store` is false, and a model that reasons gives its reasoning in encrypted form, to be carried to the
     next turn. Effort, summary and verbosity become the nearest value that the model accepts, or are left out where it has no
-    such parameter. Nothing that was given is changed, and equal arguments give equal bytes.
+    such parameter. No argument is changed, and equal arguments give equal bytes.
 
     Args:
         model: The model's name, sent as it is.
@@ -47,12 +47,12 @@ def build_request(  # noqa: PLR0913  one keyword for each independent part of a 
         prompt_cache_key: Groups the calls that share a prefix, up to 64 characters.
 
     Raises:
-        PayloadError: A value cannot be sent; `field` names it.
+        PayloadError: If a value cannot be sent; `field` names it.
 
     Source: https://platform.openai.com/docs/api-reference/responses/create; docs/contracts/openai-gpt5-responses.md, A12 to A23.
     """
     profile = profile_for(_model_name(model))
-    settings = Parameters.parse(parameters)
+    settings = Parameters.read(parameters)
     functions = [function_tool(tool) for tool in tools or ()]
     request = {
         "model": model.strip(),
@@ -87,7 +87,7 @@ def _input(items: object, profile: ModelProfile) -> str | list[Any]:
 
 def _item(item: object, profile: ModelProfile) -> dict[str, Any]:
     if not isinstance(item, Mapping):
-        raise PayloadError("input must hold nothing but items, which are objects", field="input")
+        raise PayloadError("input must contain only items, which are objects", field="input")
     plain = dict(cast("Mapping[str, Any]", item))
     return plain | {"role": profile.system_role} if plain.get("role") == "system" else plain
 

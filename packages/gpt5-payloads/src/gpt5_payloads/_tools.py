@@ -31,7 +31,7 @@ def function_tool(tool: object) -> dict[str, Any]:
         `{"type": "function", "name": ..., "description": ..., "parameters": {...}, "strict": false}`.
 
     Raises:
-        PayloadError: The name is blank or not one that the API takes, or `parameters` is not a JSON schema of an object.
+        PayloadError: If the name is blank or not one that the API takes, or if `parameters` is not a JSON schema of an object.
 
     Source: https://platform.openai.com/docs/api-reference/responses/create, `tools`; for `properties`
     docs/evidence/responses-api.md, R15.
@@ -104,7 +104,7 @@ def _patched_keyword(key: str, value: object) -> object:
 
 
 def _patched(schema: object) -> object:
-    """Patch a member of a schema list or map, which may also be `true` or `false`."""
+    """Return, with `properties`, a member of a schema list or map, which may also be `true` or `false`."""
     return _with_properties(cast("dict[str, Any]", schema)) if isinstance(schema, dict) else schema
 
 
@@ -112,7 +112,7 @@ def _is_object_type(value: object) -> bool:
     return value == "object" or (isinstance(value, list) and "object" in value)
 
 
-def parse_tool_choice(value: object) -> ToolChoice:
+def read_tool_choice(value: object) -> ToolChoice:
     """Read the `tool_choice` parameter: a mode, a function's name, or a form of the API as a mapping or as JSON text.
 
     Returns:
@@ -120,7 +120,7 @@ def parse_tool_choice(value: object) -> ToolChoice:
         `{"type": "function", "name": ...}` and `{"type": "allowed_tools", "mode": ..., "tools": [...]}`.
 
     Raises:
-        PayloadError: It is none of these.
+        PayloadError: If it is none of these.
     """
     if isinstance(value, str) and value.strip().startswith("{"):
         value = parse_json(value, field="tool_choice")
@@ -129,12 +129,12 @@ def parse_tool_choice(value: object) -> ToolChoice:
             text = value.strip()
             return text.lower() if text.lower() in _MODES else text
         case Mapping():
-            return _parse_form(cast("Mapping[str, Any]", value))
+            return _read_form(cast("Mapping[str, Any]", value))
         case _:
             raise _refused_choice()
 
 
-def _parse_form(form: Mapping[str, Any]) -> ToolChoice:
+def _read_form(form: Mapping[str, Any]) -> ToolChoice:
     match form:
         case {"type": "function", "name": str(name)}:
             return {"type": "function", "name": name}
@@ -166,7 +166,7 @@ def resolve_tool_choice(choice: ToolChoice, *, tools: Sequence[Mapping[str, Any]
     """Return `choice` as it is sent along with `tools`: a bare name becomes the named form.
 
     Raises:
-        PayloadError: It names a function that is not among `tools`.
+        PayloadError: If it names a function that is not among `tools`.
     """
     if isinstance(choice, str):
         if choice in _MODES:

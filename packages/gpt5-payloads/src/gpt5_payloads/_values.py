@@ -1,4 +1,4 @@
-"""Single values: strict readers that name the field they refuse."""
+"""Single values, read strictly; an error names the field."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -19,11 +19,11 @@ def coerce_bool(value: object, *, field: str) -> bool:
     blanks around them. Nothing else is guessed: `"yes"`, `""`, `None`, `1.0` and `2` are refused.
 
     Args:
-        value: What the caller gave.
+        value: The caller's value.
         field: Its name, for the error.
 
     Raises:
-        PayloadError: `value` is none of the above.
+        PayloadError: If `value` is none of the above.
     """
     match value:
         case bool():
@@ -42,7 +42,7 @@ def coerce_int(value: object, *, field: str, minimum: int, maximum: int) -> int:
     A whole float (`8192.0`) and digits as text (`"8192"`) count, since numbers reach us through JSON and forms.
 
     Raises:
-        PayloadError: `value` is not a whole number, or out of range.
+        PayloadError: If `value` is not a whole number, or out of range.
     """
     number = _whole_number(value)
     if number is None or not minimum <= number <= maximum:
@@ -74,7 +74,7 @@ def choose[T: str](value: object, *, field: str, options: Sequence[T]) -> T:
     """Return the option that `value` spells, blanks around it and case aside.
 
     Raises:
-        PayloadError: `value` spells none of `options`.
+        PayloadError: If `value` spells none of `options`.
     """
     text = value.strip().lower() if isinstance(value, str) else value
     for option in options:
@@ -86,12 +86,12 @@ def choose[T: str](value: object, *, field: str, options: Sequence[T]) -> T:
 
 
 def is_blank(value: object) -> bool:
-    """Tell whether a form field was left empty: `None`, or text of nothing but blanks."""
+    """Return whether a form field was left empty: `None`, or text of nothing but blanks."""
     return value is None or (isinstance(value, str) and not value.strip())
 
 
 def quote(value: object) -> str:
-    """Render a refused setting for a message: the text itself, cut short."""
+    """Return a refused setting as a message shows it: the text itself, cut short."""
     text = str(value)
     return text if len(text) <= _QUOTED_CHARACTERS else f"{text[:_QUOTED_CHARACTERS]}..."
 
@@ -100,11 +100,13 @@ def parse_json(text: str, *, field: str) -> Any:
     """Decode JSON text strictly: `NaN` and `Infinity`, which no server accepts, are refused too.
 
     Raises:
-        PayloadError: `text` is not JSON. The message says where, and quotes nothing.
+        PayloadError: If `text` is not JSON. The message says where, and quotes nothing.
     """
 
     def refuse(constant: str) -> NoReturn:
-        raise PayloadError(f"{field} must be valid JSON, which has no {constant}", field=field)
+        raise PayloadError(
+            f"{field} must be valid JSON, which does not allow {constant}", field=field
+        )
 
     try:
         return json.loads(text, parse_constant=refuse)
@@ -121,12 +123,12 @@ def copy_json(value: object, *, field: str) -> Any:
     """Copy a JSON value in depth, which also proves that it is one.
 
     Raises:
-        PayloadError: `value` holds something JSON has no form for.
+        PayloadError: If `value` holds something that JSON has no form for.
     """
     try:
         return json.loads(json.dumps(value, allow_nan=False, default=_plain_mapping))
     except (TypeError, ValueError, RecursionError):
-        raise PayloadError(f"{field} must hold nothing but JSON values", field=field) from None
+        raise PayloadError(f"{field} must contain only JSON values", field=field) from None
 
 
 def _plain_mapping(value: object) -> dict[str, Any]:
