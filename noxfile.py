@@ -24,6 +24,8 @@ REPORT = ROOT / ".nox" / "report.json"
 
 # Tests start hundreds of processes, and compiling what each of them imports costs more than most tests do.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Hypothesis builds its table of characters once here, and not once for each package.
+os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(ROOT / ".nox" / "hypothesis"))
 
 nox.needs_version = ">=2026.8.10"
 nox.options.default_venv_backend = "uv"
