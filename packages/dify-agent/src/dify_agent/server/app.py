@@ -30,7 +30,7 @@ from ._http import (
     read_json_body,
 )
 from ._runs import RunBook
-from .engine import build_layer_providers, open_engine
+from .engine import build_layer_providers, open_engine, open_storage
 from .settings import LOOPBACK_HOSTS, ServerSettings
 
 
@@ -42,14 +42,22 @@ class _State(TypedDict):
 
 
 def build_app(settings: ServerSettings) -> Starlette:
-    """Build the application; it opens the daemon's client and the database when it starts, and closes them when it stops."""
+    """Build the application.
+
+    The database is opened here, so that what is wrong with it shows before anything is served, and closed when the application
+    stops. The daemon's client is opened when the application starts.
+
+    Raises:
+        StorageError: If the database cannot be used, or its content was stored under another key or without one.
+    """
+    storage = open_storage(settings)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncGenerator[_State]:
         async with (
             # Not through a proxy of the environment: the daemon is a neighbour, and the requests carry credentials.
             httpx.AsyncClient(timeout=_DAEMON_TIMEOUT, trust_env=False) as http_client,
-            open_engine(settings, http_client=http_client) as runs,
+            open_engine(settings, storage, http_client=http_client) as runs,
         ):
             yield {"runs": runs}
 

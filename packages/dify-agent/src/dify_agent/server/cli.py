@@ -5,10 +5,10 @@ from typing import Annotated
 import typer
 import uvicorn
 from pydantic import ValidationError
+from starlette.applications import Starlette
 
 from ._errors import StorageError
 from .app import build_app
-from .engine import check_storage
 from .settings import ServerSettings
 
 
@@ -39,11 +39,11 @@ def serve(
     """Serve agent runs over HTTP. All settings come from environment variables named DIFY_AGENT_…."""
     settings = _read_settings(host=host, port=port)
     try:
-        check_storage(settings)
+        application = build_app(settings)
     except StorageError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from None
-    _listen(settings)
+    _listen(application, settings)
 
 
 def _read_settings(**options: object) -> ServerSettings:
@@ -57,9 +57,9 @@ def _read_settings(**options: object) -> ServerSettings:
         raise typer.Exit(2) from None
 
 
-def _listen(settings: ServerSettings) -> None:
+def _listen(application: Starlette, settings: ServerSettings) -> None:
     config = uvicorn.Config(
-        build_app(settings),
+        application,
         host=settings.host,
         port=settings.port,
         log_level="warning",

@@ -52,17 +52,13 @@ def open_database(url: str, seal: Seal) -> sa.Engine:
     """
     parsed = sa.make_url(url)
     try:
-        engine = _open_sqlite(parsed) if is_sqlite(url) else _open_postgresql(parsed)
+        is_sqlite = parsed.get_backend_name() == "sqlite"
+        engine = _open_sqlite(parsed) if is_sqlite else _open_postgresql(parsed)
         _create_tables(engine)
         _check_seal(engine, seal)
     except (OSError, SQLAlchemyError) as error:
         raise StorageError(f"DIFY_AGENT_DATABASE_URL: cannot use the database: {error}") from error
     return engine
-
-
-def is_sqlite(url: str) -> bool:
-    """Tell whether a database is a file on this machine."""
-    return sa.make_url(url).get_backend_name() == "sqlite"
 
 
 def _create_tables(engine: sa.Engine) -> None:

@@ -6,11 +6,13 @@ import secrets
 import socket
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from importlib.metadata import version
 from typing import Any
 
 import httpx
+import sqlalchemy as sa
 from dbos import DBOS, DBOSConfig
 
 from dify_agent.compositor import LayerProvider
@@ -19,7 +21,7 @@ from dify_agent.runtime.layer_providers import create_default_layer_providers
 from ._janitor import Janitor
 from ._requests import RequestStore
 from ._runs import QUEUE_NAME, RunBook
-from .database import is_sqlite, open_database
+from .database import open_database
 from .leases import LeaseTable
 from .sealing import Seal, SealedSerializer, build_seal
 from .settings import ServerSettings
@@ -30,22 +32,45 @@ _QUEUE_POLL_SECONDS = 0.2
 _EVENT_POLL_SECONDS = 0.1
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Storage:
+    """Where runs are stored.
+
+    Attributes:
+        database: The open database.
+        seal: How its content is written down.
+    """
+
+    database: sa.Engine
+    seal: Seal
+
+
+def open_storage(settings: ServerSettings) -> Storage:
+    """Open the database that the settings name.
+
+    Raises:
+        StorageError: If it cannot be used, or its content was stored under another key or without one.
+    """
+    seal = build_seal(settings.storage_key)
+    database = open_database(settings.database_url.get_secret_value(), seal)
+    return Storage(database=database, seal=seal)
+
+
 @asynccontextmanager
 async def open_engine(
-    settings: ServerSettings, *, http_client: httpx.AsyncClient
+    settings: ServerSettings, storage: Storage, *, http_client: httpx.AsyncClient
 ) -> AsyncGenerator[RunBook]:
     """Take up runs from the database until the end of the context.
 
     Runs are executed on the running event loop. DBOS keeps its state in the process, so there is one engine at a time.
 
     Args:
-        settings: Where to store runs and how many to execute at a time.
+        settings: How many runs to execute at a time, and how they end.
+        storage: Where to store runs, see `open_storage`.
         http_client: The daemon's client; it must stay open as long as the context.
     """
     executor_id = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
-    seal = build_seal(settings.storage_key)
-    database_url = settings.database_url.get_secret_value()
-    database = open_database(database_url, seal)
+    database, seal = storage.database, storage.seal
     leases, requests = LeaseTable(database), RequestStore(database, seal)
     worker = RunWorker(
         http_client=http_client,
@@ -62,7 +87,7 @@ async def open_engine(
     await asyncio.to_thread(leases.beat, executor_id)
     config = _build_config(settings, executor_id=executor_id, seal=seal)
     # DBOS makes a better engine for PostgreSQL than ours is, and ours is the better one for SQLite.
-    config["system_database_engine"] = database if is_sqlite(database_url) else None
+    config["system_database_engine"] = database if database.dialect.name == "sqlite" else None
     DBOS(config=config)
     workflow = register_run_workflow(worker)
     try:
@@ -84,16 +109,6 @@ async def open_engine(
         # Only now may others take over what was left. Not in a thread: DBOS has shut down the loop's threads.
         leases.drop([executor_id])
         database.dispose()
-
-
-def check_storage(settings: ServerSettings) -> None:
-    """See that runs can be stored, before anything is served.
-
-    Raises:
-        StorageError: They cannot.
-    """
-    seal = build_seal(settings.storage_key)
-    open_database(settings.database_url.get_secret_value(), seal).dispose()
 
 
 def build_layer_providers(settings: ServerSettings) -> Sequence[LayerProvider[Any]]:
