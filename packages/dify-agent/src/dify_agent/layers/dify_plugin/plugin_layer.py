@@ -4,7 +4,7 @@ Source: docs/contracts/dify-agent.md, C17 and C18.
 """
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Self, override
+from typing import ClassVar, Self, TypedDict, override
 
 import httpx
 
@@ -13,6 +13,17 @@ from dify_agent.compositor import EmptyRuntimeState, NoLayerDeps, PlainLayer
 
 from .configs import DIFY_PLUGIN_LAYER_TYPE_ID, DifyPluginLayerConfig
 from .tool_client import DifyPluginDaemonToolClient
+
+
+class _Access(TypedDict):
+    """Whom the clients for a plugin call, for whom, and over which connections."""
+
+    tenant_id: str
+    plugin_id: str
+    plugin_daemon_url: str
+    plugin_daemon_api_key: str
+    user_id: str | None
+    http_client: httpx.AsyncClient
 
 
 @dataclass(slots=True, eq=False)
@@ -66,14 +77,7 @@ class DifyPluginLayer(PlainLayer[NoLayerDeps, DifyPluginLayerConfig, EmptyRuntim
             RuntimeError: The HTTP client is closed.
         """
         _require_open(http_client, caller="create_daemon_provider")
-        return DifyPluginDaemonProvider(
-            tenant_id=self.config.tenant_id,
-            plugin_id=plugin_id,
-            plugin_daemon_url=self.daemon_url,
-            plugin_daemon_api_key=self.daemon_api_key,
-            user_id=self.config.user_id,
-            http_client=http_client,
-        )
+        return DifyPluginDaemonProvider(**self._access(plugin_id, http_client))
 
     def create_tool_client(
         self, *, plugin_id: str, http_client: httpx.AsyncClient
@@ -88,14 +92,18 @@ class DifyPluginLayer(PlainLayer[NoLayerDeps, DifyPluginLayerConfig, EmptyRuntim
             RuntimeError: The HTTP client is closed.
         """
         _require_open(http_client, caller="create_tool_client")
-        return DifyPluginDaemonToolClient(
-            tenant_id=self.config.tenant_id,
-            plugin_id=plugin_id,
-            plugin_daemon_url=self.daemon_url,
-            plugin_daemon_api_key=self.daemon_api_key,
-            user_id=self.config.user_id,
-            http_client=http_client,
-        )
+        return DifyPluginDaemonToolClient(**self._access(plugin_id, http_client))
+
+    def _access(self, plugin_id: str, http_client: httpx.AsyncClient) -> _Access:
+        """Return what the clients for a plugin have in common."""
+        return {
+            "tenant_id": self.config.tenant_id,
+            "plugin_id": plugin_id,
+            "plugin_daemon_url": self.daemon_url,
+            "plugin_daemon_api_key": self.daemon_api_key,
+            "user_id": self.config.user_id,
+            "http_client": http_client,
+        }
 
 
 def _require_open(http_client: httpx.AsyncClient, *, caller: str) -> None:
