@@ -101,7 +101,9 @@ def types(session: nox.Session) -> None:
     """Type-check all members strictly; `-- NAME` only that one."""
     _sync(session, "--all-packages", "--all-extras", "--group", "dev")
     members = session.posargs or MEMBERS
-    session.run("basedpyright", *(path for name in members for path in _sources(MEMBERS[name])))
+    paths = [path for name in members for path in _sources(MEMBERS[name])]
+    # Told where, it does not take the `.venv` beside it, which holds what `uv run nox` needs and no more.
+    session.run("basedpyright", "--pythonpath", f"{session.bin}/python", *paths)
 
 
 @nox.session
