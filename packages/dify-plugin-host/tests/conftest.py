@@ -1,5 +1,6 @@
 import asyncio
 import contextlib
+import functools
 import json
 import shutil
 import subprocess
@@ -33,16 +34,24 @@ MANIFEST = {
 def make_plugin(tmp_path):
     """Write a plugin folder whose `main.py` is the given script; `wire` is at hand in it."""
 
-    def make(script, **manifest):
-        name = manifest.get("name", MANIFEST["name"])
-        folder = tmp_path / "plugins" / name
-        folder.mkdir(parents=True)
-        shutil.copy(WIRE, folder / "wire.py")
-        (folder / "main.py").write_text("import os, sys, time, wire\n" + textwrap.dedent(script))
-        (folder / "manifest.yaml").write_text(json.dumps({**MANIFEST, **manifest}))
-        return folder
+    return functools.partial(write_plugin, tmp_path / "plugins")
 
-    return make
+
+@pytest.fixture(scope="module")
+def make_shared_plugin(tmp_path_factory):
+    """Write a plugin folder that all tests of a module may use."""
+    return lambda script, **manifest: write_plugin(
+        tmp_path_factory.mktemp("plugins"), script, **manifest
+    )
+
+
+def write_plugin(parent, script, **manifest):
+    folder = parent / manifest.get("name", MANIFEST["name"])
+    folder.mkdir(parents=True)
+    shutil.copy(WIRE, folder / "wire.py")
+    (folder / "main.py").write_text("import os, sys, time, wire\n" + textwrap.dedent(script))
+    (folder / "manifest.yaml").write_text(json.dumps({**MANIFEST, **manifest}))
+    return folder
 
 
 @pytest.fixture
@@ -105,11 +114,26 @@ def tool_package(tmp_path_factory):
     return path
 
 
+@pytest.fixture(scope="module")
+def shared_plugins(tmp_path_factory):
+    """Lay out the model plugin and the agent plugin once for all tests of a module, none of which changes them."""
+    return lay_out_plugins(tmp_path_factory.mktemp("shared") / "plugins")
+
+
 @pytest.fixture
 def run_daemon():
     """Run daemon servers, each on a loop in a thread of its own, until the test ends."""
     with contextlib.ExitStack() as stack:
         yield lambda *folders, **options: stack.enter_context(daemon_of(*folders, **options))
+
+
+@pytest.fixture(scope="module")
+def run_shared_daemon():
+    """Run daemon servers until the module's tests are done; the same folders and settings get the same server."""
+    with contextlib.ExitStack() as stack:
+        yield functools.cache(
+            lambda *folders, **options: stack.enter_context(daemon_of(*folders, **options))
+        )
 
 
 @pytest.fixture(scope="session")

@@ -92,16 +92,26 @@ def next_item(lines):
     return json.loads(next(line for line in lines if line).removeprefix("data: "))["data"]
 
 
+@pytest.fixture(scope="module")
+def scripted_plugin(make_shared_plugin):
+    """Write a plugin that answers every request as its file `answer.py` says just then."""
+    return make_shared_plugin(
+        """
+        wire.ready()
+        for request in wire.requests():
+            exec(open("answer.py").read())
+            wire.end(request)
+        """
+    )
+
+
 @pytest.fixture
-def scripted(make_plugin, run_daemon):
+def scripted(scripted_plugin, run_shared_daemon):
     """Serve a plugin whose answer to every request is the given script."""
 
     def run(script, settings=None):
-        body = script.strip("\n").replace("\n", "\n    ")
-        folder = make_plugin(
-            f"wire.ready()\nfor request in wire.requests():\n    {body}\n    wire.end(request)\n"
-        )
-        return run_daemon(folder, settings=settings)
+        (scripted_plugin / "answer.py").write_text(script)
+        return run_shared_daemon(scripted_plugin, settings=settings)
 
     return run
 
@@ -374,19 +384,16 @@ def test_an_answer_that_is_no_object_ends_the_stream(scripted):
     assert json.loads(error_of(envelope)[2])["error_type"] == "unmarshal_error"
 
 
-def test_an_older_core_loses_opaque_bodies_on_the_way_in_as_well(make_plugin, run_daemon):
-    folder = make_plugin(
-        """
-        wire.ready()
-        for request in wire.requests():
-            content = request["data"]["prompt_messages"][0]["content"][0]
-            message = {"role": "assistant", "content": str(content["opaque_body"])}
-            wire.stream(request, {"model": "m", "delta": {"index": 0, "message": message}})
-            wire.end(request)
-        """
-    )
+def test_an_older_core_loses_opaque_bodies_on_the_way_in_as_well(scripted):
     rules = PlatformRules(drop_opaque_body=True)
-    daemon = run_daemon(folder, settings=HostSettings(rules=rules))
+    daemon = scripted(
+        """
+content = request["data"]["prompt_messages"][0]["content"][0]
+message = {"role": "assistant", "content": str(content["opaque_body"])}
+wire.stream(request, {"model": "m", "delta": {"index": 0, "message": message}})
+""",
+        HostSettings(rules=rules),
+    )
     part = {"type": "text", "data": "", "opaque_body": {"a": 1}}
     data = {**LLM_DATA, "prompt_messages": [{"role": "assistant", "content": [part]}]}
     (chunk,) = daemon.items("llm/invoke", data, **SCRIPTED)
@@ -489,25 +496,27 @@ def test_a_plugin_that_does_not_come_back_says_so(make_plugin, run_daemon, tmp_p
         assert problem in error_of(envelope)[2]
 
 
-def test_a_dispatch_may_take_only_so_long(scripted):
-    daemon = scripted(
-        "wire.stream(request, {'type': 'text', 'message': {}, 'meta': None})\ncontinue",
-        HostSettings(call_timeout_seconds=1.0),
-    )
-    first, last = daemon.frames("tool/invoke", TOOL, **SCRIPTED)
-    assert first["code"] == 0
-    assert error_of(last) == (-500, "PluginDaemonInternalServerError", "killed by timeout")
-
-
-def test_stopping_tells_those_who_wait(make_plugin, run_daemon):
-    folder = make_plugin(
+@pytest.fixture
+def unfinished(make_plugin):
+    """Write a plugin that begins to answer every request and ends none."""
+    return make_plugin(
         """
         wire.ready()
         for request in wire.requests():
             wire.stream(request, {"type": "text", "message": {}, "meta": None})
         """
     )
-    daemon = run_daemon(folder)
+
+
+def test_a_dispatch_may_take_only_so_long(unfinished, run_daemon):
+    daemon = run_daemon(unfinished, settings=HostSettings(call_timeout_seconds=0.5))
+    first, last = daemon.frames("tool/invoke", TOOL, **SCRIPTED)
+    assert first["code"] == 0
+    assert error_of(last) == (-500, "PluginDaemonInternalServerError", "killed by timeout")
+
+
+def test_stopping_tells_those_who_wait(unfinished, run_daemon):
+    daemon = run_daemon(unfinished)
     with daemon.stream("tool/invoke", TOOL, **SCRIPTED) as response:
         lines = response.iter_lines()
         next_item(lines)

@@ -28,62 +28,90 @@ call fail_on_demand {"message": "out of ink"}"""
 USER = {"role": "user", "content": "hello"}
 
 
-@pytest.fixture
-def host(plugins):
-    """Build a host with both plugins of these tests."""
+class Running:
+    """A host whose plugins run, on the loop that the tests of this module share."""
 
-    def build(**options):
-        return PluginHost(plugins / "echo_model", plugins / "small_agent", **options)
+    def __init__(self, host, runner):
+        self.host = host
+        self.do = runner.run
+        self.do(host.start())
 
-    return build
+
+@pytest.fixture(scope="module")
+def runner():
+    with asyncio.Runner() as runner:
+        yield runner
+
+
+@pytest.fixture(scope="module")
+def start(runner):
+    """Start hosts; end them when the module's tests are done."""
+    started = []
+
+    def start_one(host):
+        started.append(Running(host, runner))
+        return started[-1]
+
+    yield start_one
+    for running in started:
+        runner.run(running.host.stop())
+
+
+@pytest.fixture(scope="module")
+def host(shared_plugins, start):
+    """Start a host of both plugins of these tests; the same settings get the same one."""
+    folders = [shared_plugins / name for name in ("echo_model", "small_agent")]
+    hosts = {}
+
+    def get(**options):
+        key = repr(options)
+        if key not in hosts:
+            hosts[key] = start(PluginHost(*folders, **options))
+        return hosts[key]
+
+    return get
 
 
 def loose(**switches):
     return HostSettings(rules=PlatformRules(**switches))
 
 
-def run(host, query, **fields):
+def run(running, query, **fields):
     """Run the strategy `steps` and return its messages."""
     request = AgentRequest(query=query, strategy="steps", model="echo-2")
-
-    async def main():
-        async with host:
-            return [message async for message in host.run(replace(request, **fields))]
-
-    return asyncio.run(main())
+    return running.do(collect(running.host.run(replace(request, **fields))))
 
 
-def ask(host, **fields):
+async def collect(items):
+    return [item async for item in items]
+
+
+def ask(running, **fields):
     """Call the model and return the chunks of its answer."""
     request = LLMRequest(model="echo-2", messages=[USER])
-
-    async def main():
-        async with host:
-            return [chunk async for chunk in host.invoke_llm(replace(request, **fields))]
-
-    return asyncio.run(main())
+    return running.do(collect(running.host.invoke_llm(replace(request, **fields))))
 
 
 def texts(messages):
     return [message["message"]["text"] for message in messages if message["type"] == "text"]
 
 
-def seen_by_model(host, **fields):
+def seen_by_model(running, **fields):
     """Return the request as the model plugin got it."""
     message = fields.pop("message", {})
-    chunks = ask(host, messages=[{"role": "user", "content": "request", **message}], **fields)
+    chunks = ask(running, messages=[{"role": "user", "content": "request", **message}], **fields)
     return json.loads(chunks[0]["delta"]["message"]["content"])
 
 
-def raw(host, kind, payload):
+def raw(running, kind, payload):
     """Have the strategy make one backwards call and return (event, message, data) of the replies."""
-    (text,) = texts(run(host, f"raw {kind} {json.dumps(payload)}"))
+    (text,) = texts(run(running, f"raw {kind} {json.dumps(payload)}"))
     return [(reply["event"], reply["message"], reply["data"]) for reply in json.loads(text)]
 
 
-def raw_llm(host, messages, **fields):
+def raw_llm(running, messages, **fields):
     payload = {"provider": "echo", "model": "echo-2", "prompt_messages": messages, **fields}
-    return raw(host, "llm", payload)
+    return raw(running, "llm", payload)
 
 
 def test_a_run_goes_from_the_question_over_tools_to_the_answer(host):
@@ -182,7 +210,7 @@ def test_an_unknown_name_is_reported_with_the_known_ones(host):
 
 
 def test_a_host_says_what_its_plugins_declare(host):
-    both = host()
+    both = host().host
     (provider,) = both.model_providers
     assert provider.name == "echo"
     assert provider.models == ("echo-2", "echo-1", "echo-3")  # the position file's, then the rest
@@ -267,10 +295,10 @@ def test_an_older_core_that_loses_opaque_body_can_be_emulated(host):
     assert parts[0]["opaque_body"] == {"n": 1}  # the caller's own stays as it was
 
 
-@pytest.fixture
-def chunk_model(make_plugin):
-    """Build a host with a model that answers with the chunk of the request's parameters."""
-    folder = make_plugin(
+@pytest.fixture(scope="module")
+def chunk_model(make_shared_plugin, start):
+    """Start a host with a model that answers with the chunk of the request's parameters."""
+    folder = make_shared_plugin(
         """
         wire.ready()
         for request in wire.requests():
@@ -280,7 +308,7 @@ def chunk_model(make_plugin):
         plugins={"models": ["provider.yaml"]},
     )
     (folder / "provider.yaml").write_text("provider: chunks")
-    return PluginHost(folder)
+    return start(PluginHost(folder))
 
 
 USAGE = {
@@ -408,8 +436,8 @@ def test_null_and_bytes_as_opaque_body_pass_on_the_way_back(host, opaque_body):
 
 def test_opaque_body_on_a_message_passes_where_the_rule_is_off(host):
     messages = [{"role": "assistant", "content": "", "opaque_body": {"a": 1}}, USER]
-    open_desk = host(settings=loose(reject_message_opaque_body=False))
-    assert [event for event, _, _ in raw_llm(open_desk, messages)] == ["response", "end"]
+    free = host(settings=loose(reject_message_opaque_body=False))
+    assert [event for event, _, _ in raw_llm(free, messages)] == ["response", "end"]
 
 
 def test_opaque_body_on_a_part_of_the_content_survives_the_way_back(host):
@@ -481,11 +509,11 @@ def test_permissions_are_not_asked_for_where_the_rule_is_off(host):
     assert reply == ("response", "stream", {"data": False, "exist_num": 0})
 
 
-def test_storage_keeps_values_within_its_size(host, plugins):
+def test_storage_keeps_values_within_its_size(plugins):
     manifest = plugins / "small_agent" / "manifest.yaml"
     granted = "permission:\n    storage: { enabled: true, size: 16 }\n"
     manifest.write_text(manifest.read_text().replace("permission:\n", granted))
-    store = host()
+    store = PluginHost(plugins / "echo_model", plugins / "small_agent")
 
     async def main():
         async with store:
@@ -604,6 +632,6 @@ def test_a_broken_strategy_declaration_is_refused(make_plugin):
         PluginHost(folder)
 
 
-def test_a_host_without_models_says_so(make_plugin):
+def test_a_host_without_models_says_so(make_plugin, start):
     with pytest.raises(UnknownNameError, match="there is no model provider '-'"):
-        ask(PluginHost(make_plugin("wire.ready()\nfor request in wire.requests(): pass")))
+        ask(start(PluginHost(make_plugin("wire.ready()\nfor request in wire.requests(): pass"))))
