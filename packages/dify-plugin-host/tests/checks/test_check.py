@@ -377,29 +377,35 @@ def failures(results):
     return {name: text for mark, name, text in results if mark == "✗"}
 
 
-@pytest.fixture
-def repackage(workshop):
-    """Change the workshop's model plugin, then package it anew."""
-
-    def run(path, old, new):
-        swapped = (workshop / path).read_text().replace(old, new)
-        (workshop / path).write_text(swapped)
-        command = [Path(sys.executable).with_name("dify-host"), "package", "echo_model"]
-        subprocess.run(command, cwd=workshop, check=True, capture_output=True)
-        return workshop / "dist" / "echo_model-0.0.1.difypkg"
-
-    return run
-
-
-def test_a_package_without_the_sdk_fails_its_installation(check, repackage):
-    path = repackage("packages/dify-plugin/src/dify_plugin/__init__.py", '"""', "import gone #")
-    code, results = check(path)
+def test_a_package_without_the_sdk_fails_its_installation(check, workshop):
+    sdk = workshop / "packages/dify-plugin/src/dify_plugin/__init__.py"
+    sdk.write_text("import gone")
+    command = [Path(sys.executable).with_name("dify-host"), "package", MODEL]
+    subprocess.run(command, cwd=workshop, check=True, capture_output=True)
+    code, results = check(workshop / "dist" / "echo_model-0.0.1.difypkg")
     assert code == 1
     expected = "`import dify_plugin` failed: ModuleNotFoundError: No module named 'gone'"
     assert failures(results) == {
         "install from uv.lock": expected,
         "install from requirements.txt": expected,
     }
+
+
+@pytest.fixture
+def check_spoilt(check, read, tmp_path):
+    """Check the model plugin's package with a fault in it; return exit code and what failed."""
+
+    def run(fault):
+        files = read(MODEL)
+        fault(files)
+        path = tmp_path / "spoilt.difypkg"
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, content in files.items():
+                archive.writestr(name, content)
+        code, results = check(path)
+        return code, failures(results)
+
+    return run
 
 
 @pytest.mark.parametrize(
@@ -414,10 +420,9 @@ def test_a_package_without_the_sdk_fails_its_installation(check, repackage):
         ("chunk(request, said,", "chunk(request, None,", "content field is required"),
     ],
 )
-def test_a_plugin_that_does_not_start_or_answer_is_refused(check, repackage, old, new, reason):
-    code, results = check(repackage("plugins/echo_model/main.py", old, new))
+def test_a_plugin_that_does_not_start_or_answer_is_refused(check_spoilt, old, new, reason):
+    code, problems = check_spoilt(swap("main.py", old, new))
     assert code == 1
-    problems = failures(results)
     assert problems.keys() == {
         "start and call, from uv.lock",
         "start and call, from requirements.txt",
@@ -425,10 +430,10 @@ def test_a_plugin_that_does_not_start_or_answer_is_refused(check, repackage, old
     assert reason in problems["start and call, from uv.lock"]
 
 
-def test_a_provider_without_predefined_models_cannot_be_called(check, repackage):
-    code, results = check(repackage("plugins/echo_model/provider/echo.yaml", *NO_MODELS))
+def test_a_provider_without_predefined_models_cannot_be_called(check_spoilt):
+    code, problems = check_spoilt(swap("provider/echo.yaml", *NO_MODELS))
     assert code == 1
-    assert set(failures(results).values()) == {"expected at least one predefined model, to call it"}
+    assert set(problems.values()) == {"expected at least one predefined model, to call it"}
 
 
 NO_MODELS = (

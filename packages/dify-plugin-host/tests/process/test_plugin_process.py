@@ -269,14 +269,14 @@ def test_a_plugin_whose_heart_beats_lives(make_plugin):
         """
         wire.ready()
         for request in wire.requests():
-            for _ in range(10):
+            for _ in range(7):
                 time.sleep(0.1)
                 wire.send("heartbeat", {})
             wire.stream(request, {"alive": True})
             wire.end(request)
         """
     )
-    assert run(folder, settings=HostSettings(heartbeat_timeout_seconds=0.8)) == [{"alive": True}]
+    assert run(folder, settings=HostSettings(heartbeat_timeout_seconds=0.6)) == [{"alive": True}]
 
 
 def test_a_plugin_that_dies_in_a_call_fails_it_with_its_last_words(make_plugin):
@@ -357,11 +357,13 @@ def test_a_plugin_that_ignores_sigterm_is_killed_with_what_it_started(make_plugi
     async def main():
         settings = HostSettings(stop_timeout_seconds=0.2)
         async with PluginProcess(folder, settings=settings) as plugin:
-            ((answer,), pid) = (await collect(plugin), plugin.pid)
-        return answer["child"], pid
+            (answer,) = await collect(plugin)
+            return os.pidfd_open(answer["child"]), plugin.pid
 
     child, pid = asyncio.run(main())
-    assert not is_running(child)
+    ended, _, _ = select.select([child], [], [], 30)
+    os.close(child)
+    assert ended
     assert not is_running(pid)
 
 
