@@ -21,16 +21,16 @@ SERVER = "the OpenAI-compatible server at http://127.0.0.1:9/v1"
 
 
 @pytest.fixture(autouse=True)
-def _no_server_in_the_environment(monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-
-
-@pytest.fixture
-def server(monkeypatch):
+def _server(monkeypatch):
     """Name a server that nobody calls: the model plugin of these tests needs none."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", "http://user:password@127.0.0.1:9/v1")
+
+
+@pytest.fixture
+def _simulator(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY")
+    monkeypatch.delenv("OPENAI_BASE_URL")
 
 
 @pytest.fixture
@@ -65,7 +65,6 @@ def kinds(events):
     return [event["event"] for event in events]
 
 
-@pytest.mark.usefixtures("server")
 def test_a_conversation_is_shown_as_it_happens(dify_host):
     code, out, err = dify_host("chat", QUESTION)
     assert (code, err) == (0, "")
@@ -89,7 +88,6 @@ results: TIME in Asia/Tokyo | tool invoke error: out of ink
     assert re.sub(r"[\d.]+ s ·", "SECONDS s ·", shown) == expected
 
 
-@pytest.mark.usefixtures("server")
 def test_events_tell_the_same_to_programs(events):
     taken = events(QUESTION)
     assert kinds(taken) == [
@@ -148,12 +146,12 @@ def test_the_model_gets_the_server_as_credentials(events, monkeypatch):
     }
 
 
+@pytest.mark.usefixtures("_simulator")
 def test_the_model_gets_the_simulator_as_credentials(events):
     credentials = json.loads(events("request")[-1]["answer"])["credentials"]
     assert credentials["openai_api_base"].startswith("http://127.0.0.1:")
 
 
-@pytest.mark.usefixtures("server")
 def test_neither_key_nor_password_is_shown(dify_host):
     for question in (QUESTION, "fail InvokeAuthorizationError bad key", "fail X y"):
         for option in ((), ("--json",)):
@@ -161,7 +159,6 @@ def test_neither_key_nor_password_is_shown(dify_host):
             assert not re.search(f"{KEY}|password", out + err)
 
 
-@pytest.mark.usefixtures("server")
 def test_options_reach_the_strategy(events):
     options = [
         ("--strategy", "quiet"),
@@ -180,14 +177,12 @@ def test_options_reach_the_strategy(events):
     assert params["instruction"] == "Be brief."
 
 
-@pytest.mark.usefixtures("server")
 def test_hidden_thoughts_stay_hidden(dify_host):
     _, out, _ = dify_host("chat", QUESTION, "--hide-thoughts")
     assert "which tool?" not in out
     assert "→ clock" in out
 
 
-@pytest.mark.usefixtures("server")
 def test_functions_of_a_file_become_tools_beside_the_built_in_ones(dify_host, tmp_path):
     tools = tmp_path / "tools.py"
     tools.write_text(
@@ -374,7 +369,6 @@ def test_two_plugins_of_a_kind_are_one_too_many(dify_host, make_plugin):
     assert "expected one model plugin in it, found: another, echo_model" in err
 
 
-@pytest.mark.usefixtures("server")
 @pytest.mark.parametrize(
     ("question", "problem"),
     [
@@ -479,14 +473,13 @@ def state(monkeypatch, tmp_path):
     return tmp_path / "state" / "dify-host"
 
 
-@pytest.mark.usefixtures("server", "state")
+@pytest.mark.usefixtures("state")
 def test_packages_answer_as_their_sources_do(dify_host, packages):
     code, out, err = dify_host("chat", QUESTION, "--packages", packages)
     assert (code, err) == (0, "")
     assert out.splitlines()[-1].startswith("2 rounds")
 
 
-@pytest.mark.usefixtures("server")
 def test_a_package_is_installed_once(dify_host, packages, state):
     dify_host("chat", "hello", "--packages", packages)
     before = {path: path.stat().st_mtime_ns for path in state.rglob(".venv/dify/plugin.json")}
@@ -496,7 +489,6 @@ def test_a_package_is_installed_once(dify_host, packages, state):
     assert after == before
 
 
-@pytest.mark.usefixtures("server")
 def test_an_installation_that_was_cut_short_is_done_again(dify_host, packages, state):
     dify_host("chat", "hello", "--packages", packages)
     for mark in state.rglob(".venv/dify/plugin.json"):
@@ -505,7 +497,7 @@ def test_an_installation_that_was_cut_short_is_done_again(dify_host, packages, s
     assert dify_host("chat", "hello", "--packages", packages)[0] == 0
 
 
-@pytest.mark.usefixtures("server", "state")
+@pytest.mark.usefixtures("state")
 def test_the_latest_of_several_versions_is_taken(dify_host, packages, tmp_path):
     place = tmp_path / "dist"
     shutil.copytree(packages, place)
@@ -528,7 +520,7 @@ def respoil(package, target, path, content):
             spoilt.writestr(name, kept)
 
 
-@pytest.mark.usefixtures("server", "state")
+@pytest.mark.usefixtures("state")
 @pytest.mark.parametrize(
     ("path", "problem"),
     [
