@@ -1,4 +1,5 @@
 import json
+import os
 from pathlib import Path
 
 import httpx
@@ -8,6 +9,9 @@ from gpt5_simulator import ResponsesSimulator
 
 
 RECORDINGS = Path(__file__).parent / "recordings"
+
+# The tests speak plain HTTP. To read the machine's certificates costs a client more than its request.
+os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
 
 
 @pytest.fixture(scope="session")

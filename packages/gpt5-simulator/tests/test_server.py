@@ -165,7 +165,7 @@ def test_a_stored_response_can_be_fetched_by_its_owner_only(server, ask):
 
 
 def test_the_oldest_stored_responses_are_forgotten_first(ask):
-    with ResponsesSimulator() as simulator:
+    with ResponsesSimulator(model=ScriptedModel([[]], repeat=True)) as simulator:
         kept = [ask(simulator).json()["id"] for _ in range(514)]
         url = f"{simulator.base_url}/responses"
         found = [httpx.get(f"{url}/{kept[n]}", headers=_KEY).status_code for n in (0, 1, 2, 513)]
