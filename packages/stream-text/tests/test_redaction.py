@@ -237,6 +237,12 @@ def test_short_words_are_no_secrets(value):
     assert KnownSecrets([value]).redact(text) == text
 
 
+def test_what_is_no_text_is_no_secret():
+    assert KnownSecrets([None, 1234567, ["hunter2"], "hunter22"]).redact("1234567 hunter22") == (
+        f"1234567 {REDACTED}"
+    )
+
+
 def test_how_short_a_secret_may_be_is_a_setting():
     assert KnownSecrets(["pi3!"], shortest=4).redact("pi3!") == REDACTED
 

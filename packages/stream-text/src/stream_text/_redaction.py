@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Final, cast
 from urllib.parse import quote, quote_plus
 
@@ -49,7 +49,7 @@ class KnownSecrets:
     has been encoded otherwise is not found.
 
     Args:
-        values: The secrets.
+        values: The secrets; what is no text counts as none.
         shortest: How many characters a secret has at least. Shorter values are words such as "true" or "eu-1", which would
             blot out ordinary text and guard nothing.
 
@@ -59,17 +59,23 @@ class KnownSecrets:
         '[redacted], [redacted], "[redacted]"'
     """
 
-    def __init__(self, values: Iterable[str], *, shortest: int = 6) -> None:
+    def __init__(self, values: Iterable[object], *, shortest: int = 6) -> None:
+        self._values = tuple(value for value in values if isinstance(value, str))
+        self._shortest = shortest
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str] | None:
+        # At the first use: most are made for an error that never comes.
         forms = {
             form
-            for value in values
+            for value in self._values
             for text in (value, *value.splitlines())
-            if len(text.strip()) >= shortest
+            if len(text.strip()) >= self._shortest
             for form in _forms(text)
         }
         # Longest first, so that no rest of a longer secret stays behind.
         ordered = sorted(forms, key=lambda form: (-len(form), form))
-        self._pattern = re.compile("|".join(map(re.escape, ordered))) if ordered else None
+        return re.compile("|".join(map(re.escape, ordered))) if ordered else None
 
     def redact(self, text: str) -> str:
         """Return the text with `[redacted]` in place of each secret."""
