@@ -18,11 +18,11 @@ from dify_plugin_host.platform import AgentRequest, ModelServer, PluginHost, ope
 from dify_plugin_host.plugin import PluginFolder
 from dify_plugin_host.process import Notice
 from dify_plugin_host.tools import PythonTool, builtin_tools, load_tools
+from stream_text.signals import cancelled_by_signals
 
 from ._find_plugins import find_plugins, install_plugins
 from ._progress import NoticeGiven, Progress, RunEvent, RunFailed, RunStarted
 from ._screen import Screen
-from ._signals import cancelled_by_signals
 
 
 _DEFAULT_STRATEGY = "gpt5_function_calling"

@@ -5,15 +5,14 @@ status `start`, then with the same id and `success` or `error`.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from pydantic_core import from_json
 
 from dify_plugin_host._json import JsonObject, is_object, object_at
-
-from ._think import ThinkSplitter
+from stream_text import ThinkPiece, ThinkReader
 
 
 _ROUND = re.compile(r"ROUND (\d+)")
@@ -138,7 +137,7 @@ type RunEvent = (
 class Progress:
     """A reader of a strategy's messages, which turns them into events and adds them up."""
 
-    _splitter: ThinkSplitter = field(default_factory=ThinkSplitter)
+    _reader: ThinkReader = field(default_factory=ThinkReader)
     _blank: str = ""
     _is_said: bool = False
     _rounds: int = 0
@@ -150,7 +149,7 @@ class Progress:
         content = object_at(message, "message")
         match message.get("type"):
             case "text":
-                yield from self._pieces(self._splitter.feed(str(content.get("text") or "")))
+                yield from self._pieces(self._reader.feed(str(content.get("text") or "")))
             case "log":
                 yield from self._log(content)
             case "json" if is_object(metadata := _metadata_of(content)):
@@ -160,7 +159,7 @@ class Progress:
 
     def finish(self, *, seconds: float) -> Iterator[RunEvent]:
         """Iterate over what is left and the closing sum."""
-        yield from self._pieces(self._splitter.close())
+        yield from self._pieces(self._reader.close())
         metadata = self._metadata
         yield RunFinished(
             answer="".join(self._answer).strip(),
@@ -172,8 +171,8 @@ class Progress:
             metadata=metadata,
         )
 
-    def _pieces(self, parts: Iterator[tuple[str, str]]) -> Iterator[RunEvent]:
-        for kind, text in parts:
+    def _pieces(self, pieces: Iterable[ThinkPiece]) -> Iterator[RunEvent]:
+        for kind, _, text in pieces:
             if kind == "thought":
                 self._begin_passage()
                 yield ThoughtPiece(text=text)

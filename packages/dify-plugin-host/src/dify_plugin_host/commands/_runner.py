@@ -17,8 +17,7 @@ from dify_plugin_host.packaging import installed
 from dify_plugin_host.platform import answer_scripted
 from dify_plugin_host.plugin import PluginFolder
 from dify_plugin_host.process import PluginProcess
-
-from ._signals import cancelled_by_signals
+from stream_text.signals import cancelled_by_signals
 
 
 type ResponseType = Literal["info", "error", "plugin_ready", "plugin_response", "plugin_invoke_end"]

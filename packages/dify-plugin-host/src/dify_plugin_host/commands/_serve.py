@@ -19,9 +19,9 @@ from dify_plugin_host.platform import ModelServer, named_server, open_simulator,
 from dify_plugin_host.plugin import PluginFolder
 from dify_plugin_host.process import Notice
 from dify_plugin_host.tools import builtin_tools, load_tools
+from stream_text.signals import cancelled_by_signals
 
 from ._find_plugins import find_folders, install_packages, read_plugins
-from ._signals import cancelled_by_signals
 
 
 API_KEY = "DIFY_HOST_API_KEY"

@@ -23,9 +23,9 @@ from dify_plugin_host._errors import (
 )
 from dify_plugin_host._json import JsonObject, is_object
 from dify_plugin_host._settings import HostSettings
+from stream_text import LineSplitter
 
 from ._child import Child
-from ._lines import LineSplitter, LineTooLongError
 from ._session import BackwardsRequest, CallOrigin, Session
 
 
@@ -134,14 +134,13 @@ class Connection:
 
     async def _read(self) -> None:
         """Take lines until stdout ends: the end of stdout is the end of the plugin."""
-        splitter = LineSplitter(self._settings.line_limit_bytes)
+        splitter = LineSplitter(max_line_bytes=self._settings.line_limit_bytes)
         async for data in self._child.read():
             if self._lost:
                 continue  # Drain what the dying process still writes.
-            try:
-                for line in splitter.feed(data):
-                    self._take(line)
-            except LineTooLongError:
+            for line in splitter.feed(data):
+                self._take(line)
+            if splitter.overflowed:
                 limit = self._settings.line_limit_bytes
                 self._kill(f"was killed: it wrote a line of more than {limit} bytes to stdout")
         for line in splitter.close():
@@ -185,6 +184,9 @@ class Connection:
             session.fail(error)
 
     def _take(self, line: bytes) -> None:
+        line = line.strip()
+        if not line:  # The SDK writes one after each message.
+            return
         try:
             message: Any = from_json(line)
         except ValueError:
