@@ -3,9 +3,10 @@
 Source: docs/contracts/dify-agent.md, C29; langgenius/dify-plugin-daemon at bdb5642a, `pkg/exception/factory.go`.
 """
 
-import json
 from dataclasses import dataclass
 from typing import Final
+
+from stream_text import InvalidJsonError, parse_json
 
 
 _MAX_NESTING: Final = 16  # The daemon nests twice; what nests deeper was made to be unwrapped.
@@ -27,8 +28,8 @@ class PluginDaemonErrorPayload:
 def decode_plugin_daemon_error_payload(raw_message: str) -> PluginDaemonErrorPayload | None:
     """Read a JSON object with the texts `error_type` and `message`; None for anything else."""
     try:
-        value: object = json.loads(raw_message)
-    except (ValueError, RecursionError):
+        value: object = parse_json(raw_message)
+    except InvalidJsonError:
         return None
     match value:
         case {"error_type": str(error_type), "message": str(message)}:

@@ -1,4 +1,4 @@
-"""The lines and frames of a plugin daemon's reply, without any I/O.
+"""The frames of a plugin daemon's reply, without any I/O.
 
 The daemon answers with server-sent events whose data is one JSON envelope a line:
 `data: {"code": 0, "message": "success", "data": ...}`.
@@ -6,9 +6,10 @@ The daemon answers with server-sent events whose data is one JSON envelope a lin
 Source: langgenius/dify-plugin-daemon at bdb5642a, `internal/service/base_sse.go`.
 """
 
-import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, Self, cast
+
+from stream_text import parse_json
 
 
 _NO_FRAMES: Final = (b":", b"event:", b"id:", b"retry:")
@@ -34,9 +35,8 @@ class Frame:
 
         Raises:
             ValueError: The text is no JSON, or not an envelope.
-            RecursionError: It is nested too deeply to be read.
         """
-        match json.loads(text):
+        match parse_json(text):
             case {"code": int(code), **rest} if not isinstance(code, bool):
                 message = rest.get("message")
                 return cls(
@@ -48,34 +48,6 @@ class Frame:
                 raise ValueError("an envelope must be an object with an integer code")
 
 
-@dataclass(slots=True)
-class LineBuffer:
-    """Put the lines of a reply together from the pieces in which it arrives.
-
-    Only a line feed ends a line. Splitting decoded text would also split at characters such as U+0085 and U+2028, which
-    stand unescaped inside JSON strings.
-    """
-
-    _pieces: list[bytes] = field(default_factory=list[bytes], init=False)
-
-    def feed(self, data: bytes) -> list[bytes]:
-        """Return the lines that `data` completes."""
-        first, *others = data.split(b"\n")
-        self._pieces.append(first)
-        if not others:
-            return []
-        *complete, rest = others
-        lines = [b"".join(self._pieces), *complete]
-        self._pieces = [rest]
-        return lines
-
-    def close(self) -> list[bytes]:
-        """Return what is left when no more data comes, as one last line."""
-        last = b"".join(self._pieces)
-        self._pieces = []
-        return [last] if last else []
-
-
 def parse_frame(line: bytes) -> Frame | None:
     """Read the frame on a line; None for a blank line, a comment and the other fields of an event.
 
@@ -83,7 +55,6 @@ def parse_frame(line: bytes) -> Frame | None:
 
     Raises:
         ValueError: The line is no UTF-8, no JSON, or not an envelope.
-        RecursionError: The JSON is nested too deeply to be read.
     """
     text = line.strip()
     if text.startswith(_NO_FRAMES):

@@ -13,14 +13,15 @@ from urllib.parse import quote
 import httpx
 from pydantic import BaseModel
 
+from stream_text import KnownSecrets, LineSplitter
+
 from ._error_payloads import (
     PluginDaemonErrorPayload,
     decode_plugin_daemon_error_payload,
     unwrap_plugin_daemon_error,
 )
-from ._frames import LineBuffer, parse_frame
+from ._frames import parse_frame
 from ._headers import is_header_text
-from ._secrets import redact, secret_values
 from .exceptions import DifyAgentError
 
 
@@ -165,10 +166,10 @@ def _header_value(field: str, text: str) -> bytes:
     return text.encode()
 
 
-def _secrets(api_key: str, payload: Mapping[str, object]) -> tuple[str, ...]:
+def _secrets(api_key: str, payload: Mapping[str, object]) -> KnownSecrets:
     """Return the texts that no error may show: the credentials and the key."""
     credentials = _mapping(_mapping(payload.get("data")).get("credentials"))
-    return secret_values([api_key, *credentials.values()])
+    return KnownSecrets([api_key, *credentials.values()])
 
 
 def _mapping(value: object) -> Mapping[str, object]:
@@ -177,22 +178,22 @@ def _mapping(value: object) -> Mapping[str, object]:
 
 async def _iter_lines(response: httpx.Response) -> AsyncIterator[bytes]:
     """Yield the reply line by line, up to its limit."""
-    buffer, size = LineBuffer(), 0
+    splitter, size = LineSplitter(max_line_bytes=_MAX_REPLY_BYTES), 0
     async for data in response.aiter_bytes():
         size += len(data)
         if size > _MAX_REPLY_BYTES:
             raise _protocol_error("Plugin daemon reply is too large.")
-        for line in buffer.feed(data):
+        for line in splitter.feed(data):
             yield line
-    for line in buffer.close():
+    for line in splitter.close():
         yield line
 
 
-def _iter_data(line: bytes, secrets: Sequence[str]) -> Iterator[object]:
+def _iter_data(line: bytes, secrets: KnownSecrets) -> Iterator[object]:
     """Yield the data of the frame on a line, nothing when there is no frame."""
     try:
         frame = parse_frame(line)
-    except (ValueError, RecursionError):
+    except ValueError:
         raise _protocol_error(_INVALID_ITEM) from None
     if frame is None:
         return
@@ -207,7 +208,7 @@ def _iter_data(line: bytes, secrets: Sequence[str]) -> Iterator[object]:
     yield frame.data
 
 
-async def _http_error(response: httpx.Response, secrets: Sequence[str]) -> PluginDaemonError:
+async def _http_error(response: httpx.Response, secrets: KnownSecrets) -> PluginDaemonError:
     """Build the error of a reply with an error status from the beginning of its body."""
     body = b""
     async for data in response.aiter_bytes():
@@ -227,13 +228,13 @@ def _error_message(body: bytes) -> str:
     text = body.decode(errors="replace")
     try:
         frame = parse_frame(body)
-    except (ValueError, RecursionError):
+    except ValueError:
         return text
     return text if frame is None else frame.message or text
 
 
 def _reported_error(
-    raw_message: str, *, fallback: str, secrets: Sequence[str], status_code: int | None = None
+    raw_message: str, *, fallback: str, secrets: KnownSecrets, status_code: int | None = None
 ) -> PluginDaemonError:
     """Build the error that the daemon or the plugin reported."""
     payload = decode_plugin_daemon_error_payload(raw_message)
@@ -242,7 +243,7 @@ def _reported_error(
     else:
         payload = unwrap_plugin_daemon_error(error_type=payload.error_type, message=payload.message)
         error_type, message = payload.error_type, payload.message
-    shown = redact(message, secrets)[:_MAX_ERROR_CHARACTERS]
+    shown = secrets.redact(message)[:_MAX_ERROR_CHARACTERS]
     return PluginDaemonError(shown or fallback, error_type=error_type, status_code=status_code)
 
 

@@ -6,36 +6,36 @@ from typing import Any, cast
 from pydantic_ai.exceptions import ModelHTTPError
 from typing_extensions import TypeIs
 
-from dify_agent._secrets import redact, secret_values
 from dify_agent.compositor import LayerConfig, LayerConfigInput
 from dify_agent.layers.dify_plugin.configs import DifyPluginToolParameterType
 from dify_agent.protocol import RunComposition, RunFailedEvent
+from stream_text import KnownSecrets
 
 
-def build_run_failed(run_id: str, error: Exception, *, secrets: tuple[str, ...]) -> RunFailedEvent:
+def build_run_failed(run_id: str, error: Exception, *, secrets: KnownSecrets) -> RunFailedEvent:
     """Return the event that says why a run failed.
 
     Args:
         run_id: The run.
         error: What ended it.
-        secrets: Texts that must not be shown, the longest first.
+        secrets: Texts that must not be shown.
     """
     body = error.body if isinstance(error, ModelHTTPError) else None
     known: Mapping[str, object] = body if _is_object(body) else {}
     message = known.get("message") or str(error) or type(error).__name__
     return RunFailedEvent(
         run_id=run_id,
-        error=redact(str(message), secrets),
+        error=secrets.redact(str(message)),
         error_type=str(known.get("error_type") or type(error).__name__),
     )
 
 
-def composition_secrets(composition: RunComposition) -> tuple[str, ...]:
-    """Return the texts of a composition that must not be shown, the longest first.
+def composition_secrets(composition: RunComposition) -> KnownSecrets:
+    """Return the texts of a composition that must not be shown.
 
     These are all credentials, and the values of parameters that are declared as secrets.
     """
-    return secret_values(
+    return KnownSecrets(
         secret for layer in composition.layers for secret in _secrets(_as_mapping(layer.config))
     )
 

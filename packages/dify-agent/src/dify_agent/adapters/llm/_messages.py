@@ -28,9 +28,10 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
+from stream_text import render_thinking
+
 from ._content import ContentPart, build_content, build_file, text_part
 from ._opaque import carried_opaque_body
-from ._think import render_thinking
 
 
 type PromptMessage = dict[str, object]

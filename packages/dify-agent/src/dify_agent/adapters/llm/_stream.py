@@ -3,12 +3,15 @@
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final, override
 
 from pydantic_ai.messages import BinaryContent, FilePart, FinishReason, ModelResponseStreamEvent
 from pydantic_ai.models import StreamedResponse
 from pydantic_ai.usage import RequestUsage
+
+from stream_text import ThinkPiece, ThinkReader, ToolCallMerger
 
 from ._chunks import (
     AnswerMessage,
@@ -22,8 +25,6 @@ from ._chunks import (
 from ._errors import protocol_error
 from ._opaque import MODEL_PROVIDER_KEY, OPAQUE_BODY_KEY
 from ._reader import ChunkReader
-from ._think import Piece, ThinkSplitter
-from ._tool_calls import ToolCallMerger
 
 
 _FINISH_REASONS: Final[Mapping[str, FinishReason]] = MappingProxyType(
@@ -59,7 +60,7 @@ class DifyStreamedResponse(StreamedResponse):
     _model_provider: str
     _provider_name: str
     _timestamp: datetime = field(default_factory=lambda: datetime.now(UTC))
-    _splitter: ThinkSplitter = field(default_factory=ThinkSplitter, init=False)
+    _think_reader: ThinkReader = field(default_factory=partial(ThinkReader, trim=True), init=False)
     _calls: ToolCallMerger = field(default_factory=ToolCallMerger, init=False)
     _usage_received: bool | None = field(default=False, init=False)
 
@@ -139,12 +140,12 @@ class DifyStreamedResponse(StreamedResponse):
             yield from self._file_events(part)
 
     def _text_events(self, text: str) -> Iterator[ModelResponseStreamEvent]:
-        for piece in self._splitter.feed(text):
+        for piece in self._think_reader.feed(text):
             yield from self._piece_events(piece)
 
-    def _piece_events(self, piece: Piece) -> Iterator[ModelResponseStreamEvent]:
+    def _piece_events(self, piece: ThinkPiece) -> Iterator[ModelResponseStreamEvent]:
         block = f"{piece.kind}-{piece.block}"
-        if piece.kind == "text":
+        if piece.kind == "answer":
             yield from self._parts_manager.handle_text_delta(
                 vendor_part_id=block, content=piece.text
             )
@@ -154,12 +155,14 @@ class DifyStreamedResponse(StreamedResponse):
             )
 
     def _end_block(self) -> Iterator[ModelResponseStreamEvent]:
-        for piece in self._splitter.end_block():
+        for piece in self._think_reader.end_block():
             yield from self._piece_events(piece)
 
     def _call_events(self, piece: ToolCallPiece) -> Iterator[ModelResponseStreamEvent]:
         yield from self._end_block()
-        delta = self._calls.add(piece)
+        delta = self._calls.add(
+            id=piece.id, name=piece.function.name, arguments=piece.function.arguments
+        )
         if delta is None:
             return
         event = self._parts_manager.handle_tool_call_delta(

@@ -23,9 +23,9 @@ from agent_tooling import (
     parameters_error_text,
     prepare_arguments,
 )
-from dify_agent._secrets import is_secret_name, redact, secret_values
 from dify_agent.compositor import EmptyRuntimeState, LayerDeps, PlainLayer
 from dify_agent.exceptions import AgentRunValidationError
+from stream_text import KnownSecrets, is_secret_setting
 
 from .configs import (
     DIFY_PLUGIN_TOOLS_LAYER_TYPE_ID,
@@ -129,7 +129,7 @@ def _build_pydantic_ai_tool(
 
     # Positional only: a tool may have a parameter of any name.
     async def invoke_tool(_ctx: RunContext[object], /, **arguments: Any) -> str:
-        return budget.fit(redact(await tool.invoke(arguments), secrets))
+        return budget.fit(secrets.redact(await tool.invoke(arguments)))
 
     async def prepare(_ctx: RunContext[object], definition: ToolDefinition) -> ToolDefinition:
         return replace(definition, parameters_json_schema=schema, strict=config.strict)
@@ -158,12 +158,14 @@ def _read_parameters(config: DifyPluginToolConfig) -> tuple[ToolParameter, ...]:
     )
 
 
-def _secrets(config: DifyPluginToolConfig) -> tuple[str, ...]:
+def _secrets(config: DifyPluginToolConfig) -> KnownSecrets:
     """Return the values that the model must not read, should a tool repeat them."""
-    credentials = [value for name, value in config.credentials.items() if is_secret_name(name)]
+    credentials = [
+        value for name, value in config.credentials.items() if is_secret_setting(name, str(value))
+    ]
     inputs = [
         config.runtime_parameters.get(parameter.name, parameter.default)
         for parameter in config.parameters
         if parameter.type is DifyPluginToolParameterType.SECRET_INPUT
     ]
-    return secret_values([*credentials, *inputs])
+    return KnownSecrets([*credentials, *inputs])
