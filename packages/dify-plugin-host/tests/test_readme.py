@@ -6,16 +6,20 @@ from pathlib import Path
 from dify_plugin_host import load_tools
 
 
-README = Path(__file__).parents[1] / "README.md"
+PACKAGE = Path(__file__).parents[1]
+README = PACKAGE / "README.md"
+PAGES = PACKAGE.parents[1] / "docs" / "dify-plugin-host"
 
 
-def blocks():
-    return re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+def example(page):
+    """Return the one Python example of a page."""
+    (block,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    return block
 
 
 def test_the_example_of_a_tools_file_makes_a_tool(tmp_path):
     path = tmp_path / "tools.py"
-    path.write_text(blocks()[1])
+    path.write_text(example(PAGES / "chat.md"))
     (tool,) = load_tools(path)
     assert tool.name == "temperature"
     assert [parameter.type for parameter in tool.parameters] == ["string", "select"]
@@ -23,20 +27,24 @@ def test_the_example_of_a_tools_file_makes_a_tool(tmp_path):
 
 def test_the_example_of_driving_a_plugin_runs(echo, monkeypatch, capsys):
     monkeypatch.chdir(echo.rename(echo.with_name("plugin")).parent)
-    exec(compile(blocks()[2], str(README), "exec"), {"__name__": "example"})
+    exec(compile(example(README), str(README), "exec"), {"__name__": "example"})
     (answer,) = ast.literal_eval(capsys.readouterr().out)
     assert answer["action"] == "get_ai_model_schemas"
 
 
 def test_the_example_of_serving_a_plugin_runs(echo, monkeypatch, capsys):
     monkeypatch.chdir(echo.rename(echo.with_name("plugin")).parent)
-    exec(compile(blocks()[0], str(README), "exec"), {"__name__": "example"})
+    exec(compile(example(PAGES / "serve.md"), "serve.md", "exec"), {"__name__": "example"})
     event = json.loads(capsys.readouterr().out.removeprefix("data: "))
     assert event["data"]["action"] == "validate_tool_credentials"
 
 
-def test_the_routes_that_the_readme_names_are_the_ones_there_are(echo, run_daemon):
-    table = README.read_text(encoding="utf-8").partition("`POST /plugin/{tenant}/dispatch/…` |")[2]
+def test_the_routes_that_are_documented_are_the_ones_there_are(echo, run_daemon):
+    table = (
+        (PAGES / "serve.md")
+        .read_text(encoding="utf-8")
+        .partition("`POST /plugin/{tenant}/dispatch/…` |")[2]
+    )
     named = set(re.findall(r"`(\w+(?:/\w+)+)`", table.partition("\n")[0]))
     assert "llm/invoke" in named
     daemon = run_daemon(echo)
@@ -45,12 +53,10 @@ def test_the_routes_that_the_readme_names_are_the_ones_there_are(echo, run_daemo
         assert response.status_code == 400, path
 
 
-def test_the_events_that_the_readme_documents_are_the_ones_there_are():
-    progress = (README.parent / "src/dify_plugin_host/commands/_progress.py").read_text(
-        encoding="utf-8"
-    )
+def test_the_events_that_are_documented_are_the_ones_there_are():
+    progress = (PACKAGE / "src/dify_plugin_host/commands/_progress.py").read_text(encoding="utf-8")
     defined = set(re.findall(r'event: ClassVar\[str\] = "(\w+)"', progress))
-    section = README.read_text(encoding="utf-8").partition("| `event` | with |")[2]
+    section = (PAGES / "chat.md").read_text(encoding="utf-8").partition("| `event` | with |")[2]
     table = section.partition("\n\n")[0]
     documented = set(
         re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| ([^|]*) \|", table, re.MULTILINE)))
