@@ -92,7 +92,7 @@ def test_every_option_reaches_the_server(run, recordings):
     def visit():
         transport = httpx.HTTPTransport(retries=12)
         with httpx.Client(base_url=f"http://127.0.0.1:{port}/v1", transport=transport) as client:
-            body = {"model": "house", "input": "x", "stream": True, "stop": 1}
+            body = {"model": "own", "input": "x", "stream": True, "stop": 1}
             answers.append(client.get("/models", headers=KEY))
             answers.append(
                 client.post("/responses", json=body, headers={"authorization": "Bearer other"})
@@ -102,7 +102,7 @@ def test_every_option_reaches_the_server(run, recordings):
         os.kill(os.getpid(), signal.SIGINT)
 
     options = ["--port", str(port), "--replay", str(recordings), "--fault", "rate_limit"]
-    options += ["--api-key", "k", "--model", "house", "--models-status", "404", "--lenient"]
+    options += ["--api-key", "k", "--model", "own", "--models-status", "404", "--lenient"]
     options += ["--chunk-bytes", "500", "--delay-seconds", "0.001"]
     before = signal.getsignal(signal.SIGTERM)
     visitor = threading.Thread(target=visit)

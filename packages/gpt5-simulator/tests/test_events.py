@@ -68,13 +68,13 @@ def test_deltas_add_up_to_what_their_done_event_says(talker, ask, events_of):
     deltas = defaultdict(str)
     done = {}
     for event in events_of(ask(talker, ASKED, stream=True)):
-        place = tuple(event.get(key) for key in ("item_id", "content_index", "summary_index"))
+        path = tuple(event.get(key) for key in ("item_id", "content_index", "summary_index"))
         if "delta" in event:
             assert event["delta"]
-            deltas[place] += event["delta"]
+            deltas[path] += event["delta"]
         for key in ("text", "arguments", "input", "refusal"):
             if key in event:
-                done[place] = event[key]
+                done[path] = event[key]
     assert deltas == done
     assert len(done) == 7
 

@@ -207,7 +207,7 @@ def test_silence_for_a_while_delays_the_rest(ask, stream):
     assert len(slow.content) == len(whole.content)
 
 
-def test_silence_keeps_its_place_among_chunks_of_any_size(ask):
+def test_silence_comes_after_the_same_events_in_chunks_of_any_size(ask):
     with simulator(None, Silence(after_events=2, seconds=0.01), chunk_bytes=100) as running:
         whole = ask(running, stream=True)
         slow = ask(running, stream=True)

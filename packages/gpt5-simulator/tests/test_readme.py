@@ -23,7 +23,7 @@ def test_every_fault_text_can_be_read():
     assert all(parse_fault(text) is not None for text in known)
 
 
-def test_every_module_has_its_place_in_the_table():
+def test_every_module_is_in_the_table():
     folder = Path(gpt5_simulator.__file__).parent
     modules = {path.stem for path in folder.glob("_*.py")} - {"__init__", "_errors", "_json"}
     table = README.split("## Where things are")[1].split("## Errors")[0]

@@ -133,13 +133,13 @@ def test_one_model_is_shown(server):
 
 
 def test_the_served_models_can_be_chosen(ask):
-    with ResponsesSimulator(models=["house-model", "gpt-5-codex"]) as simulator:
+    with ResponsesSimulator(models=["own-model", "gpt-5-codex"]) as simulator:
         listed = httpx.get(f"{simulator.base_url}/models", headers=_KEY).json()["data"]
-        house = ask(simulator, model="house-model", temperature=0.3, reasoning={"effort": "max"})
+        own = ask(simulator, model="own-model", temperature=0.3, reasoning={"effort": "max"})
         retired = ask(simulator, model="gpt-5-codex")
         unlisted = ask(simulator, model="gpt-5")
-    assert [model["id"] for model in listed] == ["house-model", "gpt-5-codex"]
-    assert house.json()["model"] == "house-model"
+    assert [model["id"] for model in listed] == ["own-model", "gpt-5-codex"]
+    assert own.json()["model"] == "own-model"
     assert retired.status_code == 200
     assert unlisted.status_code == 404
 

@@ -1,18 +1,4 @@
-"""The demonstration model: it stands in for a language model, so that everything around it can be tried without a key.
-
-It calls the tools that a question asks for, all at once where the request allows it, and answers by quoting their results. It does
-the same in plain text for agents that describe their tools in the instructions and read `Action: {...}` from the answer.
-
-- A question falls into parts: sentences, lines, and what follows a "then" or an "and" with a question word. A part goes to the tool
-  with most points: 2 for a word of its name, 1 for a longer word of its description or parameters, 2 for a parameter of a kind
-  (`_demo_values.py`) that the part asks for. 2 points are enough. No call is made twice.
-- A string gets the value of its parameter's kind, or what stands in quotation marks, or the part itself. A number gets the next number
-  of the part, an enum the value that the part names. What the part lacks is null, the default, or the least that the schema
-  allows. An optional parameter is given only where the part has a value of its kind or enum.
-
-It cannot hand the result of one tool to another, call a tool for several cities, do sums in words, try again, ask back, or know
-anything. Of JSON schema it leaves out `allOf`, `pattern`, `format` and `multipleOf`. Say more with `ScriptedModel`.
-"""
+"""The demonstration model: it stands in for a language model, so that everything around it can be tried without a key."""
 
 import json
 import re
@@ -41,7 +27,21 @@ _OBSERVATION = re.compile(r"\bObservation:\s*(.*?)\s*(?=\n\s*Thought:|\Z)", re.D
 
 
 class DemoModel:
-    """The demonstration model; the same request always gets the same answer."""
+    """A demonstration that answers by rules; the same request always gets the same answer.
+
+    It calls the tools that a question asks for, all at once where the request allows it, and answers by quoting their results. It does
+    the same in plain text for agents that describe their tools in the instructions and read `Action: {...}` from the answer.
+
+    - A question falls into parts: sentences, lines, and what follows a "then", or an "and" before a question word. A part goes to the
+      tool with most points, if it has 2 or more: 2 for each word of the tool's name, 1 for each longer word of its description or
+      parameters, 2 for each parameter of a kind that the part asks for: time zone, sum, place, address, date. No call is made twice.
+    - A string gets the value of its parameter's kind, or what stands in quotation marks, or the part itself. A number gets the next
+      number of the part, an enum the value that the part names. What the part lacks is null, the default, or the least that the
+      schema allows. An optional parameter is left out unless the part has a value of its kind or enum.
+
+    It cannot hand the result of one tool to another, call a tool for several cities, read sums in words, try again, ask back, or know
+    anything. Of JSON schema it leaves out `allOf`, `pattern`, `format` and `multipleOf`. `ScriptedModel` says whatever else is needed.
+    """
 
     def respond(self, request: ModelRequest) -> Turn:
         """Return reasoning and tool calls, or reasoning and an answer."""

@@ -1,4 +1,4 @@
-"""Values for a JSON schema from the words of a question, by the rules that `_demo_model.py` states."""
+"""Values for a JSON schema from the words of a question, by the rules of `DemoModel`."""
 
 import math
 import re
