@@ -5,7 +5,7 @@ import pytest
 from gpt5_payloads import profile_for
 
 
-SEED_MODELS = [
+DOCUMENTED_MODELS = [
     "gpt-5.2",
     "gpt-5.2-pro",
     "gpt-5",
@@ -70,7 +70,7 @@ def test_concise_summaries_came_after_gpt_5():
     assert profile_for("gpt-5.1").summaries == ("auto", "concise", "detailed")
 
 
-@pytest.mark.parametrize("model", SEED_MODELS)
+@pytest.mark.parametrize("model", DOCUMENTED_MODELS)
 def test_the_documented_models_have_the_documented_size(model):
     profile = profile_for(model)
 
@@ -84,7 +84,7 @@ def test_the_documented_models_have_the_documented_size(model):
 def test_only_gpt_5_5_pro_is_known_not_to_stream():
     assert profile_for("gpt-5.5-pro").streaming is False
     assert all(
-        profile_for(model).streaming for model in [*SEED_MODELS, "gpt-5.4-pro", "unheard-of"]
+        profile_for(model).streaming for model in [*DOCUMENTED_MODELS, "gpt-5.4-pro", "unheard-of"]
     )
 
 
