@@ -10,7 +10,7 @@ from .plugin_daemon_transport import plugin_daemon_dispatch_url, stream_plugin_d
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginDaemonClient:
-    """Call one plugin on behalf of one tenant.
+    """A client for one plugin, on behalf of one tenant.
 
     Attributes:
         tenant_id: The workspace, which stands in the daemon's path.

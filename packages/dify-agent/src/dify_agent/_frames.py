@@ -34,7 +34,7 @@ class Frame:
         """Read an envelope.
 
         Raises:
-            ValueError: The text is no JSON, or not an envelope.
+            ValueError: If the text is no JSON, or not an envelope.
         """
         match parse_json(text):
             case {"code": int(code), **rest} if not isinstance(code, bool):
@@ -54,7 +54,7 @@ def parse_frame(line: bytes) -> Frame | None:
     A line may also be the bare envelope, without `data:`.
 
     Raises:
-        ValueError: The line is no UTF-8, no JSON, or not an envelope.
+        ValueError: If the line is no UTF-8, no JSON, or not an envelope.
     """
     text = line.strip()
     if text.startswith(_NO_FRAMES):

@@ -2,5 +2,5 @@
 
 
 def is_header_text(text: str) -> bool:
-    """Whether a text can be sent as a header's value: no line break or other control character, no space around it."""
+    """Return whether a text can be sent as a header's value: no line break or other control character, no space around it."""
     return text.isprintable() and text == text.strip()

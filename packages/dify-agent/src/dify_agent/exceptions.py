@@ -14,23 +14,23 @@ A failed run raises none of these to its caller: it ends with the event `run_fai
 
 
 class DifyAgentError(Exception):
-    """Be the root of every error that this package raises."""
+    """The root of every error that this package raises."""
 
 
 class AgentRunValidationError(DifyAgentError, ValueError):
-    """Report a run request that cannot be run as it stands."""
+    """A run request that cannot be run as it stands."""
 
 
 class CompositionError(DifyAgentError, ValueError):
-    """Report layers that cannot be put together."""
+    """Layers that cannot be put together."""
 
 
 class SnapshotError(CompositionError):
-    """Report a session snapshot that does not belong to the layers it is given to."""
+    """A session snapshot that does not belong to the layers it is given to."""
 
 
 class UnknownLayerTypeError(DifyAgentError, KeyError):
-    """Report a layer type that nobody provides.
+    """A layer type that nobody provides.
 
     Attributes:
         type_id: The type id as it was asked for.
@@ -46,4 +46,4 @@ class UnknownLayerTypeError(DifyAgentError, KeyError):
 
 
 class LayerLifecycleError(DifyAgentError, RuntimeError):
-    """Report a layer that is used in a state that does not allow it."""
+    """A layer that is used in a state that does not allow it."""

@@ -46,7 +46,7 @@ _MAX_ERROR_CHARACTERS: Final = 10_000
 
 
 class PluginDaemonError(DifyAgentError):
-    """Report that the plugin daemon refused or failed a call, or that its reply cannot be read.
+    """A call that the plugin daemon refused or failed, or a reply that cannot be read.
 
     Attributes:
         message: What went wrong, without credentials; at most 10,000 characters.
@@ -108,11 +108,11 @@ async def stream_plugin_daemon(
         payload: The body, see `to_plugin_daemon_jsonable`; `data.credentials` holds the credentials.
 
     Raises:
-        ValueError: The payload holds a number or a nesting that JSON cannot carry.
-        TypeError: It holds a value that JSON does not know.
-        PluginDaemonError: The daemon or the plugin reported an error, a frame is empty or malformed, the reply is over
+        ValueError: If the payload holds a number or a nesting that JSON cannot carry.
+        TypeError: If it holds a value that JSON does not know.
+        PluginDaemonError: If the daemon or the plugin reported an error, a frame is empty or malformed, the reply is over
             128 MiB, or the key or the plugin's id cannot stand in a header.
-        httpx.TransportError: The daemon could not be reached, or the connection broke.
+        httpx.TransportError: If the daemon could not be reached, or the connection broke.
     """
     secrets = _secrets(api_key, payload)
     request = http_client.stream(
@@ -133,7 +133,7 @@ async def stream_plugin_daemon(
 
 @contextmanager
 def _errors_without_request() -> Generator[None]:
-    """Take the request out of the HTTP client's errors: whoever stores such an error would store its key and body."""
+    """Remove the request from the HTTP client's errors: whoever stores such an error would store its key and body."""
     try:
         yield
     except httpx.DecodingError:

@@ -33,8 +33,8 @@ def prepare_tool_config(
         portable: Whether the schema is written in plain JSON schema only; off, its types are exactly Dify's own.
 
     Raises:
-        DeclarationError: A parameter is declared in a way that cannot be read.
-        pydantic.ValidationError: It has a type or a default that `DifyPluginToolParameter` does not know.
+        DeclarationError: If a parameter is declared in a way that cannot be read.
+        pydantic.ValidationError: If it has a type or a default that `DifyPluginToolParameter` does not know.
     """
     merged = merge_parameters(declared, runtime)
     prepared = {

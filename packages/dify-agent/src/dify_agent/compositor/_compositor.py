@@ -16,13 +16,13 @@ from ._snapshot import CompositorSessionSnapshot, LayerSessionSnapshot
 
 
 class Compositor:
-    """Hold a graph of layers that can be entered any number of times; each time gets layers of its own."""
+    """A graph of layers that can be entered any number of times; each time gets layers of its own."""
 
     def __init__(self, nodes: Sequence[LayerNode]) -> None:
         """Take the nodes, each after those that it depends on.
 
         Raises:
-            CompositionError: The nodes do not stand together.
+            CompositionError: If two nodes have one name, or a node needs a layer that no earlier node makes.
         """
         validate_graph(nodes)
         self._nodes = tuple(nodes)
@@ -44,9 +44,9 @@ class Compositor:
             session_snapshot: What an earlier run of the same graph ended with; without it every layer starts afresh.
 
         Raises:
-            CompositionError: A configuration does not fit, or belongs to no layer.
-            SnapshotError: The snapshot is not one of this graph.
-            LayerLifecycleError: The snapshot holds a closed layer, or a provider handed out a layer twice.
+            CompositionError: If a configuration does not fit, or belongs to no layer.
+            SnapshotError: If the snapshot is not one of this graph.
+            LayerLifecycleError: If the snapshot holds a closed layer, or a provider returned one layer twice.
         """
         run = CompositorRun(self._make_slots(configs or {}, session_snapshot))
         async with AsyncExitStack() as stack:
@@ -59,7 +59,7 @@ class Compositor:
         """Check the layers' configurations without making a layer.
 
         Raises:
-            CompositionError: A configuration does not fit, or belongs to no layer.
+            CompositionError: If a configuration does not fit, or belongs to no layer.
         """
         unknown = sorted(set(configs) - {node.name for node in self._nodes})
         if unknown:

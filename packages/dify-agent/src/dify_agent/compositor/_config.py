@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 
 class LayerConfig(BaseModel):
-    """Be the base of the public configurations of layers.
+    """The base of the public configurations of layers.
 
     Unknown fields are refused. Errors name the field at fault and never quote its value, since a value may be a secret.
     """

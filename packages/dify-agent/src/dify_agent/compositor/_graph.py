@@ -1,4 +1,4 @@
-"""The nodes of a graph, and the rules by which they stand together."""
+"""The nodes of a graph, and the rules that they must meet."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from ._provider import LayerProvider
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerNode:
-    """Place a kind of layer in a graph.
+    """A kind of layer in a graph.
 
     Attributes:
         name: The layer's name in the graph.
@@ -29,7 +29,7 @@ def validate_graph(nodes: Sequence[LayerNode]) -> None:
     """Check that every name is used once and every dependency is met by an earlier node of the right kind.
 
     Raises:
-        CompositionError: One of these does not hold.
+        CompositionError: If one of these does not hold.
     """
     earlier: dict[str, LayerNode] = {}
     for node in nodes:

@@ -16,7 +16,7 @@ from ._lifecycle import ExitIntent
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 class LayerDeps:
-    """Be the base of what a layer depends on: one annotated field per layer that it needs.
+    """The base of what a layer depends on: one annotated field per layer that it needs.
 
     ```python
     class SearchDeps(LayerDeps):
@@ -32,18 +32,18 @@ class LayerDeps:
 
 
 class NoLayerDeps(LayerDeps):
-    """Say that a layer needs no other layer."""
+    """The dependencies of a layer that needs no other."""
 
 
 class EmptyRuntimeState(BaseModel):
-    """Say that a layer keeps nothing between runs."""
+    """The state of a layer that keeps nothing between runs."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 @dataclass(eq=False)
 class Layer[DepsT: LayerDeps, ConfigT: LayerConfig, StateT: BaseModel]:
-    """Hold one concern of a run.
+    """One concern of a run.
 
     A subclass names its three types in its base, such as `PlainLayer[NoLayerDeps, MyConfig, EmptyRuntimeState]`, and its
     `type_id`. An instance serves one run: dependencies and state are bound to it once, before it is entered.
@@ -87,7 +87,7 @@ class Layer[DepsT: LayerDeps, ConfigT: LayerConfig, StateT: BaseModel]:
             runtime_state: Its state of an earlier run; a fresh one if left out.
 
         Raises:
-            LayerLifecycleError: The layer is bound already: it belongs to another run.
+            LayerLifecycleError: If the layer is bound already: it belongs to another run.
         """
         if hasattr(self, "deps"):
             raise LayerLifecycleError(
@@ -100,14 +100,14 @@ class Layer[DepsT: LayerDeps, ConfigT: LayerConfig, StateT: BaseModel]:
         )
 
     async def on_enter(self, *, resumed: bool) -> None:
-        """Get ready for the run; the default does nothing.
+        """Prepare for the run; the default does nothing.
 
         Args:
             resumed: Whether the layer's state comes from an earlier run.
         """
 
     async def on_exit(self, intent: ExitIntent) -> None:
-        """Let go of what `on_enter` took; the default does nothing.
+        """Release what `on_enter` took; the default does nothing.
 
         Args:
             intent: Whether the state is kept for a later run.
@@ -118,7 +118,7 @@ class Layer[DepsT: LayerDeps, ConfigT: LayerConfig, StateT: BaseModel]:
 class PlainLayer[DepsT: LayerDeps, ConfigT: LayerConfig, StateT: BaseModel](
     Layer[DepsT, ConfigT, StateT]
 ):
-    """Hold one concern of a run that may add plain prompts and ready-made tools to it.
+    """One concern of a run that may add plain prompts and ready-made tools to it.
 
     A run's prompts are the prefixes of all layers in the order of the graph, then the suffixes in the opposite order.
     """

@@ -14,7 +14,7 @@ from ._layer import Layer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerProvider[LayerT: Layer[Any, Any, Any]]:
-    """Make layers of one kind from configurations.
+    """A maker of layers of one kind from configurations.
 
     Attributes:
         layer_type: The class of the layers that it makes.
@@ -47,8 +47,8 @@ class LayerProvider[LayerT: Layer[Any, Any, Any]]:
         """Make a layer.
 
         Raises:
-            CompositionError: The configuration does not fit.
-            TypeError: The factory made something else than a layer of this kind.
+            CompositionError: If the configuration does not fit.
+            TypeError: If the factory made something else than a layer of this kind.
         """
         layer = self.factory(self.validate_config(config))
         if not isinstance(cast("object", layer), self.layer_type):
@@ -61,7 +61,7 @@ class LayerProvider[LayerT: Layer[Any, Any, Any]]:
         """Return the configuration as the layers' own kind.
 
         Raises:
-            CompositionError: It does not fit; the message names the field and quotes no value.
+            CompositionError: If it does not fit; the message names the field and quotes no value.
         """
         try:
             return self.layer_type.config_type.model_validate({} if config is None else config)

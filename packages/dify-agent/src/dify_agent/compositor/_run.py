@@ -16,7 +16,7 @@ from ._snapshot import CompositorSessionSnapshot, LayerSessionSnapshot
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class LayerRunSlot:
-    """Hold one layer of a run.
+    """One layer of a run.
 
     Attributes:
         name: The layer's name in the graph.
@@ -31,12 +31,12 @@ class LayerRunSlot:
     exit_intent: ExitIntent = "delete"
 
     async def enter(self) -> None:
-        """Bring the layer to life."""
+        """Enter the layer, new or suspended."""
         await self.layer.on_enter(resumed=self.lifecycle_state == "suspended")
         self.lifecycle_state = "active"
 
     async def exit(self) -> None:
-        """Let the layer go, as its exit intent says."""
+        """Leave the layer, suspended or closed as its exit intent says."""
         self.lifecycle_state = "suspended" if self.exit_intent == "suspend" else "closed"
         await self.layer.on_exit(self.exit_intent)
 
@@ -52,7 +52,7 @@ class LayerRunSlot:
 
 
 class CompositorRun:
-    """Hold the layers of one run.
+    """The layers of one run.
 
     Attributes:
         slots: The layers by name, in the order of the graph.
@@ -66,7 +66,7 @@ class CompositorRun:
         """Return what a later run goes on from.
 
         Raises:
-            LayerLifecycleError: The run has not been left yet.
+            LayerLifecycleError: If the run has not been left yet.
         """
         if any(slot.lifecycle_state in {"new", "active"} for slot in self.slots.values()):
             raise LayerLifecycleError("A run has a session snapshot only once it has been left.")
@@ -95,14 +95,14 @@ class CompositorRun:
     def set_exit_intents(
         self, *, default: ExitIntent, layers: Mapping[str, ExitIntent] | None = None
     ) -> None:
-        """Say what leaving the layers will mean.
+        """Set what leaving the layers will mean.
 
         Args:
             default: For every layer that `layers` does not name.
             layers: For single layers, by name.
 
         Raises:
-            CompositionError: `layers` names a layer that is not there.
+            CompositionError: If `layers` names a layer that the run does not have.
         """
         intents = layers or {}
         _require_known(intents, known=self.slots)

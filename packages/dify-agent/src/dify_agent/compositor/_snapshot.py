@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 
 class LayerSessionSnapshot(BaseModel):
-    """Hold one layer's state.
+    """One layer's state.
 
     Attributes:
         name: The layer's name in the graph.
@@ -24,7 +24,7 @@ class LayerSessionSnapshot(BaseModel):
 
 
 class CompositorSessionSnapshot(BaseModel):
-    """Hold the states of all layers of a graph, in its order.
+    """The states of all layers of a graph, in its order.
 
     Attributes:
         schema_version: The version of this format.

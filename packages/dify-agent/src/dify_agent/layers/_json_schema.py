@@ -19,7 +19,7 @@ def check_object_schema(schema: dict[str, JsonValue]) -> None:
     Its draft is what `$schema` names, 2020-12 otherwise.
 
     Raises:
-        ValueError: It is not.
+        ValueError: If it is not.
     """
     if schema.get("type") != "object":
         raise ValueError("expected a JSON Schema of type 'object'")

@@ -14,11 +14,11 @@ HISTORY_LAYER_TYPE_ID: Final = "pydantic_ai.history"
 
 
 class HistoryLayerConfig(LayerConfig):
-    """Ask for a conversation that goes on; there is nothing to choose."""
+    """A wish for a conversation that goes on; there is nothing to choose."""
 
 
 class HistoryState(BaseModel):
-    """Hold the conversation so far.
+    """The conversation so far.
 
     Attributes:
         messages: Pydantic AI's messages, reasoning and tool results included.
@@ -31,7 +31,7 @@ class HistoryState(BaseModel):
 
 @dataclass(slots=True, eq=False)
 class HistoryLayer(PlainLayer[NoLayerDeps, HistoryLayerConfig, HistoryState]):
-    """Keep the conversation in the session's snapshot.
+    """The conversation, kept in the session's snapshot.
 
     Attributes:
         config: Nothing to choose.

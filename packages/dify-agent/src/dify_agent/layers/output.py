@@ -1,4 +1,4 @@
-"""The layer that asks for an answer of a given shape.
+"""The layer that asks for an answer of a certain shape.
 
 The model is asked to call an output tool with this schema, and is told what is wrong when its answer does not fit.
 """
@@ -25,7 +25,7 @@ _MAX_PROBLEMS: Final = 10
 
 
 class OutputLayerConfig(LayerConfig):
-    """Describe the answer.
+    """The shape of the answer.
 
     Attributes:
         json_schema: A JSON Schema of type `object` that refers to nothing outside itself; its draft is what `$schema`
@@ -47,7 +47,7 @@ class OutputLayerConfig(LayerConfig):
 
 @dataclass(slots=True, eq=False)
 class OutputLayer(PlainLayer[NoLayerDeps, OutputLayerConfig, EmptyRuntimeState]):
-    """Ask for an answer of a given shape, and hold the model to it.
+    """A wish for an answer of a certain shape, to which the model is held.
 
     Attributes:
         config: The shape.
@@ -71,7 +71,7 @@ class OutputLayer(PlainLayer[NoLayerDeps, OutputLayerConfig, EmptyRuntimeState])
         """Return the answer if it fits.
 
         Raises:
-            ModelRetry: It does not; the model is told where.
+            ModelRetry: If it does not; the model is told where.
         """
         problems = find_problems(output, self.config.json_schema)
         if problems:

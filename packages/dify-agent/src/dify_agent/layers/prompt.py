@@ -14,7 +14,7 @@ PROMPT_LAYER_TYPE_ID: Final = "plain.prompt"
 
 
 class PromptLayerConfig(LayerConfig):
-    """Say what is told to the model; each field is one text or several.
+    """What the model is told; each field is one text or several.
 
     Attributes:
         prefix: What the instruction opens with.
@@ -29,7 +29,7 @@ class PromptLayerConfig(LayerConfig):
 
 @dataclass(slots=True, eq=False)
 class PromptLayer(PlainLayer[NoLayerDeps, PromptLayerConfig, EmptyRuntimeState]):
-    """Add plain text to a run.
+    """Plain text for a run.
 
     Attributes:
         config: The texts.

@@ -18,7 +18,7 @@ def _now() -> datetime:
 
 
 class BaseRunEvent(ProtocolModel):
-    """Hold what all events have in common.
+    """What all events have in common.
 
     Attributes:
         run_id: The run.
@@ -37,13 +37,13 @@ class BaseRunEvent(ProtocolModel):
 
 
 class RunStartedEvent(BaseRunEvent):
-    """Say that the run has begun."""
+    """The run has begun."""
 
     type: Literal["run_started"] = "run_started"
 
 
 class ModelRequestStartedEvent(BaseRunEvent):
-    """Say that the model is asked, in engines that may have to ask again after a restart.
+    """The model is asked, in engines that may have to ask again after a restart.
 
     What follows, up to the next event of this kind or the last event, came of this request. If an event with the same
     `request_index` came before, what came of that one was cut off and is to be dropped.
@@ -59,7 +59,7 @@ class ModelRequestStartedEvent(BaseRunEvent):
 
 
 class TextDeltaEvent(BaseRunEvent):
-    """Carry the next piece of the answer.
+    """The next piece of the answer.
 
     Attributes:
         text: What comes after the pieces so far; never empty.
@@ -70,7 +70,7 @@ class TextDeltaEvent(BaseRunEvent):
 
 
 class ThinkingDeltaEvent(BaseRunEvent):
-    """Carry the next piece of the model's reasoning, as far as the model shows it.
+    """The next piece of the model's reasoning, as far as the model shows it.
 
     Attributes:
         text: What comes after the pieces so far; never empty.
@@ -81,7 +81,7 @@ class ThinkingDeltaEvent(BaseRunEvent):
 
 
 class ToolCallEvent(BaseRunEvent):
-    """Say that the model has called a tool.
+    """A call of a tool by the model.
 
     Attributes:
         tool_call_id: Ties the call to its result.
@@ -96,7 +96,7 @@ class ToolCallEvent(BaseRunEvent):
 
 
 class ToolResultEvent(BaseRunEvent):
-    """Carry what a tool call came to.
+    """What a tool call came to.
 
     Attributes:
         tool_call_id: Ties the result to its call.
@@ -113,7 +113,7 @@ class ToolResultEvent(BaseRunEvent):
 
 
 class TerminalRunEvent(BaseRunEvent):
-    """Be the base of the events that end a run."""
+    """The base of the events that end a run."""
 
     @property
     def is_terminal(self) -> bool:
@@ -122,7 +122,7 @@ class TerminalRunEvent(BaseRunEvent):
 
 
 class RunSucceededEvent(TerminalRunEvent):
-    """Say that the run reached its answer.
+    """The end of a run that reached its answer.
 
     Attributes:
         output: The answer: text, or the object that the output layer asked for.
@@ -135,7 +135,7 @@ class RunSucceededEvent(TerminalRunEvent):
 
 
 class RunFailedEvent(TerminalRunEvent):
-    """Say that the run ended without an answer.
+    """The end of a run without an answer.
 
     Attributes:
         error: What went wrong, without credentials.
@@ -148,7 +148,7 @@ class RunFailedEvent(TerminalRunEvent):
 
 
 class RunCancelledEvent(TerminalRunEvent):
-    """Say that the run was stopped from outside."""
+    """The end of a run that was stopped from outside."""
 
     type: Literal["run_cancelled"] = "run_cancelled"
 

@@ -20,13 +20,13 @@ type RunStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"
 
 
 class ProtocolModel(BaseModel):
-    """Refuse unknown fields, and never quote a value in an error: it may be a credential."""
+    """A model that refuses unknown fields, and quotes no value in an error: it may be a credential."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
 
 class RunLayerSpec(ProtocolModel):
-    """Ask for one layer.
+    """A wish for one layer.
 
     Attributes:
         name: Its name in the composition; the model is the layer named `llm`.
@@ -45,7 +45,7 @@ class RunLayerSpec(ProtocolModel):
 
 
 class RunComposition(ProtocolModel):
-    """List the layers of a run, each after those that it needs.
+    """The layers of a run, each after those that it needs.
 
     Attributes:
         schema_version: The version of this format.
@@ -67,7 +67,7 @@ class RunComposition(ProtocolModel):
 
 
 class LayerExitSignals(ProtocolModel):
-    """Say what becomes of the layers' states when the run is over.
+    """What becomes of the layers' states when the run is over.
 
     Attributes:
         default: What becomes of every layer that `layers` does not name.
@@ -79,7 +79,7 @@ class LayerExitSignals(ProtocolModel):
 
 
 class CreateRunRequest(ProtocolModel):
-    """Ask for a run.
+    """A wish for a run.
 
     Attributes:
         composition: The layers of the run.
@@ -93,7 +93,7 @@ class CreateRunRequest(ProtocolModel):
 
 
 class CreateRunResponse(ProtocolModel):
-    """Answer a request for a run.
+    """The answer to a request for a run.
 
     Attributes:
         run_id: The new run.
@@ -105,7 +105,7 @@ class CreateRunResponse(ProtocolModel):
 
 
 class RunStatusResponse(ProtocolModel):
-    """Say where a run stands.
+    """Where a run stands.
 
     Attributes:
         run_id: The run.

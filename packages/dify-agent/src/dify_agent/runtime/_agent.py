@@ -23,7 +23,7 @@ MODEL_LAYER_NAME: Final = "llm"
 
 @runtime_checkable
 class ModelLayer(Protocol):
-    """Be what the layer named `llm` must be: one that has a model."""
+    """A layer that has a model, as the one named `llm` must."""
 
     def get_model(self, *, http_client: httpx.AsyncClient) -> Model:
         """Return the model, which calls through the given client."""
@@ -32,7 +32,7 @@ class ModelLayer(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedAgent:
-    """Hold an agent and what it is asked.
+    """An agent and what it is asked.
 
     Attributes:
         agent: The agent.
@@ -65,7 +65,7 @@ def require_user_prompts(run: CompositorRun) -> list[str]:
     """Return what the user says.
 
     Raises:
-        AgentRunValidationError: It is blank.
+        AgentRunValidationError: If it is blank.
     """
     prompts = [text for text in run.user_prompts if text.strip()]
     if not prompts:
@@ -77,7 +77,7 @@ def find_model_layer(run: CompositorRun) -> ModelLayer:
     """Return the layer with the model.
 
     Raises:
-        AgentRunValidationError: No layer has its name, or the one that has it has no model.
+        AgentRunValidationError: If no layer has its name, or the one that has it has no model.
     """
     slot = run.slots.get(MODEL_LAYER_NAME)
     if slot is None:
@@ -101,7 +101,7 @@ def build_agent(
     """Return an agent with the layers' instruction, conversation and shape of the answer.
 
     Raises:
-        AgentRunValidationError: Two layers hold the conversation, or two describe the answer.
+        AgentRunValidationError: If two layers hold the conversation, or two describe the answer.
     """
     output = _find_only(run, OutputLayer)
     agent = Agent[object, Any](

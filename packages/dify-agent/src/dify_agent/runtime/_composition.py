@@ -14,8 +14,8 @@ def build_compositor(
     """Return the graph of a composition, with its shape and configurations checked.
 
     Raises:
-        UnknownLayerTypeError: A layer's type has no provider.
-        CompositionError: The layers do not stand together, or a configuration does not fit.
+        UnknownLayerTypeError: If a layer's type has no provider.
+        CompositionError: If a name, a dependency or a configuration of a layer does not fit.
     """
     registry = _registry(layer_providers)
     compositor = Compositor(

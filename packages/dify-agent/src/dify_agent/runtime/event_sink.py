@@ -9,10 +9,10 @@ from dify_agent.protocol import RunEvent
 
 
 class RunEventSink(Protocol):
-    """Take the events of runs; this is what an engine puts in place of `InMemoryRunEventSink`."""
+    """What takes the events of runs; this is what an engine puts in place of `InMemoryRunEventSink`."""
 
     async def emit(self, event: RunEvent, /) -> None:
-        """Take the next event of its run and give it its place there.
+        """Take the next event of its run, and number it.
 
         A runner awaits one call before it makes the next.
         """
@@ -20,7 +20,7 @@ class RunEventSink(Protocol):
 
 
 class _RunLog:
-    """Hold the events of one run, and wake who waits for more."""
+    """The events of one run; whoever waits for more is woken."""
 
     def __init__(self) -> None:
         self.events: list[RunEvent] = []
@@ -42,7 +42,7 @@ class _RunLog:
 
 
 class InMemoryRunEventSink:
-    """Keep events in memory, for one process and as long as it lives.
+    """The events of runs in memory, for one process and as long as it lives.
 
     Readers may come and go at any time: each hears every event of its run from the place that it asks for.
     """

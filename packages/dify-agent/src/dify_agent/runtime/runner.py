@@ -44,7 +44,7 @@ _REQUEST_FAULTS: Final = (KeyError, TypeError, RuntimeError, ValueError)
 
 
 class AgentRunRunner:
-    """Run agents, one call of `run` each; calls may go on at the same time.
+    """A runner of agents, one call of `run` each; calls may go on at the same time.
 
     The HTTP client is the caller's: it must be open as long as runs go on, and no run closes it.
     """
@@ -154,7 +154,7 @@ def validate_composition(
     """Check types, names, dependencies and configurations of a composition, without making a layer.
 
     Raises:
-        AgentRunValidationError: The composition cannot be run.
+        AgentRunValidationError: If the composition cannot be run.
     """
     try:
         build_compositor(composition, layer_providers)
@@ -168,7 +168,7 @@ async def _resolve_run_tools(
     """Return the server's tools, the layers' ready-made ones and their plugin tools, in the order of the layers.
 
     Raises:
-        AgentRunValidationError: Two tools have one name, wherever they come from.
+        AgentRunValidationError: If two tools have one name, wherever they come from.
     """
     resolved = [*tools, *run.tools]
     for slot in run.slots.values():

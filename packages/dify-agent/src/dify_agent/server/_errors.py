@@ -13,7 +13,7 @@ from dify_agent.exceptions import DifyAgentError
 
 
 class RunNotFoundError(DifyAgentError, LookupError):
-    """Report a run that is not known.
+    """A run that is not known.
 
     Attributes:
         run_id: The id as it was asked for.
@@ -25,12 +25,12 @@ class RunNotFoundError(DifyAgentError, LookupError):
 
 
 class StorageError(DifyAgentError):
-    """Report a database that cannot be used, or something stored in it that cannot be read."""
+    """A database that cannot be used, or something stored in it that cannot be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldProblem:
-    """Say what is wrong with one field of a request.
+    """What is wrong with one field of a request.
 
     Attributes:
         field: Where the field stands, such as `composition.layers.0.type`.
@@ -42,7 +42,7 @@ class FieldProblem:
 
 
 class RequestError(DifyAgentError):
-    """Report an HTTP request that cannot be answered as it stands.
+    """An HTTP request that cannot be answered as it stands.
 
     Attributes:
         status_code: The HTTP status to answer with.

@@ -18,7 +18,7 @@ _MOST_DIGITS = 15  # More than any run has events; unbounded numbers are slow to
 
 
 class ApiKeyMiddleware:
-    """Answer 401 to whoever does not send the server's key."""
+    """A guard that answers 401 to whoever does not send the server's key."""
 
     def __init__(self, app: ASGIApp, *, api_key: SecretStr) -> None:
         self._app = app
@@ -44,7 +44,7 @@ async def read_json_body(request: Request, *, max_bytes: int) -> bytes:
     """Return the body of a request, which must be JSON and not too large.
 
     Raises:
-        RequestError: It is not declared as JSON, or larger than allowed.
+        RequestError: If it is not declared as JSON, or is larger than allowed.
     """
     # A browser sends no cross-site request of this type without asking first, so no page can start runs.
     content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -66,7 +66,7 @@ def parse_body[ModelT: BaseModel](model: type[ModelT], body: bytes) -> ModelT:
     """Return the model that a body describes.
 
     Raises:
-        RequestError: It does not; the details name the fields, but never a value.
+        RequestError: If it does not; the details name the fields, but never a value.
     """
     try:
         return model.model_validate_json(body)
@@ -80,7 +80,7 @@ def parse_place(text: str, *, field: str) -> int:
     """Return the place of an event that a client has, 0 for none.
 
     Raises:
-        RequestError: It is not a whole number of at least 0.
+        RequestError: If it is not a whole number of at least 0.
     """
     if not (text.isascii() and text.isdecimal()) or len(text) > _MOST_DIGITS:
         message = "Expected the number of an event, or 0."

@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 
 class Janitor:
-    """Keep the database in order, on every server at the same time.
+    """The housekeeping of the database, on every server at the same time.
 
     DBOS finds unfinished runs again when a process with the same executor id starts. A machine may never come back,
     so each server also watches the others and puts the runs of silent ones back in the queue.
@@ -43,7 +43,7 @@ class Janitor:
         self._retention = retention
 
     async def work(self) -> None:
-        """Do what is to be done, again and again."""
+        """Tidy again and again, until it is cancelled."""
         while True:
             try:
                 await asyncio.to_thread(self.tidy)
@@ -52,7 +52,7 @@ class Janitor:
             await asyncio.sleep(self._interval_seconds)
 
     def tidy(self) -> None:
-        """Do what is to be done once."""
+        """Show that this server lives, take over from dead ones, and delete what is done."""
         self._leases.beat(self._executor_id)
         self._take_over()
         self._forget_requests()

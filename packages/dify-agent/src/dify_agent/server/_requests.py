@@ -16,7 +16,7 @@ from .sealing import Seal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimedRequest:
-    """Hold a request, taken up to be run.
+    """A request that is taken up to be run.
 
     Attributes:
         request: The request.
@@ -28,7 +28,7 @@ class ClaimedRequest:
 
 
 class RequestStore:
-    """Keep requests from when they come until their runs are finished."""
+    """The requests of runs, from when they come until the runs are finished."""
 
     def __init__(self, engine: sa.Engine, seal: Seal) -> None:
         self._engine = engine
@@ -45,7 +45,7 @@ class RequestStore:
         """Take up a request, for the first time or after a restart.
 
         Raises:
-            StorageError: It is no longer there, or cannot be read.
+            StorageError: If it is no longer stored, or cannot be read.
         """
         statement = (
             sa.update(requests)

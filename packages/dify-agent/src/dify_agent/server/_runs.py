@@ -32,12 +32,12 @@ _UNFINISHED = frozenset({"DELAYED", "ENQUEUED", "PENDING"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredEvent:
-    """Hold an event as it was stored.
+    """An event as it was stored.
 
     Attributes:
-        sequence: Its place in the run, from 1.
+        sequence: Its number in the run, from 1.
         type: Its type.
-        data: The event as JSON text, with its place in it.
+        data: The event as JSON text, its number included.
     """
 
     sequence: int
@@ -46,7 +46,7 @@ class StoredEvent:
 
 
 class RunBook:
-    """Ask for runs and tell about them; whichever server executes them.
+    """The runs of a database, whichever server executes them.
 
     The stored stream and the stored status are all there is to tell from, so every server tells the same.
     """
@@ -74,7 +74,7 @@ class RunBook:
         """Stop a run, queued or running; one that is finished stays as it is.
 
         Raises:
-            RunNotFoundError: There is no such run.
+            RunNotFoundError: If there is no such run.
         """
         if (await _find(run_id)).status in _UNFINISHED:
             # DBOS would cancel a failed or cancelled run once more, and move the time of its end.
@@ -82,18 +82,18 @@ class RunBook:
         return await self.get_status(run_id)
 
     async def get_status(self, run_id: str) -> RunStatusResponse:
-        """Tell where a run stands.
+        """Return where a run stands.
 
         Raises:
-            RunNotFoundError: There is no such run.
+            RunNotFoundError: If there is no such run.
         """
         return _to_status_response(await _find(run_id))
 
     async def has_events_after(self, run_id: str, after: int) -> bool:
-        """Tell whether a run has events after a place, or may still get some.
+        """Return whether a run has events with numbers over `after`, or may still get some.
 
         Raises:
-            RunNotFoundError: There is no such run.
+            RunNotFoundError: If there is no such run.
         """
         if (await _find(run_id)).status in _UNFINISHED:
             return True
@@ -106,7 +106,7 @@ class RunBook:
 
         Args:
             run_id: The run.
-            after: The place of the last event that the reader has, 0 for none.
+            after: The number of the last event that the reader has, 0 for none.
         """
         sequence = 0
         async for batch in DBOS.read_stream_async(

@@ -48,7 +48,7 @@ def open_database(url: str, seal: Seal) -> sa.Engine:
     A SQLite file is created for its owner alone, and so is its folder; one that others can read is closed to them.
 
     Raises:
-        StorageError: The database cannot be used, or its content was stored under another key or without one.
+        StorageError: If the database cannot be used, or its content was stored under another key or without one.
     """
     parsed = sa.make_url(url)
     try:

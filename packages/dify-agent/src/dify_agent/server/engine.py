@@ -60,7 +60,7 @@ def open_storage(settings: ServerSettings) -> Storage:
 async def open_engine(
     settings: ServerSettings, storage: Storage, *, http_client: httpx.AsyncClient
 ) -> AsyncGenerator[RunBook]:
-    """Take up runs from the database until the end of the context.
+    """Execute the runs of the database until the end of the context.
 
     Runs are executed on the running event loop. DBOS keeps its state in the process, so there is one engine at a time.
 

@@ -12,7 +12,7 @@ from .database import leases
 
 
 class LeaseTable:
-    """Keep the beats of all servers on a database."""
+    """The beats of all servers on a database."""
 
     def __init__(self, engine: sa.Engine) -> None:
         self._engine = engine
@@ -30,7 +30,7 @@ class LeaseTable:
                 connection.execute(sa.insert(leases).values(row))
 
     def drop(self, executor_ids: Iterable[str]) -> None:
-        """Take servers off the table: they have stopped, or others have taken over their runs."""
+        """Remove servers from the table: they have stopped, or others have taken over their runs."""
         with self._engine.begin() as connection:
             connection.execute(
                 sa.delete(leases).where(leases.c.executor_id.in_(list(executor_ids)))
@@ -44,7 +44,7 @@ class LeaseTable:
 
 
 class LeaseWatch:
-    """Tell which servers have been silent for too long."""
+    """A watch for servers that have been silent for too long."""
 
     def __init__(self, *, lease_seconds: float) -> None:
         self._lease_seconds = lease_seconds

@@ -16,11 +16,11 @@ _WRONG_KEY: Final = "DIFY_AGENT_STORAGE_KEY: expected the key that the database 
 
 
 class Seal(Protocol):
-    """Turn bytes into text for a database, and back."""
+    """A way to turn bytes into text for a database, and back."""
 
     @property
     def name(self) -> str:
-        """What is written beside sealed text to tell which seal it bears."""
+        """What is stored beside each text, to tell which seal made it."""
         ...
 
     def close(self, content: bytes) -> str:
@@ -31,13 +31,13 @@ class Seal(Protocol):
         """Return the content of a text.
 
         Raises:
-            StorageError: The text bears another seal.
+            StorageError: If the text was made with another seal or another key.
         """
         ...
 
 
 class PlainSeal:
-    """Write content down as it is, in base64."""
+    """A seal that stores content as it is, in base64."""
 
     name = "dify-agent-plain"
 
@@ -53,7 +53,7 @@ class PlainSeal:
 
 
 class FernetSeal:
-    """Encrypt content, so that nobody without the key can read or forge it."""
+    """A seal that encrypts content, so that nobody without the key can read or forge it."""
 
     name = "dify-agent-fernet"
 
@@ -78,7 +78,7 @@ def build_seal(key: SecretStr | None) -> Seal:
 
 
 class SealedSerializer(Serializer):
-    """Write down under a seal what DBOS stores: arguments, results, errors and streams.
+    """The form in which DBOS stores arguments, results, errors and streams: pickled, and sealed.
 
     Pickle is what DBOS itself uses. It lets whoever can write to the database run code here, which a key prevents:
     unsealing fails before anything is unpickled. Unlike DBOS's serializer, this one never logs what it could not pickle.

@@ -17,7 +17,7 @@ _DEFAULT_DATABASE: Final = Path("~/.dify-agent/runs.sqlite")
 
 
 class ServerSettings(BaseSettings):
-    """Hold the settings of a server, each read from the environment variable `DIFY_AGENT_` + its name.
+    """The settings of a server, each read from the environment variable `DIFY_AGENT_` + its name.
 
     Attributes:
         plugin_daemon_url: Where the plugin daemon listens.

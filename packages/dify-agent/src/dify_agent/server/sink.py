@@ -14,7 +14,7 @@ EVENT_STREAM = "events"
 
 
 class StreamEventSink:
-    """Store events as they come, and keep the last one aside.
+    """The events of a run on their way into the database; the last one is kept aside.
 
     An event of the run itself is stored exactly once: DBOS remembers that it was. An event from inside a
     step is stored again if the step is cut and repeated. The terminal event is not stored here: it is the
@@ -41,7 +41,7 @@ class StreamEventSink:
         """Return the terminal event as JSON text.
 
         Raises:
-            RuntimeError: The run has not ended.
+            RuntimeError: If the run has not ended.
         """
         if self._terminal is None:
             raise RuntimeError("The runner returned without a terminal event.")
@@ -60,7 +60,7 @@ class StreamEventSink:
 
 
 class _BatchWriter:
-    """Write what has gathered while the write before was under way: a slow database makes larger batches."""
+    """A writer of what has gathered while the write before was under way: a slow database makes larger batches."""
 
     def __init__(self) -> None:
         self._waiting: list[str] = []

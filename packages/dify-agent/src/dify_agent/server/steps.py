@@ -28,7 +28,7 @@ from .sink import StreamEventSink
 
 
 class RunSteps:
-    """Number and record the steps of one execution of one run.
+    """The numbered and recorded steps of one execution of one run.
 
     DBOS finds a recorded step by its number, so numbers must be drawn in the same order on every
     execution. Model requests follow each other and draw theirs as they start. The tool calls of one

@@ -20,7 +20,7 @@ _MAX_RECOVERY_ATTEMPTS = 20  # A run that takes the server down with it must not
 
 
 class RunWorker:
-    """Execute runs, and stop in a way that lets another server go on with them."""
+    """What executes runs, and stops in a way that lets another server go on with them."""
 
     def __init__(
         self,

@@ -143,7 +143,7 @@ def parse_chunk(data: object) -> Chunk:
     """Read the data of a frame.
 
     Raises:
-        PluginDaemonError: It is not a chunk. The message names the fields, and shows none of their values.
+        PluginDaemonError: If it is not a chunk. The message names the fields, and shows none of their values.
     """
     try:
         return Chunk.model_validate(data)

@@ -9,7 +9,7 @@ from ._chunks import Chunk, parse_chunk
 
 
 class DifyPluginDaemonLLMClient(PluginDaemonClient):
-    """Call the models of one plugin on behalf of one tenant."""
+    """A client for the models of one plugin, on behalf of one tenant."""
 
     __slots__ = ()
 
@@ -30,8 +30,8 @@ class DifyPluginDaemonLLMClient(PluginDaemonClient):
         The daemon answers in chunks in either case; `stream` says in how many the plugin should cut the answer.
 
         Raises:
-            PluginDaemonError: The daemon or the plugin reported an error, or what came is no chunk.
-            httpx.TransportError: The daemon could not be reached, or the connection broke.
+            PluginDaemonError: If the daemon or the plugin reported an error, or what came is no chunk.
+            httpx.TransportError: If the daemon could not be reached, or the connection broke.
         """
         data: dict[str, object] = {
             "provider": provider,

@@ -47,7 +47,7 @@ def build_content(content: Iterable[UserContent]) -> list[ContentPart]:
     Cache points are left out: the daemon has no word for them.
 
     Raises:
-        UserError: A part is of a kind that the daemon does not know.
+        UserError: If a part is of a kind that the daemon does not know.
     """
     return [_build_part(item) for item in content if not isinstance(item, CachePoint)]
 
@@ -56,7 +56,7 @@ def build_file(content: BinaryContent) -> ContentPart:
     """Build the part of a file that is at hand.
 
     Raises:
-        UserError: Its media type is unknown.
+        UserError: If its media type is unknown.
     """
     return _file_part(_binary_kind(content), content, base64_data=content.base64)
 

@@ -56,8 +56,8 @@ def build_prompt_messages(
         model_provider: The provider inside the plugin.
 
     Raises:
-        UserError: Some content is of a kind that the daemon does not know.
-        UnexpectedModelBehavior: A part of a message has no form here.
+        UserError: If some content is of a kind that the daemon does not know.
+        UnexpectedModelBehavior: If a part of a message has no form here.
     """
     prompts: list[PromptMessage] = []
     for message in messages:

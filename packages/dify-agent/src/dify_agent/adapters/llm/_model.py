@@ -28,7 +28,7 @@ from ._tools import build_tools
 
 @dataclass(init=False)
 class DifyLLMAdapterModel(Model[DifyPluginDaemonLLMClient]):
-    """Call a model that a Dify plugin serves.
+    """A model that a Dify plugin serves.
 
     Args:
         model: The model's name at the provider, such as `gpt-5`.
@@ -85,9 +85,9 @@ class DifyLLMAdapterModel(Model[DifyPluginDaemonLLMClient]):
         """Call the model, and return its whole answer.
 
         Raises:
-            ModelHTTPError: The daemon or the plugin refused or failed the call.
-            ModelAPIError: It failed in another way, could not be reached, or answered with something else than chunks.
-            UserError: The messages or settings cannot be sent, or the plugin is not set up.
+            ModelHTTPError: If the daemon or the plugin refused or failed the call.
+            ModelAPIError: If it failed in another way, could not be reached, or answered with something else than chunks.
+            UserError: If the messages or settings cannot be sent, or the plugin is not set up.
         """
         async with self._open(
             messages, model_settings, model_request_parameters, stream=False
@@ -108,9 +108,9 @@ class DifyLLMAdapterModel(Model[DifyPluginDaemonLLMClient]):
         """Call the model, and open its answer; leaving the context closes the connection.
 
         Raises:
-            ModelHTTPError: As `request`, also while the answer is read.
-            ModelAPIError: As `request`, also while the answer is read.
-            UserError: As `request`.
+            ModelHTTPError: If the call fails as in `request`, also while the answer is read.
+            ModelAPIError: If it fails in another way, also while the answer is read.
+            UserError: If the messages or settings cannot be sent, or the plugin is not set up.
         """
         async with self._open(
             messages, model_settings, model_request_parameters, stream=True

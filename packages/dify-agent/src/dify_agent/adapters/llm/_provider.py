@@ -18,7 +18,7 @@ def _make_http_client() -> httpx.AsyncClient:
 
 
 class DifyPluginDaemonProvider(Provider[DifyPluginDaemonLLMClient]):
-    """Reach the models of one plugin through the plugin daemon.
+    """A way to the models of one plugin, through the plugin daemon.
 
     Args:
         tenant_id: The workspace that the calls are made for.

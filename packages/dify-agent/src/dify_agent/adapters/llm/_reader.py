@@ -13,7 +13,7 @@ from ._errors import protocol_error, to_connection_error, to_model_error
 
 
 class ChunkReader:
-    """Iterate over the chunks of one answer, with the daemon's errors as Pydantic AI's.
+    """An iterator over the chunks of one answer, with the daemon's errors as Pydantic AI's.
 
     `aclose` closes the HTTP response, also while another task waits for the next chunk: the iteration then just ends.
 
@@ -35,8 +35,8 @@ class ChunkReader:
         """Read the first chunk, so that a call that fails at once fails here.
 
         Raises:
-            ModelAPIError: The call failed, or the answer is empty.
-            UserError: The plugin is not set up.
+            ModelAPIError: If the call failed, or the answer is empty.
+            UserError: If the plugin is not set up.
         """
         try:
             self._first = await self._receive()

@@ -33,7 +33,7 @@ def build_model_parameters(
     `extra_body` holds parameters under the names that the plugin gives them, and counts before everything else.
 
     Raises:
-        UserError: `extra_body` is no mapping.
+        UserError: If `extra_body` is no mapping.
     """
     known = cast("Mapping[str, object]", settings).items()
     parameters = {

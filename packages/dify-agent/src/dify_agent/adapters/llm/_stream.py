@@ -49,7 +49,7 @@ _FINISH_REASONS: Final[Mapping[str, FinishReason]] = MappingProxyType(
 
 @dataclass
 class DifyStreamedResponse(StreamedResponse):
-    """Turn the chunks of an answer into Pydantic AI's events.
+    """The chunks of an answer as Pydantic AI's events.
 
     Thoughts in `<think>` blocks become thinking parts. What the plugin wants back with the answer (`opaque_body`), the name
     of its provider and its own finish reason are kept in `provider_details`.

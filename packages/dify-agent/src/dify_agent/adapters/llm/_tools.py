@@ -21,7 +21,7 @@ def build_tools(
     others out.
 
     Raises:
-        UserError: `tool_choice` names no tool of the request.
+        UserError: If `tool_choice` names no tool of the request.
     """
     tools = parameters.declared_tool_defs
     match settings.get("tool_choice"):

@@ -35,7 +35,7 @@ type DifyPluginToolValue = JsonValue
 
 
 class DifyPluginLayerConfig(LayerConfig):
-    """Say for whom plugins are called.
+    """The tenant and the user that plugins are called for.
 
     Attributes:
         tenant_id: The workspace, which stands in the daemon's path.
@@ -47,7 +47,7 @@ class DifyPluginLayerConfig(LayerConfig):
 
 
 class DifyPluginLLMLayerConfig(LayerConfig):
-    """Choose a model that a plugin serves.
+    """The choice of a model that a plugin serves.
 
     Attributes:
         plugin_id: The plugin that the daemon calls, such as `langgenius/openai`.
@@ -65,7 +65,7 @@ class DifyPluginLLMLayerConfig(LayerConfig):
 
 
 class DifyPluginToolOption(BaseModel):
-    """Offer one value of a selection; a label or other fields of a declaration are left aside.
+    """One value of a selection; a label or other fields of a declaration are left aside.
 
     Attributes:
         value: The value; anything that is no string is written as one.
@@ -77,7 +77,7 @@ class DifyPluginToolOption(BaseModel):
 
 
 class DifyPluginToolParameterType(StrEnum):
-    """Name the kinds of tool parameters."""
+    """The kinds of tool parameters."""
 
     STRING = "string"
     NUMBER = "number"
@@ -105,7 +105,7 @@ class DifyPluginToolParameterType(StrEnum):
 
 
 class DifyPluginToolParameterForm(StrEnum):
-    """Say who fills a parameter in: whoever sets the tool up, the workflow's author, or the model."""
+    """Who fills a parameter in: whoever sets the tool up, the workflow's author, or the model."""
 
     SCHEMA = "schema"
     FORM = "form"
@@ -113,7 +113,7 @@ class DifyPluginToolParameterForm(StrEnum):
 
 
 class DifyPluginToolParameter(BaseModel):
-    """Describe one parameter as it is in effect for an invocation.
+    """One parameter as it is in effect for an invocation.
 
     A whole declaration of Dify's is accepted, as a mapping or an object; what an invocation does not need is left aside.
 
@@ -145,7 +145,7 @@ def _no_parameters() -> dict[str, JsonValue]:
 
 
 class DifyPluginToolConfig(LayerConfig):
-    """Offer one prepared tool to the agent.
+    """One prepared tool for the agent.
 
     Attributes:
         plugin_id: The plugin that holds the tool.
@@ -175,7 +175,7 @@ class DifyPluginToolConfig(LayerConfig):
 
 
 class DifyPluginToolsLayerConfig(LayerConfig):
-    """List the plugin tools of one layer; there may be none.
+    """The plugin tools of one layer; there may be none.
 
     Attributes:
         tools: The tools, each with a plugin of its own, in the order in which the model sees them.

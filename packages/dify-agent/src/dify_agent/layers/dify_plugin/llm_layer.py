@@ -16,7 +16,7 @@ from .plugin_layer import DifyPluginLayer
 
 
 class DifyPluginLLMDeps(LayerDeps):
-    """Name what the model needs.
+    """What the model needs.
 
     Attributes:
         plugin: Who calls, and where the daemon is.
@@ -29,7 +29,7 @@ class DifyPluginLLMDeps(LayerDeps):
 class DifyPluginLLMLayer(
     PlainLayer[DifyPluginLLMDeps, DifyPluginLLMLayerConfig, EmptyRuntimeState]
 ):
-    """Hold the choice of a model that a plugin serves.
+    """The choice of a model that a plugin serves.
 
     Attributes:
         config: The plugin, the provider in it, the model, its credentials and settings.
@@ -46,7 +46,7 @@ class DifyPluginLLMLayer(
             http_client: The caller's client; it must be open, and stays the caller's.
 
         Raises:
-            RuntimeError: The HTTP client is closed.
+            RuntimeError: If the HTTP client is closed.
         """
         provider = self.deps.plugin.create_daemon_provider(
             plugin_id=self.config.plugin_id, http_client=http_client

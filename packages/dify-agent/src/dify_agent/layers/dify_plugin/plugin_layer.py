@@ -28,7 +28,7 @@ class _Access(TypedDict):
 
 @dataclass(slots=True, eq=False)
 class DifyPluginLayer(PlainLayer[NoLayerDeps, DifyPluginLayerConfig, EmptyRuntimeState]):
-    """Hold the tenant and user that plugins are called for, and the daemon's address and key.
+    """The tenant and user that plugins are called for, and the daemon's address and key.
 
     It makes clients for the layers that depend on it, each on an HTTP client that belongs to the caller: it never opens,
     keeps, closes or writes one down.
@@ -48,10 +48,10 @@ class DifyPluginLayer(PlainLayer[NoLayerDeps, DifyPluginLayerConfig, EmptyRuntim
     @classmethod
     @override
     def from_config(cls, config: DifyPluginLayerConfig) -> Self:
-        """Refuse: the public configuration alone does not say where the daemon is.
+        """Raise, for the public configuration alone does not say where the daemon is.
 
         Raises:
-            TypeError: Always.
+            TypeError: If it is called.
         """
         raise TypeError(
             "DifyPluginLayer requires server-side daemon settings and must use a provider factory."
@@ -74,7 +74,7 @@ class DifyPluginLayer(PlainLayer[NoLayerDeps, DifyPluginLayerConfig, EmptyRuntim
             http_client: The caller's client; it must be open, and stays the caller's.
 
         Raises:
-            RuntimeError: The HTTP client is closed.
+            RuntimeError: If the HTTP client is closed.
         """
         _require_open(http_client, caller="create_daemon_provider")
         return DifyPluginDaemonProvider(**self._access(plugin_id, http_client))
@@ -89,7 +89,7 @@ class DifyPluginLayer(PlainLayer[NoLayerDeps, DifyPluginLayerConfig, EmptyRuntim
             http_client: The caller's client; it must be open, and stays the caller's.
 
         Raises:
-            RuntimeError: The HTTP client is closed.
+            RuntimeError: If the HTTP client is closed.
         """
         _require_open(http_client, caller="create_tool_client")
         return DifyPluginDaemonToolClient(**self._access(plugin_id, http_client))

@@ -25,11 +25,11 @@ __all__ = [
 
 
 class DifyPluginToolClientError(PluginDaemonError):
-    """Report that the daemon or the plugin refused or failed an invocation, or replied with what is no tool reply."""
+    """A refusal or failure of an invocation, by the daemon or the plugin, or a reply that is no tool reply."""
 
 
 class DifyPluginDaemonToolClient(PluginDaemonClient):
-    """Invoke the tools of one plugin for one tenant."""
+    """A client for the tools of one plugin, on behalf of one tenant."""
 
     __slots__ = ()
 
@@ -52,9 +52,9 @@ class DifyPluginDaemonToolClient(PluginDaemonClient):
             tool_parameters: The arguments, in the shapes that the daemon expects.
 
         Raises:
-            DifyPluginToolClientError: The daemon or the plugin reported an error, or the reply breaks the rules of its
+            DifyPluginToolClientError: If the daemon or the plugin reported an error, or the reply breaks the rules of its
                 format; among these are chunks over 8 KiB, files over 30 MiB and files without an end.
-            httpx.TransportError: The daemon could not be reached, or the connection broke.
+            httpx.TransportError: If the daemon could not be reached, or the connection broke.
         """
         data = {
             "provider": provider,

@@ -51,13 +51,13 @@ type _Facts = Annotated[dict[str, Any], BeforeValidator(_none_to_empty)]
 
 
 class _Payload(BaseModel):
-    """Be the content of a message; fields of later versions are left aside."""
+    """The content of a message; fields of later versions are left aside."""
 
     model_config = ConfigDict(extra="ignore")
 
 
 class DifyPluginToolInvokeMessage(BaseModel):
-    """Carry one message of a tool's reply.
+    """One message of a tool's reply.
 
     Attributes:
         type: What kind of message it is; a kind of a later version stays plain text.
@@ -68,7 +68,7 @@ class DifyPluginToolInvokeMessage(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     class MessageType(StrEnum):
-        """Name the kinds of messages."""
+        """The kinds of messages."""
 
         TEXT = "text"
         IMAGE = "image"
@@ -84,12 +84,12 @@ class DifyPluginToolInvokeMessage(BaseModel):
         RETRIEVER_RESOURCES = "retriever_resources"
 
     class TextMessage(_Payload):
-        """Hold text, or the address of a link or an image."""
+        """Text, or the address of a link or an image."""
 
         text: str
 
     class JsonMessage(_Payload):
-        """Hold JSON; content without the key `json_object` is itself the JSON."""
+        """JSON; content without the key `json_object` is itself the JSON."""
 
         json_object: Any
         suppress_output: bool = False
@@ -102,12 +102,12 @@ class DifyPluginToolInvokeMessage(BaseModel):
             return raw if has_key else {"json_object": raw}
 
     class BlobMessage(_Payload):
-        """Hold a whole file; base64 text is decoded."""
+        """A whole file; base64 text is decoded."""
 
         blob: _Bytes = Field(repr=False)
 
     class BlobChunkMessage(_Payload):
-        """Hold a piece of a file; base64 text is decoded."""
+        """A piece of a file; base64 text is decoded."""
 
         id: str
         sequence: int
@@ -116,19 +116,19 @@ class DifyPluginToolInvokeMessage(BaseModel):
         end: bool
 
     class FileMessage(_Payload):
-        """Stand for a file that the platform stores itself."""
+        """A file that the platform stores itself."""
 
         file_marker: str = "file_marker"
 
     class VariableMessage(_Payload):
-        """Hold a variable of the workflow that the tool runs in."""
+        """A variable of the workflow that the tool runs in."""
 
         variable_name: str
         variable_value: Any = None
         stream: bool = False
 
     class LogMessage(_Payload):
-        """Hold an entry for the log of the run; plugins send null for metadata that they have not set."""
+        """An entry for the log of the run; plugins send null for metadata that they have not set."""
 
         id: str = ""
         label: str = ""
@@ -139,7 +139,7 @@ class DifyPluginToolInvokeMessage(BaseModel):
         metadata: _Facts = Field(default_factory=dict[str, Any])
 
     class RetrieverResourceMessage(_Payload):
-        """Hold what the tool retrieved from a knowledge base."""
+        """What the tool retrieved from a knowledge base."""
 
         retriever_resources: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
         context: str | None = None

@@ -39,7 +39,7 @@ from .tool_client import DifyPluginDaemonToolClient, DifyPluginToolClientError
 
 
 class DifyPluginToolsDeps(LayerDeps):
-    """Name what the tools need.
+    """What the tools need.
 
     Attributes:
         plugin: Who calls, and where the daemon is.
@@ -52,7 +52,7 @@ class DifyPluginToolsDeps(LayerDeps):
 class DifyPluginToolsLayer(
     PlainLayer[DifyPluginToolsDeps, DifyPluginToolsLayerConfig, EmptyRuntimeState]
 ):
-    """Hold the prepared plugin tools of a run.
+    """The prepared plugin tools of a run.
 
     Attributes:
         config: The tools, in the order in which the model sees them.
@@ -71,8 +71,8 @@ class DifyPluginToolsLayer(
             http_client: The caller's client; it must be open, and stays the caller's.
 
         Raises:
-            AgentRunValidationError: A required value that the model cannot supply is missing.
-            RuntimeError: The HTTP client is closed.
+            AgentRunValidationError: If a required value that the model cannot supply is missing.
+            RuntimeError: If the HTTP client is closed.
         """
         clients = {
             plugin_id: self.deps.plugin.create_tool_client(
