@@ -38,7 +38,7 @@ _load_prices()
 
 
 class Gate:
-    """A place where the daemon waits until a test lets it go on."""
+    """A point where the daemon waits until a test lets it go on."""
 
     def __init__(self):
         self._reached = threading.Event()
@@ -333,8 +333,8 @@ def read_events():
         events = []
         with client.stream("GET", f"/runs/{run_id}/events", **kwargs) as response:
             response.raise_for_status()
-            for place, type_, data in iter_sse(response.iter_lines()):
-                assert (place, type_) == (data["sequence"], data["type"])
+            for number, type_, data in iter_sse(response.iter_lines()):
+                assert (number, type_) == (data["sequence"], data["type"])
                 events.append(data)
                 if type_ == until:
                     break

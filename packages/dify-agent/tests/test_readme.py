@@ -25,5 +25,5 @@ def test_the_error_tree_in_the_readme_is_the_packages():
     source = (README.parent / "src/dify_agent/exceptions.py").read_text(encoding="utf-8")
     tree = re.search(r"^DifyAgentError\n(?:[├│└].*\n)+", source, re.MULTILINE)
     assert tree is not None
-    without_places = re.sub(r" \(in `.*?`\)", "", tree.group())
-    assert without_places in README.read_text(encoding="utf-8")
+    without_modules = re.sub(r" \(in `.*?`\)", "", tree.group())
+    assert without_modules in README.read_text(encoding="utf-8")

@@ -71,7 +71,7 @@ class GreetingLayer(PlainLayer[NoLayerDeps, LayerConfig, EmptyRuntimeState]):
 
 @dataclass(slots=True, eq=False)
 class ScriptedModelLayer(PlainLayer[NoLayerDeps, LayerConfig, EmptyRuntimeState]):
-    """Has the model that a test wrote, in place of one behind a daemon."""
+    """Has the model that a test wrote, instead of one behind a daemon."""
 
     type_id: ClassVar[str] = "test.model"
 
@@ -89,8 +89,8 @@ class ScriptedModelLayer(PlainLayer[NoLayerDeps, LayerConfig, EmptyRuntimeState]
 
 
 @dataclass(kw_only=True)
-class Desk:
-    """Runs requests with a scripted model, and reads what came of them."""
+class ScriptedRunner:
+    """A runner with a scripted model; it keeps what came of its runs."""
 
     sink: InMemoryRunEventSink = field(default_factory=InMemoryRunEventSink)
     left: list[ExitIntent] = field(default_factory=list)
@@ -206,8 +206,8 @@ def calls(tool: str, arguments: str, *, call_id: str = "call-1") -> list[Delta]:
 
 
 async def test_a_run_tells_what_the_agent_does_as_it_happens():
-    desk = Desk()
-    await desk.run(
+    scripted = ScriptedRunner()
+    await scripted.run(
         layers(),
         [{0: DeltaThinkingPart(content="Who is it?")}, *calls_after_thinking()],
         ["Done", ".", ""],
@@ -215,7 +215,7 @@ async def test_a_run_tells_what_the_agent_does_as_it_happens():
     )
     told = [
         event.model_dump(mode="json", exclude={"run_id", "created_at", "session_snapshot"})
-        for event in desk.sink.events("run-1")
+        for event in scripted.sink.events("run-1")
     ]
     assert told == [
         {"sequence": 1, "type": "run_started"},
@@ -246,31 +246,33 @@ def calls_after_thinking() -> list[Delta]:
 
 
 async def test_an_event_is_out_before_the_model_goes_on():
-    desk = Desk()
+    scripted = ScriptedRunner()
     heard: list[list[str]] = []
 
     async def turn(_messages: list[ModelMessage], _info: AgentInfo) -> AsyncIterator[Delta]:
         yield "One"
         yield " two"
-        heard.append(desk.types())
+        heard.append(scripted.types())
 
-    await desk.run_turn(layers(), turn)
+    await scripted.run_turn(layers(), turn)
     assert heard[0][:2] == ["run_started", "text_delta"]
 
 
 async def test_arguments_that_are_no_json_object_are_told_as_text():
-    desk = Desk()
-    await desk.run(layers(), calls("greet", '["Ann"'), ["Sorry"], tools=[Tool(greet)])
-    call = next(event for event in desk.sink.events("run-1") if isinstance(event, ToolCallEvent))
+    scripted = ScriptedRunner()
+    await scripted.run(layers(), calls("greet", '["Ann"'), ["Sorry"], tools=[Tool(greet)])
+    call = next(
+        event for event in scripted.sink.events("run-1") if isinstance(event, ToolCallEvent)
+    )
     result = next(
-        event for event in desk.sink.events("run-1") if isinstance(event, ToolResultEvent)
+        event for event in scripted.sink.events("run-1") if isinstance(event, ToolResultEvent)
     )
     assert call.arguments == '["Ann"'
     assert result.outcome == "retried"
 
 
 async def test_the_model_gets_the_layers_prompts():
-    desk = Desk()
+    scripted = ScriptedRunner()
     seen: list[ModelMessage] = []
 
     async def turn(messages: list[ModelMessage], _info: AgentInfo) -> AsyncIterator[Delta]:
@@ -278,7 +280,9 @@ async def test_the_model_gets_the_layers_prompts():
         yield "Hello"
 
     rules = {"prefix": ["Rules:"], "user": ["How are you?"], "suffix": "Answer briefly."}
-    await desk.run_turn(layers(RunLayerSpec(name="rules", type="plain.prompt", config=rules)), turn)
+    await scripted.run_turn(
+        layers(RunLayerSpec(name="rules", type="plain.prompt", config=rules)), turn
+    )
     [request] = seen
     assert isinstance(request, ModelRequest)
     assert request.instructions == "Be kind.\n\nRules:\n\nAnswer briefly."
@@ -288,10 +292,10 @@ async def test_the_model_gets_the_layers_prompts():
 
 
 async def test_a_conversation_goes_on_from_the_snapshot():
-    desk = Desk()
+    scripted = ScriptedRunner()
     history = RunLayerSpec(name="history", type="pydantic_ai.history")
-    await desk.run(layers(history), ["I am fine."])
-    first = desk.last()
+    await scripted.run(layers(history), ["I am fine."])
+    first = scripted.last()
     assert isinstance(first, RunSucceededEvent)
     seen: list[str] = []
 
@@ -302,9 +306,9 @@ async def test_a_conversation_goes_on_from_the_snapshot():
     request = layers(history, user="And now?")
     request = request.model_copy(update={"session_snapshot": first.session_snapshot})
     wire = CreateRunRequest.model_validate_json(request.model_dump_json())
-    await desk.run_turn(wire, turn, run_id="run-2")
+    await scripted.run_turn(wire, turn, run_id="run-2")
     assert seen == ["Hello", "I am fine.", "And now?"]
-    second = desk.last("run-2")
+    second = scripted.last("run-2")
     assert isinstance(second, RunSucceededEvent)
     kept = second.session_snapshot.layers[1].runtime_state["messages"]
     assert isinstance(kept, list)
@@ -312,7 +316,7 @@ async def test_a_conversation_goes_on_from_the_snapshot():
 
 
 async def test_an_answer_is_held_to_the_shape_that_the_output_layer_asks_for():
-    desk = Desk()
+    scripted = ScriptedRunner()
     output = RunLayerSpec(
         name="output",
         type="dify.output",
@@ -325,59 +329,61 @@ async def test_an_answer_is_held_to_the_shape_that_the_output_layer_asks_for():
             "name": "person",
         },
     )
-    await desk.run(layers(output), calls("final_result", "{}"), calls("final_result", '{"age": 3}'))
-    event = desk.last()
+    await scripted.run(
+        layers(output), calls("final_result", "{}"), calls("final_result", '{"age": 3}')
+    )
+    event = scripted.last()
     assert isinstance(event, RunSucceededEvent)
     assert event.output == {"age": 3}
 
 
 async def test_what_becomes_of_the_states_is_as_the_request_says():
-    desk = Desk()
+    scripted = ScriptedRunner()
     request = layers().model_copy(
         update={"on_exit": LayerExitSignals(default="delete", layers={"prompt": "suspend"})}
     )
-    await desk.run(request, ["Hello"])
-    event = desk.last()
+    await scripted.run(request, ["Hello"])
+    event = scripted.last()
     assert isinstance(event, RunSucceededEvent)
     assert [(layer.name, layer.lifecycle_state) for layer in event.session_snapshot.layers] == [
         ("prompt", "suspended"),
         ("llm", "closed"),
     ]
-    assert desk.left == ["delete"]
+    assert scripted.left == ["delete"]
 
 
 @pytest.mark.parametrize("user", ["", " \n"])
 async def test_a_blank_prompt_is_refused(user):
-    desk = Desk()
-    await desk.run(layers(user=user))
-    assert desk.refusal() == "Agent run requires a user prompt that is not blank."
+    scripted = ScriptedRunner()
+    await scripted.run(layers(user=user))
+    assert scripted.refusal() == "Agent run requires a user prompt that is not blank."
 
 
 async def test_a_layer_type_that_nobody_provides_is_refused():
-    desk = Desk()
-    await desk.run(layers(RunLayerSpec(name="x", type="ask.human")))
-    assert desk.refusal() == "Layer type id 'ask.human' is not registered."
+    scripted = ScriptedRunner()
+    await scripted.run(layers(RunLayerSpec(name="x", type="ask.human")))
+    assert scripted.refusal() == "Layer type id 'ask.human' is not registered."
 
 
 async def test_a_run_without_a_model_is_refused():
-    desk = Desk()
+    scripted = ScriptedRunner()
     prompt = RunLayerSpec(name="prompt", type="plain.prompt", config={"user": "Hello"})
-    await desk.run(CreateRunRequest(composition=RunComposition(layers=[prompt])))
-    assert desk.refusal() == "Agent run requires a layer named 'llm'."
+    await scripted.run(CreateRunRequest(composition=RunComposition(layers=[prompt])))
+    assert scripted.refusal() == "Agent run requires a layer named 'llm'."
 
 
 async def test_the_layer_named_llm_must_have_a_model():
-    desk = Desk()
+    scripted = ScriptedRunner()
     prompt = RunLayerSpec(name="llm", type="plain.prompt", config={"user": "Hello"})
-    await desk.run(CreateRunRequest(composition=RunComposition(layers=[prompt])))
-    assert desk.refusal() == "Layer 'llm' must have a model, got PromptLayer."
+    await scripted.run(CreateRunRequest(composition=RunComposition(layers=[prompt])))
+    assert scripted.refusal() == "Layer 'llm' must have a model, got PromptLayer."
 
 
 GREETING = RunLayerSpec(name="greeting", type="test.greeting")
 
 
 async def test_tools_come_from_the_server_the_layers_and_the_plugins():
-    desk = Desk()
+    scripted = ScriptedRunner()
     seen: list[str] = []
 
     async def turn(_messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[Delta]:
@@ -385,7 +391,7 @@ async def test_tools_come_from_the_server_the_layers_and_the_plugins():
         yield "Hello"
 
     plugin_tools = tools_layer("tools", plugin_tool("b"), plugin_tool("a"))
-    await desk.run_turn(
+    await scripted.run_turn(
         layers(PLUGIN, plugin_tools, GREETING), turn, tools=[Tool(greet, name="zero")]
     )
     assert seen == ["zero", "greet", "b", "a"]
@@ -402,93 +408,95 @@ async def test_tools_come_from_the_server_the_layers_and_the_plugins():
     ids=["server and layer", "server and plugin", "one layer", "two layers"],
 )
 async def test_tools_of_one_name_are_refused_before_an_agent_is_built(tools):
-    desk = Desk()
+    scripted = ScriptedRunner()
     built: list[Model] = []
 
     def wrap(model: Model, _handler: object) -> Model:
         built.append(model)
         return model
 
-    await desk.run(layers(*tools), tools=[Tool(greet)], wrap_model=wrap)
-    name = desk.refusal().removeprefix(
+    await scripted.run(layers(*tools), tools=[Tool(greet)], wrap_model=wrap)
+    name = scripted.refusal().removeprefix(
         "Agent run requires unique tool names across all layers, got duplicates: "
     )
     assert name in {"greet.", "x."}
-    assert (built, desk.requests) == ([], [])
+    assert (built, scripted.requests) == ([], [])
 
 
 async def test_all_names_that_are_used_twice_are_listed():
-    desk = Desk()
+    scripted = ScriptedRunner()
     twice = [plugin_tool(name) for name in "zaza"]
-    await desk.run(layers(PLUGIN, tools_layer("one", *twice)))
-    assert desk.refusal() == (
+    await scripted.run(layers(PLUGIN, tools_layer("one", *twice)))
+    assert scripted.refusal() == (
         "Agent run requires unique tool names across all layers, got duplicates: a, z."
     )
 
 
 async def test_a_tool_named_as_the_answer_is_refused():
-    desk = Desk()
+    scripted = ScriptedRunner()
     output = RunLayerSpec(
         name="output", type="dify.output", config={"json_schema": {"type": "object"}}
     )
-    await desk.run(layers(output), tools=[Tool(greet, name="final_result")])
-    assert desk.refusal() == (
+    await scripted.run(layers(output), tools=[Tool(greet, name="final_result")])
+    assert scripted.refusal() == (
         "Agent run requires unique tool names across all layers, got duplicates: final_result."
     )
 
 
 async def test_a_missing_hidden_value_of_a_tool_is_the_requests_fault():
-    desk = Desk()
+    scripted = ScriptedRunner()
     hidden = [{"name": "site", "type": "string", "form": "form", "required": True}]
-    await desk.run(layers(PLUGIN, tools_layer("tools", plugin_tool(parameters=hidden))))
-    assert desk.refusal() == ("Tool 'web_search' requires non-LLM runtime_parameters for: site.")
+    await scripted.run(layers(PLUGIN, tools_layer("tools", plugin_tool(parameters=hidden))))
+    assert scripted.refusal() == (
+        "Tool 'web_search' requires non-LLM runtime_parameters for: site."
+    )
 
 
 async def test_an_invalid_configuration_is_refused_without_quoting_it():
-    desk = Desk()
-    await desk.run(layers(RunLayerSpec(name="p", type="dify.plugin", config={"token": SECRET})))
-    assert desk.refusal() == (
+    scripted = ScriptedRunner()
+    await scripted.run(layers(RunLayerSpec(name="p", type="dify.plugin", config={"token": SECRET})))
+    assert scripted.refusal() == (
         "Layer type 'dify.plugin' got an invalid config: tenant_id: Field required"
     )
 
 
 async def test_a_snapshot_of_another_composition_is_refused():
-    desk = Desk()
-    await desk.run(layers(), ["Hello"])
-    done = desk.last()
+    scripted = ScriptedRunner()
+    await scripted.run(layers(), ["Hello"])
+    done = scripted.last()
     assert isinstance(done, RunSucceededEvent)
     request = layers(RunLayerSpec(name="more", type="plain.prompt"))
-    other = Desk()
+    other = ScriptedRunner()
     await other.run(request.model_copy(update={"session_snapshot": done.session_snapshot}))
     assert "session snapshot must hold the layers" in other.refusal()
 
 
 async def test_exit_signals_for_unknown_layers_are_refused():
-    desk = Desk()
+    scripted = ScriptedRunner()
     signals = LayerExitSignals(layers={"nobody": "delete"})
-    await desk.run(layers().model_copy(update={"on_exit": signals}))
-    assert desk.refusal() == "exit signals name layers that are not there: nobody"
+    await scripted.run(layers().model_copy(update={"on_exit": signals}))
+    assert scripted.refusal() == "exit signals name layers that are not there: nobody"
 
 
 @pytest.mark.parametrize("kind", ["pydantic_ai.history", "dify.output"])
 async def test_two_layers_of_a_kind_that_a_run_has_once_are_refused(kind):
     config = {"json_schema": {"type": "object"}} if kind == "dify.output" else None
     twice = [RunLayerSpec(name=name, type=kind, config=config) for name in "ab"]
-    desk = Desk()
-    await desk.run(layers(*twice))
-    assert desk.refusal() == f"Agent run takes one layer of type {kind!r}, got 2."
+    scripted = ScriptedRunner()
+    await scripted.run(layers(*twice))
+    assert scripted.refusal() == f"Agent run takes one layer of type {kind!r}, got 2."
 
 
 async def test_a_failing_tool_of_the_server_ends_the_run_with_its_error():
     async def explode() -> str:
         raise ZeroDivisionError
 
-    desk = Desk()
-    await desk.run(layers(), calls("explode", "{}"), tools=[Tool(explode)])
-    event = desk.last()
+    scripted = ScriptedRunner()
+    await scripted.run(layers(), calls("explode", "{}"), tools=[Tool(explode)])
+    event = scripted.last()
     assert isinstance(event, RunFailedEvent)
     assert (event.error, event.error_type) == ("ZeroDivisionError", "ZeroDivisionError")
-    assert desk.left == ["suspend"]
+    assert scripted.left == ["suspend"]
 
 
 @pytest.mark.parametrize("as_mapping", [False, True])
@@ -506,24 +514,24 @@ async def test_the_error_of_a_run_shows_no_credential(as_mapping):
     request = layers(PLUGIN, tools_layer("tools", tool))
     if as_mapping:
         request = CreateRunRequest.model_validate_json(request.model_dump_json())
-    desk = Desk()
-    await desk.run(request, calls("tell_all", "{}"), tools=[Tool(tell_all)])
-    event = desk.last()
+    scripted = ScriptedRunner()
+    await scripted.run(request, calls("tell_all", "{}"), tools=[Tool(tell_all)])
+    event = scripted.last()
     assert isinstance(event, RunFailedEvent)
     assert event.error == "refused [redacted], [redacted] and [redacted]"
 
 
-async def test_a_request_that_hides_secrets_in_odd_places_still_fails_in_order():
+async def test_a_request_that_hides_secrets_in_odd_fields_still_fails_in_order():
     odd = RunLayerSpec(
         name="x", type="dify.plugin", config={"credentials": "no", "tools": "no", "parameters": 1}
     )
-    desk = Desk()
-    await desk.run(layers(odd))
-    assert "invalid config" in desk.refusal()
+    scripted = ScriptedRunner()
+    await scripted.run(layers(odd))
+    assert "invalid config" in scripted.refusal()
 
 
 async def test_cancelling_closes_what_the_run_opened_and_goes_on():
-    desk = Desk()
+    scripted = ScriptedRunner()
     started, closed = asyncio.Event(), asyncio.Event()
 
     async def turn(_messages: list[ModelMessage], _info: AgentInfo) -> AsyncIterator[Delta]:
@@ -534,28 +542,28 @@ async def test_cancelling_closes_what_the_run_opened_and_goes_on():
         finally:
             closed.set()
 
-    task = asyncio.create_task(desk.run_turn(layers(), turn))
+    task = asyncio.create_task(scripted.run_turn(layers(), turn))
     await started.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert desk.types() == ["run_started", "text_delta", "run_cancelled"]
+    assert scripted.types() == ["run_started", "text_delta", "run_cancelled"]
     assert closed.is_set()
-    assert desk.left == ["suspend"]
+    assert scripted.left == ["suspend"]
 
 
 async def test_a_model_can_be_wrapped_and_gets_the_handler_of_events():
-    desk = Desk()
+    scripted = ScriptedRunner()
     handlers: list[object] = []
 
     def wrap(model: Model, handler: object) -> Model:
         handlers.append(handler)
         return WrapperModel(model)
 
-    await desk.run(layers(), ["Hello"], wrap_model=wrap)
+    await scripted.run(layers(), ["Hello"], wrap_model=wrap)
     assert len(handlers) == 1
     assert callable(handlers[0])
-    assert isinstance(desk.last(), RunSucceededEvent)
+    assert isinstance(scripted.last(), RunSucceededEvent)
 
 
 async def test_capabilities_belong_to_every_agent():
@@ -570,13 +578,13 @@ async def test_capabilities_belong_to_every_agent():
         seen.extend(message.instructions for message in messages if message.kind == "request")
         yield "HELLO"
 
-    desk = Desk()
-    await desk.run_turn(layers(), turn, capabilities=[Louder()])
+    scripted = ScriptedRunner()
+    await scripted.run_turn(layers(), turn, capabilities=[Louder()])
     assert seen == ["Be kind.\n\nSpeak up."]
 
 
 async def test_runs_may_go_on_at_the_same_time():
-    desk = Desk()
+    scripted = ScriptedRunner()
     both = asyncio.Barrier(2)
 
     async def turn(_messages: list[ModelMessage], _info: AgentInfo) -> AsyncIterator[Delta]:
@@ -584,13 +592,17 @@ async def test_runs_may_go_on_at_the_same_time():
         yield "Hello"
 
     async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(desk.run_turn(layers(), turn, run_id="a"))
-        tasks.create_task(desk.run_turn(layers(), turn, run_id="b"))
-    assert desk.types("a") == desk.types("b") == ["run_started", "text_delta", "run_succeeded"]
+        tasks.create_task(scripted.run_turn(layers(), turn, run_id="a"))
+        tasks.create_task(scripted.run_turn(layers(), turn, run_id="b"))
+    assert (
+        scripted.types("a") == scripted.types("b") == ["run_started", "text_delta", "run_succeeded"]
+    )
 
 
 async def test_text_comes_piece_by_piece():
-    desk = Desk()
-    await desk.run(layers(), ["One", " two", " three"])
-    texts = [event.text for event in desk.sink.events("run-1") if isinstance(event, TextDeltaEvent)]
+    scripted = ScriptedRunner()
+    await scripted.run(layers(), ["One", " two", " three"])
+    texts = [
+        event.text for event in scripted.sink.events("run-1") if isinstance(event, TextDeltaEvent)
+    ]
     assert texts == ["One", " two", " three"]

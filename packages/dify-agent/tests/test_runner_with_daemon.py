@@ -47,7 +47,7 @@ def model_chunk(content: str, *, tool_calls: Sequence[object] = ()) -> dict[str,
 
 @dataclass
 class PluginDaemon:
-    """The far side of the network: a daemon whose model first searches and then answers."""
+    """The peer: a daemon whose model first searches and then answers."""
 
     requests: list[httpx.Request] = field(default_factory=list)
     failure: bytes | None = None
@@ -71,8 +71,8 @@ class PluginDaemon:
             model_chunk("<think>\nLook it up\n</think>"), model_chunk("", tool_calls=[call])
         )
 
-    def body(self, place: int) -> Any:
-        return json.loads(self.requests[place].content)
+    def body(self, index: int) -> Any:
+        return json.loads(self.requests[index].content)
 
 
 def seed_request() -> CreateRunRequest:
@@ -118,7 +118,7 @@ async def test_the_seeds_composition_runs_a_model_and_a_tool_of_two_plugins():
     assert {request.headers["X-Api-Key"] for request in daemon.requests} == {
         "daemon-key-0123456789"
     }
-    assert [daemon.body(place)["user_id"] for place in range(3)] == ["user-1"] * 3
+    assert [daemon.body(index)["user_id"] for index in range(3)] == ["user-1"] * 3
     assert daemon.body(1)["data"]["tool_parameters"] == {"site": "docs.dify.ai", "query": "dify"}
     last = events[-1]
     assert isinstance(last, RunSucceededEvent)

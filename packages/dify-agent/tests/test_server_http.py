@@ -138,7 +138,7 @@ def test_a_client_that_has_the_last_event_is_told_not_to_come_back(
 
 
 @pytest.mark.parametrize("after", ["-1", "x", "1.5", "9" * 40])
-def test_a_place_that_is_no_number_is_refused(client, build_request, after):
+def test_an_event_number_that_is_no_number_is_refused(client, build_request, after):
     run_id = create(client, build_request())
 
     response = client.get(f"/runs/{run_id}/events", params={"after": after})

@@ -25,7 +25,7 @@ def frame(data: object, *, code: int = 0, message: str = "success") -> bytes:
 
 @dataclass
 class Daemon:
-    """The far side of the network: answers each call with the next list of chunks, and keeps what it was asked."""
+    """The peer: answers each call with the next list of chunks, and keeps what it was asked."""
 
     answers: list[Any] = field(default_factory=list)
     requests: list[httpx.Request] = field(default_factory=list)

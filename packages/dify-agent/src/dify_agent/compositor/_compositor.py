@@ -65,7 +65,7 @@ class Compositor:
         if unknown:
             raise CompositionError(f"configs name layers that are not there: {', '.join(unknown)}")
         for node in self._nodes:
-            node.provider.validate_config(configs.get(node.name))
+            node.provider.read_config(configs.get(node.name))
 
     def _make_slots(
         self,

@@ -50,14 +50,14 @@ class LayerProvider[LayerT: Layer[Any, Any, Any]]:
             CompositionError: If the configuration does not fit.
             TypeError: If the factory made something else than a layer of this kind.
         """
-        layer = self.factory(self.validate_config(config))
+        layer = self.factory(self.read_config(config))
         if not isinstance(cast("object", layer), self.layer_type):
             raise TypeError(
                 f"The factory of {self.type_id!r} must return {self.layer_type.__name__}, got {type(layer).__name__}."
             )
         return layer
 
-    def validate_config(self, config: LayerConfigInput) -> LayerConfig:
+    def read_config(self, config: LayerConfigInput) -> LayerConfig:
         """Return the configuration as the layers' own kind.
 
         Raises:

@@ -13,7 +13,7 @@ from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012
 
 
-def check_object_schema(schema: dict[str, JsonValue]) -> None:
+def validate_object_schema(schema: dict[str, JsonValue]) -> None:
     """Check that a schema is a valid one of type `object` that refers to nothing outside itself.
 
     Its draft is what `$schema` names, 2020-12 otherwise.
@@ -31,7 +31,7 @@ def check_object_schema(schema: dict[str, JsonValue]) -> None:
         raise ValueError(
             f"expected a valid JSON Schema: {error.json_path}: {error.message}"
         ) from None
-    _check_references(schema)
+    _validate_references(schema)
 
 
 def find_problems(value: JsonValue, schema: dict[str, JsonValue]) -> list[str]:
@@ -48,7 +48,7 @@ def _validator_class(schema: dict[str, JsonValue]) -> type[Validator]:
     return validator_for(schema, default=Draft202012Validator)
 
 
-def _check_references(schema: dict[str, JsonValue]) -> None:
+def _validate_references(schema: dict[str, JsonValue]) -> None:
     resource = Resource[Any].from_contents(schema, default_specification=DRAFT202012)
     resolver = Registry[Any]().with_resource("", resource).resolver()
     for reference in _iter_references(schema):

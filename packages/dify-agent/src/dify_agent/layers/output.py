@@ -12,7 +12,7 @@ from pydantic_ai.output import OutputSpec
 
 from dify_agent.compositor import EmptyRuntimeState, LayerConfig, NoLayerDeps, PlainLayer
 
-from ._json_schema import check_object_schema, find_problems
+from ._json_schema import find_problems, validate_object_schema
 
 
 OUTPUT_LAYER_TYPE_ID: Final = "dify.output"
@@ -40,8 +40,8 @@ class OutputLayerConfig(LayerConfig):
 
     @field_validator("json_schema")
     @classmethod
-    def _check_schema(cls, schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        check_object_schema(schema)
+    def _validate_schema(cls, schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        validate_object_schema(schema)
         return schema
 
 

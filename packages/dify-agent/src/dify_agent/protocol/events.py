@@ -22,7 +22,7 @@ class BaseRunEvent(ProtocolModel):
 
     Attributes:
         run_id: The run.
-        sequence: The event's place in the run, from 1 without gaps; 0 until a sink has given it one.
+        sequence: The event's number in the run, from 1 without gaps; 0 until a sink has given it one.
         created_at: When it happened.
     """
 

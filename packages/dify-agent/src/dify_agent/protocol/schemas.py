@@ -56,7 +56,7 @@ class RunComposition(ProtocolModel):
     layers: list[RunLayerSpec] = Field(default_factory=list[RunLayerSpec])
 
     @model_validator(mode="after")
-    def _check_names(self) -> Self:
+    def _validate_names(self) -> Self:
         names = [layer.name for layer in self.layers]
         duplicates = sorted({name for name in names if names.count(name) > 1})
         if duplicates:

@@ -9,7 +9,7 @@ from dify_agent.protocol import RunEvent
 
 
 class RunEventSink(Protocol):
-    """What takes the events of runs; this is what an engine puts in place of `InMemoryRunEventSink`."""
+    """What takes the events of runs, such as `InMemoryRunEventSink`; an engine has one of its own."""
 
     async def emit(self, event: RunEvent, /) -> None:
         """Take the next event of its run, and number it.
@@ -31,11 +31,11 @@ class _RunLog:
         self._grown.set()
         self._grown = asyncio.Event()
 
-    async def wait_for_place(self, place: int) -> RunEvent | None:
-        """Return the event at a place, counted from 0, once it is there; None if the run is over before."""
-        while len(self.events) <= place and not self._is_over():
+    async def wait_for_event(self, index: int) -> RunEvent | None:
+        """Return the event at an index once it is there; None if the run is over before."""
+        while len(self.events) <= index and not self._is_over():
             await self._grown.wait()
-        return self.events[place] if len(self.events) > place else None
+        return self.events[index] if len(self.events) > index else None
 
     def _is_over(self) -> bool:
         return bool(self.events) and self.events[-1].is_terminal
@@ -44,7 +44,7 @@ class _RunLog:
 class InMemoryRunEventSink:
     """The events of runs in memory, for one process and as long as it lives.
 
-    Readers may come and go at any time: each hears every event of its run from the place that it asks for.
+    Readers may come and go at any time: each hears every event of its run from the number that it asks for.
     """
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class InMemoryRunEventSink:
             after: The number of the last event that the reader has, 0 for none.
         """
         log = self._logs[run_id]
-        place = after
-        while (event := await log.wait_for_place(place)) is not None:
+        index = after
+        while (event := await log.wait_for_event(index)) is not None:
             yield event
-            place += 1
+            index += 1

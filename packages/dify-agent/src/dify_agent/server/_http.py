@@ -76,8 +76,8 @@ def parse_body[ModelT: BaseModel](model: type[ModelT], body: bytes) -> ModelT:
         ) from None
 
 
-def parse_place(text: str, *, field: str) -> int:
-    """Return the place of an event that a client has, 0 for none.
+def parse_event_number(text: str, *, field: str) -> int:
+    """Return the number of the event that a client has, 0 for none.
 
     Raises:
         RequestError: If it is not a whole number of at least 0.

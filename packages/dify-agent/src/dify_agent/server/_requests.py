@@ -57,9 +57,9 @@ class RequestStore:
             row = connection.execute(statement).one_or_none()
         if row is None:
             raise StorageError("The request of the run is no longer stored.")
-        return ClaimedRequest(request=self._read(row.request), attempt=row.attempts)
+        return ClaimedRequest(request=self._parse(row.request), attempt=row.attempts)
 
-    def _read(self, sealed: str) -> CreateRunRequest:
+    def _parse(self, sealed: str) -> CreateRunRequest:
         try:
             return CreateRunRequest.model_validate_json(self._seal.open(sealed))
         except ValidationError:

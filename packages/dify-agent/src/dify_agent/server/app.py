@@ -26,7 +26,7 @@ from ._http import (
     answer_http_error,
     answer_request_error,
     parse_body,
-    parse_place,
+    parse_event_number,
     read_json_body,
 )
 from ._runs import RunBook
@@ -118,7 +118,7 @@ class _Routes:
         return _to_json(await _runs(request).cancel(request.path_params["run_id"]))
 
     async def stream_events(self, request: Request) -> Response:
-        run_id, after = request.path_params["run_id"], _last_place(request)
+        run_id, after = request.path_params["run_id"], _last_event_number(request)
         runs = _runs(request)
         if not await runs.has_events_after(run_id, after):
             # Tells an EventSource, which would otherwise come back for ever, that nothing more comes.
@@ -135,11 +135,11 @@ def _runs(request: Request) -> RunBook:
     return cast("_State", request.state)["runs"]
 
 
-def _last_place(request: Request) -> int:
-    """Return the place of the last event that the client has; the header is what a browser sends by itself."""
+def _last_event_number(request: Request) -> int:
+    """Return the number of the last event that the client has; the header is what a browser sends by itself."""
     if (header := request.headers.get("last-event-id")) is not None:
-        return parse_place(header, field="Last-Event-ID")
-    return parse_place(request.query_params.get("after", "0"), field="after")
+        return parse_event_number(header, field="Last-Event-ID")
+    return parse_event_number(request.query_params.get("after", "0"), field="after")
 
 
 async def _iter_frames(

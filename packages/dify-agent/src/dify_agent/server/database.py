@@ -55,7 +55,7 @@ def open_database(url: str, seal: Seal) -> sa.Engine:
         is_sqlite = parsed.get_backend_name() == "sqlite"
         engine = _open_sqlite(parsed) if is_sqlite else _open_postgresql(parsed)
         _create_tables(engine)
-        _check_seal(engine, seal)
+        _validate_seal(engine, seal)
     except (OSError, SQLAlchemyError) as error:
         raise StorageError(f"DIFY_AGENT_DATABASE_URL: cannot use the database: {error}") from error
     return engine
@@ -68,7 +68,7 @@ def _create_tables(engine: sa.Engine) -> None:
             connection.execute(CreateTable(table, if_not_exists=True))
 
 
-def _check_seal(engine: sa.Engine, seal: Seal) -> None:
+def _validate_seal(engine: sa.Engine, seal: Seal) -> None:
     with engine.begin() as connection:
         stored = connection.execute(sa.select(seals.c.probe)).scalars().all()
         if not stored:

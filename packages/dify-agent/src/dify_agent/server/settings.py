@@ -57,14 +57,14 @@ class ServerSettings(BaseSettings):
 
     @field_validator("plugin_daemon_api_key")
     @classmethod
-    def _check_daemon_key(cls, value: SecretStr) -> SecretStr:
+    def _validate_daemon_key(cls, value: SecretStr) -> SecretStr:
         if not is_header_text(value.get_secret_value()):
             raise ValueError("expected one line of text without spaces around it")
         return value
 
     @field_validator("database_url")
     @classmethod
-    def _check_database_url(cls, value: SecretStr) -> SecretStr:
+    def _validate_database_url(cls, value: SecretStr) -> SecretStr:
         text = value.get_secret_value() or f"sqlite:///{_DEFAULT_DATABASE.expanduser()}"
         try:
             url = make_url(text)
@@ -79,13 +79,13 @@ class ServerSettings(BaseSettings):
 
     @field_validator("storage_key")
     @classmethod
-    def _check_storage_key(cls, value: SecretStr | None) -> SecretStr | None:
+    def _validate_storage_key(cls, value: SecretStr | None) -> SecretStr | None:
         if value is not None:
             Fernet(value.get_secret_value())
         return value
 
     @model_validator(mode="after")
-    def _check_exposure(self) -> Self:
+    def _validate_exposure(self) -> Self:
         if self.host not in LOOPBACK_HOSTS and self.api_key is None:
             raise ValueError("host: expected a loopback address unless api_key is set")
         return self

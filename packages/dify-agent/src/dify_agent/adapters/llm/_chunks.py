@@ -139,7 +139,7 @@ class Chunk(_Wire):
     delta: ChunkDelta
 
 
-def parse_chunk(data: object) -> Chunk:
+def read_chunk(data: object) -> Chunk:
     """Read the data of a frame.
 
     Raises:

@@ -5,7 +5,7 @@ from contextlib import aclosing
 
 from dify_agent._daemon_client import PluginDaemonClient
 
-from ._chunks import Chunk, parse_chunk
+from ._chunks import Chunk, read_chunk
 
 
 class DifyPluginDaemonLLMClient(PluginDaemonClient):
@@ -46,4 +46,4 @@ class DifyPluginDaemonLLMClient(PluginDaemonClient):
         }
         async with aclosing(self.dispatch("llm/invoke", data)) as frames:
             async for frame in frames:
-                yield parse_chunk(frame)
+                yield read_chunk(frame)

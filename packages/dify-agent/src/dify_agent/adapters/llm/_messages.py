@@ -120,9 +120,9 @@ def _legacy_retry(part: ModelRequestPart) -> PromptMessage:
     return _message("tool", part.model_response(), **call)
 
 
-def _replacement_id(tool_name: str, place: int) -> str:
-    """Return an id for a call that has none; the result in the same place gets the same one."""
-    return f"tool-call-{place}-{tool_name}"
+def _replacement_id(tool_name: str, index: int) -> str:
+    """Return an id for a call that has none; the result at the same index gets the same one."""
+    return f"tool-call-{index}-{tool_name}"
 
 
 def _assistant_messages(response: ModelResponse, opaque: object) -> Iterator[PromptMessage]:
@@ -130,7 +130,7 @@ def _assistant_messages(response: ModelResponse, opaque: object) -> Iterator[Pro
     calls = [part for part in response.parts if isinstance(part, ToolCallPart)]
     content = _assistant_content(response, opaque)
     if content or calls:
-        tool_calls = [_tool_call(call, place) for place, call in enumerate(calls)]
+        tool_calls = [_tool_call(call, index) for index, call in enumerate(calls)]
         yield _message("assistant", content, tool_calls=tool_calls)
 
 
@@ -159,9 +159,9 @@ def _assistant_content(response: ModelResponse, opaque: object) -> str | list[Co
     return [text_part(text, opaque_body=opaque), *files]
 
 
-def _tool_call(call: ToolCallPart, place: int) -> dict[str, object]:
+def _tool_call(call: ToolCallPart, index: int) -> dict[str, object]:
     return {
-        "id": call.tool_call_id or _replacement_id(call.tool_name, place),
+        "id": call.tool_call_id or _replacement_id(call.tool_name, index),
         "type": "function",
         "function": {"name": call.tool_name, "arguments": call.args_as_json_str()},
     }

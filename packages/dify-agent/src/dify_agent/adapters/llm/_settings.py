@@ -22,7 +22,7 @@ _ELSEWHERE: Final = frozenset(
         "tool_choice",
     }
 )
-"""Settings that Pydantic AI applies itself, that have a place of their own, or that are about HTTP requests."""
+"""Settings that Pydantic AI applies itself, that have a field of their own, or that are about HTTP requests."""
 
 
 def build_model_parameters(

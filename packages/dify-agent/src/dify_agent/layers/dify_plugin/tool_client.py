@@ -74,10 +74,10 @@ class DifyPluginDaemonToolClient(PluginDaemonClient):
         """Return everything that the tool replies."""
         stream = self.dispatch("tool/invoke", data)
         async with aclosing(stream):
-            return [_parse(item) async for item in stream]
+            return [_read_message(item) async for item in stream]
 
 
-def _parse(item: object) -> DifyPluginToolInvokeMessage:
+def _read_message(item: object) -> DifyPluginToolInvokeMessage:
     try:
         return DifyPluginToolInvokeMessage.model_validate(item)
     except ValidationError:
