@@ -108,12 +108,12 @@ def test_broken_json_is_located_and_not_quoted(raw):
 
 @pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity"])
 def test_numbers_that_json_lacks_are_refused(constant):
-    with pytest.raises(PayloadError, match=f"which does not allow {constant}$"):
+    with pytest.raises(PayloadError, match=f"must be valid JSON: {constant} is not JSON$"):
         json_schema_format(f'{{"schema": {{"maximum": {constant}}}}}')
 
 
 def test_absurd_nesting_is_refused():
-    with pytest.raises(PayloadError, match="nested too deeply"):
+    with pytest.raises(PayloadError, match="expected at most 200 levels of nesting"):
         json_schema_format("[" * 500_000)
 
 

@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn, cast
+from typing import Any, cast
+
+import stream_text
 
 from ._errors import PayloadError
 
@@ -102,21 +104,10 @@ def parse_json(text: str, *, field: str) -> Any:
     Raises:
         PayloadError: If `text` is not JSON. The message says where, and quotes nothing.
     """
-
-    def refuse(constant: str) -> NoReturn:
-        raise PayloadError(
-            f"{field} must be valid JSON, which does not allow {constant}", field=field
-        )
-
     try:
-        return json.loads(text, parse_constant=refuse)
-    except json.JSONDecodeError as error:
-        position = f"line {error.lineno} column {error.colno}"
-        raise PayloadError(
-            f"{field} must be valid JSON: {error.msg} at {position}", field=field
-        ) from None
-    except RecursionError:
-        raise PayloadError(f"{field} must be valid JSON: nested too deeply", field=field) from None
+        return stream_text.parse_json(text)
+    except stream_text.InvalidJsonError as error:
+        raise PayloadError(f"{field} must be valid JSON: {error}", field=field) from None
 
 
 def copy_json(value: object, *, field: str) -> Any:

@@ -23,6 +23,7 @@ def parse_json(text: str, *, max_depth: int = MAX_DEPTH) -> Any:
 
     Raises:
         InvalidJsonError: If the text is not JSON, holds a number that Python cannot write back, or nests deeper than `max_depth`.
+            The message says where, and quotes nothing of the text but a misplaced `NaN` or `Infinity`.
 
     Example:
         >>> parse_json('{"a": [1, 2.5]}')
@@ -34,8 +35,11 @@ def parse_json(text: str, *, max_depth: int = MAX_DEPTH) -> Any:
         raise _too_deep(max_depth) from None
     except InvalidJsonError:
         raise
-    except ValueError as error:
-        raise InvalidJsonError(str(error)) from error
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno} column {error.colno}"
+        raise InvalidJsonError(f"{error.msg} at {where}") from None
+    except ValueError:  # of `int`, whose limit guards against endless conversions
+        raise InvalidJsonError("expected a number with fewer digits") from None
     # Only a text with this many brackets can nest so deep; hardly any is walked through.
     if text.count("[") + text.count("{") > max_depth and _is_deeper_than(value, max_depth):
         raise _too_deep(max_depth)
@@ -49,7 +53,7 @@ def _refuse_constant(name: str) -> NoReturn:
 def _parse_float(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise InvalidJsonError(f"expected a number within the range of a float, got {text[:20]!r}")
+        raise InvalidJsonError("expected a number within the range of a float")
     return number
 
 
