@@ -299,7 +299,7 @@ def test_an_entry_that_stands_twice_is_refused(read, refused):
     assert problems["archive entries"] == "'main.py' appears 2 times; expected each entry once"
 
 
-@pytest.mark.parametrize("comment", [b"hello", b"[]", b'{"signature": "x"}'])
+@pytest.mark.parametrize("comment", [b"hello", b"[]", b'{"signature": "x"}', b"[" * 60_000])
 def test_a_comment_that_is_no_signature_is_refused(read, refused, comment):
     problems = refused(read(MODEL), comment=comment)
     assert "the archive's comment: expected nothing or a signature" in problems["signature"]

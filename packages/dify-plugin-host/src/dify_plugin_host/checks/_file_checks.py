@@ -3,7 +3,6 @@
 Source: `pkg/plugin_packager` of langgenius/dify-plugin-daemon at bdb5642a, read 2026-11.
 """
 
-import json
 import stat
 from collections import Counter
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from fnmatch import fnmatch
 from dify_plugin_host._json import is_object
 from dify_plugin_host.packaging import Archive, identifier_of, is_inside
 from dify_plugin_host.plugin import is_identifier
+from stream_text import parse_json
 
 
 _SIZE_LIMIT_BYTES = 5 * 1024 * 1024
@@ -38,7 +38,7 @@ def check_signature(archive: Archive) -> Iterator[str]:
     if not archive.comment:
         return
     try:
-        signature = json.loads(archive.comment)
+        signature = parse_json(archive.comment.decode())
     except ValueError:
         signature = None
     if not is_object(signature) or not {"signature", "time"} <= signature.keys():

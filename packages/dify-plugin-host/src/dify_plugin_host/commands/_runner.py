@@ -17,6 +17,7 @@ from dify_plugin_host.packaging import installed
 from dify_plugin_host.platform import answer_scripted
 from dify_plugin_host.plugin import PluginFolder
 from dify_plugin_host.process import PluginProcess
+from stream_text import parse_json
 from stream_text.signals import cancelled_by_signals
 
 
@@ -88,7 +89,7 @@ def _parse_request(line: bytes) -> tuple[str, str, str, JsonObject]:
         RequestError: If the line is none.
     """
     try:
-        request = json.loads(line)
+        request = parse_json(line.decode())
     except ValueError as error:
         raise RequestError(f"expected a JSON object: {error}") from None
     match request:
