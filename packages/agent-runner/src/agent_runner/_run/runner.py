@@ -31,9 +31,8 @@ from .result import RunResult
 
 
 _MIB = 1024 * 1024
-_SHORTEST_SECRET = (
-    4  # people give scripts short passwords; the names of variables tell which they are
-)
+# People give scripts short passwords; the names of variables tell which they are.
+_SHORTEST_SECRET = 4
 
 
 class AgentRunner:
