@@ -261,13 +261,15 @@ async def test_layers_are_deleted_unless_somebody_asks_for_their_state():
 
 async def test_there_is_no_snapshot_before_the_run_is_left():
     async with counter_and_reader().enter() as run:
-        with pytest.raises(LayerLifecycleError, match="once it has been left"):
+        with pytest.raises(
+            LayerLifecycleError, match="only after the layers of the run have been left"
+        ):
             _ = run.session_snapshot
 
 
 async def test_exit_intents_for_unknown_layers_are_refused():
     async with counter_and_reader().enter() as run:
-        with pytest.raises(CompositionError, match="layers that are not there: nobody"):
+        with pytest.raises(CompositionError, match="no layer is named 'nobody'"):
             run.set_exit_intents(default="suspend", layers={"nobody": "delete"})
 
 
@@ -332,7 +334,7 @@ async def test_a_state_that_cannot_be_read_is_refused_without_quoting_it():
                 LayerNode(name="r", provider=READER, deps={"counter": "c"}),
                 LayerNode(name="c", provider=COUNTER),
             ],
-            "Layer 'r' depends on 'c' as 'counter', which is no earlier layer.",
+            "Layer 'r' needs 'c' as its 'counter', but no earlier layer has this name.",
         ),
         (
             [
@@ -340,17 +342,17 @@ async def test_a_state_that_cannot_be_read_is_refused_without_quoting_it():
                 LayerNode(name="r", provider=READER, deps={"counter": "c"}),
                 LayerNode(name="s", provider=READER, deps={"counter": "r"}),
             ],
-            "Layer 's' needs a CounterLayer as 'counter', got 'r', a ReaderLayer.",
+            "Layer 's' needs a CounterLayer as its 'counter', but 'r' is a ReaderLayer.",
         ),
     ],
 )
-async def test_a_graph_that_does_not_stand_is_refused(nodes, message):
+async def test_a_graph_whose_names_or_dependencies_do_not_fit_is_refused(nodes, message):
     with pytest.raises(CompositionError, match=f"^{re.escape(message)}$"):
         Compositor(nodes)
 
 
 async def test_configurations_for_unknown_layers_are_refused():
-    with pytest.raises(CompositionError, match="layers that are not there: nobody"):
+    with pytest.raises(CompositionError, match="no layer is named 'nobody'"):
         counter_and_reader().validate_configs({"nobody": {}})
 
 

@@ -475,7 +475,7 @@ async def test_exit_signals_for_unknown_layers_are_refused():
     scripted = ScriptedRunner()
     signals = LayerExitSignals(layers={"nobody": "delete"})
     await scripted.run(layers().model_copy(update={"on_exit": signals}))
-    assert scripted.refusal() == "exit signals name layers that are not there: nobody"
+    assert scripted.refusal() == "on_exit: no layer is named 'nobody'"
 
 
 @pytest.mark.parametrize("kind", ["pydantic_ai.history", "dify.output"])

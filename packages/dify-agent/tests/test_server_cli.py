@@ -51,7 +51,9 @@ def test_a_server_without_a_key_does_not_listen_to_the_network(serve):
     result = serve("--host", "0.0.0.0")
 
     assert result.exit_code == 2
-    assert "expected a loopback address unless api_key is set" in result.output
+    assert result.output == (
+        "DIFY_AGENT_HOST: expected a loopback address unless DIFY_AGENT_API_KEY is set\n"
+    )
 
 
 def test_a_database_written_under_another_key_is_left_alone(serve, serve_runs):

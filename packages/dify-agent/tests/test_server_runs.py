@@ -185,7 +185,7 @@ DAMAGES = {
         "StorageError",
     ),
     "UPDATE workflow_status SET status = 'MAX_RECOVERY_ATTEMPTS_EXCEEDED' WHERE workflow_uuid = ?": (
-        "The run took its server down too often.",
+        "The server stopped during this run again and again, so the run was given up.",
         "MaxRecoveryAttemptsExceeded",
     ),
 }
@@ -213,7 +213,7 @@ def test_a_run_that_cannot_be_executed_ends_as_a_failed_one(  # noqa: PLR0917 - 
 
 def test_housekeeping_that_fails_is_tried_again(database, caplog):
     database.execute("ALTER TABLE dify_agent_lease RENAME TO away")
-    wait_for(lambda: "Housekeeping failed: OperationalError" in caplog.text)
+    wait_for(lambda: "Tidying the database failed, trying again: OperationalError" in caplog.text)
 
     database.execute("ALTER TABLE away RENAME TO dify_agent_lease")
     beat = database.execute("SELECT beat FROM dify_agent_lease").fetchone()

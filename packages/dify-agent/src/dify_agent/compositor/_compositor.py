@@ -63,7 +63,7 @@ class Compositor:
         """
         unknown = sorted(set(configs) - {node.name for node in self._nodes})
         if unknown:
-            raise CompositionError(f"configs name layers that are not there: {', '.join(unknown)}")
+            raise CompositionError(f"configs: no layer is named {', '.join(map(repr, unknown))}")
         for node in self._nodes:
             node.provider.read_config(configs.get(node.name))
 

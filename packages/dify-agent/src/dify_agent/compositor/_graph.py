@@ -54,10 +54,10 @@ def _validate_deps(node: LayerNode, *, earlier: Mapping[str, LayerNode]) -> None
     for name, target in node.deps.items():
         if target not in earlier:
             raise CompositionError(
-                f"Layer {node.name!r} depends on {target!r} as {name!r}, which is no earlier layer."
+                f"Layer {node.name!r} needs {target!r} as its {name!r}, but no earlier layer has this name."
             )
         actual = earlier[target].provider.layer_type
         if not issubclass(actual, needed[name]):
             raise CompositionError(
-                f"Layer {node.name!r} needs a {needed[name].__name__} as {name!r}, got {target!r}, a {actual.__name__}."
+                f"Layer {node.name!r} needs a {needed[name].__name__} as its {name!r}, but {target!r} is a {actual.__name__}."
             )

@@ -74,4 +74,5 @@ class LayerProvider[LayerT: Layer[Any, Any, Any]]:
 def _first_problem(error: ValidationError) -> str:
     problem = error.errors(include_input=False, include_url=False, include_context=False)[0]
     field = ".".join(str(step) for step in problem["loc"]) or "config"
-    return f"{field}: {problem['msg']}"
+    message = problem["msg"].removeprefix("Value error, ")
+    return f"{field}: {message}"

@@ -69,7 +69,9 @@ class CompositorRun:
             LayerLifecycleError: If the run has not been left yet.
         """
         if any(slot.lifecycle_state in {"new", "active"} for slot in self.slots.values()):
-            raise LayerLifecycleError("A run has a session snapshot only once it has been left.")
+            raise LayerLifecycleError(
+                "The session snapshot can be read only after the layers of the run have been left."
+            )
         return CompositorSessionSnapshot(
             layers=tuple(slot.snapshot() for slot in self.slots.values())
         )
@@ -118,4 +120,4 @@ class CompositorRun:
 def _require_known(names: Iterable[str], *, known: Mapping[str, object]) -> None:
     unknown = sorted(set(names) - set(known))
     if unknown:
-        raise CompositionError(f"exit signals name layers that are not there: {', '.join(unknown)}")
+        raise CompositionError(f"on_exit: no layer is named {', '.join(map(repr, unknown))}")

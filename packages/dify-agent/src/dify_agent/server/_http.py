@@ -118,6 +118,9 @@ async def answer_http_error(_request: Request, error: Exception) -> Response:
 def _field_problems(error: ValidationError) -> Sequence[FieldProblem]:
     problems = error.errors(include_url=False, include_context=False, include_input=False)
     return [
-        FieldProblem(field=".".join(map(str, problem["loc"])) or "body", message=problem["msg"])
+        FieldProblem(
+            field=".".join(map(str, problem["loc"])) or "body",
+            message=problem["msg"].removeprefix("Value error, "),
+        )
         for problem in problems
     ]

@@ -48,7 +48,9 @@ class Janitor:
             try:
                 await asyncio.to_thread(self.tidy)
             except Exception as error:  # noqa: BLE001 - whatever it is, the next round tries again
-                logger.warning("Housekeeping failed: %s", type(error).__name__)
+                logger.warning(
+                    "Tidying the database failed, trying again: %s", type(error).__name__
+                )
             await asyncio.sleep(self._interval_seconds)
 
     def tidy(self) -> None:

@@ -152,7 +152,8 @@ def _broken_off_event(workflow: WorkflowStatus) -> RunEvent:
     if workflow.status == "CANCELLED":
         return RunCancelledEvent(run_id=run_id, created_at=at)
     if workflow.status == "MAX_RECOVERY_ATTEMPTS_EXCEEDED":
-        error, error_type = "The run took its server down too often.", "MaxRecoveryAttemptsExceeded"
+        error = "The server stopped during this run again and again, so the run was given up."
+        error_type = "MaxRecoveryAttemptsExceeded"
     else:
         error_type = type(workflow.error).__name__
         # Only errors of our own are known to name no credential.

@@ -53,7 +53,8 @@ def _read_settings(**options: object) -> ServerSettings:
     except ValidationError as error:
         for problem in error.errors(include_url=False, include_context=False, include_input=False):
             field = "_".join(("DIFY_AGENT", *map(str, problem["loc"]))).upper()
-            typer.echo(f"{field}: {problem['msg']}", err=True)
+            message = problem["msg"].removeprefix("Value error, ")
+            typer.echo(f"{field}: {message}", err=True)
         raise typer.Exit(2) from None
 
 

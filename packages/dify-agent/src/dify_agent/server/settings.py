@@ -1,10 +1,10 @@
 """What a server is told by its environment."""
 
 from pathlib import Path
-from typing import Final, Self
+from typing import Final
 
 from cryptography.fernet import Fernet
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
@@ -84,8 +84,9 @@ class ServerSettings(BaseSettings):
             Fernet(value.get_secret_value())
         return value
 
-    @model_validator(mode="after")
-    def _validate_exposure(self) -> Self:
-        if self.host not in LOOPBACK_HOSTS and self.api_key is None:
-            raise ValueError("host: expected a loopback address unless api_key is set")
-        return self
+    @field_validator("host")
+    @classmethod
+    def _validate_host(cls, value: str, info: ValidationInfo) -> str:
+        if value not in LOOPBACK_HOSTS and info.data.get("api_key") is None:
+            raise ValueError("expected a loopback address unless DIFY_AGENT_API_KEY is set")
+        return value
