@@ -28,8 +28,8 @@ TOOL = {
 LLM = {"plugin_id": "langgenius/openai", "model_provider": "openai", "model": "gpt-4o-mini"}
 
 
-def test_the_client_surface_is_the_seeds_list_in_its_order():
-    """Seed 002, section 4."""
+def test_a_client_gets_these_names_in_this_order_and_no_more():
+    """Source: docs/contracts/dify-agent.md, C15."""
     assert client_surface.__all__ == [
         "DIFY_PLUGIN_LAYER_TYPE_ID",
         "DIFY_PLUGIN_LLM_LAYER_TYPE_ID",
@@ -55,7 +55,7 @@ def test_the_client_surface_has_no_implementation_layer():
     assert not hasattr(client_surface, "DifyPluginToolsLayer")
 
 
-def test_the_type_ids_are_the_seeds():
+def test_the_type_ids_are_what_requests_name():
     assert (
         DIFY_PLUGIN_LAYER_TYPE_ID,
         DIFY_PLUGIN_LLM_LAYER_TYPE_ID,
@@ -122,7 +122,7 @@ def test_an_unknown_credential_type_is_refused():
         DifyPluginToolConfig.model_validate(TOOL | {"credential_type": "basic"})
 
 
-def test_a_tool_has_the_seeds_defaults():
+def test_a_tool_needs_four_fields_and_has_defaults_for_the_rest():
     config = DifyPluginToolConfig.model_validate(TOOL)
     assert config.model_dump() == TOOL | {
         "name": None,

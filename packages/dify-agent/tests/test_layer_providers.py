@@ -5,8 +5,8 @@ from dify_agent.layers.dify_plugin.plugin_layer import DifyPluginLayer
 from dify_agent.runtime.layer_providers import create_default_layer_providers
 
 
-def test_the_server_offers_the_seeds_kinds_of_layers():
-    """Seed 002, section 17."""
+def test_a_server_offers_six_kinds_of_layers():
+    """Source: docs/contracts/dify-agent.md, C37."""
     providers = create_default_layer_providers()
     assert [provider.type_id for provider in providers] == [
         "plain.prompt",

@@ -26,7 +26,7 @@ from dify_agent.runtime.runner import AgentRunRunner, validate_composition
 
 pytestmark = pytest.mark.anyio
 
-EXAMPLE = Path(__file__).parent / "fixtures" / "seed_002_section_18.txt"
+EXAMPLE = Path(__file__).parent / "fixtures" / "search_composition.txt"
 
 
 def frames(*items: object) -> bytes:
@@ -75,8 +75,8 @@ class PluginDaemon:
         return json.loads(self.requests[index].content)
 
 
-def seed_request() -> CreateRunRequest:
-    """Take the seed's usage example, and let the user say something."""
+def search_request() -> CreateRunRequest:
+    """Return the request of a client that has a model and one tool, and whose user says something."""
     names: dict[str, Any] = {}
     exec(EXAMPLE.read_text(), names)
     prompt = RunLayerSpec(name="prompt", type="plain.prompt", config={"user": "What is Dify?"})
@@ -93,12 +93,12 @@ async def run_with_daemon(daemon: PluginDaemon) -> list[RunEvent]:
     )
     async with httpx.AsyncClient(transport=httpx.MockTransport(daemon)) as http_client:
         runner = AgentRunRunner(http_client=http_client, event_sink=sink, layer_providers=providers)
-        await runner.run("run-1", seed_request())
+        await runner.run("run-1", search_request())
         assert not http_client.is_closed
     return sink.events("run-1")
 
 
-async def test_the_seeds_composition_runs_a_model_and_a_tool_of_two_plugins():
+async def test_a_composition_runs_a_model_and_a_tool_of_two_plugins():
     daemon = PluginDaemon()
     events = await run_with_daemon(daemon)
     assert [event.type for event in events] == [
@@ -148,7 +148,7 @@ async def test_cancelling_a_run_lets_go_of_the_model_and_leaves_the_client_open(
     transport = httpx.MockTransport(lambda _request: httpx.Response(200, stream=answer))
     async with httpx.AsyncClient(transport=transport) as http_client:
         runner = AgentRunRunner(http_client=http_client, event_sink=sink)
-        task = asyncio.create_task(runner.run("run-1", seed_request()))
+        task = asyncio.create_task(runner.run("run-1", search_request()))
         await answer.said.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -185,7 +185,7 @@ async def test_a_runner_offers_the_default_layers_unless_told_otherwise():
     async with httpx.AsyncClient() as http_client:
         pass
     runner = AgentRunRunner(http_client=http_client, event_sink=sink)
-    await runner.run("run-1", seed_request())
+    await runner.run("run-1", search_request())
     last = sink.events("run-1")[-1]
     assert isinstance(last, RunFailedEvent)
     assert last.error == (
@@ -195,7 +195,7 @@ async def test_a_runner_offers_the_default_layers_unless_told_otherwise():
 
 async def test_a_composition_can_be_checked_without_running_it():
     providers = create_default_layer_providers()
-    validate_composition(seed_request().composition, providers)
+    validate_composition(search_request().composition, providers)
     unknown = RunComposition(layers=[RunLayerSpec(name="llm", type="test.model")])
     with pytest.raises(AgentRunValidationError, match=r"'test\.model' is not registered"):
         validate_composition(unknown, providers)

@@ -6,10 +6,11 @@ from dify_agent.runtime.layer_providers import create_default_layer_providers
 from dify_agent.runtime.runner import validate_composition
 
 
-EXAMPLE = Path(__file__).parent / "fixtures" / "seed_002_section_18.txt"
+EXAMPLE = Path(__file__).parent / "fixtures" / "search_composition.txt"
 
 
-def test_the_seeds_usage_example_runs_as_printed():
+def test_a_client_builds_a_composition_of_a_plugin_a_model_and_a_tool():
+    """Source: docs/contracts/dify-agent.md, C39."""
     names: dict[str, object] = {}
     exec(compile(EXAMPLE.read_text(), EXAMPLE.name, "exec"), names)
     composition = names["composition"]
