@@ -393,15 +393,15 @@ def test_a_package_without_the_sdk_fails_its_installation(check, workshop):
 
 @pytest.fixture
 def check_spoilt(check, read, tmp_path):
-    """Check the model plugin's package with a fault in it; return exit code and what failed."""
+    """Check a package with a fault in it; return exit code and what failed."""
 
-    def run(fault):
-        files = read(MODEL)
+    def run(fault, name=MODEL):
+        files = read(name)
         fault(files)
         path = tmp_path / "spoilt.difypkg"
         with zipfile.ZipFile(path, "w") as archive:
-            for name, content in files.items():
-                archive.writestr(name, content)
+            for entry, content in files.items():
+                archive.writestr(entry, content)
         code, results = check(path)
         return code, failures(results)
 
@@ -428,6 +428,14 @@ def test_a_plugin_that_does_not_start_or_answer_is_refused(check_spoilt, old, ne
         "start and call, from requirements.txt",
     }
     assert reason in problems["start and call, from uv.lock"]
+
+
+def test_a_strategy_that_keeps_the_models_answer_to_itself_is_refused(check_spoilt):
+    said = 'text(request, delta["message"]["content"])'
+    code, problems = check_spoilt(swap("main.py", said, 'text(request, "hm")'), AGENT)
+    assert code == 1
+    expected = "steps: expected 'hello world' in the answer, got 'hmhm'"
+    assert set(problems.values()) == {expected}
 
 
 def test_a_provider_without_predefined_models_cannot_be_called(check_spoilt):
