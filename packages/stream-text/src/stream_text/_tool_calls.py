@@ -107,6 +107,8 @@ class ToolCallMerger:
         self._drafts: list[_Draft] = []
         self._by_id: dict[str, _Draft] = {}
         self._by_index: dict[int, _Draft] = {}  # the latest
+        self._has_calls = False
+        self._unnamed: set[int] = set()
 
     def add(
         self,
@@ -132,17 +134,19 @@ class ToolCallMerger:
         if index is not None:
             self._by_index[index] = draft
         delta = draft.extend(id=id, name=name, arguments=arguments)
+        self._has_calls = self._has_calls or bool(draft.id and draft.name)
+        (self._unnamed.discard if draft.name else self._unnamed.add)(draft.number)
         return ToolCallDelta(draft.number, None, None, "") if is_new and delta is None else delta
 
     @property
     def has_calls(self) -> bool:
         """Whether there is a call with id and name by now."""
-        return any(draft.id and draft.name for draft in self._drafts)
+        return self._has_calls
 
     @property
     def has_unnamed(self) -> bool:
         """Whether there is a call that has not got the name of its tool."""
-        return any(not draft.name for draft in self._drafts)
+        return bool(self._unnamed)
 
     @property
     def calls(self) -> tuple[MergedToolCall, ...]:
