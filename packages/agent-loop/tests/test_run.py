@@ -231,7 +231,8 @@ def test_text_after_a_tool_call_is_shown_with_intermediate_thoughts_only():
     shown, hidden = build_run(), build_run(emit_intermediate_thoughts=False)
     for run in (shown, hidden):
         run.start()
-        assert text_of(run.feed(ModelDelta(text="before", tool_calls=(call(),)))) == "before"
+        assert text_of(run.feed(ModelDelta(text="before"))) == "before"
+        run.feed(ModelDelta(tool_calls=(call(),)))
     assert text_of(shown.feed(delta)) == " behind"
     assert text_of(hidden.feed(delta)) == ""
 
@@ -413,3 +414,50 @@ def test_the_callers_messages_and_tools_are_never_changed():
     ask_tools(run)
     run.feed(ToolResult(call_id="c1", content="4"))
     assert (messages, tools) == (list(QUESTION), ["add"])
+
+
+def test_what_comes_in_one_piece_with_calls_is_hidden_where_thoughts_are():
+    """A model that does not stream says everything at once."""
+    run = build_run(emit_intermediate_thoughts=False)
+    run.start()
+    assert text_of(ask_tools(run, text="Let me add. ")) == ""
+    [request] = only(run.feed(ToolResult(call_id="c1", content="4")), CallModel)
+    assert request.messages[2].content == "Let me add. "
+
+
+def test_what_comes_in_one_piece_with_calls_is_shown_in_the_last_round():
+    run = build_run(emit_intermediate_thoughts=False, maximum_iterations=1)
+    run.start()
+    assert text_of(ask_tools(run, text="Let me add.")) == "Let me add."
+
+
+@pytest.mark.parametrize(("emits", "shown"), [(True, "I look it up."), (False, "")])
+def test_commentary_is_shown_only_with_thoughts(emits, shown):
+    run = build_run(emit_intermediate_thoughts=emits)
+    run.start()
+    said = run.feed(ModelDelta(text="I look it up.", phase="commentary"))
+    assert text_of([*said, *ask_tools(run)]).partition("<")[0] == shown
+
+
+def test_commentary_stays_hidden_beside_an_answer():
+    run = build_run(emit_intermediate_thoughts=False)
+    run.start()
+    run.feed(ModelDelta(text="I know that.", phase="commentary"))
+    assert text_of(run.feed(ModelDelta(text="4", phase="final_answer"))) == "4"
+    assert text_of(run.feed(ModelDone())) == ""
+
+
+def test_commentary_is_the_answer_where_there_is_no_other():
+    run = build_run(emit_intermediate_thoughts=False)
+    run.start()
+    run.feed(ModelDelta(text="It is", phase="commentary"))
+    run.feed(ModelDelta(text=" 4 <", phase="commentary"))
+    events = run.feed(ModelDone())
+    assert text_of(events) == "It is 4 <"
+    assert events[-1].reason == "answered"
+
+
+def test_commentary_of_the_last_round_is_shown():
+    run = build_run(emit_intermediate_thoughts=False, maximum_iterations=1)
+    run.start()
+    assert text_of(run.feed(ModelDelta(text="It is 4.", phase="commentary"))) == "It is 4."

@@ -15,7 +15,7 @@ def should_emit_text(
     """Return whether text of a round is shown, given whether the round has asked for tools by now.
 
     Text without tool calls always is. Text that comes with tool calls is shown with `emit_intermediate_thoughts`, otherwise only in the last
-    round (`iteration` counts from 1).
+    round (`iteration` counts from 1). So is commentary, which is as good as text with tool calls.
     """
     if not has_tool_calls or emit_intermediate_thoughts:
         return True

@@ -53,6 +53,8 @@ class ModelDelta:
         opaque: A snapshot of what to hand back with this answer; the last one that is not None counts.
         usage: The usage of this model call; the last one that is not None counts.
         finish_reason: Why the model stopped; `length` means at its output limit.
+        phase: What the text is, where the model's client knows: `commentary` is said on the way to something else, most often
+            to a tool call. None and everything else is no commentary.
     """
 
     text: str = ""
@@ -60,6 +62,7 @@ class ModelDelta:
     opaque: Any = None
     usage: Usage | None = None
     finish_reason: str | None = None
+    phase: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +164,11 @@ class ModelCallEnded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunTools:
-    """A request to the driver: run these calls, at the same time if it can, and feed a `ToolResult` for each, in any order."""
+    """A request to the driver: run these calls, at the same time if it can, and feed a `ToolResult` for each, in any order.
+
+    Attributes:
+        calls: The first 128 calls of the round at most; the run has refused the others by itself.
+    """
 
     calls: tuple[ToolCall, ...]
 

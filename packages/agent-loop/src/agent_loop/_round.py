@@ -19,6 +19,7 @@ class Round:
         calls: The valid tool calls, once the answer is complete.
         usage: The usage of the model call.
         finish_reason: Why the model stopped, as its client says.
+        commentary: Text that is hidden because it is said on the way to something else.
     """
 
     def __init__(self, *, number: int, closing: ClosingReason | None, show_thoughts: bool) -> None:
@@ -27,10 +28,12 @@ class Round:
         self.calls: tuple[ToolCall, ...] = ()
         self.usage = Usage()
         self.finish_reason: str | None = None
+        self.commentary: list[str] = []
         self._opaque: Any = None
         self._fragments = ToolCallMerger()
         self._text: list[str] = []
         self._answer: list[str] = []
+        self._open: dict[str, ToolCall] = {}
         self._results: dict[str, ToolResult] = {}
         self._shown = ThinkFilter(show=show_thoughts)
         self._spoken = ThinkFilter(show=False)
@@ -58,7 +61,11 @@ class Round:
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:
         """The calls that have no result yet."""
-        return tuple(call for call in self.calls if call.id not in self._results)
+        return tuple(self._open.values())
+
+    def is_open(self, call_id: str) -> bool:
+        """Return whether this is the id of a call that has no result yet."""
+        return call_id in self._open
 
     def take_text(self, text: str) -> str:
         """Take a piece of the answer and return what of it can be shown."""
@@ -85,6 +92,7 @@ class Round:
             ToolCall(id=call.id, name=call.name, arguments=call.arguments)
             for call in self._fragments.calls
         )
+        self._open = {call.id: call for call in self.calls}
         return self.break_answer()
 
     def break_answer(self) -> str:
@@ -95,7 +103,7 @@ class Round:
     def take_result(self, result: ToolResult) -> ToolCall:
         """Take the result of one of the open calls and return the call."""
         self._results[result.call_id] = result
-        return next(call for call in self.calls if call.id == result.call_id)
+        return self._open.pop(result.call_id)
 
     def to_messages(self) -> tuple[Message, ...]:
         """Return what the next request adds for this round: the answer, and the results in the order of the calls."""

@@ -28,7 +28,14 @@ from ._events import (
 )
 from ._messages import Message
 from ._round import Round
-from ._sentences import CUT_BEFORE_ANSWER, NO_ANSWER, build_refusal, build_status
+from ._sentences import (
+    CUT_BEFORE_ANSWER,
+    MAX_CALLS,
+    NO_ANSWER,
+    TOO_MANY_CALLS,
+    build_refusal,
+    build_status,
+)
 from ._state import State, Trigger, next_state
 from ._usage import Usage
 
@@ -143,17 +150,20 @@ class AgentRun:
     def _take_delta(self, delta: ModelDelta) -> Iterator[Event]:
         self._move("delta")
         text = self._round.take_text(delta.text) if delta.text else ""
-        yield from self._show_answer(text)
+        # The calls first: text that comes in one piece with them is hidden where text around calls is.
         self._round.take_rest(delta)
+        yield from self._show_answer(text, is_commentary=delta.phase == "commentary")
 
-    def _show_answer(self, text: str) -> Iterator[Event]:
+    def _show_answer(self, text: str, *, is_commentary: bool = False) -> Iterator[Event]:
         if should_emit_text(
-            has_tool_calls=self._round.has_tool_calls,
+            has_tool_calls=self._round.has_tool_calls or is_commentary,
             iteration=self._round.number,
             maximum_iterations=self._maximum,
             emit_intermediate_thoughts=self._emit_thoughts,
         ):
             yield from self._display.show(text)
+        elif is_commentary:
+            self._round.commentary.append(text)
 
     def _end_answer(self) -> Iterator[Event]:
         if not self._round.has_tool_calls:
@@ -175,6 +185,8 @@ class AgentRun:
         )
 
     def _answer(self) -> Iterator[Event]:
+        if not self._display.has_words:  # Then the commentary is the answer.
+            yield from self._display.show("".join(self._round.commentary))
         yield from self._end_model_call()
         is_cut = self._round.finish_reason == "length"
         if self._round.answer.strip():
@@ -189,24 +201,29 @@ class AgentRun:
         calls = self._round.calls
         if self._emit_thoughts and not self._display.has_words:
             yield from self._display.show(build_status([call.name for call in calls]))
-        for call in calls:
+        for call in calls[MAX_CALLS:]:
             yield ToolCallStarted(call=call)
-        yield RunTools(calls=calls)
+            result = ToolResult(call_id=call.id, content=TOO_MANY_CALLS, is_error=True)
+            yield from self._close_call(result)
+        for call in calls[:MAX_CALLS]:
+            yield ToolCallStarted(call=call)
+        yield RunTools(calls=calls[:MAX_CALLS])
 
     def _refuse_tools(self, reason: ClosingReason) -> Iterator[Event]:
         yield from self._end_model_call()
         self._display.open_round()
-        for call in self._round.calls:
+        for number, call in enumerate(self._round.calls):
             text = build_refusal(call.name, reason=reason, maximum_iterations=self._maximum)
             yield ToolCallStarted(call=call)
             yield from self._close_call(ToolResult(call_id=call.id, content=text, is_error=True))
-            yield from self._display.show(text)
-            self._display.open_round()
+            if number < MAX_CALLS:
+                yield from self._display.show(text)
+                self._display.open_round()
         yield from self._finish(reason)
 
     def _take_result(self, result: ToolResult) -> Iterator[Event]:
         state = next_state(self._state, "tool_result")
-        if all(call.id != result.call_id for call in self._round.open_calls):
+        if not self._round.is_open(result.call_id):
             raise LocalProtocolError(
                 f"no open call has the id {result.call_id!r}",
                 state=self._state,
@@ -234,7 +251,7 @@ class AgentRun:
         yield from self._call_model()
 
     def _show_results(self) -> Iterator[Event]:
-        for result in self._round.results:
+        for result in self._round.results[: MAX_CALLS + 1]:
             self._display.open_round()
             # A tag that a tool left open would swallow everything after it.
             shown = ThinkFilter(show=self._emit_thoughts)
