@@ -11,6 +11,7 @@ from agent_tooling import (
     LocalFileNotFoundError,
     LocalFileOutsideRootError,
     LocalFileTooLargeError,
+    LocalFileUnreadableError,
     read_local_file,
 )
 
@@ -131,7 +132,7 @@ def test_a_link_put_in_place_after_the_check_is_not_followed(root, swapped, monk
 
     monkeypatch.setattr(os.path, "realpath", resolve_then_swap)
 
-    with pytest.raises(LocalFileNotFoundError):
+    with pytest.raises(LocalFileUnreadableError):
         read_local_file(path, root=str(root))
 
 
@@ -150,8 +151,29 @@ def test_only_regular_files_are_read(root):
     os.mkfifo(root / "pipe")
 
     for name in ("folder", "pipe"):
-        with pytest.raises(LocalFileNotFoundError, match="not a regular file"):
+        with pytest.raises(LocalFileUnreadableError, match="not a regular file"):
             read_local_file(f"{root}/{name}", root=str(root))
+
+
+@pytest.mark.parametrize("target", ["nowhere.txt", "link.txt"])
+def test_a_link_that_leads_nowhere_is_there_and_cannot_be_read(root, target):
+    (root / "link.txt").symlink_to(root / target)
+
+    with pytest.raises(LocalFileUnreadableError):
+        read_local_file(f"{root}/link.txt", root=str(root))
+
+
+def test_a_file_that_may_not_be_opened_is_there_and_cannot_be_read(root, monkeypatch):
+    """As a test may run as somebody who may open everything, the machine's refusal is played."""
+    path = put(root, "a.txt")
+
+    def refuse(*_args, **_options):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "open", refuse)
+
+    with pytest.raises(LocalFileUnreadableError):
+        read_local_file(path, root=str(root))
 
 
 @pytest.mark.parametrize(("size", "limit"), [(10, 10), (0, 0)])

@@ -1,3 +1,4 @@
+import time
 from enum import Enum
 from types import MappingProxyType, SimpleNamespace
 
@@ -231,3 +232,103 @@ def test_no_text_holds_the_bytes_of_a_message(messages, policy):
 
     assert "mark" not in told
     assert "b'" not in told
+
+
+class Rude:
+    """A value that cannot even be printed."""
+
+    def __str__(self):
+        raise RuntimeError("no")
+
+
+def circle():
+    value = []
+    value.append(value)
+    return value
+
+
+def deep(levels):
+    value = []
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+odd_values = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.text(),
+    st.binary(),
+    st.sampled_from(
+        [object(), Rude(), circle(), deep(5_000), {(1, 2): 3}, 10**5_000, float("nan"), "\ud83d"]
+    ),
+)
+odd_payloads = st.one_of(
+    odd_values,
+    st.dictionaries(
+        st.sampled_from(
+            [
+                "text",
+                "json_object",
+                "blob",
+                "context",
+                "retriever_resources",
+                "variable_name",
+                "variable_value",
+                "stream",
+                "suppress_output",
+            ]
+        ),
+        odd_values | st.lists(odd_values, max_size=2),
+    ),
+)
+odd_messages = st.one_of(
+    odd_values,
+    st.fixed_dictionaries(
+        {
+            "type": st.sampled_from(
+                ["text", "json", "link", "blob", "variable", "retriever_resources", "image", "new"]
+            )
+            | odd_values,
+            "message": odd_payloads,
+            "meta": odd_payloads,
+        }
+    ),
+)
+
+
+@policies
+@given(messages=st.lists(odd_messages, max_size=3) | odd_messages)
+def test_any_shape_gives_a_text_that_can_be_sent(policy, messages):
+    told = observation_text(messages, policy=policy)
+    assert told.encode().decode() == told
+    assert " object at 0x" not in told
+
+
+@policies
+def test_a_message_alone_and_a_text_alone_are_taken_as_what_they_are(policy):
+    assert observation_text(text("one"), policy=policy) == "one"
+    assert observation_text("one", policy=policy) == "one"
+    assert observation_text(["one", None, text(" two")], policy=policy) == "one two"
+    assert observation_text(None, policy=policy) == ""
+
+
+def test_what_json_cannot_carry_is_said_to_be_so():
+    assert strategy(json_message({(1, 2): 3})) == "tool response: a value that JSON cannot carry."
+
+
+def streamed(value):
+    return message("variable", variable_name="v", variable_value=value, stream=True)
+
+
+@policies
+@pytest.mark.parametrize("build", [streamed, json_message, text])
+def test_twice_the_messages_cost_twice_as_much(policy, build):
+    def cost(count):
+        messages = [build(f"{number:100}") for number in range(count)]
+        start = time.process_time()
+        observation_text(messages, policy=policy)
+        return time.process_time() - start
+
+    assert min(cost(4_000) for _ in range(3)) < 3 * min(cost(2_000) for _ in range(3))

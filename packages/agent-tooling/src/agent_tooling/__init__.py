@@ -13,6 +13,7 @@ from ._errors import (
     LocalFileNotFoundError,
     LocalFileOutsideRootError,
     LocalFileTooLargeError,
+    LocalFileUnreadableError,
     ToolingError,
     UnfinishedBlobError,
 )
@@ -63,6 +64,7 @@ __all__ = [
     "LocalFileNotFoundError",
     "LocalFileOutsideRootError",
     "LocalFileTooLargeError",
+    "LocalFileUnreadableError",
     "ObservationPolicy",
     "ResultBudget",
     "ToolArguments",

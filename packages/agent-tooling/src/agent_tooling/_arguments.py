@@ -19,6 +19,15 @@ from ._sentences import validation_error_text
 
 
 _MAX_DEPTH: Final = 100  # Far above any honest call, far below what exhausts a stack further on.
+_MAX_DIGITS: Final = (
+    19  # What fits into 64 bits, which is all that most readers of JSON have for a whole number.
+)
+# A text counts as one also where its end is missing, so that no text is looked through twice.
+_PIECE: Final = re.compile(
+    r'"(?:[^"\\]|\\.)*\\?(?:"|\Z)|[\[\]{}]|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?', re.DOTALL
+)
+_LONG_NUMBER: Final = re.compile(rf"\d{{{_MAX_DIGITS + 1}}}")
+_MAX_NAME_CHARACTERS: Final = 100
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _INTEGER: Final = re.compile(r"[+-]?\d+", re.ASCII)
 _NUMBER_TYPES: Final = frozenset({"number", "integer"})
@@ -43,8 +52,9 @@ class ToolArguments:
 def parse_tool_arguments(arguments: object) -> ToolArguments:
     """Parse the arguments of a tool call, and never raise.
 
-    Only text that holds a JSON object passes; empty text stands for no arguments. NaN, infinite numbers, nesting over
-    100 levels and halves of surrogate pairs are no valid JSON here.
+    Only text that holds a JSON object passes; empty text stands for no arguments. NaN, infinite numbers and halves of
+    surrogate pairs are no valid JSON here. Nesting over 100 levels and whole numbers of over 19 digits are refused by
+    the name of their parameter, for what reads them further on may break over them.
     """
     if not isinstance(arguments, str):
         return _refused("tool arguments must be a JSON object string")
@@ -53,7 +63,9 @@ def parse_tool_arguments(arguments: object) -> ToolArguments:
     try:
         value = _parse_carriable_json(arguments)
     except ValueError:
-        return _refused("tool arguments must be valid JSON object")
+        return _refused(_find_excess(arguments) or "tool arguments must be valid JSON object")
+    if _LONG_NUMBER.search(arguments) and (excess := _find_excess(arguments)):
+        return _refused(excess)
     if not isinstance(value, dict):
         return _refused("tool arguments must be a JSON object")
     return ToolArguments(ok=True, args=cast("dict[str, Any]", value))
@@ -109,6 +121,33 @@ def option_violation(parameters: Iterable[object] | None, args: Mapping[str, Any
 
 def _refused(error: str) -> ToolArguments:
     return ToolArguments(ok=False, args={}, error=error)
+
+
+def _find_excess(text: str) -> str | None:
+    """Return the sentence that names the first parameter with too much depth or too many digits, None if there is none."""
+    depth = 0
+    name: str | None = None
+    for match in _PIECE.finditer(text):
+        piece = match[0]
+        if piece[0] == '"':
+            name = piece[1:-1][:_MAX_NAME_CHARACTERS] if depth == 1 else name
+        elif piece in "[{":
+            depth += 1
+        elif piece in "]}":
+            depth -= 1
+        elif name is not None and (excess := _find_number_excess(piece)):
+            return f"parameter '{name}' has {excess}"
+        if name is not None and depth > _MAX_DEPTH:
+            return f"parameter '{name}' nests over {_MAX_DEPTH} levels deep"
+    return None
+
+
+def _find_number_excess(piece: str) -> str | None:
+    digits = piece.lstrip("-")
+    if digits.isdigit():
+        is_long = len(digits) > _MAX_DIGITS
+        return f"a whole number of over {_MAX_DIGITS} digits" if is_long else None
+    return None if math.isfinite(float(piece)) else "a number that is too large"
 
 
 def _parse_carriable_json(text: str) -> object:
@@ -201,11 +240,8 @@ def _accept_number(parameter: ToolParameter, value: object) -> float:
 def _find_number(text: str) -> float | None:
     """Return the finite number that `text` spells in full, None for anything else."""
     text = text.strip()
-    try:
-        if _INTEGER.fullmatch(text):
-            return int(text)
-    except ValueError:  # More digits than Python converts.
-        return None
+    if _INTEGER.fullmatch(text):
+        return int(text) if len(text) <= _MAX_DIGITS + 1 else None
     number = float(text) if _NUMBER.fullmatch(text) else math.inf
     return number if math.isfinite(number) else None
 

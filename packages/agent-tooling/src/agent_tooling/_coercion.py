@@ -130,16 +130,16 @@ def _cast_any(value: object) -> object:
 
 
 def _cast_array(value: object) -> object:
-    parsed = _parse_or_none(value)
+    parsed = _find_json(value)
     return cast("list[object]", parsed) if isinstance(parsed, list) else [value]
 
 
 def _cast_object(value: object) -> object:
-    parsed = _parse_or_none(value)
+    parsed = _find_json(value)
     return cast("dict[str, object]", parsed) if isinstance(parsed, dict) else {}
 
 
-def _parse_or_none(value: object) -> object:
+def _find_json(value: object) -> object:
     """Return the JSON that text holds; None for text that holds none, and any other value as it is."""
     if not isinstance(value, str):
         return value

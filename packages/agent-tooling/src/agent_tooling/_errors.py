@@ -9,7 +9,8 @@ ToolingError
 │   └── UnfinishedBlobError (ValueError) the stream ended before a file did
 └── LocalFileError (ValueError)          a path that a tool named cannot be handed out
     ├── LocalFileOutsideRootError        it leads out of the one folder that may be read
-    ├── LocalFileNotFoundError           nothing readable is there
+    ├── LocalFileNotFoundError           nothing is there
+    ├── LocalFileUnreadableError         something is there, but it cannot be read or is no regular file
     └── LocalFileTooLargeError           the file is over the limit
 
 What a model gets wrong is no error here: `parse_tool_arguments` and `bind_arguments` return it as a value, since
@@ -96,7 +97,11 @@ class LocalFileOutsideRootError(LocalFileError):
 
 
 class LocalFileNotFoundError(LocalFileError):
-    """A path at which there is no readable regular file."""
+    """A path at which there is nothing."""
+
+
+class LocalFileUnreadableError(LocalFileError):
+    """A path at which there is something that cannot be read."""
 
 
 class LocalFileTooLargeError(LocalFileError):

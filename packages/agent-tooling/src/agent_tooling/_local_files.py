@@ -3,6 +3,7 @@
 Works where directories can be opened relative to a descriptor (Linux, macOS).
 """
 
+import errno
 import mimetypes
 import os
 import stat
@@ -12,7 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from ._errors import LocalFileNotFoundError, LocalFileOutsideRootError, LocalFileTooLargeError
+from ._errors import (
+    LocalFileError,
+    LocalFileNotFoundError,
+    LocalFileOutsideRootError,
+    LocalFileTooLargeError,
+    LocalFileUnreadableError,
+)
 
 
 MAX_LOCAL_FILE_BYTES: Final = 5 * 1024 * 1024
@@ -29,6 +36,7 @@ _SIGNATURES: Final = (
     (8, b"WAVE", "audio/x-wav"),
     (0, b"%PDF-", "application/pdf"),
 )
+_NOTHING_THERE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG})
 _UNKNOWN_TYPE: Final = "application/octet-stream"
 
 
@@ -62,7 +70,8 @@ def read_local_file(
 
     Raises:
         LocalFileOutsideRootError: If the path is not written under the root, or leads out of it.
-        LocalFileNotFoundError: If there is no regular file that can be read.
+        LocalFileNotFoundError: If there is nothing at the path.
+        LocalFileUnreadableError: If what is there cannot be read, or is no regular file.
         LocalFileTooLargeError: If the file is over `max_bytes`.
     """
     parts = _resolve_parts(path, root)
@@ -70,8 +79,14 @@ def read_local_file(
         with _open_beneath(root, parts) as descriptor:
             data = _read_bounded(descriptor, path, max_bytes)
     except OSError as error:
-        raise LocalFileNotFoundError(path, "local file does not exist or cannot be read") from error
+        raise _to_error(path, error) from error
     return LocalFile(data=data, mime_type=_mime_type(data, parts[-1]), filename=parts[-1])
+
+
+def _to_error(path: str, error: OSError) -> LocalFileError:
+    if error.errno in _NOTHING_THERE and not os.path.lexists(path):
+        return LocalFileNotFoundError(path, "local file does not exist")
+    return LocalFileUnreadableError(path, "local file cannot be read")
 
 
 def _resolve_parts(path: str, root: str) -> tuple[str, ...]:
@@ -106,7 +121,7 @@ def _read_bounded(descriptor: int, path: str, max_bytes: int) -> bytes:
     """Read an open regular file, one byte over the limit at most: it may grow while it is read."""
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
-        raise LocalFileNotFoundError(path, "local file is not a regular file")
+        raise LocalFileUnreadableError(path, "local file is not a regular file")
     if status.st_size > max_bytes:
         raise LocalFileTooLargeError(path, max_bytes)
     with os.fdopen(descriptor, "rb", closefd=False) as file:

@@ -14,6 +14,7 @@ from ._fields import plain_value, read_field
 
 _MAX_SHOWN_BYTES: Final = 4096
 _MAX_SHOWN_CHARACTERS: Final = 4096
+_MAX_TYPE_CHARACTERS: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,29 +63,39 @@ TOOL_LAYER_OBSERVATIONS: Final = ObservationPolicy(
 """The wording of Dify's own agent runner and of dify-agent's plugin tools layer."""
 
 
-def observation_text(
-    messages: Iterable[object], *, policy: ObservationPolicy = STRATEGY_OBSERVATIONS
-) -> str:
-    """Return the text that stands for a tool's messages in the conversation.
+def observation_text(messages: object, *, policy: ObservationPolicy = STRATEGY_OBSERVATIONS) -> str:
+    """Return the text that stands for a tool's messages in the conversation, whatever their shape, and never raise.
 
     The messages' texts follow each other without a separator. Links and images become sentences, log messages
     nothing, retrieved resources their text.
 
     Args:
-        messages: Mappings or objects with Dify's `type`, `message` and `meta`.
+        messages: Mappings or objects with Dify's `type`, `message` and `meta`. One alone is taken too, and plain text.
         policy: The wording.
 
     Source: docs/contracts/gpt5-agent-strategies.md, B31 and B32; docs/contracts/dify-agent.md, C32 and C33.
     """
-    collected = list(messages)
+    collected = _to_list(messages)
     held = [_held_json(message, policy) for message in collected if policy.holds_json_back]
     said = [_said(message, policy) for message in collected]
-    text = "".join([*said, *(part for part in held if part not in said)])
-    return text or (_variables_text(collected, policy) if policy.shows_variables else "")
+    known = set(said)
+    text = "".join([*said, *(part for part in held if part not in known)])
+    if not text and policy.shows_variables:
+        text = _variables_text(collected, policy)
+    return text.encode(errors="replace").decode()  # No message can carry half a character.
+
+
+def _to_list(messages: object) -> list[object]:
+    if isinstance(messages, Iterable) and not isinstance(messages, str | bytes | Mapping):
+        several = cast("Iterable[object]", messages)
+        return [message for message in several if message is not None]
+    return [] if messages is None else [messages]
 
 
 def _said(message: object, policy: ObservationPolicy) -> str:  # noqa: PLR0911  # One line per message type.
     """Return what one message adds in its place."""
+    if isinstance(message, str):
+        return message
     kind, payload = plain_value(read_field(message, "type")), read_field(message, "message")
     match kind:
         case "text":
@@ -134,7 +145,10 @@ def _json_text(payload: object, policy: ObservationPolicy) -> str:
 
 
 def _to_json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, default=_json_stand_in)
+    try:
+        return json.dumps(value, ensure_ascii=False, default=_json_stand_in)
+    except Exception:  # noqa: BLE001 - a circle, a key that is no text, a value that cannot be printed, too many digits or levels
+        return "a value that JSON cannot carry"
 
 
 def _json_stand_in(value: object) -> object:
@@ -143,7 +157,8 @@ def _json_stand_in(value: object) -> object:
         return dict(cast("Mapping[str, Any]", value))
     if isinstance(value, bytes | bytearray):
         return f"<{len(value)} bytes>"
-    return str(value)
+    has_words = type(value).__str__ is not object.__str__  # Otherwise it has but a repr.
+    return str(value) if has_words else f"<{type(value).__name__}>"
 
 
 def _file_text(payload: object, meta: object) -> str:
@@ -171,8 +186,10 @@ def _shown_content(data: object) -> str | None:
 def _unknown_text(kind: object, payload: object, policy: ObservationPolicy) -> str:
     """Return the content of a message whose type means nothing here, where it is short, or else say its type."""
     content = _to_json(payload) if policy.shows_unknown and payload is not None else ""
-    is_shown = 0 < len(content) <= _MAX_SHOWN_CHARACTERS
-    return content if is_shown else f"tool response of type {kind} is not shown."
+    if 0 < len(content) <= _MAX_SHOWN_CHARACTERS:
+        return content
+    name = kind[:_MAX_TYPE_CHARACTERS] if isinstance(kind, str) else "unknown"
+    return f"tool response of type {name} is not shown."
 
 
 def _retrieved_text(payload: object) -> str:
@@ -180,23 +197,31 @@ def _retrieved_text(payload: object) -> str:
     context = read_field(payload, "context")
     if isinstance(context, str) and context.strip():
         return context
-    contents = [
-        read_field(resource, "content")
-        for resource in read_field(payload, "retriever_resources") or ()
-    ]
+    resources = read_field(payload, "retriever_resources")
+    if not isinstance(resources, list | tuple):
+        return ""
+    contents = [read_field(item, "content") for item in cast("Iterable[object]", resources)]
     return "\n\n".join(content for content in contents if isinstance(content, str) and content)
 
 
 def _variables_text(messages: Iterable[object], policy: ObservationPolicy) -> str:
     """Return all variables as one JSON object, streamed ones put together."""
-    variables: dict[str, Any] = {}
+    values: dict[str, list[object]] = {}
     for message in messages:
         if plain_value(read_field(message, "type")) == "variable":
             payload = read_field(message, "message")
             name, value = (
-                str(read_field(payload, "variable_name")),
+                read_field(payload, "variable_name"),
                 read_field(payload, "variable_value"),
             )
-            is_piece = read_field(payload, "stream") and isinstance(variables.get(name), str)
-            variables[name] = f"{variables[name]}{value}" if is_piece else value
-    return policy.json.format(_to_json(variables)) if variables else ""
+            pieces = values.setdefault(name if isinstance(name, str) else "", [])
+            # A piece is text that follows text; anything else begins anew.
+            is_piece = bool(read_field(payload, "stream")) and isinstance(value, str)
+            if not (is_piece and pieces and isinstance(pieces[0], str)):
+                pieces.clear()
+            pieces.append(value)
+    joined = {
+        name: "".join(cast("list[str]", pieces)) if len(pieces) > 1 else pieces[0]
+        for name, pieces in values.items()
+    }
+    return policy.json.format(_to_json(joined)) if joined else ""

@@ -74,12 +74,13 @@ def _with_digest(name: str, identity: tuple[str, str]) -> str:
 
 def _numbered(names: list[str]) -> tuple[str, ...]:
     """Number the second and further uses of a name."""
-    numbered: list[str] = []
+    numbered: dict[str, None] = {}
+    last = Counter[str]()
     for name in names:
-        candidate, number = name, 1
+        candidate = name
         while candidate in numbered:
-            number += 1
-            suffix = f"_{number}"
+            last[name] += 1
+            suffix = f"_{last[name] + 1}"
             candidate = f"{name[: _MAX_LENGTH - len(suffix)]}{suffix}"
-        numbered.append(candidate)
+        numbered[candidate] = None
     return tuple(numbered)
