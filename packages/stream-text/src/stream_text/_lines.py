@@ -34,15 +34,21 @@ class LineSplitter:
         r"""Return the lines that end within the chunk, without their `\n`."""
         if self.overflowed:
             return []
-        first, *others = chunk.split(b"\n")
-        self._pieces.append(first)
-        self._size += len(first)
-        if not others:
-            return self._within([])
-        lines = [b"".join(self._pieces), *others]
-        self._pieces = [lines.pop()]
-        self._size = len(self._pieces[0])
-        return self._within(lines)
+        *lines, rest = chunk.split(b"\n")
+        if lines:
+            if self._pieces:
+                lines[0] = b"".join((*self._pieces, lines[0]))
+                self._pieces = []
+            self._size = 0
+        if rest:
+            self._pieces.append(rest)
+            self._size += len(rest)
+            if self._size > self._max_line_bytes:
+                return self._overflow(lines)
+        for line in lines:
+            if len(line) > self._max_line_bytes:
+                return self._overflow(lines)
+        return lines
 
     def close(self) -> list[bytes]:
         r"""Return the last line if the stream did not end with `\n`."""
@@ -50,12 +56,11 @@ class LineSplitter:
         self._pieces, self._size = [], 0
         return [last] if last else []
 
-    def _within(self, lines: list[bytes]) -> list[bytes]:
-        allowed = list(takewhile(lambda line: len(line) <= self._max_line_bytes, lines))
-        if len(allowed) < len(lines) or self._size > self._max_line_bytes:
-            self.overflowed = True
-            self._pieces, self._size = [], 0
-        return allowed
+    def _overflow(self, lines: list[bytes]) -> list[bytes]:
+        """Give the stream up; return the lines before the one that is too long."""
+        self.overflowed = True
+        self._pieces, self._size = [], 0
+        return list(takewhile(lambda line: len(line) <= self._max_line_bytes, lines))
 
 
 type Shorten = Callable[[bytes, int], bytes]
