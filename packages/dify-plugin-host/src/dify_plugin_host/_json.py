@@ -1,4 +1,4 @@
-"""Decoded JSON, as far as the type checker needs to know it."""
+"""Typed access to decoded JSON."""
 
 from typing import Any, TypeGuard
 

@@ -205,7 +205,7 @@ FAULTS = [
     (MODEL, add("main.py", "def main(:"), "Python sources", "main.py: line 1: invalid syntax"),
     (MODEL, add("main.py", "def main[T = int](): ..."), "Python sources", "main.py: line 1: "),
     (MODEL, swap(PROVIDER, "models/llm/llm.py", "models/llm.py"), "model modules", "expected 'models/llm.py' two folders deep"),
-    # What does not belong in
+    # Unwanted files
     (MODEL, add(".env", "KEY=secret"), "no unwanted files", "'.env': expected no hidden files, caches, tests or packages"),
     (MODEL, add("tests/test_it.py"), "no unwanted files", "'tests/test_it.py': expected no hidden files"),
     (MODEL, add("provider/__pycache__/echo.pyc"), "no unwanted files", "expected no hidden files, caches, tests or packages"),
@@ -223,9 +223,9 @@ FAULTS = [
     (MODEL, rebuild(BASE, dict.copy, BASE.replace("py3-none-any", "cp312-cp312-linux_x86_64")), "wheels", "expected a wheel for every platform"),
     (MODEL, rebuild(BASE, dict.copy, BASE.replace("wheels/", "lib/")), "wheels", "expected it in 'wheels/'"),
     # What they need
-    (MODEL, drop(BASE), "siblings", f"{TOP} needs 'tiny-base', which is not bundled"),
-    (MODEL, rebuild(TOP, metadata(">=0.1,<0.2", ">=0.2,<0.3")), "siblings", "needs tiny-base<0.3,>=0.2, but 0.1.0 is bundled"),
-    (MODEL, swap("uv.lock", 'source = { path = "wheels/tiny_base-0.1.0-py3-none-any.whl" }', 'source = { registry = "https://pypi.org/simple" }'), "siblings", "takes 'tiny-base' from an index"),
+    (MODEL, drop(BASE), "workspace packages", f"{TOP} needs 'tiny-base', which is not bundled"),
+    (MODEL, rebuild(TOP, metadata(">=0.1,<0.2", ">=0.2,<0.3")), "workspace packages", "needs tiny-base<0.3,>=0.2, but 0.1.0 is bundled"),
+    (MODEL, swap("uv.lock", 'source = { path = "wheels/tiny_base-0.1.0-py3-none-any.whl" }', 'source = { registry = "https://pypi.org/simple" }'), "workspace packages", "takes 'tiny-base' from an index"),
     # The three files
     (MODEL, drop("pyproject.toml"), "pyproject.toml", "expected a file 'pyproject.toml'"),
     (MODEL, add("pyproject.toml", "[project"), "pyproject.toml", "pyproject.toml: expected TOML"),
@@ -294,7 +294,7 @@ def test_entries_that_the_daemon_cannot_extract_are_refused(read, refused):
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")
-def test_an_entry_that_stands_twice_is_refused(read, refused):
+def test_an_entry_that_appears_twice_is_refused(read, refused):
     problems = refused(read(MODEL), [("main.py", "print()")])
     assert problems["archive entries"] == "'main.py' appears 2 times; expected each entry once"
 

@@ -351,7 +351,7 @@ def test_a_server_address_that_is_none_is_refused_without_showing_it(dify_host, 
     assert err == f"dify-host: error: {expected}\n"
 
 
-def test_a_place_without_plugins_is_refused(dify_host, monkeypatch, tmp_path):
+def test_a_folder_without_plugins_is_refused(dify_host, monkeypatch, tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "plugins").rename(tmp_path / "elsewhere")
     monkeypatch.chdir(tmp_path / "empty")
@@ -499,16 +499,16 @@ def test_an_installation_that_was_cut_short_is_done_again(dify_host, packages, s
 
 @pytest.mark.usefixtures("state")
 def test_the_latest_of_several_versions_is_taken(dify_host, packages, tmp_path):
-    place = tmp_path / "dist"
-    shutil.copytree(packages, place)
+    folder = tmp_path / "dist"
+    shutil.copytree(packages, folder)
     with (
-        zipfile.ZipFile(place / "echo_model.difypkg") as given,
-        zipfile.ZipFile(place / "a_first.difypkg", "w") as newer,
+        zipfile.ZipFile(folder / "echo_model.difypkg") as given,
+        zipfile.ZipFile(folder / "a_first.difypkg", "w") as newer,
     ):
         for name in given.namelist():
             content = given.read(name).replace(b"version: 0.0.1\n", b"version: 0.0.10\n")
             newer.writestr(name, content.replace(b'"results: "', b'"newer: "'))
-    _, out, _ = dify_host("chat", QUESTION, "--packages", place)
+    _, out, _ = dify_host("chat", QUESTION, "--packages", folder)
     assert "\nnewer: TIME" in re.sub(r"\w+, [-\d]+ [:\d]+ JST \(UTC\+0900\)", "TIME", out)
 
 
@@ -534,10 +534,10 @@ def respoil(package, target, path, content):
 def test_a_package_that_cannot_be_installed_is_explained(
     dify_host, packages, tmp_path, path, problem
 ):
-    place = tmp_path / "dist"
-    place.mkdir()
-    respoil(packages / "echo_model.difypkg", place / "p.difypkg", path, b"")
-    code, _, err = dify_host("chat", "hello", "--packages", place)
+    folder = tmp_path / "dist"
+    folder.mkdir()
+    respoil(packages / "echo_model.difypkg", folder / "p.difypkg", path, b"")
+    code, _, err = dify_host("chat", "hello", "--packages", folder)
     assert code
     assert problem in err
 

@@ -1,4 +1,4 @@
-"""`dify-host check`: everything that the daemon, Dify and the plugin SDK would say of a package, and what they forget to."""
+"""The checks of a package, stage by stage: what the daemon, Dify and the plugin SDK refuse, and what they overlook."""
 
 import functools
 import tempfile
@@ -95,7 +95,7 @@ def _inside(contents: Contents, siblings: frozenset[str]) -> Checks:
     }
     return (
         *((name, functools.partial(check, contents)) for name, check in of_contents.items()),
-        ("siblings", functools.partial(dependencies.check_siblings, contents, siblings)),
+        ("workspace packages", functools.partial(dependencies.check_siblings, contents, siblings)),
     )
 
 

@@ -49,8 +49,8 @@ class Wheel:
     modules: frozenset[str]
 
     @classmethod
-    def read(cls, path: str, content: bytes) -> "Wheel":
-        """Read a wheel.
+    def parse(cls, path: str, content: bytes) -> "Wheel":
+        """Parse a wheel.
 
         Raises:
             ContentError: If it is none, or is not for every machine.
@@ -93,7 +93,7 @@ def read_wheels(contents: Contents) -> dict[str, Wheel]:
     Raises:
         ContentError: If one cannot be read.
     """
-    wheels = [Wheel.read(path, contents.files[path]) for path in contents.wheels]
+    wheels = [Wheel.parse(path, contents.files[path]) for path in contents.wheels]
     return {wheel.name: wheel for wheel in wheels}
 
 

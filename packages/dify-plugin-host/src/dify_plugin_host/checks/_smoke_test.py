@@ -1,4 +1,4 @@
-"""One start and one call of an installed plugin, with nobody else around."""
+"""A smoke test of an installed plugin: one start, and one call of its model or of each strategy."""
 
 import asyncio
 import functools

@@ -1,4 +1,4 @@
-"""Runs on a terminal or in a pipe, for people."""
+"""An agent run, printed for people: on a terminal or into a pipe."""
 
 import json
 import unicodedata

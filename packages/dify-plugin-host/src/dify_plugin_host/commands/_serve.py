@@ -1,4 +1,4 @@
-"""`dify-host serve`: plugins behind the plugin daemon's dispatch API, until somebody ends it."""
+"""`dify-host serve`: plugins behind the plugin daemon's dispatch API, until it is interrupted."""
 
 import asyncio
 import contextlib

@@ -133,7 +133,7 @@ class DispatchRequest:
 
 
 def parse_request(route: Route, body: bytes, rules: PlatformRules) -> DispatchRequest:
-    """Read the body of a dispatch.
+    """Parse the body of a dispatch.
 
     Of `context.credentials` the key `provider_credentials` is this host's own: objects of credentials by provider name, for what
     the plugin calls back. The plugin does not get to see it.

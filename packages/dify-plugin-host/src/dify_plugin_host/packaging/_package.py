@@ -151,7 +151,7 @@ def _pyproject(
     """Return the package's `pyproject.toml`.
 
     Every wheel is a direct dependency with a source of its own: one that another wheel alone asked for would be looked up on
-    the index, where its name may belong to somebody else. The daemon's packager needs a group `dev`.
+    the index, where its name may belong to a stranger. The daemon's packager needs a group `dev`.
     """
     bundled = {wheel_member.name: wheel_member.version for wheel_member, _ in wheels}
     third_party = [

@@ -1,4 +1,4 @@
-"""Started in a plugin's place, turns into the plugin, and has the kernel end it together with the host.
+"""A small program that ties its process to the host's life, and then becomes the plugin.
 
 Run as a script with the host's pid and the plugin's command line: a function run between fork and exec would do the same, but
 is unsafe in a process that has threads.

@@ -1,4 +1,4 @@
-"""The tools that are at hand when nobody brings any: all of them do what they say."""
+"""The built-in tools: a clock, a calculator, and one that fails on demand."""
 
 import ast
 import datetime as dt

@@ -1,4 +1,4 @@
-"""Google-style docstrings, as far as tools need them: the description and the `Args:`."""
+"""Google-style docstrings: the description and the `Args:`, which is all that tools need."""
 
 import re
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Docstring:
 
 
 def parse_docstring(text: str) -> Docstring:
-    """Take a cleaned docstring apart."""
+    """Parse a docstring that `inspect` has cleaned."""
     section = ""
     described: list[str] = []
     arguments: list[str] = []
@@ -44,7 +44,7 @@ def _paragraphs(lines: list[str]) -> str:
 
 
 def _parse_arguments(lines: list[str]) -> dict[str, str]:
-    """Read `name: text` entries; what is indented deeper than their names continues the entry before."""
+    """Parse `name: text` entries; what is indented deeper than their names continues the entry before."""
     indents = [len(line) - len(line.lstrip()) for line in lines if line.strip()]
     base = min(indents, default=0)
     found: dict[str, str] = {}
