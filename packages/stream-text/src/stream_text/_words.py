@@ -57,7 +57,7 @@ def is_secret_setting(name: str, value: str = "") -> bool:
     """Return whether a setting is a secret: a variable of an environment, or a credential of a plugin.
 
     It is by its name, or because its value is a URL with a password. Names are taken more widely than the keys of data, for a
-    setting that is hidden in vain costs nothing; `PWD` alone is the working directory.
+    setting that is hidden without need costs nothing; `PWD` alone is the working directory.
 
     Example:
         >>> is_secret_setting("SSHPASS"), is_secret_setting("PWD"), is_secret_setting("REGION")
