@@ -30,12 +30,13 @@ def serve(monkeypatch, tmp_path):
     [
         ("PORT", "s3cret", "unable to parse string as an integer"),
         ("CONCURRENCY", "0", "greater than or equal to 1"),
-        ("PLUGIN_DAEMON_URL", "s3cret", "String should match pattern"),
+        ("PLUGIN_DAEMON_URL", "s3cret", "expected an address that begins with http:// or https://"),
         ("PLUGIN_DAEMON_API_KEY", "s3cret\n", "expected one line of text"),
         ("DATABASE_URL", "s3cret", "expected a database URL"),
         ("DATABASE_URL", "mysql://s3cret@host/name", "expected sqlite:///path or postgresql://"),
         ("DATABASE_URL", "sqlite://", "expected a file"),
-        ("STORAGE_KEY", "s3cret", "Fernet key must be 32 url-safe base64-encoded bytes"),
+        ("API_KEY", "", "expected a key; leave the variable out for none"),
+        ("STORAGE_KEY", "s3cret", "expected a Fernet key: 32 bytes in URL-safe base64"),
     ],
 )
 def test_a_bad_setting_is_named_and_not_shown(serve, name, value, expected):

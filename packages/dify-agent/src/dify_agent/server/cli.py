@@ -15,7 +15,7 @@ from .settings import ServerSettings
 _SHUTDOWN_SECONDS = 5  # Streams end by themselves; this is for clients that do not read.
 
 app = typer.Typer(
-    help="Run Dify plugin agents.",
+    help="Run agents with the models and tools of Dify plugins.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -24,7 +24,7 @@ app = typer.Typer(
 
 @app.callback()
 def _name_commands() -> None:
-    """Run Dify plugin agents."""
+    """Run agents with the models and tools of Dify plugins."""
 
 
 @app.command()
@@ -36,7 +36,7 @@ def serve(
         int | None, typer.Option(help="Port to listen on; overrides DIFY_AGENT_PORT.")
     ] = None,
 ) -> None:
-    """Serve agent runs over HTTP. All settings come from environment variables named DIFY_AGENT_…."""
+    """Serve agent runs over HTTP. The other settings are environment variables whose names begin with DIFY_AGENT_."""
     settings = _read_settings(host=host, port=port)
     try:
         application = build_app(settings)

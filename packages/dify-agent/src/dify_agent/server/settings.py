@@ -1,5 +1,6 @@
 """What a server is told by its environment."""
 
+import re
 from pathlib import Path
 from typing import Final
 
@@ -41,11 +42,11 @@ class ServerSettings(BaseSettings):
         env_prefix="DIFY_AGENT_", extra="ignore", hide_input_in_errors=True
     )
 
-    plugin_daemon_url: str = Field(default="http://localhost:5002", pattern=r"^https?://\S+$")
+    plugin_daemon_url: str = "http://localhost:5002"
     plugin_daemon_api_key: SecretStr = SecretStr("")
     database_url: SecretStr = SecretStr("")
     storage_key: SecretStr | None = None
-    api_key: SecretStr | None = Field(default=None, min_length=1)
+    api_key: SecretStr | None = None
     host: str = "127.0.0.1"
     port: int = Field(default=5050, ge=0, le=65535)
     concurrency: int = Field(default=8, ge=1)
@@ -54,6 +55,13 @@ class ServerSettings(BaseSettings):
     retention_hours: float = Field(default=24, gt=0)
     lease_seconds: float = Field(default=15, gt=0)
     drain_seconds: float = Field(default=5, ge=0)
+
+    @field_validator("plugin_daemon_url")
+    @classmethod
+    def _validate_daemon_url(cls, value: str) -> str:
+        if not re.fullmatch(r"https?://\S+", value):
+            raise ValueError("expected an address that begins with http:// or https://")
+        return value
 
     @field_validator("plugin_daemon_api_key")
     @classmethod
@@ -81,7 +89,17 @@ class ServerSettings(BaseSettings):
     @classmethod
     def _validate_storage_key(cls, value: SecretStr | None) -> SecretStr | None:
         if value is not None:
-            Fernet(value.get_secret_value())
+            try:
+                Fernet(value.get_secret_value())
+            except ValueError:
+                raise ValueError("expected a Fernet key: 32 bytes in URL-safe base64") from None
+        return value
+
+    @field_validator("api_key")
+    @classmethod
+    def _validate_api_key(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and not value.get_secret_value():
+            raise ValueError("expected a key; leave the variable out for none")
         return value
 
     @field_validator("host")
