@@ -55,7 +55,7 @@ def build_app(settings: ServerSettings) -> Starlette:
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncGenerator[_State]:
         async with (
-            # Not through a proxy of the environment: the daemon is a neighbour, and the requests carry credentials.
+            # Not through a proxy of the environment: the daemon is part of the same installation, and the requests carry credentials.
             httpx.AsyncClient(timeout=_DAEMON_TIMEOUT, trust_env=False) as http_client,
             open_engine(settings, storage, http_client=http_client) as runs,
         ):
@@ -83,7 +83,7 @@ def build_app(settings: ServerSettings) -> Starlette:
 def _build_middleware(settings: ServerSettings) -> list[Middleware]:
     if settings.api_key is not None:
         return [Middleware(ApiKeyMiddleware, api_key=settings.api_key)]
-    # Without a key, a web page that makes its own name mean 127.0.0.1 must not get through.
+    # Without a key, only this stops a web page whose own name resolves to 127.0.0.1 (DNS rebinding).
     hosts = [f"[{host}]" if ":" in host else host for host in sorted(LOOPBACK_HOSTS)]
     return [Middleware(TrustedHostMiddleware, allowed_hosts=hosts)]
 
@@ -121,7 +121,7 @@ class _Routes:
         run_id, after = request.path_params["run_id"], _last_event_number(request)
         runs = _runs(request)
         if not await runs.has_events_after(run_id, after):
-            # Tells an EventSource, which would otherwise come back for ever, that nothing more comes.
+            # Tells an EventSource that nothing more comes; it would otherwise reconnect for ever.
             return Response(status_code=HTTPStatus.NO_CONTENT)
         return EventSourceResponse(
             _iter_frames(runs, run_id, after=after),

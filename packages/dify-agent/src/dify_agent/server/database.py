@@ -37,13 +37,13 @@ leases = sa.Table(
 
 
 seals = sa.Table("dify_agent_seal", metadata, sa.Column("probe", sa.Text, primary_key=True))
-"""A known text under the seal that all content bears, to notice a wrong key before anything is done."""
+"""A known text, sealed as everything else is, to notice a wrong key before anything is done."""
 
 _PROBE: Final = b"dify-agent"
 
 
 def open_database(url: str, seal: Seal) -> sa.Engine:
-    """Open the database, create what is missing of our tables, and see that its content bears the given seal.
+    """Open the database, create what is missing of our tables, and check that its content was made with this seal.
 
     A SQLite file is created for its owner alone, and so is its folder; one that others can read is closed to them.
 

@@ -1,4 +1,4 @@
-"""Who of the servers on one database is alive.
+"""Which of the servers on one database are alive.
 
 A living server lets a number grow in the database. Whoever watches measures the silence with a clock of its own, so
 clocks need not agree between machines.

@@ -1,4 +1,4 @@
-"""How what is stored of a run is written down: encrypted, where there is a key."""
+"""The stored form of what belongs to a run: encrypted, where there is a key."""
 
 import base64
 import pickle

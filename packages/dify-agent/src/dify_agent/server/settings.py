@@ -1,4 +1,4 @@
-"""What a server is told by its environment."""
+"""The settings of a server, from environment variables."""
 
 import re
 from pathlib import Path

@@ -16,7 +16,7 @@ from .steps import RunSteps
 
 
 WORKFLOW_NAME = "dify_agent_run"
-_MAX_RECOVERY_ATTEMPTS = 20  # A run that takes the server down with it must not do so for ever.
+_MAX_RECOVERY_ATTEMPTS = 20  # A run that crashes its server must not do so for ever.
 
 
 class RunWorker:

@@ -1,4 +1,4 @@
-"""The daemon's LLM dispatch, called."""
+"""The client for the daemon's LLM dispatch."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
