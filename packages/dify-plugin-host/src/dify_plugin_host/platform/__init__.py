@@ -1,6 +1,7 @@
 """What Dify does around plugins: models, tools and storage for their calls back, and the rules on the way."""
 
-from ._agent import build_strategy_parameters
+from ._agent_node import build_strategy_parameters
+from ._llm_shapes import PromptMessage
 from ._model_server import (
     ModelServer,
     ServerAddressError,
@@ -13,8 +14,7 @@ from ._model_server import (
 from ._models import LLMRequest
 from ._plugin_host import AgentRequest, PluginHost
 from ._rules import through_go, to_dify_chunk, to_dify_message, without_opaque_body
-from ._scripted import ANSWER, MODEL_VALUE, answer_scripted
-from ._wire import PromptMessage
+from ._scripted_peer import ANSWER, MODEL_VALUE, answer_scripted
 
 
 __all__ = [

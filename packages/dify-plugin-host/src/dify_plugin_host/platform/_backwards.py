@@ -21,8 +21,8 @@ from dify_plugin_host.plugin import PluginFolder
 from dify_plugin_host.process import BackwardsRequest
 from dify_plugin_host.tools import PROVIDER, PythonTool
 
-from ._hosted_tools import HostedTools
 from ._models import LLMRequest, Models
+from ._plugin_tools import PluginTools
 from ._rules import (
     through_go,
     to_dify_message,
@@ -38,7 +38,7 @@ class Backwards:
     Args:
         models: Answers `llm` calls.
         tools: Answer `tool` calls.
-        hosted_tools: Answer those that are for the tools of plugins.
+        plugin_tools: Answer those that are for the tools of plugins.
         settings: The rules to hold.
         on_model_error: Told why a model call failed; the plugin gets only the text.
     """
@@ -48,13 +48,13 @@ class Backwards:
         *,
         models: Models,
         tools: Iterable[PythonTool],
-        hosted_tools: HostedTools,
+        plugin_tools: PluginTools,
         settings: HostSettings,
         on_model_error: Callable[[PluginHostError], None],
     ) -> None:
         self._models = models
         self._tools = {tool.name: tool for tool in tools}
-        self._hosted_tools = hosted_tools
+        self._plugin_tools = plugin_tools
         self._rules = settings.rules
         self._on_model_error = on_model_error
         self._storages: dict[str, Storage] = {}
@@ -134,11 +134,11 @@ class Backwards:
             for message in await self._tools[name].invoke(parameters):
                 yield message
             return
-        hosted = self._hosted_tools.invoke(
+        call = self._plugin_tools.invoke(
             provider, name, parameters, credentials=_credentials_of(provider, credentials)
         )
         try:
-            async with contextlib.aclosing(hosted) as messages:
+            async with contextlib.aclosing(call) as messages:
                 async for message in messages:
                     yield to_dify_message(message, self._rules)
         except UnknownNameError:

@@ -24,10 +24,10 @@ from dify_plugin_host.plugin import (
 from dify_plugin_host.process import NoticeHandler, PluginProcess, ignore_notice
 from dify_plugin_host.tools import PythonTool, builtin_tools
 
-from ._agent import build_model_value, build_strategy_parameters, validate_completion_params
+from ._agent_node import build_model_value, build_strategy_parameters, validate_completion_params
 from ._backwards import Backwards
-from ._hosted_tools import HostedTools
 from ._models import LLMRequest, Models
+from ._plugin_tools import PluginTools
 from ._rules import through_go, to_dify_message
 
 
@@ -93,11 +93,11 @@ class PluginHost:
         self.settings = settings or HostSettings()
         self.tools = builtin_tools() if tools is None else tuple(tools)
         self._models = Models(credentials=credentials or {}, settings=self.settings)
-        self._hosted_tools = HostedTools()
+        self._plugin_tools = PluginTools()
         self._backwards = Backwards(
             models=self._models,
             tools=self.tools,
-            hosted_tools=self._hosted_tools,
+            plugin_tools=self._plugin_tools,
             settings=self.settings,
             on_model_error=on_model_error,
         )
@@ -119,7 +119,7 @@ class PluginHost:
     @property
     def tool_providers(self) -> tuple[ToolProvider, ...]:
         """The tool providers that the plugins declare."""
-        return self._hosted_tools.providers
+        return self._plugin_tools.providers
 
     @property
     def strategies(self) -> tuple[Strategy, ...]:
@@ -203,7 +203,7 @@ class PluginHost:
         for provider in model_providers(read):
             self._models.add(provider, process)
         for tools in tool_providers(read):
-            self._hosted_tools.add(tools, process)
+            self._plugin_tools.add(tools, process)
         for strategy in strategies(read):
             self._strategies[strategy.name] = strategy, process
         return process

@@ -15,7 +15,7 @@ from dify_plugin_host._json import JsonObject, is_object
 from dify_plugin_host._settings import PlatformRules
 from dify_plugin_host.plugin import PluginFolder
 
-from ._wire import LLMChunk, PromptMessage
+from ._llm_shapes import LLMChunk, PromptMessage
 
 
 _EXACT_FLOAT = 1e21  # from here on Go writes an exponent

@@ -10,7 +10,7 @@ from dify_plugin_host.plugin import ToolProvider
 from dify_plugin_host.process import PluginProcess
 
 
-class HostedTools:
+class PluginTools:
     """The tools of plugins, each with the process that serves it."""
 
     def __init__(self) -> None:
