@@ -32,7 +32,7 @@ def find_dead_links(root: Path, pages: Iterable[Path]) -> Iterator[str]:
 def find_missing_paths(root: Path, pages: Iterable[Path]) -> Iterator[str]:
     """Iterate over the paths in code type that do not exist.
 
-    A path is what begins with a folder of the root. On the page of the architecture a module is one too; it may be shortened where
+    A path is what begins with a folder of the root, unless a part of it is left open, as in `dist/<name>`. On the page of the architecture a module is one too; it may be shortened where
     it is the text of a link to itself.
     """
     folders = {entry.name for entry in root.iterdir() if entry.is_dir()}
@@ -40,7 +40,7 @@ def find_missing_paths(root: Path, pages: Iterable[Path]) -> Iterator[str]:
         text = _FENCE.sub(_blank, (root / page).read_text(encoding="utf-8"))
         for match in re.finditer(r"`([^`\s]+)`(?:\]\(([^)\s]+)\))?", text):
             path, target = match[1], match[2] or ""
-            is_ours = "/" in path and path.split("/")[0] in folders
+            is_ours = "/" in path and "<" not in path and path.split("/")[0] in folders
             is_module = page.stem == "architecture" and path.endswith(".py")
             is_there = (root / path).exists() or target.endswith(f"/{path}")
             if (is_ours or is_module) and not is_there:
@@ -152,7 +152,9 @@ def test_code_holds_no_links(root: Path) -> None:
 
 
 def test_a_path_that_does_not_exist_is_found(root: Path) -> None:
-    pages = write(root, "`docs/one.md`, `pkg/gone.go`, `docs/gone`\nand `gone.py`, `x / y`\n")
+    pages = write(
+        root, "`docs/one.md`, `docs/<name>`, `pkg/gone.go`, `docs/gone`\nand `gone.py`, `x / y`\n"
+    )
 
     assert list(find_missing_paths(root, pages)) == ["README.md:1: docs/gone"]
 
