@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from enum import Enum
 from typing import Any, cast
 
 from stream_text import InvalidJsonError, parse_json, strip_think
 
 from ._errors import MessageError
 from ._json import iter_mappings
+from ._messages import member, read_calls, read_role, read_text
 from ._read import read_tool_call
 from ._replay import replayable_items
 from ._values import Item
@@ -43,12 +43,13 @@ def build_input(
     answered = {
         call_id
         for message in history
-        if _role(message) == "tool" and isinstance(call_id := _get(message, "tool_call_id"), str)
+        if read_role(message) == "tool"
+        and isinstance(call_id := member(message, "tool_call_id"), str)
     }
     items: list[dict[str, Any]] = []
     custom_calls: set[str] = set()
     for index, message in enumerate(history):
-        match _role(message):
+        match read_role(message):
             case "assistant":
                 added = _assistant_items(message, answered, recall)
                 custom_calls |= _custom_call_ids(added)
@@ -62,10 +63,10 @@ def build_input(
 
 def carried_items(message: object) -> list[Item] | None:
     """Return the output items that travel with a message, on itself or on a content part; None if there are none."""
-    content = _get(message, "content")
+    content = member(message, "content")
     parts = cast("Sequence[object]", content) if isinstance(content, (list, tuple)) else ()
     for carrier in (message, *parts):
-        opaque = _get(carrier, "opaque_body")
+        opaque = member(carrier, "opaque_body")
         if isinstance(opaque, Mapping):
             items = list(iter_mappings(cast("Mapping[str, Any]", opaque).get(OPAQUE_KEY)))
             if items:
@@ -76,13 +77,13 @@ def carried_items(message: object) -> list[Item] | None:
 def _assistant_items(
     message: object, answered: set[str], recall: Recall | None
 ) -> list[dict[str, Any]]:
-    calls = [_function_call(call) for call in _tool_calls(message)]
+    calls = read_calls(message)
     known = carried_items(message)
     if known is None and recall is not None and calls:
         known = recall(calls[0]["call_id"])
     if known is not None and _made_calls(known, calls):
         return replayable_items(known, answered=answered)
-    text = strip_think(_text(_get(message, "content")))
+    text = strip_think(read_text(member(message, "content")))
     said: list[dict[str, Any]] = [{"role": "assistant", "content": text}] if text else []
     return [*said, *(call for call in calls if call["call_id"] in answered)]
 
@@ -106,35 +107,13 @@ def _canonical(arguments: str) -> str:
         return arguments
 
 
-def _tool_calls(message: object) -> Iterable[object]:
-    """Yield the tool calls that can be paired: a call without id or name can't be sent."""
-    calls = _get(message, "tool_calls")
-    if isinstance(calls, (list, tuple)):
-        for call in cast("Sequence[object]", calls):
-            if _get(call, "id") and _get(_get(call, "function"), "name"):
-                yield call
-
-
-def _function_call(call: object) -> dict[str, Any]:
-    function = _get(call, "function")
-    arguments = _get(function, "arguments")
-    if not isinstance(arguments, str):
-        arguments = json.dumps(arguments, ensure_ascii=False) if arguments else ""
-    return {
-        "type": "function_call",
-        "call_id": str(_get(call, "id")),
-        "name": str(_get(function, "name")),
-        "arguments": arguments or "{}",
-    }
-
-
 def _custom_call_ids(items: Iterable[Item]) -> set[str]:
     calls = (read_tool_call(item) for item in items)
     return {call.call_id for call in calls if call and call.type == "custom"}
 
 
 def _tool_output(message: object, index: int, custom_calls: set[str]) -> dict[str, Any]:
-    call_id = _get(message, "tool_call_id")
+    call_id = member(message, "tool_call_id")
     if not isinstance(call_id, str) or not call_id:
         field = f"messages[{index}].tool_call_id"
         raise MessageError(
@@ -144,48 +123,10 @@ def _tool_output(message: object, index: int, custom_calls: set[str]) -> dict[st
     return {
         "type": _OUTPUT_TYPES[kind],
         "call_id": call_id,
-        "output": _text(_get(message, "content")),
+        "output": read_text(member(message, "content")),
     }
 
 
 def _text_item(message: object, role: str) -> list[dict[str, Any]]:
-    text = _text(_get(message, "content"))
+    text = read_text(member(message, "content"))
     return [{"role": role, "content": [{"type": "input_text", "text": text}]}] if text else []
-
-
-def _text(content: object) -> str:
-    """Flatten content into text, its parts a line break apart."""
-    if content is None:
-        return ""
-    if isinstance(content, (list, tuple)):
-        texts = (_part_text(part) for part in cast("Sequence[object]", content))
-        return "\n".join(text for text in texts if text)
-    return content if isinstance(content, str) else str(content)
-
-
-def _part_text(part: object) -> str:
-    kind = _plain(_get(part, "type"))
-    if isinstance(part, str):
-        return part
-    text = _get(part, "text") if _get(part, "text") is not None else _get(part, "data")
-    if kind in (None, "text", "input_text", "output_text"):
-        return text if isinstance(text, str) else ""
-    return f"[{kind} omitted: this model is given text only]"
-
-
-def _role(message: object) -> str:
-    """Read the role; what is missing or unknown counts as the user's."""
-    role = _plain(_get(message, "role"))
-    known = ("system", "developer", "assistant", "tool")
-    return role if role in known else "user"
-
-
-def _plain(value: object) -> str | None:
-    value = value.value if isinstance(value, Enum) else value
-    return value.lower() if isinstance(value, str) else None
-
-
-def _get(value: object, name: str) -> Any:
-    if isinstance(value, Mapping):
-        return cast("Mapping[str, Any]", value).get(name)
-    return getattr(value, name, None)
