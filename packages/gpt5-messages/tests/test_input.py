@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpt5_messages import MessageError, build_input, carried_items
+from gpt5_messages import MessageError, Turn, build_input, carried_items
 
 
 def call(call_id: str = "c1", name: str = "f", arguments: object = "{}") -> dict[str, object]:
@@ -158,15 +158,15 @@ def test_items_that_travel_with_a_message_go_back_verbatim(message: dict[str, ob
     assert build_input([message, tool()]) == [*ITEMS, output()]
 
 
-def test_items_are_recalled_by_call_id_when_nothing_travelled() -> None:
-    asked: list[str] = []
+def test_items_are_recalled_by_the_calls_when_nothing_travelled() -> None:
+    asked: list[tuple[str, ...]] = []
 
-    def recall(call_id: str) -> list[dict[str, object]]:
-        asked.append(call_id)
+    def recall(turn: Turn) -> list[dict[str, object]]:
+        asked.append(turn.call_ids)
         return ITEMS
 
     assert build_input([assistant("", call()), tool()], recall=recall) == [*ITEMS, output()]
-    assert asked == ["c1"]
+    assert asked == [("c1",)]
 
 
 def test_a_message_is_rebuilt_when_nothing_is_known_of_it() -> None:

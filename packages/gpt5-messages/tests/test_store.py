@@ -1,109 +1,303 @@
+import json
+from functools import partial
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from gpt5_messages import ItemStore, MessageError
-
-
-def call(call_id: str, name: str = "f") -> dict[str, object]:
-    return {"type": "function_call", "call_id": call_id, "name": name, "arguments": "{}"}
+from gpt5_messages import ItemStore, MessageError, build_input
 
 
-def test_items_are_found_by_every_call_in_them() -> None:
-    store = ItemStore()
-    items = [{"type": "reasoning", "encrypted_content": "e"}, call("a"), call("b")]
+QUESTION = {"role": "user", "content": "What is it?"}
+THOUGHT = {"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "mine"}
 
-    store.remember("s", items)
 
-    assert store.recall("s", "a") == store.recall("s", "b") == items
+def made(call_id: str, name: str = "f", arguments: str = "{}") -> dict[str, object]:
+    return {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}
+
+
+def said(text: str) -> dict[str, object]:
+    return {"type": "message", "content": [{"type": "output_text", "text": text}]}
+
+
+def called(
+    *call_ids: str, content: object = "", name: str = "f", arguments: object = "{}"
+) -> list[dict[str, object]]:
+    """Return an assistant message with these calls, and their results."""
+    function = {"name": name, "arguments": arguments}
+    calls = [{"id": call_id, "function": function} for call_id in call_ids]
+    results = [{"role": "tool", "tool_call_id": call_id, "content": "4"} for call_id in call_ids]
+    return [{"role": "assistant", "content": content, "tool_calls": calls}, *results]
+
+
+def is_recalled(
+    store: ItemStore, *messages: dict[str, object], scope: str = "s", mark: object = "mine"
+) -> bool:
+    """Return whether a request with these messages holds the reasoning with this mark."""
+    items = build_input(messages, recall=partial(store.recall, scope))
+    return any(item.get("encrypted_content") == mark for item in items)
+
+
+def filled(*items: dict[str, object], **bounds: float) -> ItemStore:
+    store = ItemStore(**bounds)
+    store.remember("s", [QUESTION], [THOUGHT, *items])
+    return store
+
+
+def test_items_come_back_to_the_message_with_the_same_calls() -> None:
+    store = filled(made("a"), made("b"))
+
+    items = build_input([QUESTION, *called("a", "b")], recall=partial(store.recall, "s"))
+
+    assert items[1:4] == [THOUGHT, made("a"), made("b")]
 
 
 def test_items_are_never_shared_between_scopes() -> None:
-    store = ItemStore()
-    store.remember("mine", [call("a", "mine")])
-    store.remember("yours", [call("a", "yours")])
+    assert not is_recalled(filled(made("a")), QUESTION, *called("a"), scope="another")
 
-    assert store.recall("mine", "a") == [call("a", "mine")]
-    assert store.recall("other", "a") is None
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [QUESTION, *called("b")],
+        [QUESTION, *called("a", "b")],
+        [QUESTION, *called("a", name="g")],
+        [QUESTION, *called("a", arguments='{"x": 1}')],
+        [QUESTION, *called("a", arguments="{broken")],
+        [QUESTION, *called("a", content="Another word.")],
+        [QUESTION, *called("a", content="")],
+        [{"role": "user", "content": "Another question?"}, *called("a", content="Well.")],
+        [{"role": "system", "content": "Be brief."}, QUESTION, *called("a", content="Well.")],
+        [{"role": "system", "content": "What is it?"}, *called("a", content="Well.")],
+        [QUESTION, *called("z"), *called("a", content="Well.")],
+        called("a", content="Well."),
+    ],
+    ids=str,
+)
+def test_items_do_not_come_back_to_another_message_or_conversation(
+    messages: list[dict[str, object]],
+) -> None:
+    store = filled(said("Well."), made("a"))
+
+    assert is_recalled(store, QUESTION, *called("a", content="Well."))
+    assert not is_recalled(store, *messages)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "same"),
+    [("", "{}"), ("", {}), (" ", None), ('{"a":1,"b":"é"}', '{"b": "\\u00e9", "a": 1}')],
+)
+def test_arguments_are_the_same_however_they_are_written(arguments: str, same: object) -> None:
+    store = filled(made("a", arguments=arguments))
+
+    assert is_recalled(store, QUESTION, *called("a", arguments=same))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "<think>\nPlan\n</think>One two.\n\nThree.",
+        "One two.\n\nThree.",
+        " One two. Three.\n",
+        [{"type": "text", "data": "One two."}, {"type": "text", "data": "Three."}],
+        [{"type": "text", "data": "<think>\nPlan\n</think>One two.\n\nThree.", "opaque_body": {}}],
+    ],
+)
+def test_what_platforms_do_to_an_answer_makes_no_difference(content: object) -> None:
+    summary = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Plan"}]}
+    store = filled(summary, said("One two.\n\nThree."), made("a"))
+
+    assert is_recalled(store, QUESTION, *called("a", content=content))
+    later = [QUESTION, *called("a", content=content)]
+    store.remember("s", later, [{**THOUGHT, "encrypted_content": "second"}, made("b")])
+    again = [QUESTION, *called("a", content="One two.\n\nThree."), *called("b")]
+    assert is_recalled(store, *again, mark="second")
+
+
+@pytest.mark.parametrize(
+    "summary", ["the tag </think> ends", "a <think> begins", "x</think>y<think>z"]
+)
+def test_a_summary_about_tags_is_no_reason_to_forget(summary: str) -> None:
+    thought = {"type": "reasoning", "summary": [{"type": "summary_text", "text": summary}]}
+    store = filled(thought, said("Hi"), made("a"))
+
+    assert is_recalled(store, QUESTION, *called("a", content=f"<think>\n{summary}\n</think>Hi"))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [{"type": "image", "base64_data": "QUJD"}, {"type": "text", "data": "What is it?"}],
+        [
+            {"type": "text", "data": "What is"},
+            {"type": "document"},
+            {"type": "text", "data": "it?"},
+        ],
+        "[image]\nWhat is it?",
+        "What is it?\n[file]",
+        "[image omitted: this model is given text only]\nWhat is it?",
+        "What is it?",
+    ],
+)
+def test_images_and_what_replaces_them_make_no_difference(content: object) -> None:
+    assert is_recalled(filled(made("a")), {"role": "user", "content": content}, *called("a"))
+
+
+@pytest.mark.parametrize("content", ["", None, "[image]", [{"type": "image"}], []])
+def test_a_message_with_nothing_to_see_makes_no_difference(content: object) -> None:
+    store = filled(made("a"))
+
+    assert is_recalled(store, {"role": "user", "content": content}, QUESTION, *called("a"))
+
+
+def test_an_id_with_two_lists_of_items_is_never_trusted_again() -> None:
+    store = filled(made("a"), made("b"))
+    other = {"role": "user", "content": "And that?"}
+    store.remember("s", [other], [{**THOUGHT, "encrypted_content": "other"}, made("a")])
+
+    assert not is_recalled(store, QUESTION, *called("a", "b"))
+    assert not is_recalled(store, other, *called("a"), mark="other")
+    store.remember("s", [QUESTION], [THOUGHT, made("a"), made("b")])
+    assert not is_recalled(store, QUESTION, *called("a", "b"))
+    store.remember("another", [QUESTION], [THOUGHT, made("a")])
+    assert is_recalled(store, QUESTION, *called("a"), scope="another")
+
+
+def test_the_same_items_twice_are_no_reason_for_mistrust() -> None:
+    store = filled(made("a"))
+    store.remember("s", [QUESTION], [THOUGHT, made("a")])
+
+    assert (len(store), is_recalled(store, QUESTION, *called("a"))) == (1, True)
+
+
+@pytest.mark.parametrize("bounds", [{"max_entries": 1}, {"max_bytes": 200}, {"max_age_seconds": 1}])
+def test_an_id_is_barred_also_when_its_first_items_are_gone(bounds: dict[str, float]) -> None:
+    now = [0.0]
+    store = filled(made("a"), **bounds, clock=lambda: now[0])
+    now[0] = 2.0
+    store.remember("s", [QUESTION], [THOUGHT, made("b")])
+
+    store.remember("s", [QUESTION], [{**THOUGHT, "encrypted_content": "theirs"}, made("a")])
+
+    assert not is_recalled(store, QUESTION, *called("a"), mark="theirs")
+
+
+def test_an_id_is_barred_also_when_one_of_its_lists_was_too_large_to_keep() -> None:
+    store = ItemStore(max_bytes=200)
+    store.remember("s", [QUESTION], [THOUGHT, made("a"), {"type": "new", "data": "x" * 300}])
+    store.remember("s", [QUESTION], [THOUGHT, made("a")])
+
+    assert not is_recalled(store, QUESTION, *called("a"))
+
+
+def collide(store: ItemStore, scope: str, call_id: str) -> None:
+    for mark in ("one", "two"):
+        store.remember(scope, [QUESTION], [{**THOUGHT, "encrypted_content": mark}, made(call_id)])
+
+
+def test_with_too_many_barred_ids_nothing_is_recalled_for_these_credentials() -> None:
+    store = ItemStore()
+    for number in range(1_000):
+        collide(store, "s", f"call_{number}")
+    store.remember("s", [QUESTION], [THOUGHT, made("new")])
+    store.remember("another", [QUESTION], [THOUGHT, made("a")])
+
+    assert not is_recalled(store, QUESTION, *called("new"))
+    assert is_recalled(store, QUESTION, *called("a"), scope="another")
+
+
+def test_with_too_many_credentials_with_barred_ids_nothing_is_recalled_for_further_ones() -> None:
+    store = filled(made("a"))
+    for number in range(1_001):
+        collide(store, f"s{number}", "call_0")
+
+    assert not is_recalled(store, QUESTION, *called("a"))
+
+
+def test_ids_that_were_seen_are_not_kept_for_ever() -> None:
+    """The bound is memory's; an id comes again long before thousands of others where ids repeat at all."""
+    store = filled(made("a"))
+    for number in range(9):
+        others = [made(f"{number}-{index}") for index in range(1_000)]
+        store.remember("s", [QUESTION], others)
+    store.remember("s", [QUESTION], [{**THOUGHT, "encrypted_content": "late"}, made("a")])
+
+    assert is_recalled(store, QUESTION, *called("a"), mark="late")
 
 
 def test_changing_what_was_recalled_changes_nothing_in_the_store() -> None:
-    store = ItemStore()
-    store.remember("s", [call("a")])
+    store = filled(made("a"))
+    recalled = []
 
-    store.recall("s", "a").clear()
+    def recall(turn):
+        recalled.append(store.recall("s", turn))
+        return recalled[-1]
 
-    assert store.recall("s", "a") == [call("a")]
+    build_input([QUESTION, *called("a")], recall=recall)
+    recalled[0].clear()
+
+    assert is_recalled(store, QUESTION, *called("a"))
 
 
 def test_a_response_without_calls_is_not_kept() -> None:
-    store = ItemStore()
-
-    store.remember("s", [{"type": "message"}])
-
-    assert len(store) == 0
-
-
-def test_the_latest_response_that_reuses_a_call_id_wins() -> None:
-    store = ItemStore()
-    store.remember("s", [call("a", "old"), call("b")])
-    store.remember("s", [call("a", "new")])
-
-    assert store.recall("s", "a") == [call("a", "new")]
-    assert store.recall("s", "b") == [call("a", "old"), call("b")]
-
-
-def test_remembering_the_same_calls_again_replaces_them() -> None:
-    store = ItemStore()
-    store.remember("s", [call("a", "old")])
-    store.remember("s", [call("a", "new")])
-
-    assert (len(store), store.recall("s", "a")) == (1, [call("a", "new")])
+    assert len(filled(said("Hi"))) == 0
 
 
 def test_the_oldest_goes_when_there_are_too_many() -> None:
     store = ItemStore(max_entries=2)
     for name in "abc":
-        store.remember("s", [call(name)])
+        store.remember("s", [QUESTION], [THOUGHT, made(name)])
 
-    assert [store.recall("s", name) is not None for name in "abc"] == [False, True, True]
-
-
-def test_an_old_entry_that_goes_takes_no_reused_id_with_it() -> None:
-    store = ItemStore(max_entries=2)
-    store.remember("s", [call("a", "old"), call("b")])
-    store.remember("s", [call("a", "new")])
-    store.remember("s", [call("c")])
-
-    assert store.recall("s", "a") == [call("a", "new")]
-    assert store.recall("s", "b") is None
+    assert [is_recalled(store, QUESTION, *called(name)) for name in "abc"] == [False, True, True]
 
 
 def test_the_oldest_goes_when_there_is_too_much() -> None:
-    store = ItemStore(max_bytes=200)
+    store = ItemStore(max_bytes=300)
     for name in "abc":
-        store.remember("s", [call(name)])
+        store.remember("s", [QUESTION], [THOUGHT, made(name)])
 
-    assert store.recall("s", "a") is None
-    assert store.recall("s", "c") is not None
+    assert not is_recalled(store, QUESTION, *called("a"))
+    assert is_recalled(store, QUESTION, *called("c"))
 
 
-def test_a_response_larger_than_the_store_is_not_kept_and_displaces_nothing() -> None:
-    store = ItemStore(max_bytes=200)
-    store.remember("s", [call("a")])
-    store.remember("s", [{**call("b"), "arguments": "x" * 300}])
+@pytest.mark.parametrize("character", ["a", "é", "思", "\U0001f600"])
+def test_the_size_is_counted_in_bytes(character: str) -> None:
+    text = character * 100
+    size = len(
+        json.dumps(
+            [made("a"), {"type": "new", "data": text}], separators=(",", ":"), ensure_ascii=False
+        ).encode()
+    )
 
-    assert store.recall("s", "a") is not None
-    assert store.recall("s", "b") is None
+    for bound, expected in ((size, 1), (size - 1, 0)):
+        store = ItemStore(max_bytes=bound)
+        store.remember("s", [QUESTION], [made("a"), {"type": "new", "data": text}])
+        assert len(store) == expected
+
+
+def test_a_response_larger_than_the_store_displaces_nothing() -> None:
+    store = filled(made("a"), max_bytes=300)
+    store.remember("s", [QUESTION], [made("b"), {"type": "new", "data": "x" * 300}])
+
+    assert is_recalled(store, QUESTION, *called("a"))
+
+
+def test_half_a_character_is_kept_as_it_is() -> None:
+    store = ItemStore()
+    odd = {**THOUGHT, "summary": [{"text": "\ud83d"}]}
+    store.remember("s", [{"role": "user", "content": "\ud83d"}], [odd, made("a")])
+
+    assert is_recalled(store, {"role": "user", "content": "\ud83d"}, *called("a"))
 
 
 def test_entries_are_forgotten_when_they_are_old() -> None:
     now = [0.0]
-    store = ItemStore(max_age_seconds=10, clock=lambda: now[0])
-    store.remember("s", [call("a")])
+    store = filled(made("a"), max_age_seconds=10, clock=lambda: now[0])
 
     now[0] = 9.9
-    assert store.recall("s", "a") is not None
+    assert is_recalled(store, QUESTION, *called("a"))
     now[0] = 10.0
-    assert store.recall("s", "a") is None
+    assert not is_recalled(store, QUESTION, *called("a"))
     assert len(store) == 0
 
 
@@ -113,3 +307,58 @@ def test_a_bound_of_zero_is_refused_by_its_name(bound: str) -> None:
         ItemStore(**{bound: 0})
 
     assert caught.value.field == bound
+
+
+class Conversation:
+    """One user's conversation, whose model marks every reasoning item with whose it is."""
+
+    def __init__(self, name: str, question: str) -> None:
+        self.name = name
+        self.messages = [{"role": "user", "content": question}]
+        self.marks: list[str] = []
+
+    def take_round(self, store: ItemStore, call_id: str, text: str) -> set[str]:
+        """Make one request, and return the marks of the reasoning that went into it."""
+        items = build_input(self.messages, recall=partial(store.recall, "shared key"))
+        sent = {item["encrypted_content"] for item in items if item.get("type") == "reasoning"}
+        self.marks.append(f"{self.name}-{len(self.marks)}")
+        thought = {**THOUGHT, "encrypted_content": self.marks[-1]}
+        words = [said(text)] if text else []
+        store.remember("shared key", self.messages, [thought, *words, made(call_id)])
+        self.messages = [*self.messages, *called(call_id, content=text)]
+        return sent
+
+
+ROUNDS = st.lists(
+    st.tuples(
+        st.integers(0, 2), st.sampled_from(["call_0", "call_1"]), st.sampled_from(["", "Hm."])
+    ),
+    max_size=12,
+)
+QUESTIONS = st.lists(st.sampled_from(["Why?", "How?"]), min_size=3, max_size=3)
+
+
+@given(rounds=ROUNDS, questions=QUESTIONS, max_entries=st.integers(1, 4))
+@settings(max_examples=60)
+def test_with_colliding_ids_no_item_enters_a_request_of_another_conversation(
+    rounds: list[tuple[int, str, str]], questions: list[str], max_entries: int
+) -> None:
+    store = ItemStore(max_entries=max_entries)
+    conversations = [Conversation(str(index), text) for index, text in enumerate(questions)]
+    for index, call_id, text in rounds:
+        conversation = conversations[index]
+        before = set(conversation.marks)
+        assert conversation.take_round(store, call_id, text) <= before
+
+
+@given(rounds=ROUNDS, questions=QUESTIONS)
+@settings(max_examples=60)
+def test_with_distinct_ids_everything_is_recalled(
+    rounds: list[tuple[int, str, str]], questions: list[str]
+) -> None:
+    store = ItemStore()
+    conversations = [Conversation(str(index), text) for index, text in enumerate(questions)]
+    for number, (index, _, text) in enumerate(rounds):
+        conversation = conversations[index]
+        before = set(conversation.marks)
+        assert conversation.take_round(store, f"call_{number}", text) == before

@@ -5,6 +5,7 @@ import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from dify_plugin.entities.model.llm import LLMResultChunk
@@ -118,7 +119,7 @@ def _iter_response(
     )
     is_whole = completion.status == "completed" and not visible.is_stopped
     if is_whole:
-        _ITEMS.remember(connection.fingerprint, completion.items)
+        _ITEMS.remember(connection.fingerprint, call.messages, completion.items)
     yield chunk(
         completion.model or call.model,
         index + 1,
@@ -137,9 +138,7 @@ def _iter_response(
 
 def _request(call: ModelCall, connection: Connection) -> dict[str, Any]:
     items = drop_orphan_outputs(
-        build_input(
-            call.messages, recall=lambda call_id: _ITEMS.recall(connection.fingerprint, call_id)
-        )
+        build_input(call.messages, recall=partial(_ITEMS.recall, connection.fingerprint))
     )
     return build_request(
         model=call.model,

@@ -20,7 +20,7 @@ from gpt5_simulator import (
     Text,
     UnverifiedOrganization,
 )
-from model_plugin import ModelPlugin
+from model_plugin import Answer, ModelPlugin
 
 
 TOOL = {
@@ -156,17 +156,64 @@ def test_reasoning_comes_back_with_the_tool_results(plugin: ModelPlugin, carrier
 def test_what_is_remembered_for_one_key_is_not_sent_with_another(plugin: ModelPlugin) -> None:
     first = (Reasoning(), FunctionCall(name="lookup", arguments={"word": "x"}, call_id="c-shared"))
     with ResponsesSimulator(model=ScriptedModel([first, (Text(text="done"),)])) as server:
-        asked = plugin.invoke(server, tools=[TOOL], key="mine")
-        assistant = {
-            "role": "assistant",
-            "content": "",
-            "tool_calls": asked.last["message"]["tool_calls"],
-        }
-        result = {"role": "tool", "tool_call_id": "c-shared", "content": "found"}
-        plugin.invoke(server, [assistant, result], tools=[TOOL], key="yours")
+        asked = plugin.invoke(server, "Look x up", tools=[TOOL], key="mine")
+        messages = after_tool_call("Look x up", asked, "c-shared")
+        plugin.invoke(server, messages, tools=[TOOL], key="yours")
 
-    sent = server.requests[-1].body["input"]
+    _, *sent = server.requests[-1].body["input"]
     assert [item["type"] for item in sent] == ["function_call", "function_call_output"]
+
+
+def after_tool_call(question: object, asked: Answer, call_id: str) -> list[dict[str, Any]]:
+    """Return the conversation after a tool's result, as a platform sends it that has dropped `opaque_body`."""
+    calls = asked.last["message"]["tool_calls"]
+    return [
+        {"role": "user", "content": question},
+        {"role": "assistant", "content": asked.text, "tool_calls": calls},
+        {"role": "tool", "tool_call_id": call_id, "content": "noon"},
+    ]
+
+
+@pytest.mark.parametrize("questions", [("Ann asks", "Bob asks"), ("Both ask", "Both ask")])
+def test_where_call_ids_repeat_nobody_gets_what_belongs_to_another(
+    plugin: ModelPlugin, questions: tuple[str, str]
+) -> None:
+    """Two users with one key, a tool without arguments, and a server that calls every call `call_0`."""
+    turns = [
+        (Reasoning(summary=(name,)), FunctionCall(name="lookup", arguments={}, call_id="call_0"))
+        for name in ("ann", "bob")
+    ]
+    model = ScriptedModel([*turns, (Text(text="It is noon."),), (Text(text="It is noon."),)])
+    with ResponsesSimulator(model=model) as server:
+        asked = [plugin.invoke(server, question, tools=[TOOL]) for question in questions]
+        own = [answer.last["message"]["opaque_body"]["responses_output"] for answer in asked]
+        for question, answer in zip(questions, asked, strict=True):
+            plugin.invoke(server, after_tool_call(question, answer, "call_0"), tools=[TOOL])
+
+    for request, mine, theirs in zip(server.requests[2:], own, reversed(own), strict=True):
+        encrypted = theirs[0]["encrypted_content"]
+        assert encrypted != mine[0]["encrypted_content"]
+        assert encrypted not in str(request.body)
+
+
+@pytest.mark.parametrize("later", ["[image]\nWhat is it?", "What is it?\n[file]", "What is it?"])
+def test_reasoning_comes_back_also_when_images_were_replaced(
+    plugin: ModelPlugin, later: str
+) -> None:
+    call_id = f"c-image-{later}"
+    first = (Reasoning(), FunctionCall(name="lookup", arguments={}, call_id=call_id))
+    image = {"type": "image", "format": "png", "mime_type": "image/png", "base64_data": "QUJD"}
+    question = [image, {"type": "text", "data": "What is it?"}]
+    with ResponsesSimulator(model=ScriptedModel([first, (Text(text="done"),)])) as server:
+        asked = plugin.invoke(server, [{"role": "user", "content": question}], tools=[TOOL])
+        plugin.invoke(server, after_tool_call(later, asked, call_id), tools=[TOOL])
+
+    assert [item.get("type") for item in server.requests[-1].body["input"]] == [
+        None,
+        "reasoning",
+        "function_call",
+        "function_call_output",
+    ]
 
 
 def test_a_history_that_lost_its_beginning_is_still_accepted(

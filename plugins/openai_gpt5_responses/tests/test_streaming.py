@@ -94,10 +94,11 @@ def test_reasoning_that_is_refused_is_left_out_once(plugin: ModelPlugin) -> None
         assistant = {"role": "assistant", "content": ""}
         assistant["tool_calls"] = asked.last["message"]["tool_calls"]
         result = {"role": "tool", "tool_call_id": "c-stale", "content": "x"}
-        answer = plugin.invoke(server, [assistant, result], tools=[TOOL])
+        question = {"role": "user", "content": "Go"}
+        answer = plugin.invoke(server, [question, assistant, result], tools=[TOOL])
 
     assert (answer.text, answer.error) == ("Done.", None)
-    kinds = [[item["type"] for item in sent.body["input"]] for sent in server.requests[1:]]
+    kinds = [[item["type"] for item in sent.body["input"][1:]] for sent in server.requests[1:]]
     assert kinds == [
         ["reasoning", "function_call", "function_call_output"],
         ["function_call", "function_call_output"],

@@ -30,6 +30,7 @@ from ._sse import SSEDecoder
 from ._stop import StopFilter
 from ._store import ItemStore
 from ._stream import StreamDecoder
+from ._turns import Turn
 from ._values import Completion, FinishReason, Item, Status, ToolCall, Usage
 from ._visible import VisibleText
 
@@ -60,6 +61,7 @@ __all__ = [
     "ToolCall",
     "ToolCallItem",
     "ToolOutputItem",
+    "Turn",
     "UnknownEvent",
     "Usage",
     "UsageReported",

@@ -1,23 +1,23 @@
 """A conversation, turned into the input items of a Responses request."""
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from stream_text import InvalidJsonError, parse_json, strip_think
+from stream_text import strip_think
 
 from ._errors import MessageError
 from ._json import iter_mappings
 from ._messages import member, read_calls, read_role, read_text
 from ._read import read_tool_call
 from ._replay import replayable_items
+from ._turns import History, Turn, call_key
 from ._values import Item
 
 
 OPAQUE_KEY = "responses_output"
 """The key inside `opaque_body` under which a response's output items travel."""
 
-type Recall = Callable[[str], Sequence[Item] | None]
+type Recall = Callable[[Turn], Sequence[Item] | None]
 
 _OUTPUT_TYPES = {"function": "function_call_output", "custom": "custom_tool_call_output"}
 
@@ -34,7 +34,7 @@ def build_input(
     Args:
         messages: Objects or mappings with `role`, `content`, `tool_calls`, `tool_call_id`, `opaque_body`. Content is a text or a
             list of parts; of a part that is not text only its kind is told.
-        recall: Returns the items of the response that made the call with this id, or None.
+        recall: Returns the items of the response that made the calls of this turn, or None; such as `ItemStore.recall`.
 
     Raises:
         MessageError: If a message is of no such shape, or a tool message has no `tool_call_id`.
@@ -47,17 +47,20 @@ def build_input(
         and isinstance(call_id := member(message, "tool_call_id"), str)
     }
     items: list[dict[str, Any]] = []
+    before = History()
     custom_calls: set[str] = set()
     for index, message in enumerate(history):
         match read_role(message):
             case "assistant":
-                added = _assistant_items(message, answered, recall)
+                added = _assistant_items(message, answered, recall, before)
                 custom_calls |= _custom_call_ids(added)
             case "tool":
                 added = [_tool_output(message, index, custom_calls)]
             case role:
                 added = _text_item(message, role)
         items += added
+        if recall is not None:
+            before.add(message)
     return items
 
 
@@ -75,36 +78,24 @@ def carried_items(message: object) -> list[Item] | None:
 
 
 def _assistant_items(
-    message: object, answered: set[str], recall: Recall | None
+    message: object, answered: set[str], recall: Recall | None, before: History
 ) -> list[dict[str, Any]]:
     calls = read_calls(message)
+    text = read_text(member(message, "content"))
     known = carried_items(message)
     if known is None and recall is not None and calls:
-        known = recall(calls[0]["call_id"])
+        known = recall(before.turn(map(call_key, calls), text))
     if known is not None and _made_calls(known, calls):
         return replayable_items(known, answered=answered)
-    text = strip_think(read_text(member(message, "content")))
-    said: list[dict[str, Any]] = [{"role": "assistant", "content": text}] if text else []
+    answer = strip_think(text)
+    said: list[dict[str, Any]] = [{"role": "assistant", "content": answer}] if answer else []
     return [*said, *(call for call in calls if call["call_id"] in answered)]
 
 
 def _made_calls(items: Iterable[Item], calls: Iterable[Mapping[str, Any]]) -> bool:
-    """Return whether these items made these calls: a platform may have edited a message, and some servers reuse call ids."""
-    made = {
-        (call.call_id, call.name, _canonical(call.arguments))
-        for item in items
-        if (call := read_tool_call(item))
-    }
-    return all(
-        (call["call_id"], call["name"], _canonical(call["arguments"])) in made for call in calls
-    )
-
-
-def _canonical(arguments: str) -> str:
-    try:
-        return json.dumps(parse_json(arguments), sort_keys=True)
-    except InvalidJsonError:
-        return arguments
+    """Return whether these items made these calls: a platform may have edited a message."""
+    made = {call_key(call) for item in items if (call := read_tool_call(item))}
+    return all(call_key(call) in made for call in calls)
 
 
 def _custom_call_ids(items: Iterable[Item]) -> set[str]:

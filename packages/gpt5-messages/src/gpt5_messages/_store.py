@@ -1,6 +1,8 @@
-"""Remembering a response's items by the calls in them, for platforms that drop what we send along."""
+"""Remembering a response's items by what its conversation shows of it, for platforms that drop what we send along."""
 
+import hashlib
 import json
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
@@ -9,24 +11,35 @@ from typing import Any
 
 from ._errors import MessageError
 from ._read import read_tool_call
+from ._stream import StreamDecoder
+from ._turns import History, Turn, call_key
 from ._values import Item
+from ._visible import VisibleText
+
+
+_MAX_SEEN_IDS = 8_192  # far more than the responses that are kept
+_MAX_BARRED_IDS = 256  # for each scope
+_MAX_BARRED_SCOPES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    text: str
+    data: bytes
     expires_at: float
 
 
 class ItemStore:
-    """The output items of completed responses, kept in memory and found again by `call_id`.
+    """The output items of completed responses, kept in memory and found again by the conversation that they belong to.
+
+    Servers exist that repeat call ids. So items come back only to a message with the same calls and the same visible text after the
+    same visible messages; and an id that came with two different lists of items is never trusted again.
 
     Nothing is shared between scopes and nothing is written anywhere. The oldest entries go first when a bound is reached. Items are
     kept as text, so what a caller does to a returned list stays with the caller.
 
     Args:
         max_entries: How many responses are kept, from 1.
-        max_bytes: How many characters of items are kept in all, from 1.
+        max_bytes: How many bytes of items are kept in all, as UTF-8, from 1.
         max_age_seconds: How long a response is kept, in seconds above 0.
         clock: Returns seconds, never going back.
 
@@ -34,12 +47,16 @@ class ItemStore:
         MessageError: If a bound is not above zero.
 
     Example:
-        >>> store = ItemStore()
-        >>> store.remember("key-1", [{"type": "function_call", "call_id": "c1", "name": "f"}])
-        >>> store.recall("key-1", "c1")
-        [{'type': 'function_call', 'call_id': 'c1', 'name': 'f'}]
-        >>> store.recall("another key", "c1") is None
-        True
+        >>> from functools import partial
+        >>> from gpt5_messages import build_input
+        >>> store, question = ItemStore(), {"role": "user", "content": "Hi"}
+        >>> call = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}
+        >>> store.remember("key-1", [question], [{"type": "new"}, call])
+        >>> answer = {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "f"}}]}
+        >>> result = {"role": "tool", "tool_call_id": "c1", "content": "4"}
+        >>> recall = partial(store.recall, "key-1")
+        >>> [item.get("type") for item in build_input([question, answer, result], recall=recall)]
+        [None, 'new', 'function_call', 'function_call_output']
     """
 
     def __init__(
@@ -62,39 +79,47 @@ class ItemStore:
         self._max_bytes = max_bytes
         self._max_age_seconds = max_age_seconds
         self._clock = clock
-        self._entries: OrderedDict[tuple[str, tuple[str, ...]], _Entry] = OrderedDict()
-        self._keys: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {}
+        self._lock = threading.Lock()
+        self._entries: OrderedDict[tuple[str, bytes], _Entry] = OrderedDict()
         self._bytes = 0
+        self._ids = _CallIds()
 
     def __len__(self) -> int:
         """Count the responses that are kept."""
         return len(self._entries)
 
-    def remember(self, scope: str, items: Iterable[Item]) -> None:
-        """Keep the items of one response under each call in them; without a call there is nothing to find them by.
+    def remember(self, scope: str, messages: Iterable[object], items: Iterable[Item]) -> None:
+        """Keep the items of one response; without a call in them there is nothing to find them by.
 
         Args:
             scope: Whose items these are, such as a fingerprint of the credentials.
+            messages: The conversation that the response answered, as `build_input` takes it.
             items: All output items of the response, in order.
         """
         kept = list(items)
-        call_ids = tuple(call.call_id for item in kept if (call := read_tool_call(item)))
-        text = json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
-        if not call_ids or len(text) > self._max_bytes:
+        calls = [call_key(call) for item in kept if (call := read_tool_call(item))]
+        if not calls:
             return
-        key = (scope, call_ids)
-        self._forget(key)
-        self._entries[key] = _Entry(text, self._clock() + self._max_age_seconds)
-        self._bytes += len(text)
-        self._keys.update({(scope, call_id): key for call_id in call_ids})
-        self._make_room()
+        turn = History(messages).turn(calls, _shown_text(kept))
+        text = json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
+        data = text.encode(errors="surrogatepass")
+        key = (scope, turn.digest)
+        with self._lock:
+            self._ids.note(scope, turn.call_ids, data)
+            self._forget(key)
+            if len(data) <= self._max_bytes:
+                self._entries[key] = _Entry(data, self._clock() + self._max_age_seconds)
+                self._bytes += len(data)
+            self._make_room()
 
-    def recall(self, scope: str, call_id: str) -> list[dict[str, Any]] | None:
-        """Return the items of the response that made this call, or None where they are not known."""
-        self._make_room()
-        key = self._keys.get((scope, call_id))
-        entry = self._entries.get(key) if key else None
-        return None if entry is None else json.loads(entry.text)
+    def recall(self, scope: str, turn: Turn) -> list[dict[str, Any]] | None:
+        """Return the items of the response that this turn shows, or None where they are not known for certain."""
+        with self._lock:
+            self._make_room()
+            entry = self._entries.get((scope, turn.digest))
+            if entry is None or self._ids.is_barred(scope, turn.call_ids):
+                return None
+        return json.loads(entry.data.decode(errors="surrogatepass"))
 
     def _make_room(self) -> None:
         now = self._clock()
@@ -105,10 +130,59 @@ class ItemStore:
                 return
             self._forget(key)
 
-    def _forget(self, key: tuple[str, tuple[str, ...]]) -> None:
+    def _forget(self, key: tuple[str, bytes]) -> None:
         entry = self._entries.pop(key, None)
         if entry is not None:
-            self._bytes -= len(entry.text)
-            for call_id in key[1]:
-                if self._keys.get((key[0], call_id)) == key:
-                    del self._keys[key[0], call_id]
+            self._bytes -= len(entry.data)
+
+
+class _CallIds:
+    """The call ids that were seen, and those that came with two different lists of items.
+
+    A barred id stays barred for good. Where the list of one scope is full, or there are too many such lists, nothing is certain any more.
+    """
+
+    def __init__(self) -> None:
+        self._seen: OrderedDict[bytes, bytes] = OrderedDict()  # digest of an id -> digest of items
+        self._barred: dict[str, set[bytes]] = {}
+        self._has_room = True
+
+    def note(self, scope: str, call_ids: Iterable[str], items: bytes) -> None:
+        digest = _digest(items)
+        for call_id in call_ids:
+            key = _id_digest(scope, call_id)
+            if self._seen.setdefault(key, digest) != digest:
+                self._bar(scope, key)
+            self._seen.move_to_end(key)
+        while len(self._seen) > _MAX_SEEN_IDS:
+            self._seen.popitem(last=False)
+
+    def is_barred(self, scope: str, call_ids: Iterable[str]) -> bool:
+        barred = self._barred.get(scope)
+        if barred is None:
+            return not self._has_room
+        is_full = len(barred) >= _MAX_BARRED_IDS
+        return is_full or any(_id_digest(scope, call_id) in barred for call_id in call_ids)
+
+    def _bar(self, scope: str, key: bytes) -> None:
+        if scope not in self._barred and len(self._barred) >= _MAX_BARRED_SCOPES:
+            self._has_room = False
+            return
+        barred = self._barred.setdefault(scope, set())
+        if len(barred) < _MAX_BARRED_IDS:
+            barred.add(key)
+
+
+def _shown_text(items: list[Item]) -> str:
+    """Return the text that a person has seen of these items."""
+    visible = VisibleText()
+    events = StreamDecoder().feed({"type": "response.completed", "response": {"output": items}})
+    return "".join(visible.feed(event) for event in events) + visible.close()
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=16).digest()
+
+
+def _id_digest(scope: str, call_id: str) -> bytes:
+    return _digest(json.dumps([scope, call_id]).encode())

@@ -1,0 +1,86 @@
+"""What a conversation shows of a response, so that it can be told from every other response."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from stream_text import InvalidJsonError, parse_json, strip_think
+
+from ._messages import member, read_calls, read_role, read_text
+from ._values import ToolCall
+
+
+type CallKey = tuple[str, str, str]
+
+_BLANKS = b" \t\n\r\x0b\x0c"
+# What platforms write in the place of an image or a file once the model has seen it.
+_PLACEHOLDER = re.compile(r"\[(?:image|file|document|audio|video|\w+ omitted: [^\]]*)\]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """A response as its conversation shows it.
+
+    Attributes:
+        call_ids: The ids of its calls.
+        digest: A digest of the calls with names and arguments, of the visible text, and of every visible message before them.
+    """
+
+    call_ids: tuple[str, ...]
+    digest: bytes
+
+
+class History:
+    """A running digest of a conversation, in which what platforms change between two requests makes no difference.
+
+    White space does not count, nor do an answer's `<think>` blocks, nor images and files or what stands in their place.
+    """
+
+    def __init__(self, messages: Iterable[object] = ()) -> None:
+        self._hash = hashlib.blake2b(digest_size=16)
+        for message in messages:
+            self.add(message)
+
+    def add(self, message: object) -> None:
+        """Take the next message; one with nothing to see in it does not count."""
+        role = read_role(message)
+        text = read_text(member(message, "content"))
+        shown = _without_blanks(strip_think(text) if role == "assistant" else text)
+        calls = [call_key(call) for call in read_calls(message)]
+        answers = str(member(message, "tool_call_id")) if role == "tool" else ""
+        if shown or calls or answers:
+            self._hash.update(_framed(role, answers, json.dumps(calls)) + _framed(shown))
+
+    def turn(self, calls: Iterable[CallKey], text: str) -> Turn:
+        """Return the turn that follows the messages so far with these calls and this visible text."""
+        made = list(calls)
+        digest = self._hash.copy()
+        digest.update(_framed(json.dumps(made)) + _framed(_without_blanks(strip_think(text))))
+        return Turn(call_ids=tuple(call_id for call_id, _, _ in made), digest=digest.digest())
+
+
+def call_key(call: ToolCall | Mapping[str, Any]) -> CallKey:
+    """Return a call's id, name and arguments, these the same however their JSON is written."""
+    call_id, name, arguments = (member(call, key) for key in ("call_id", "name", "arguments"))
+    try:
+        return call_id, name, json.dumps(parse_json(arguments.strip() or "{}"), sort_keys=True)
+    except InvalidJsonError:
+        return call_id, name, arguments
+
+
+def _without_blanks(text: str) -> bytes:
+    if "[" in text:
+        text = _PLACEHOLDER.sub("", text)
+    return text.strip().encode(errors="surrogatepass").translate(None, _BLANKS)
+
+
+def _framed(*fields: str | bytes) -> bytes:
+    """Join fields so that no two different lists of them look alike."""
+    data = [
+        field.encode(errors="surrogatepass") if isinstance(field, str) else field
+        for field in fields
+    ]
+    return b"".join(b"%d:%b" % (len(one), one) for one in data)
