@@ -509,7 +509,7 @@ def unfinished(make_plugin):
 
 
 def test_a_dispatch_may_take_only_so_long(unfinished, run_daemon):
-    daemon = run_daemon(unfinished, settings=HostSettings(call_timeout_seconds=0.5))
+    daemon = run_daemon(unfinished, settings=HostSettings(call_timeout_seconds=1.0))
     first, last = daemon.frames("tool/invoke", TOOL, **SCRIPTED)
     assert first["code"] == 0
     assert error_of(last) == (-500, "PluginDaemonInternalServerError", "killed by timeout")

@@ -269,14 +269,14 @@ def test_a_plugin_whose_heart_beats_lives(make_plugin):
         """
         wire.ready()
         for request in wire.requests():
-            for _ in range(7):
+            for _ in range(10):
                 time.sleep(0.1)
                 wire.send("heartbeat", {})
             wire.stream(request, {"alive": True})
             wire.end(request)
         """
     )
-    assert run(folder, settings=HostSettings(heartbeat_timeout_seconds=0.6)) == [{"alive": True}]
+    assert run(folder, settings=HostSettings(heartbeat_timeout_seconds=0.8)) == [{"alive": True}]
 
 
 def test_a_plugin_that_dies_in_a_call_fails_it_with_its_last_words(make_plugin):
