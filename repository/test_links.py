@@ -32,8 +32,8 @@ def find_dead_links(root: Path, pages: Iterable[Path]) -> Iterator[str]:
 def find_missing_paths(root: Path, pages: Iterable[Path]) -> Iterator[str]:
     """Iterate over the paths in code type that do not exist.
 
-    A path is what begins with a folder of the root, unless a part of it is left open, as in `dist/<name>`. On the page of the architecture a module is one too; it may be shortened where
-    it is the text of a link to itself.
+    A path is what begins with a folder of the root, unless a part of it is left open, as in `dist/<name>`. On the page of the
+    architecture a module is one too; it may be shortened where it is the text of a link to itself.
     """
     folders = {entry.name for entry in root.iterdir() if entry.is_dir()}
     for page in pages:
