@@ -13,8 +13,8 @@ from agent_tooling import BlobError, BlobMessage, merge_blob_chunks
 from dify_agent._daemon_client import PluginDaemonClient
 from dify_agent.plugin_daemon_transport import PROTOCOL_ERROR_TYPE, PluginDaemonError
 
+from ._tool_messages import DifyPluginToolInvokeMessage
 from .configs import DifyPluginToolCredentialType
-from .tool_messages import DifyPluginToolInvokeMessage
 
 
 __all__ = [

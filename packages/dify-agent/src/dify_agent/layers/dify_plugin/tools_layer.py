@@ -27,13 +27,13 @@ from dify_agent.compositor import EmptyRuntimeState, LayerDeps, PlainLayer
 from dify_agent.exceptions import AgentRunValidationError
 from stream_text import KnownSecrets, is_secret_setting
 
+from ._observations import tool_error_text, tool_response_text
 from .configs import (
     DIFY_PLUGIN_TOOLS_LAYER_TYPE_ID,
     DifyPluginToolConfig,
     DifyPluginToolParameterType,
     DifyPluginToolsLayerConfig,
 )
-from .observations import tool_error_text, tool_response_text
 from .plugin_layer import DifyPluginLayer
 from .tool_client import DifyPluginDaemonToolClient, DifyPluginToolClientError
 
