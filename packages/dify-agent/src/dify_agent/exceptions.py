@@ -12,6 +12,15 @@ DifyAgentError
 A failed run raises none of these to its caller: it ends with the event `run_failed`.
 """
 
+__all__ = [
+    "AgentRunValidationError",
+    "CompositionError",
+    "DifyAgentError",
+    "LayerLifecycleError",
+    "SnapshotError",
+    "UnknownLayerTypeError",
+]
+
 
 class DifyAgentError(Exception):
     """The root of every error that this package raises."""

@@ -9,6 +9,14 @@ from pydantic_ai import ModelMessage
 from dify_agent.compositor import LayerConfig, NoLayerDeps, PlainLayer
 
 
+__all__ = [
+    "HISTORY_LAYER_TYPE_ID",
+    "HistoryLayer",
+    "HistoryLayerConfig",
+    "HistoryState",
+]
+
+
 HISTORY_LAYER_TYPE_ID: Final = "pydantic_ai.history"
 """Type id of the layer with the conversation so far."""
 

@@ -15,6 +15,14 @@ from dify_agent.compositor import EmptyRuntimeState, LayerConfig, NoLayerDeps, P
 from ._json_schema import find_problems, validate_object_schema
 
 
+__all__ = [
+    "OUTPUT_LAYER_TYPE_ID",
+    "OUTPUT_TOOL_NAME",
+    "OutputLayer",
+    "OutputLayerConfig",
+]
+
+
 OUTPUT_LAYER_TYPE_ID: Final = "dify.output"
 """Type id of the layer with the shape of the answer."""
 

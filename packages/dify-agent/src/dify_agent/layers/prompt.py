@@ -9,6 +9,13 @@ from pydantic import Field
 from dify_agent.compositor import EmptyRuntimeState, LayerConfig, NoLayerDeps, PlainLayer
 
 
+__all__ = [
+    "PROMPT_LAYER_TYPE_ID",
+    "PromptLayer",
+    "PromptLayerConfig",
+]
+
+
 PROMPT_LAYER_TYPE_ID: Final = "plain.prompt"
 """Type id of the layer with plain text."""
 

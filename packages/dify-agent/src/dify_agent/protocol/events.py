@@ -13,6 +13,23 @@ from dify_agent.compositor import CompositorSessionSnapshot
 from .schemas import ProtocolModel
 
 
+__all__ = [
+    "RUN_EVENT_ADAPTER",
+    "BaseRunEvent",
+    "ModelRequestStartedEvent",
+    "RunCancelledEvent",
+    "RunEvent",
+    "RunFailedEvent",
+    "RunStartedEvent",
+    "RunSucceededEvent",
+    "TerminalRunEvent",
+    "TextDeltaEvent",
+    "ThinkingDeltaEvent",
+    "ToolCallEvent",
+    "ToolResultEvent",
+]
+
+
 def _now() -> datetime:
     return datetime.now(UTC)
 
@@ -37,13 +54,13 @@ class BaseRunEvent(ProtocolModel):
 
 
 class RunStartedEvent(BaseRunEvent):
-    """The run has begun."""
+    """The beginning of a run."""
 
     type: Literal["run_started"] = "run_started"
 
 
 class ModelRequestStartedEvent(BaseRunEvent):
-    """The model is asked, in engines that may have to ask again after a restart.
+    """The beginning of a model request, in engines that may have to ask again after a restart.
 
     What follows, up to the next event of this kind or the last event, came of this request. If an event with the same
     `request_index` came before, what came of that one was cut off and is to be dropped.

@@ -15,6 +15,18 @@ from pydantic import (
 from dify_agent.compositor import CompositorSessionSnapshot, ExitIntent, LayerConfig
 
 
+__all__ = [
+    "CreateRunRequest",
+    "CreateRunResponse",
+    "LayerExitSignals",
+    "ProtocolModel",
+    "RunComposition",
+    "RunLayerSpec",
+    "RunStatus",
+    "RunStatusResponse",
+]
+
+
 type RunStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 """Where a run stands; the last three are final."""
 

@@ -8,6 +8,12 @@ from typing import Protocol
 from dify_agent.protocol import RunEvent
 
 
+__all__ = [
+    "InMemoryRunEventSink",
+    "RunEventSink",
+]
+
+
 class RunEventSink(Protocol):
     """What takes the events of runs, such as `InMemoryRunEventSink`; an engine has one of its own."""
 

@@ -15,6 +15,11 @@ from dify_agent.layers.output import OutputLayer
 from dify_agent.layers.prompt import PromptLayer
 
 
+__all__ = [
+    "create_default_layer_providers",
+]
+
+
 def create_default_layer_providers(
     *, plugin_daemon_url: str = "http://localhost:5002", plugin_daemon_api_key: str = ""
 ) -> tuple[LayerProvider[Any], ...]:

@@ -37,6 +37,13 @@ from .event_sink import RunEventSink
 from .layer_providers import create_default_layer_providers
 
 
+__all__ = [
+    "AgentRunRunner",
+    "ModelWrapper",
+    "validate_composition",
+]
+
+
 type ModelWrapper = Callable[[Model, EventStreamHandler[Any]], Model]
 """Puts something between an agent and its model; it also gets the handler that hears the agent's events."""
 

@@ -15,6 +15,23 @@ from pydantic_ai.settings import ModelSettings
 from dify_agent.compositor import LayerConfig
 
 
+__all__ = [
+    "DIFY_PLUGIN_LAYER_TYPE_ID",
+    "DIFY_PLUGIN_LLM_LAYER_TYPE_ID",
+    "DIFY_PLUGIN_TOOLS_LAYER_TYPE_ID",
+    "DifyPluginCredentialValue",
+    "DifyPluginLLMLayerConfig",
+    "DifyPluginLayerConfig",
+    "DifyPluginToolConfig",
+    "DifyPluginToolCredentialType",
+    "DifyPluginToolOption",
+    "DifyPluginToolParameter",
+    "DifyPluginToolParameterForm",
+    "DifyPluginToolParameterType",
+    "DifyPluginToolValue",
+    "DifyPluginToolsLayerConfig",
+]
+
 DIFY_PLUGIN_LAYER_TYPE_ID: Final = "dify.plugin"
 """Type id of the layer with the tenant and user that calls are made for."""
 

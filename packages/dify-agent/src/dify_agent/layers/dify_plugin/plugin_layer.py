@@ -15,6 +15,11 @@ from .configs import DIFY_PLUGIN_LAYER_TYPE_ID, DifyPluginLayerConfig
 from .tool_client import DifyPluginDaemonToolClient
 
 
+__all__ = [
+    "DifyPluginLayer",
+]
+
+
 class _Access(TypedDict):
     """Whom the clients for a plugin call, for whom, and over which connections."""
 

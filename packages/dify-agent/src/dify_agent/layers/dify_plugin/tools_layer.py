@@ -38,6 +38,12 @@ from .plugin_layer import DifyPluginLayer
 from .tool_client import DifyPluginDaemonToolClient, DifyPluginToolClientError
 
 
+__all__ = [
+    "DifyPluginToolsDeps",
+    "DifyPluginToolsLayer",
+]
+
+
 class DifyPluginToolsDeps(LayerDeps):
     """What the tools need.
 
