@@ -5,7 +5,6 @@ import re
 import uuid
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +24,7 @@ from ._agent import build_payload, load_folder
 from ._errors import ConfigurationError, QueueFullError, ReusedIdError
 from ._record import Outcome, RunEvent, RunRecord, RunStatus
 from ._run import AgentRunner
+from ._settings import EngineSettings
 from ._state import Connection
 from ._workflow import ATTEMPT, ATTEMPTS, EVENTS, Workflow, count_attempts, register_workflow
 
@@ -43,31 +43,6 @@ _NAMESPACE = uuid.UUID("b5c7d1de-6f0f-4a53-9c2d-6a1f3a8f8f0e")
 
 LAST_EVENT = "end"
 _EVENT_ID = re.compile(r"[0-9]{1,9}\.[0-9]{1,9}")  # no more than a database counts
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineSettings:
-    """Hold how runs are queued and kept.
-
-    Attributes:
-        database_url: A SQLAlchemy URL, of SQLite or PostgreSQL.
-        server_name: Under which a server finds its own runs again after it died. No two that live may share one.
-        concurrency: Runs at a time.
-        max_queued: Runs that may wait.
-        max_attempts: How often a script is started if servers die under it.
-        keep_runs: Finished runs kept.
-        keep_days: Days for which a finished run is kept.
-        stop_seconds: For which a server that is asked to stop waits for its runs.
-    """
-
-    database_url: str
-    server_name: str
-    concurrency: int
-    max_queued: int
-    max_attempts: int
-    keep_runs: int
-    keep_days: float
-    stop_seconds: int
 
 
 class RunEngine:

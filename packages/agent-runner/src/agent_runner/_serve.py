@@ -1,4 +1,4 @@
-"""A server from its settings to its end; needs the extra `server`."""
+"""A server from its settings to its end; whose extra `server` is imported once it is needed."""
 
 import ipaddress
 import logging
@@ -6,57 +6,18 @@ import re
 import socket
 from collections.abc import Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
-
-import typer
-import uvicorn
+from types import ModuleType
 
 from ._agent import load_folder
-from ._app import build_app
-from ._engine import EngineSettings, RunEngine
 from ._errors import ConfigurationError
 from ._run import AgentRunner
-from ._signals import signals_left_to_uvicorn
+from ._settings import EngineSettings, ServeSettings
 from ._state import locked_state, sqlite_url
 
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _LOCAL_NAMES = ["localhost", "127.0.0.1", "[::1]", "::1"]
-_LAST_ANSWERS_SECONDS = 5
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServeSettings:
-    """Hold what a server is started with.
-
-    Attributes:
-        host: Address to listen on.
-        port: Port to listen on, 0 for any.
-        api_key: What clients must show; not needed where only this machine can call.
-        state: Folder of its own.
-        database_url: PostgreSQL to keep the runs in, instead of a file in the state folder.
-        server_name: Under which a server finds its own runs again; needed where several may share a database.
-        concurrency: Runs at a time.
-        max_queued: Runs that may wait.
-        max_attempts: How often a script is started if servers die under it.
-        keep_runs: Finished runs kept.
-        keep_days: Days for which a finished run is kept.
-        stop_seconds: For which a server that is asked to stop waits for its runs.
-    """
-
-    host: str
-    port: int
-    api_key: str | None
-    state: Path
-    database_url: str | None
-    server_name: str | None
-    concurrency: int
-    max_queued: int
-    max_attempts: int
-    keep_runs: int
-    keep_days: float
-    stop_seconds: int
 
 
 def serve(folders: Iterable[Path], runner: AgentRunner, settings: ServeSettings) -> None:
@@ -75,17 +36,28 @@ def serve(folders: Iterable[Path], runner: AgentRunner, settings: ServeSettings)
     with (
         locked_state(settings.state),
         closing(_listen(settings.host, settings.port)) as listener,
-        RunEngine(agents, runner, _engine_settings(settings)) as engine,
     ):
-        app = build_app(
-            engine, api_key=settings.api_key or None, hosts=_LOCAL_NAMES if is_local else ["*"]
+        engine_settings = _engine_settings(settings)
+        # At last, for it takes a second to load: a setting that is wrong is told at once.
+        _import_http().serve_http(
+            agents,
+            runner,
+            engine_settings,
+            listener,
+            api_key=settings.api_key or None,
+            hosts=_LOCAL_NAMES if is_local else ["*"],
         )
-        _announce(agents, listener)
-        config = uvicorn.Config(
-            app, log_level="warning", timeout_graceful_shutdown=_LAST_ANSWERS_SECONDS
-        )
-        with signals_left_to_uvicorn():
-            uvicorn.Server(config).run(sockets=[listener])
+
+
+def _import_http() -> ModuleType:
+    try:
+        from . import _http  # noqa: PLC0415 - see above
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            "serve",
+            f"expected {error.name} to be installed: pip install 'gpt5-agent-runner[server]'",
+        ) from error
+    return _http
 
 
 def name_agents(folders: Iterable[Path]) -> Mapping[str, Path]:
@@ -153,9 +125,3 @@ def _listen(host: str, port: int) -> socket.socket:
         raise ConfigurationError(
             f"{host}:{port}", f"expected an address to listen on: {error.strerror}"
         ) from error
-
-
-def _announce(agents: Mapping[str, Path], listener: socket.socket) -> None:
-    host, port = listener.getsockname()[:2]
-    where = f"[{host}]" if ":" in host else host
-    typer.echo(f"agent-runner: serving {', '.join(agents)} on http://{where}:{port}", err=True)

@@ -8,8 +8,6 @@ from typing import Any
 from agent_runner._errors import ConfigurationError
 from stream_text import parse_json
 
-from .schema import check_schema
-
 
 SCRIPT = "main.py"
 INPUT_SCHEMA = "input_schema.json"
@@ -49,4 +47,6 @@ def _load_schema(path: Path) -> Mapping[str, Any] | None:
         raise ConfigurationError(path.name, f"expected a file to read: {error.strerror}") from error
     except ValueError as error:
         raise ConfigurationError(path.name, f"expected JSON: {error}") from error
+    from .schema import check_schema  # noqa: PLC0415 - slow to load, and most agents have no schema
+
     return check_schema(schema, name=path.name)

@@ -7,7 +7,6 @@ from typing import Any
 from agent_runner._errors import InputError, InputProblem
 
 from .folder import INPUT_SCHEMA, AgentFolder
-from .schema import find_problems
 
 
 _RESERVED = ("runner_request_id", "client_request_id")
@@ -33,13 +32,19 @@ def build_payload(
         raise InputError(*problems)
     # As the script will see it: tuples as arrays, for one.
     fields = json.loads(json.dumps(dict(input)))
-    schema = agent.input_schema
-    if schema is not None and (found := find_problems(fields, schema, name=INPUT_SCHEMA)):
-        raise InputError(*found)
+    if agent.input_schema is not None:
+        _validate(fields, agent.input_schema)
     ids = {"runner_request_id": runner_request_id}
     if client_request_id is not None:
         ids["client_request_id"] = client_request_id
     return json.dumps(fields | ids).encode()
+
+
+def _validate(fields: Any, schema: Mapping[str, Any]) -> None:
+    from .schema import find_problems  # noqa: PLC0415 - slow to load, and most agents have no schema
+
+    if problems := find_problems(fields, schema, name=INPUT_SCHEMA):
+        raise InputError(*problems)
 
 
 def _name_problems(fields: Mapping[Any, Any]) -> list[InputProblem]:

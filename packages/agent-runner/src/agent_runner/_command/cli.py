@@ -6,15 +6,16 @@ import sys
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from pathlib import Path
-from types import ModuleType
 from typing import Annotated, Any, Literal, cast
 
 import typer
 
 from agent_runner._agent import read_production_env
-from agent_runner._errors import ConfigurationError, InputError, InputProblem, RunnerError
+from agent_runner._errors import InputError, InputProblem, RunnerError
 from agent_runner._output import Output
 from agent_runner._run import AgentRunner, RunResult
+from agent_runner._serve import serve as serve_agents
+from agent_runner._settings import ServeSettings
 from agent_runner._state import default_state_folder
 from stream_text import parse_json
 from stream_text.signals import cancelled_by_signals
@@ -151,7 +152,6 @@ def serve(  # noqa: PLR0913  a command's options are its parameters
     Where AGENT_RUNNER_API_KEY is set, clients must show it as bearer token.
     """
     try:
-        server = _import_server()
         runner = AgentRunner(
             default_model=model,
             production_env=read_production_env(production_env or ()),
@@ -160,7 +160,7 @@ def serve(  # noqa: PLR0913  a command's options are its parameters
             max_output_bytes=max_output_bytes,
             max_output_lines=max_output_lines,
         )
-        settings = server.ServeSettings(
+        settings = ServeSettings(
             host=host,
             port=port,
             api_key=os.environ.get("AGENT_RUNNER_API_KEY"),
@@ -174,7 +174,7 @@ def serve(  # noqa: PLR0913  a command's options are its parameters
             keep_days=keep_days,
             stop_seconds=stop_seconds,
         )
-        server.serve(folders, runner, settings)
+        serve_agents(folders, runner, settings)
     except RunnerError as error:
         raise _refused(error) from error
 
@@ -182,18 +182,6 @@ def serve(  # noqa: PLR0913  a command's options are its parameters
 def main() -> None:
     """Run the command."""
     app()
-
-
-def _import_server() -> ModuleType:
-    """Import what only `serve` needs, and takes a second to load."""
-    try:
-        from agent_runner import _serve  # noqa: PLC0415 - see above
-    except ModuleNotFoundError as error:
-        raise ConfigurationError(
-            "serve",
-            f"expected {error.name} to be installed: pip install 'gpt5-agent-runner[server]'",
-        ) from error
-    return _serve
 
 
 async def _show_all(outputs: AsyncGenerator[Output | RunResult], show: Show) -> RunResult | None:
