@@ -33,8 +33,6 @@ _NAME = "agent-runner"
 # Not of the package: a run that was accepted before an update is run after it.
 _VERSION = "1"
 _QUEUE = "runs"
-# Each look costs a few milliseconds of CPU, also where nothing happens.
-_QUEUE_POLL_SECONDS = 0.5
 _EVENT_POLL_SECONDS = 0.1
 _PAGE = 100
 _FINISHED = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
@@ -72,7 +70,7 @@ class RunEngine:
             DBOS.register_queue(
                 _QUEUE,
                 worker_concurrency=settings.concurrency,
-                polling_interval_sec=_QUEUE_POLL_SECONDS,
+                polling_interval_sec=settings.poll_seconds,
                 on_conflict="always_update",
             )
         except Exception as error:

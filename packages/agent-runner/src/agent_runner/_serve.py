@@ -92,6 +92,7 @@ def _engine_settings(settings: ServeSettings) -> EngineSettings:
         keep_runs=settings.keep_runs,
         keep_days=settings.keep_days,
         stop_seconds=settings.stop_seconds,
+        poll_seconds=settings.poll_seconds,
     )
 
 

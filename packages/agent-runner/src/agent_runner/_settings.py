@@ -21,6 +21,7 @@ class ServeSettings:
         keep_runs: Finished runs kept.
         keep_days: Days for which a finished run is kept.
         stop_seconds: For which a server that is asked to stop waits for its runs.
+        poll_seconds: From one look into the queue to the next. Each costs a few milliseconds of CPU, also where nothing waits.
     """
 
     host: str
@@ -35,6 +36,7 @@ class ServeSettings:
     keep_runs: int
     keep_days: float
     stop_seconds: int
+    poll_seconds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +52,7 @@ class EngineSettings:
         keep_runs: Finished runs kept.
         keep_days: Days for which a finished run is kept.
         stop_seconds: For which a server that is asked to stop waits for its runs.
+        poll_seconds: From one look into the queue to the next. Each costs a few milliseconds of CPU, also where nothing waits.
     """
 
     database_url: str
@@ -60,3 +63,4 @@ class EngineSettings:
     keep_runs: int
     keep_days: float
     stop_seconds: int
+    poll_seconds: float

@@ -70,6 +70,10 @@ _KEEP_DAYS = typer.Option(help="Days for which a finished run stays in the histo
 _STOP_SECONDS = typer.Option(
     help="Seconds that runs may take to finish when the server is stopped.", min=0
 )
+_POLL_SECONDS = typer.Option(
+    help="Seconds from one look into the queue to the next; each costs a few milliseconds of CPU.",
+    min=0.01,
+)
 _MAX_OUTPUT = typer.Option(help="Bytes that a run may print, and the server stores.", min=1)
 _MAX_LINES = typer.Option(help="Lines that a run may print, and the server stores.", min=1)
 
@@ -140,6 +144,7 @@ def serve(  # noqa: PLR0913  a command's options are its parameters
     keep_runs: Annotated[int, _KEEP_RUNS] = 1000,
     keep_days: Annotated[float, _KEEP_DAYS] = 30.0,
     stop_seconds: Annotated[int, _STOP_SECONDS] = 30,
+    poll_seconds: Annotated[float, _POLL_SECONDS] = 0.5,
     max_output_bytes: Annotated[int, _MAX_OUTPUT] = 16 * 1024 * 1024,
     max_output_lines: Annotated[int, _MAX_LINES] = 100_000,
     production_env: Annotated[list[str] | None, _PRODUCTION_ENV] = None,
@@ -173,6 +178,7 @@ def serve(  # noqa: PLR0913  a command's options are its parameters
             keep_runs=keep_runs,
             keep_days=keep_days,
             stop_seconds=stop_seconds,
+            poll_seconds=poll_seconds,
         )
         serve_agents(folders, runner, settings)
     except RunnerError as error:
