@@ -2,7 +2,9 @@ import asyncio
 import json
 import os
 import re
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -16,6 +18,9 @@ from hypothesis import HealthCheck, settings
 
 from agent_runner import AgentRunner
 
+
+# Saves uv the search for a Python before each script.
+os.environ.setdefault("UV_PYTHON", sys.executable)
 
 # A busy machine is no defect of the code under test.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -68,19 +73,69 @@ def run_agent(make_runner):
     return run
 
 
+class Preloaded:
+    """The process of `preloaded.py`, which forks commands."""
+
+    def __init__(self):
+        self._channel, theirs = socket.socketpair()
+        self._channel.settimeout(120)
+        script = Path(__file__).with_name("preloaded.py")
+        self._process = subprocess.Popen(
+            [sys.executable, script, str(theirs.fileno())], pass_fds=[theirs.fileno()]
+        )
+        theirs.close()
+
+    def start(self, arguments, *files, environment=None):
+        """Run `agent-runner` with these files as stdin, stdout and stderr."""
+        request = {"arguments": list(map(str, arguments)), "environment": environment or {}}
+        return Forked(self._ask(request, *files), self)
+
+    def start_server(self, arguments, environment):
+        read_end, write_end = os.pipe()
+        with Path(os.devnull).open("r+b") as nothing:
+            files = [nothing.fileno(), nothing.fileno(), write_end]
+            process = self.start(arguments, *files, environment=environment)
+        os.close(write_end)
+        process.stderr = os.fdopen(read_end, encoding="utf-8")
+        return process
+
+    def wait(self, pid):
+        return self._ask({"wait": pid})
+
+    def close(self):
+        self._channel.close()
+        self._process.wait(timeout=60)
+
+    def _ask(self, request, *files):
+        socket.send_fds(self._channel, [json.dumps(request).encode()], files)
+        return json.loads(self._channel.recv(1024))
+
+
+class Forked:
+    """A forked process, as far as `subprocess.Popen` is needed here."""
+
+    stderr = None
+
+    def __init__(self, pid, parent):
+        self.pid = pid
+        self._parent = parent
+
+    def send_signal(self, number):
+        os.kill(self.pid, number)
+
+    def wait(self):
+        return self._parent.wait(self.pid)
+
+
 class Server:
     """`agent-runner serve` as a process of its own."""
 
-    def __init__(self, arguments, environment):
+    def __init__(self, process):
+        self.process = process
         self.lines = []
         self.client = None
+        self._code = None
         self._ready = threading.Event()
-        self.process = subprocess.Popen(
-            [Path(sys.executable).with_name("agent-runner"), "serve", *arguments],
-            stderr=subprocess.PIPE,
-            text=True,
-            env=os.environ | environment,
-        )
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
         assert self._ready.wait(timeout=120)
@@ -105,8 +160,7 @@ class Server:
         return [(frame.get("id"), json.loads(frame["data"])) for frame in frames if "data" in frame]
 
     def kill(self):
-        self.process.kill()
-        return self.wait()
+        return self.stop(signal.SIGKILL)
 
     def stop(self, number=signal.SIGTERM):
         self.process.send_signal(number)
@@ -114,12 +168,14 @@ class Server:
 
     def wait(self):
         """Return the exit code; what it wrote to stderr is in `lines` then."""
-        code = self.process.wait(timeout=120)
-        self._reader.join(timeout=60)
-        return code
+        if self._code is None:
+            self._reader.join(timeout=120)
+            assert not self._reader.is_alive()
+            self._code = self.process.wait()
+        return self._code
 
     def close(self):
-        if self.process.poll() is None:
+        if self._code is None:
             self.stop()
         self.process.stderr.close()
         if self.client is not None:
@@ -134,18 +190,36 @@ class Server:
         self._ready.set()  # without a client: it ended
 
 
+@pytest.fixture(scope="session")
+def preloaded():
+    process = Preloaded()
+    yield process
+    process.close()
+
+
+def _start_command(arguments, environment):
+    """Start a server as a user does."""
+    return subprocess.Popen(
+        [Path(sys.executable).with_name("agent-runner"), *arguments],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | environment,
+    )
+
+
 @contextmanager
-def _servers():
+def _servers(start_process):
     """Yield a function that starts servers, which end with the context."""
     with ExitStack() as stack:
 
         def start(state, *folders, environment=None, **options):
-            arguments = [*map(str, folders), "--port", "0"]
+            options = {"poll_seconds": 0.05, "stop_seconds": 0} | options
+            arguments = ["serve", *map(str, folders), "--port", "0"]
             if state is not None:
                 arguments += ["--state", str(state)]
             for name, value in options.items():
                 arguments += [f"--{name.replace('_', '-')}", str(value)]
-            server = Server(arguments, environment or {})
+            server = Server(start_process(arguments, environment or {}))
             stack.callback(server.close)
             return server
 
@@ -153,20 +227,39 @@ def _servers():
 
 
 @pytest.fixture(scope="module")
-def module_server(tmp_path_factory):
+def module_server(preloaded, tmp_path_factory):
     """Return a function that starts a server for all tests of a module."""
-    with _servers() as start:
+    with _servers(preloaded.start_server) as start:
         yield lambda *folders, **options: start(
             tmp_path_factory.mktemp("state"), *folders, **options
         )
 
 
+@pytest.fixture(scope="session")
+def used_state(preloaded, tmp_path_factory):
+    """Return a state folder that had a server: the first run of a new one waits for a second."""
+    root = tmp_path_factory.mktemp("used")
+    (root / "agent").mkdir()
+    (root / "agent" / "main.py").touch()
+    with _servers(preloaded.start_server) as start:
+        start(root / "state", root / "agent")
+    return root / "state"
+
+
 @pytest.fixture
-def start_server(tmp_path):
+def start_server(preloaded, used_state, tmp_path):
     """Return a function that starts a server over the one state folder of the test, or over the one given."""
-    with _servers() as start:
+    shutil.copytree(used_state, tmp_path / "state")
+    with _servers(preloaded.start_server) as start:
 
         def start_over(*folders, state=tmp_path / "state", **options):
             return start(state, *folders, **options)
 
         yield start_over
+
+
+@pytest.fixture
+def start_command(tmp_path):
+    """Return a function that starts a server as a user does, from nothing."""
+    with _servers(_start_command) as start:
+        yield lambda *folders, **options: start(tmp_path / "state", *folders, **options)

@@ -26,7 +26,9 @@ def _starts(folder):
 
 
 def _wait_for_starts(folder, number):
+    deadline = time.monotonic() + 60
     while len(_starts(folder)) < number:
+        assert time.monotonic() < deadline
         time.sleep(0.02)
 
 
@@ -37,7 +39,7 @@ with open("starts", "a") as starts:
     print(fields["number"], file=starts)
 for step in range(5):
     print(json.dumps({"number": fields["number"], "step": step}))
-    time.sleep(0.2)
+    time.sleep(0.1)
 """
 WAIT = """
 import json, pathlib, sys, time
@@ -118,7 +120,8 @@ def test_a_run_that_kills_the_server_again_and_again_is_given_up(make_agent, sta
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_server_that_is_asked_to_stop_finishes_its_runs_first(make_agent, start_server, number):
     folder = make_agent(WAIT)
-    server = start_server(folder, concurrency=1)
+    # The queue is looked at once a second, so that it is not while the first run ends and the server stops.
+    server = start_server(folder, concurrency=1, poll_seconds=1, stop_seconds=30)
     runs = [server.submit("agent", {}).json()["run_id"] for _ in range(2)]
     _wait_for_starts(folder, 1)
     with server.client.stream("GET", f"/runs/{runs[0]}/events") as response:
@@ -233,12 +236,13 @@ def test_what_users_said_is_the_owners_only_and_secrets_are_not_kept(
     make_agent, start_server, tmp_path
 ):
     folder = make_agent("import json, sys; print(json.load(sys.stdin)['prompt'])")
-    server = start_server(folder, production_env="MY_TOKEN=tok-1234")
+    state = tmp_path / "new"
+    server = start_server(folder, state=state, production_env="MY_TOKEN=tok-1234")
     run = server.submit("agent", {"prompt": "my-private-prompt"}).json()["run_id"]
     server.follow(run)
-    files = list((tmp_path / "state").iterdir())
+    files = list(state.iterdir())
     assert {path.name for path in files} >= {"lock", "runs.sqlite"}
     assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
-    assert stat.S_IMODE((tmp_path / "state").stat().st_mode) == 0o700
+    assert stat.S_IMODE(state.stat().st_mode) == 0o700
     assert not any(b"tok-1234" in path.read_bytes() for path in files)
     assert any(b"my-private-prompt" in path.read_bytes() for path in files)

@@ -1,5 +1,5 @@
+import asyncio
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_runner import (
+    AgentRunner,
     AudioOutput,
     ErrorOutput,
     ImageOutput,
@@ -28,19 +29,36 @@ def example(tmp_path):
     return lambda name: Path(shutil.copytree(EXAMPLES / name, tmp_path / name))
 
 
-@pytest.fixture
-def simulated():
-    with ResponsesSimulator() as simulator:
-        yield simulator, {"OPENAI_BASE_URL": simulator.base_url, "OPENAI_API_KEY": "any"}
-
-
 PROMPT = {"prompt": "What is the weather in Tokyo?"}
 
 
-def test_the_weather_agent_calls_its_tool_and_answers(example, run_agent, simulated):
-    simulator, variables = simulated
-    [text, answer], result = run_agent(example("weather"), PROMPT, production_env=variables)
-    items = [item for item in simulator.requests[-1].body["input"] if "output" in item]
+@pytest.fixture(scope="module")
+def simulator():
+    with ResponsesSimulator() as simulator:
+        yield simulator
+
+
+@pytest.fixture(scope="module")
+def variables(simulator):
+    return {"OPENAI_BASE_URL": simulator.base_url, "OPENAI_API_KEY": "any"}
+
+
+@pytest.fixture(scope="module")
+def weather(simulator, variables, tmp_path_factory):
+    """Return the outputs and the result of the weather agent, and its last request to the model."""
+    folder = shutil.copytree(EXAMPLES / "weather", tmp_path_factory.mktemp("agents") / "weather")
+    runner = AgentRunner(command=[sys.executable, "main.py"], production_env=variables)
+
+    async def collect():
+        return [output async for output in runner.run(folder, PROMPT)]
+
+    *outputs, result = asyncio.run(collect())
+    return outputs, result, simulator.requests[-1].body
+
+
+def test_the_weather_agent_calls_its_tool_and_answers(weather):
+    [text, answer], result, request = weather
+    items = [item for item in request["input"] if "output" in item]
     assert text == TextOutput(text="Looking up: What is the weather in Tokyo?")
     assert [item["output"] for item in items] == ["Tokyo: sunny, 24 degrees"]
     assert "24 degrees" in answer.value["answer"]
@@ -48,14 +66,12 @@ def test_the_weather_agent_calls_its_tool_and_answers(example, run_agent, simula
     assert result.metadata["_llm_usage"][0]["requests"] == 2
 
 
-def test_the_script_alone_gives_the_same_answer(example, run_agent, simulated):
-    _, variables = simulated
-    folder = example("weather")
-    [_, answer], _ = run_agent(folder, PROMPT, production_env=variables)
+def test_the_script_alone_gives_the_same_answer(example, weather, variables):
+    [_, answer], _, _ = weather
     alone = subprocess.run(
         [sys.executable, "main.py"],
-        cwd=folder,
-        env=os.environ | variables | {"OPENAI_AGENTS_DISABLE_TRACING": "1"},
+        cwd=example("weather"),
+        env=variables | {"OPENAI_AGENTS_DISABLE_TRACING": "1"},
         input=json.dumps(PROMPT),
         capture_output=True,
         text=True,

@@ -24,8 +24,8 @@ def test_a_server_for_others_may_be_called_by_any_name(make_agent, start_server)
     assert server.client.get("/agents", headers=headers).status_code == 200
 
 
-def test_it_says_what_it_serves_and_where(make_agent, start_server):
-    server = start_server(make_agent("", name="one"), make_agent("", name="two"), host="::1")
+def test_it_says_what_it_serves_and_where(make_agent, start_command):
+    server = start_command(make_agent("", name="one"), make_agent("", name="two"), host="::1")
     assert server.lines[0].startswith("agent-runner: serving one, two on http://[::1]:")
     assert server.client.get("/agents").status_code == 200
 

@@ -12,21 +12,6 @@ import pytest
 COMMAND = str(Path(sys.executable).with_name("agent-runner"))
 
 
-@pytest.fixture
-def run_command():
-    def run(*arguments, stdin="", **options):
-        return subprocess.run(
-            [COMMAND, *map(str, arguments)],
-            input=stdin.encode("utf-8", "surrogateescape"),
-            capture_output=True,
-            check=False,
-            timeout=120,
-            **options,
-        )
-
-    return run
-
-
 SCRIPT = r"""
 import json, sys
 fields = json.load(sys.stdin)
@@ -41,8 +26,9 @@ print("careful", file=sys.stderr)
 """
 
 
-def test_people_see_the_outputs_and_how_it_went(make_agent, run_command):
-    done = run_command("run", make_agent(SCRIPT), "--input", '{"prompt": "東京"}')
+def test_people_see_the_outputs_and_how_it_went(make_agent):
+    command = [COMMAND, "run", make_agent(SCRIPT), "--input", '{"prompt": "東京"}']
+    done = subprocess.run(command, capture_output=True, check=False)
     assert done.stdout.decode() == (
         'Looking at 東京 \\x1b[2J\n{\n  "prompt": "東京",\n  "client": null\n}\n[image image/png, 2 bytes]\n'
         "[audio of unknown type, no data]\n[resource file:///a.csv] A table\n[resource without uri]\n"
@@ -62,10 +48,10 @@ def test_machines_get_a_line_of_json_for_each_output_and_the_result(make_agent, 
     assert done.stderr == b""
 
 
-def test_what_the_terminal_cannot_encode_is_shown_as_an_escape(make_agent, run_command):
-    folder = make_agent("print('東 \\u2028')")
+def test_what_the_terminal_cannot_encode_is_shown_as_an_escape(make_agent):
+    command = [COMMAND, "run", make_agent("print('東 \\u2028')"), "--input", "{}"]
     environment = os.environ | {"PYTHONIOENCODING": "ascii"}
-    done = run_command("run", folder, stdin="{}", env=environment)
+    done = subprocess.run(command, capture_output=True, check=False, env=environment)
     assert done.stdout == b"\\u6771 \\u2028\n"
     assert done.returncode == 0
 
@@ -147,7 +133,7 @@ def test_options_reach_the_script(make_agent, run_command, tmp_path):
         *options,
         *("--model", "gpt-5.2", "--pass-env", "C"),
         stdin="{}",
-        env=os.environ | {"C": "passed"},
+        environment={"C": "passed"},
     )
     assert done.stdout == b"['file', 'given', 'passed', 'gpt-5.2']\n"
 

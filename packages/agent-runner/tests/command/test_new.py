@@ -1,5 +1,4 @@
 import asyncio
-import subprocess
 import sys
 from pathlib import Path
 
@@ -9,25 +8,21 @@ from agent_runner import AgentRunner
 from gpt5_simulator import ResponsesSimulator
 
 
-COMMAND = str(Path(sys.executable).with_name("agent-runner"))
+@pytest.fixture
+def lay_out(run_command):
+    return lambda folder: run_command("new", folder)
 
 
-def _new(folder):
-    return subprocess.run(
-        [COMMAND, "new", str(folder)], capture_output=True, text=True, check=False
-    )
-
-
-def test_a_new_agent_is_laid_out_whole(tmp_path):
-    done = _new(tmp_path / "deep" / "agent")
+def test_a_new_agent_is_laid_out_whole(lay_out, tmp_path):
+    done = lay_out(tmp_path / "deep" / "agent")
     names = {path.name for path in (tmp_path / "deep" / "agent").iterdir()}
     assert names == {"main.py", "input_schema.json", ".env.example", ".gitignore"}
-    assert {Path(line).name for line in done.stdout.splitlines()} == names
+    assert {Path(line).name for line in done.stdout.decode().splitlines()} == names
     assert done.returncode == 0
 
 
-def test_a_new_agent_calls_its_tool_and_answers(tmp_path):
-    _new(tmp_path)
+def test_a_new_agent_calls_its_tool_and_answers(lay_out, tmp_path):
+    lay_out(tmp_path)
     with ResponsesSimulator() as simulator:
         runner = AgentRunner(
             command=[sys.executable, "main.py"],
@@ -47,18 +42,21 @@ def test_a_new_agent_calls_its_tool_and_answers(tmp_path):
     assert set(outputs[-1].value) == {"answer"}
 
 
-def test_nothing_is_overwritten(tmp_path):
+def test_nothing_is_overwritten(lay_out, tmp_path):
     (tmp_path / "main.py").write_text("mine")
-    done = _new(tmp_path)
-    assert done.stderr == f"agent-runner: {tmp_path}: expected a folder that is new or empty\n"
+    done = lay_out(tmp_path)
+    assert (
+        done.stderr.decode()
+        == f"agent-runner: {tmp_path}: expected a folder that is new or empty\n"
+    )
     assert done.returncode == 2
     assert [path.name for path in tmp_path.iterdir()] == ["main.py"]
 
 
 @pytest.mark.parametrize("name", ["file", "file/below"])
-def test_a_folder_that_cannot_be_made_is_told(tmp_path, name):
+def test_a_folder_that_cannot_be_made_is_told(lay_out, tmp_path, name):
     (tmp_path / "file").touch()
-    done = _new(tmp_path / name)
-    assert "expected a folder to write to" in done.stderr
+    done = lay_out(tmp_path / name)
+    assert "expected a folder to write to" in done.stderr.decode()
     assert done.returncode == 2
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
