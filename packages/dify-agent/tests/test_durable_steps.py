@@ -1,5 +1,7 @@
 import asyncio
 import contextlib
+import shutil
+from pathlib import Path
 
 import pytest
 from dbos import DBOS, SetWorkflowID
@@ -15,19 +17,25 @@ from dify_agent.server.steps import RunSteps
 
 
 @pytest.fixture
-def run_twice(tmp_path):
+def database(tmp_path, prepared_database):
+    """Give a database whose queue DBOS knows as soon as it is launched."""
+    return Path(shutil.copy(prepared_database, tmp_path))
+
+
+@pytest.fixture
+def run_twice(database):
     """Return a function that runs an agent as a workflow, and again as after a crash just before its end.
 
     It returns the outputs of both executions.
     """
 
     def run(function, tools=(), *, history=None):
-        return asyncio.run(_run_twice(tmp_path, FunctionModel(function), tools, history))
+        return asyncio.run(_run_twice(database, FunctionModel(function), tools, history))
 
     return run
 
 
-async def _run_twice(folder, model, tools, history):
+async def _run_twice(database, model, tools, history):
     outputs = []
 
     @DBOS.workflow(name="run")
@@ -44,22 +52,22 @@ async def _run_twice(folder, model, tools, history):
             raise asyncio.CancelledError
         return outputs
 
-    with _launched(folder):
+    with _launched(database):
         with SetWorkflowID("run"):
             first = await DBOS.start_workflow_async(run)
         with pytest.raises(asyncio.CancelledError):
             await first.get_result(polling_interval_sec=0.01)
-        again = await DBOS.resume_workflow_async("run")
+        again = await DBOS.resume_workflow_async("run", queue_name="dify_agent_runs")
         return await again.get_result(polling_interval_sec=0.01)
 
 
 @contextlib.contextmanager
-def _launched(folder):
-    url = f"sqlite:///{folder / 'steps.sqlite'}"
+def _launched(path):
+    url = f"sqlite:///{path}"
     seal = build_seal(None)
     database = open_database(url, seal)
     config = {
-        "name": "dify-agent-test",
+        "name": "dify-agent",
         "system_database_url": url,
         "system_database_engine": database,
         "serializer": SealedSerializer(seal),
@@ -153,7 +161,7 @@ def test_a_call_that_an_earlier_run_left_open_is_made_once(run_twice):
     assert calls == ["a"]
 
 
-def test_a_stream_that_no_agent_reads_is_read_to_its_end(tmp_path):
+def test_a_stream_that_no_agent_reads_is_read_to_its_end(database):
     async def answer(_messages, _info):
         yield "Hel"
         yield "lo"
@@ -167,7 +175,7 @@ def test_a_stream_that_no_agent_reads_is_read_to_its_end(tmp_path):
             async with model.request_stream([request], None, ModelRequestParameters()) as stream:
                 return [event async for event in stream], stream.get().text
 
-        with _launched(tmp_path):
+        with _launched(database):
             return await (await DBOS.start_workflow_async(workflow)).get_result(
                 polling_interval_sec=0.01
             )

@@ -95,6 +95,6 @@ def test_no_module_loads_what_patches_the_process():
 
 
 def test_the_guard_notices_what_it_is_there_for():
-    done = load(["dify_agent.runtime.runner"], forbidden=("dify_agent.adapters",))
+    done = load(["dify_agent.preparation"], forbidden=("dify_agent.layers",))
     assert done.returncode == 1
-    assert "imports ['dify_agent.adapters.llm" in done.stderr
+    assert "imports ['dify_agent.layers.dify_plugin" in done.stderr
