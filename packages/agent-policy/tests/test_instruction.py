@@ -12,6 +12,7 @@ from agent_policy import (
     UNCERTAINTY_POLICY,
     PolicyError,
     build_system_instruction,
+    check_overrides,
 )
 
 
@@ -49,10 +50,60 @@ def test_text_that_is_no_json_object_is_the_extra_policy_at_the_end(text):
     assert build_system_instruction("Task", f" {text}\n") == joined("Task", *DEFAULT_TEXTS, text)
 
 
-def test_json_too_deep_to_parse_is_the_extra_policy():
-    text = '{"a":' * 100_000
+NEARLY_JSON = [
+    '{"extra_policy": "Answer in French.",}',
+    ' {"extra_policy": "Answer in French."',
+    '"extra_policy": "Answer in French."}',
+    "{'extra_policy': 'Answer in French.'}",
+    '{extra_policy: "Answer in French."}',
+    '```json\n{"extra_policy": "Answer in French."}\n```',
+    '\ufeff{"extra_policy": "Answer in French."}',
+    '{"extra_policy": "Answer\nin French."}',
+    '{"a":' * 100_000,
+]
 
-    assert build_system_instruction("Task", text).endswith(text)
+
+@pytest.mark.parametrize("text", NEARLY_JSON)
+def test_text_that_is_nearly_json_is_told_and_not_used(text):
+    assert build_system_instruction("Task", text) == build_system_instruction("Task")
+    [finding] = check_overrides(text)
+    assert finding.startswith("it looks like a JSON object but cannot be read as one")
+    assert "French" not in finding
+
+
+def test_what_is_wrong_with_nearly_json_is_told_with_its_place():
+    [finding] = check_overrides('{"extra_policy": "Answer in French.",}')
+    assert "line 1 column 3" in finding
+
+
+@pytest.mark.parametrize("as_text", [True, False])
+def test_unknown_keys_are_told_and_the_others_used(as_text):
+    overrides = {"persistance_policy": "Stop.", "extra_policy": "Answer in French.", "z": 1}
+    given_ = json.dumps(overrides) if as_text else overrides
+    assert check_overrides(given_) == (
+        "the key 'persistance_policy' is unknown and changes nothing",
+        "the key 'z' is unknown and changes nothing",
+    )
+    assert build_system_instruction("Task", given_).endswith("\n\nAnswer in French.")
+
+
+@pytest.mark.parametrize(
+    "good",
+    [
+        None,
+        "",
+        "Be brief.",
+        "{broken",
+        "[1, 2]",
+        "{}",
+        {"extra_policy": "x"},
+        5,
+        "The extra_policy is yours.",
+        '{"persistence_policy": null}',
+    ],
+)
+def test_nothing_is_found_where_nothing_is_wrong(good):
+    assert check_overrides(good) == ()
 
 
 @pytest.mark.parametrize("key", BLOCKS)

@@ -7,7 +7,7 @@ from ._blocks import (
     UNCERTAINTY_POLICY,
 )
 from ._errors import PolicyError
-from ._instruction import DEFAULT_INSTRUCTION, build_system_instruction
+from ._instruction import DEFAULT_INSTRUCTION, build_system_instruction, check_overrides
 
 
 __all__ = [
@@ -18,4 +18,5 @@ __all__ = [
     "UNCERTAINTY_POLICY",
     "PolicyError",
     "build_system_instruction",
+    "check_overrides",
 ]

@@ -1,6 +1,7 @@
 """The instruction and the policy blocks, joined into one system instruction."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, cast
@@ -45,6 +46,11 @@ _BLOCKS: Final = (
     _Block(key="uncertainty_policy", tag="uncertainty_and_ambiguity", default=UNCERTAINTY_POLICY),
     _Block(key=_PREAMBLE_KEY, tag="tool_preamble", default=TOOL_PREAMBLE_POLICY),
 )
+_KEYS: Final = (*(block.key for block in _BLOCKS), _EXTRA_KEY)
+# What begins like an object, or quotes a key as an object does: somebody meant it to be read.
+_NEARLY_JSON: Final = re.compile(
+    rf"""\s*\{{\s*(?:["'}}]|\w+\s*:)|.*["'](?:{"|".join(_KEYS)})["']\s*:""", re.DOTALL
+)
 
 
 def build_system_instruction(
@@ -63,8 +69,8 @@ def build_system_instruction(
         prompt_policy_overrides: A JSON object, as text or as a mapping, with any of the keys
             `persistence_policy`, `context_gathering_policy`, `uncertainty_policy`, `tool_preamble_policy` and
             `extra_policy`. A text replaces the block (its tags are added when missing), a blank text removes
-            it, null keeps the default, other keys are ignored. Text that is no JSON object is the extra
-            policy as a whole.
+            it, null keeps the default, other keys change nothing. Text that is no JSON object is the extra
+            policy as a whole, but where it nearly is one: that changes nothing. `check_overrides` tells of both.
         model: Name of the model that will read the instruction. Codex models get no default tool preamble:
             they end their turn early when asked for one. An overridden preamble is kept.
 
@@ -78,6 +84,36 @@ def build_system_instruction(
         _policy_text(overrides.get(_EXTRA_KEY)),
     ]
     return "\n\n".join(section for section in sections if section)
+
+
+def check_overrides(prompt_policy_overrides: object) -> tuple[str, ...]:
+    """Return what in overrides changes nothing although somebody must have meant it to, one clause for each; never raise.
+
+    Example:
+        >>> check_overrides({"extra_polisy": "Be brief."})
+        ("the key 'extra_polisy' is unknown and changes nothing",)
+    """
+    if isinstance(prompt_policy_overrides, str):
+        try:
+            value: object = json.loads(prompt_policy_overrides)
+        except (ValueError, RecursionError) as error:
+            is_meant = _NEARLY_JSON.match(prompt_policy_overrides)
+            return (_describe_failure(error),) if is_meant else ()
+    else:
+        value = prompt_policy_overrides
+    keys = list(cast("Mapping[object, object]", value)) if isinstance(value, Mapping) else []
+    return tuple(
+        f"the key {key!r} is unknown and changes nothing" for key in keys if key not in _KEYS
+    )
+
+
+def _describe_failure(error: Exception) -> str:
+    cause = (
+        str(error)
+        if isinstance(error, json.JSONDecodeError)
+        else "it nests too deep, or has too long a number"
+    )
+    return f"it looks like a JSON object but cannot be read as one, and changes nothing: {cause}"
 
 
 def _instruction_text(base_instruction: object) -> str:
@@ -95,17 +131,11 @@ def _read_overrides(overrides: object) -> Mapping[str, object]:
         return cast("Mapping[str, object]", overrides)
     if not isinstance(overrides, str):
         raise PolicyError("prompt_policy_overrides", "text, a mapping or None", overrides)
-    parsed = _find_json_object(overrides)
-    return {_EXTRA_KEY: overrides} if parsed is None else parsed
-
-
-def _find_json_object(text: str) -> Mapping[str, object] | None:
-    """Return the JSON object that `text` holds, or None when it holds anything else."""
     try:
-        value: object = json.loads(text)
+        value: object = json.loads(overrides)
     except (ValueError, RecursionError):
-        return None
-    return cast("dict[str, object]", value) if isinstance(value, dict) else None
+        return {} if _NEARLY_JSON.match(overrides) else {_EXTRA_KEY: overrides}
+    return cast("dict[str, object]", value) if isinstance(value, dict) else {_EXTRA_KEY: overrides}
 
 
 def _block_text(block: _Block, override: object, *, model: str | None) -> str:
