@@ -5,9 +5,10 @@ from dify_plugin import DifyPluginEnv, Plugin  # isort: skip
 
 import os
 
-from agent_adapter import read_seconds
+from agent_adapter import bound_output, read_seconds
 
 
+bound_output()
 plugin = Plugin(
     DifyPluginEnv(
         MAX_REQUEST_TIMEOUT=read_seconds(os.environ, "MAX_REQUEST_TIMEOUT", default=900),

@@ -5,7 +5,15 @@ Nothing here decides how a run goes: rounds are `agent_loop`'s, arguments and re
 
 from ._errors import AgentRunError, ParameterError
 from ._invocation import invoke_agent
+from ._output import bound_output
 from ._settings import Settings, read_seconds
 
 
-__all__ = ["AgentRunError", "ParameterError", "Settings", "invoke_agent", "read_seconds"]
+__all__ = [
+    "AgentRunError",
+    "ParameterError",
+    "Settings",
+    "bound_output",
+    "invoke_agent",
+    "read_seconds",
+]

@@ -3,14 +3,29 @@
 AgentAdapterError
 ├── ParameterError        the agent node was configured with something that cannot be read
 ├── RequestTooLargeError  a model or tool call holds more than the platform carries
+├── AnswerTooLargeError   a model's answer is more than can be held
+├── OutputTooLargeError   a tool's answer is more than can be held
 └── AgentRunError         the run failed; what was shown stays, and the message is one sentence
 
 The texts appear in Dify as they are.
 """
 
+from collections.abc import Mapping
+
 
 class AgentAdapterError(Exception):
     """The root of the adapter's errors."""
+
+
+_KINDS: Mapping[type, str] = {
+    type(None): "nothing",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    str: "text",
+    list: "a list",
+    dict: "an object",
+}
 
 
 class ParameterError(AgentAdapterError, ValueError):
@@ -21,7 +36,9 @@ class ParameterError(AgentAdapterError, ValueError):
     """
 
     def __init__(self, field: str, expected: str, received: object) -> None:
-        super().__init__(f"{field} must be {expected}, not {type(received).__name__}")
+        super().__init__(
+            f"{field} must be {expected}, not {_KINDS.get(type(received), 'something else')}"
+        )
         self.field = field
 
 
@@ -39,6 +56,20 @@ class RequestTooLargeError(AgentAdapterError):
         )
         self.size_bytes = size_bytes
         self.limit_bytes = limit_bytes
+
+
+class AnswerTooLargeError(AgentAdapterError):
+    """A model that says more than can be held."""
+
+    def __init__(self, limit_characters: int) -> None:
+        super().__init__(f"the answer is over {limit_characters:,} characters")
+
+
+class OutputTooLargeError(AgentAdapterError):
+    """A tool that says more than can be held."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        super().__init__(f"the tool's output is over {limit_bytes:,} bytes")
 
 
 class AgentRunError(AgentAdapterError):

@@ -1,12 +1,10 @@
 """One run: the driver between Dify's session and the state machine of `agent_loop`."""
 
-import logging
 import os
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, cast
 
-from dify_plugin.config.logger_format import plugin_logger_handler
 from dify_plugin.entities.agent import AgentInvokeMessage
 from dify_plugin.entities.invoke_message import InvokeMessage
 from dify_plugin.entities.model.message import PromptMessage
@@ -34,12 +32,14 @@ from agent_loop import (
 from ._clock import Clock
 from ._errors import AgentRunError, ParameterError
 from ._file_links import accept_file_links
-from ._line_writer import LineLock
 from ._logs import RunLog
 from ._metadata import build_execution_metadata
 from ._model_failures import describe_model_failure
+from ._output import split_text
 from ._parameters import Parameters
+from ._plugin_log import log_break, log_unused
 from ._prompts import build_messages, to_prompt
+from ._secrets import find_secrets
 from ._settings import Settings
 from ._sources import build_resources
 from ._tool_executor import ToolExecutor
@@ -50,9 +50,6 @@ type _Action = CallModel | RunTools
 type _Messages = Generator[InvokeMessage, None, _Action | None]
 
 _BROKEN = "The agent run broke because of an error in the plugin. The plugin's log says more."
-
-_logger = logging.getLogger(__name__)
-_logger.addHandler(plugin_logger_handler)
 
 
 def invoke_agent(
@@ -67,18 +64,20 @@ def invoke_agent(
         AgentRunError: If the run failed; everything else has been yielded before.
     """
     accept_file_links(strategy.session)
-    messages = LineLock(strategy.session).guard(_run(strategy, raw_parameters))
-    return cast("Iterator[AgentInvokeMessage]", messages)
+    return cast("Iterator[AgentInvokeMessage]", _run(strategy, raw_parameters))
 
 
 def _run(strategy: AgentStrategy, raw_parameters: Mapping[str, Any]) -> Iterator[InvokeMessage]:
-    settings = Settings.from_environment(os.environ)
     try:
+        settings = Settings.from_environment(os.environ)
         invocation = _Invocation(strategy, Parameters.from_raw(raw_parameters), settings)
-    except ParameterError as error:
-        finished = Finished(reason="error", rounds=0, usage=Usage(), error=str(error))
+    except Exception as error:  # noqa: BLE001 - whatever it is, the figures are told
+        failure = error if isinstance(error, ParameterError) else AgentRunError(_BROKEN)
+        if failure is not error:
+            log_break(error, find_secrets(raw_parameters.get("tools")))
+        finished = Finished(reason="error", rounds=0, usage=Usage(), error=str(failure))
         yield strategy.create_json_message(build_execution_metadata(finished))
-        raise
+        raise failure from None  # the SDK sends a trace with the whole chain of errors
     yield from invocation.run()
 
 
@@ -92,6 +91,7 @@ class _Invocation:
         self._settings = settings
         self._clock = Clock(settings)
         self._toolbox = Toolbox.from_raw(parameters.tools)
+        self._known = find_secrets(parameters.tools)
         self._prompts: list[PromptMessage] = []
         self._causes: dict[str, str] = {}
         self._finished: Finished | None = None
@@ -103,6 +103,7 @@ class _Invocation:
             model=parameters.model,
             toolbox=self._toolbox,
             has_content=settings.logs_content,
+            known=self._known,
         )
         self._run = AgentRun(
             build_messages(parameters),
@@ -115,18 +116,23 @@ class _Invocation:
 
     def run(self) -> Iterator[InvokeMessage]:
         """Drive the run to its end, whatever happens, then tell its sources and figures."""
-        if self._toolbox.left_out:
-            _logger.warning("tools left out: %s", "; ".join(self._toolbox.left_out))
-            yield self._log.warn("Tools left out", self._toolbox.left_out)
+        yield from self._warn("Tools left out", self._toolbox.left_out)
+        yield from self._warn("Prompt policy overrides", self._parameters.unused_overrides)
         try:
             yield from self._drive()
             yield from self._tell_sources()
-        except Exception:
-            _logger.exception("the agent run broke")
+        except Exception as error:  # noqa: BLE001 - whatever it is, the run is ended in good order
+            log_break(error, self._known)
             yield from self._break_off()
         yield from self._tell_figures()
         if self._finished is not None and self._finished.error:
             raise AgentRunError(self._finished.error)
+
+    def _warn(self, label: str, lines: tuple[str, ...]) -> Iterator[InvokeMessage]:
+        """Tell the app's builder and the plugin's log of what was given and is not used."""
+        if lines:
+            log_unused(label, lines, self._known)
+            yield self._log.warn(label, lines)
 
     def _break_off(self) -> Iterator[InvokeMessage]:
         """End a run that an error of our own has broken; what cannot be told of it any more is left untold."""
@@ -178,7 +184,8 @@ class _Invocation:
     def _to_failure(self, error: Exception, *, round_number: int) -> Failure:
         if self._clock.is_over:
             return self._end_of_time()
-        return Failure(message=describe_model_failure(error, round_number=round_number))
+        message = describe_model_failure(error, round_number=round_number, known=self._known)
+        return Failure(message=message)
 
     def _end_of_time(self) -> Failure:
         seconds = self._settings.run_seconds
@@ -218,7 +225,7 @@ class _Invocation:
     def _tell(self, event: Event) -> Iterator[AgentInvokeMessage]:
         match event:
             case ShowText(text=text):
-                yield self._strategy.create_text_message(text)
+                yield from map(self._strategy.create_text_message, split_text(text))
             case RoundStarted():
                 yield from self._log.start_round(event)
             case ModelCallEnded():

@@ -17,12 +17,15 @@ from agent_loop import (
     Usage,
 )
 from agent_tooling import parse_tool_arguments
-from stream_text import redact_log_data
+from stream_text import KnownSecrets, redact_log_data
 
 from ._model import Model
 from ._tools import Toolbox
 
 
+_MAX_LISTED = (
+    128  # Of calls and results: looking for secrets in them all at once would hold up other runs.
+)
 _Status = AgentInvokeMessage.LogMessage.LogStatus
 
 
@@ -34,15 +37,23 @@ class RunLog:
         model: The model that is called.
         toolbox: The tools that are called.
         has_content: Whether texts, arguments and results are logged, redacted, or only their sizes.
+        known: Secrets that are taken out wherever they stand.
     """
 
     def __init__(
-        self, strategy: AgentStrategy, *, model: Model, toolbox: Toolbox, has_content: bool
+        self,
+        strategy: AgentStrategy,
+        *,
+        model: Model,
+        toolbox: Toolbox,
+        has_content: bool,
+        known: KnownSecrets,
     ) -> None:
         self._strategy = strategy
         self._model = model
         self._toolbox = toolbox
         self._has_content = has_content
+        self._known = known
         self._round: AgentInvokeMessage | None = None
         self._model_call: AgentInvokeMessage | None = None
         self._tool_calls: dict[str, AgentInvokeMessage] = {}
@@ -51,8 +62,11 @@ class RunLog:
         """Log something that the app's builder should look at."""
         data = {"left_out": list(lines)} if self._has_content else {"left_out_count": len(lines)}
         return self._strategy.create_log_message(
-            label=label, data=redact_log_data(data), status=_Status.ERROR
+            label=label, data=self._redact(data), status=_Status.ERROR
         )
+
+    def _redact(self, data: object) -> Any:
+        return redact_log_data(data, known=self._known)
 
     def start_round(self, event: RoundStarted) -> Iterator[AgentInvokeMessage]:
         """Open a round and the model call in it."""
@@ -68,7 +82,8 @@ class RunLog:
         content: dict[str, Any] = {
             "output": event.text,
             "tool_calls": [
-                {"name": call.name, "arguments": call.arguments} for call in event.tool_calls
+                {"name": call.name, "arguments": call.arguments}
+                for call in event.tool_calls[:_MAX_LISTED]
             ],
         }
         counts: dict[str, Any] = {
@@ -79,7 +94,7 @@ class RunLog:
                     "name": call.name,
                     "argument_count": len(parse_tool_arguments(call.arguments).args),
                 }
-                for call in event.tool_calls
+                for call in event.tool_calls[:_MAX_LISTED]
             ],
         }
         if self._model_call is not None:
@@ -126,7 +141,7 @@ class RunLog:
             "llm_response": event.answer,
             "tool_responses": [
                 {"tool_call_id": result.call_id, "tool_response": result.content}
-                for result in event.results
+                for result in event.results[:_MAX_LISTED]
             ],
         }
         counts = {
@@ -149,8 +164,8 @@ class RunLog:
         if provider:
             metadata[LogMetadata.PROVIDER] = provider
         return self._strategy.create_log_message(
-            label=label,
-            data=redact_log_data(data or {}) if self._has_content else {},
+            label=self._redact(label),
+            data=self._redact(data or {}) if self._has_content else {},
             status=_Status.START,
             parent=parent,
             metadata=metadata,
@@ -170,14 +185,14 @@ class RunLog:
             log=log,
             status=_Status.ERROR if error else _Status.SUCCESS,
             error=self._describe(error),
-            data=redact_log_data(data),
+            data=self._redact(data),
             metadata=_build_metadata(log, usage),
         )
 
     def _describe(self, error: str | None) -> str | None:
         if error is None:
             return None
-        return redact_log_data(error) if self._has_content else "failed"
+        return self._redact(error) if self._has_content else "failed"
 
 
 def _build_metadata(log: AgentInvokeMessage, usage: Usage | None) -> dict[LogMetadata, Any]:

@@ -3,6 +3,7 @@
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Self, cast
 
 from dify_plugin.core.runtime import Session
@@ -11,11 +12,18 @@ from dify_plugin.entities.model.message import (
     AssistantPromptMessage,
     PromptMessage,
     PromptMessageTool,
+    TextPromptMessageContent,
 )
 
 from agent_loop import ModelDelta, ToolCallFragment, Usage
 
-from ._errors import ParameterError
+from ._errors import AnswerTooLargeError, ParameterError
+
+
+_MAX_PRICE_DIGITS = 30
+_MAX_CURRENCY_CHARACTERS = 16
+_MAX_ANSWER_CHARACTERS = 16 * 1024 * 1024
+_CALL_CHARACTERS = 256  # What a piece of a tool call takes that holds nothing.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,15 +61,19 @@ class Model:
         provider, name = fields.get("provider"), fields.get("model")
         if not isinstance(provider, str) or not isinstance(name, str) or not provider or not name:
             raise ParameterError("model", "a model with provider and name", raw)
-        entity = _read_object(fields, "entity")
+        entity = _read_object(fields.get("entity"), "model.entity")
         return cls(
             provider=provider,
             name=name,
             mode=str(fields.get("mode") or "chat"),
-            completion_params=_read_object(fields, "completion_params"),
-            features=frozenset(map(str, entity.get("features") or ())) if entity else None,
-            parameter_names=_rule_names(entity) if entity else None,
-            history=_read_list(fields, "history_prompt_messages"),
+            completion_params=_read_object(
+                fields.get("completion_params"), "model.completion_params"
+            ),
+            features=_read_features(entity) if entity else None,
+            parameter_names=_read_rule_names(entity) if entity else None,
+            history=_read_list(
+                fields.get("history_prompt_messages"), "model.history_prompt_messages"
+            ),
         )
 
     @property
@@ -90,6 +102,9 @@ class Model:
         """Call the model and iterate over what it says.
 
         Always in the streaming form: the SDK's other form loses tool calls, `opaque_body` and prices.
+
+        Raises:
+            AnswerTooLargeError: If the answer is more than can be held.
         """
         parameters = {**self.completion_params, "tool_choice": tool_choice}
         if tool_choice is None:
@@ -103,26 +118,50 @@ class Model:
         stop = _read_stop(self.completion_params.get("stop"))
         answer = session.model.llm.invoke(config, prompts, tools or None, stop, stream=True)
         with closing(_to_chunks(answer)) as chunks:
-            yield from map(to_delta, chunks)
+            size = 0
+            for chunk in chunks:
+                for delta in to_deltas(chunk):
+                    size += _measure(delta)
+                    if size > _MAX_ANSWER_CHARACTERS:
+                        raise AnswerTooLargeError(_MAX_ANSWER_CHARACTERS)
+                    yield delta
 
 
-def _read_object(fields: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = fields.get(name)
+def _measure(delta: ModelDelta) -> int:
+    """Return about how many characters have to be held because of a piece of an answer."""
+    return len(delta.text) + sum(
+        _CALL_CHARACTERS + len(call.id) + len(call.name) + len(call.arguments)
+        for call in delta.tool_calls
+    )
+
+
+def _read_object(value: object, field: str) -> Mapping[str, Any]:
     if value is not None and not isinstance(value, Mapping):
-        raise ParameterError(f"model.{name}", "an object", value)
+        raise ParameterError(field, "an object", value)
     return cast("Mapping[str, Any]", value or {})
 
 
-def _read_list(fields: Mapping[str, Any], name: str) -> tuple[Any, ...]:
-    value = fields.get(name)
+def _read_list(value: object, field: str) -> tuple[Any, ...]:
     if value is not None and not isinstance(value, list):
-        raise ParameterError(f"model.{name}", "a list", value)
+        raise ParameterError(field, "a list", value)
     return tuple(cast("list[Any]", value or []))
 
 
-def _rule_names(entity: Mapping[str, Any]) -> frozenset[str]:
-    rules = entity.get("parameter_rules") or ()
-    return frozenset(str(rule.get("name")) for rule in rules if isinstance(rule, Mapping))
+def _read_features(entity: Mapping[str, Any]) -> frozenset[str]:
+    features = _read_list(entity.get("features"), "model.entity.features")
+    for index, feature in enumerate(features):
+        if not isinstance(feature, str):
+            raise ParameterError(f"model.entity.features[{index}]", "text", feature)
+    return frozenset(features)
+
+
+def _read_rule_names(entity: Mapping[str, Any]) -> frozenset[str]:
+    rules = _read_list(entity.get("parameter_rules"), "model.entity.parameter_rules")
+    objects = (
+        _read_object(rule, f"model.entity.parameter_rules[{index}]")
+        for index, rule in enumerate(rules)
+    )
+    return frozenset(str(rule.get("name")) for rule in objects)
 
 
 def _read_stop(value: object) -> list[str] | None:
@@ -138,16 +177,39 @@ def _to_chunks(answer: object) -> Generator[LLMResultChunk]:
         yield from cast("Generator[LLMResultChunk]", answer)
 
 
-def to_delta(chunk: LLMResultChunk) -> ModelDelta:
-    """Translate a chunk of a model's answer; one that lacks its message says nothing."""
+def to_deltas(chunk: LLMResultChunk) -> Iterator[ModelDelta]:
+    """Translate a chunk of a model's answer; one that lacks its message says nothing.
+
+    A chunk is one piece: its tool calls come with the first of its texts, so that they are known for all of them.
+    """
     message = cast("AssistantPromptMessage | None", chunk.delta.message) or AssistantPromptMessage()
-    return ModelDelta(
-        text=message.get_text_content(),
+    [(text, phase), *others] = _read_texts(message) or [("", None)]
+    yield ModelDelta(
+        text=text,
+        phase=phase,
         tool_calls=tuple(map(_to_fragment, message.tool_calls)),
         opaque=_read_opaque(message),
         usage=_to_usage(chunk.delta.usage) if chunk.delta.usage else None,
         finish_reason=chunk.delta.finish_reason,
     )
+    for text, phase in others:
+        yield ModelDelta(text=text, phase=phase)
+
+
+def _read_texts(message: AssistantPromptMessage) -> list[tuple[str, str | None]]:
+    """Return the texts of a message, each with the phase that its part names."""
+    if not isinstance(message.content, list):
+        return [(message.content or "", None)]
+    return [
+        (part.data, _read_phase(part.opaque_body))
+        for part in message.content
+        if isinstance(part, TextPromptMessageContent)
+    ]
+
+
+def _read_phase(body: object) -> str | None:
+    phase = cast("Mapping[str, Any]", body).get("phase") if isinstance(body, Mapping) else None
+    return phase if isinstance(phase, str) else None
 
 
 def _to_fragment(call: AssistantPromptMessage.ToolCall) -> ToolCallFragment:
@@ -155,11 +217,23 @@ def _to_fragment(call: AssistantPromptMessage.ToolCall) -> ToolCallFragment:
 
 
 def _read_opaque(message: AssistantPromptMessage) -> object:
-    """Return the last payload of a message, whether on the message or on a part of its content."""
+    """Return the last payload of a message, whether on the message or on a part of its content; a phase alone is none."""
     parts = message.content if isinstance(message.content, list) else []
     payloads = [part.opaque_body for part in parts] + [message.opaque_body]
-    return next((payload for payload in reversed(payloads) if payload is not None), None)
+    return next((payload for payload in reversed(payloads) if _is_payload(payload)), None)
+
+
+def _is_payload(body: object) -> bool:
+    is_phase = isinstance(body, Mapping) and set(cast("Mapping[str, Any]", body)) == {"phase"}
+    return body is not None and not is_phase
 
 
 def _to_usage(usage: LLMUsage) -> Usage:
-    return Usage(**usage.model_dump())
+    """Return the usage; a price that is no price and a currency that is no code count as none: they would add up to nonsense."""
+    return Usage(**{name: _to_figure(value) for name, value in usage.model_dump().items()})
+
+
+def _to_figure(value: Any) -> Any:
+    if isinstance(value, Decimal) and abs(value.adjusted()) > _MAX_PRICE_DIGITS:
+        return Decimal(0)
+    return value[:_MAX_CURRENCY_CHARACTERS] if isinstance(value, str) else value

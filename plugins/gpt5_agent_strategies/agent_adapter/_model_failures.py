@@ -2,17 +2,17 @@
 
 from typing import Any, cast
 
-from stream_text import InvalidJsonError, parse_json, redact_log_data
+from stream_text import InvalidJsonError, KnownSecrets, parse_json, redact_log_data
 
 
 _MAX_LENGTH = 500
 _MAX_DEPTH = 5
 
 
-def describe_model_failure(error: Exception, *, round_number: int) -> str:
+def describe_model_failure(error: Exception, *, round_number: int, known: KnownSecrets) -> str:
     """Return the sentence that the user reads when the model call of a round failed."""
     cause = " ".join(_unwrap(str(error), _MAX_DEPTH).split())
-    cause = redact_log_data(cause)[:_MAX_LENGTH] or type(error).__name__
+    cause = redact_log_data(cause, known=known)[:_MAX_LENGTH] or type(error).__name__
     return f"The model call of round {round_number} failed: {cause}"
 
 

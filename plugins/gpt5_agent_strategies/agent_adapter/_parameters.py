@@ -4,12 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, cast
 
+from agent_policy import check_overrides
+
 from ._errors import ParameterError
 from ._model import Model
 
 
 _DEFAULT_ITERATIONS = 6
-_MAXIMUM_ITERATIONS = 30
+_MAXIMUM_ITERATIONS = 500
 _FALSE_TEXTS = frozenset({"false", "0", "no", "off"})
 
 
@@ -23,7 +25,7 @@ class Parameters:
         prompt_policy_overrides: As `build_system_instruction` takes them.
         model: The model to call.
         tools: The chosen tools, as Dify dumps them.
-        maximum_iterations: The cap of model calls, 1 to 30.
+        maximum_iterations: The cap of model calls, 1 to 500.
         emit_intermediate_thoughts: Whether thoughts are shown.
         context: What the answer's sources are taken from, in any shape.
     """
@@ -54,6 +56,11 @@ class Parameters:
             emit_intermediate_thoughts=_read_flag(raw.get("emit_intermediate_thoughts")),
             context=raw.get("context"),
         )
+
+    @property
+    def unused_overrides(self) -> tuple[str, ...]:
+        """What in the overrides changes nothing, a clause for each."""
+        return check_overrides(self.prompt_policy_overrides)
 
 
 def _read_text(raw: Mapping[str, Any], field: str) -> str:

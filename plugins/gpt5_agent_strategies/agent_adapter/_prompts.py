@@ -45,7 +45,8 @@ _FEATURES: Mapping[str, PartFeature] = {
 def build_messages(parameters: Parameters) -> list[Message]:
     """Return what a run begins with: the system instruction, the history, the query.
 
-    Of the history, thoughts are left out, and files that the model cannot read are named in their place.
+    Of the history, thoughts are left out, and so are results that name no call; files that the model cannot read are named in
+    their place.
 
     Raises:
         ParameterError: If something in the history is no prompt message.
@@ -56,7 +57,11 @@ def build_messages(parameters: Parameters) -> list[Message]:
     )
     return [
         Message(role="system", content=instruction),
-        *(_to_message(_read_prompt(raw, index), model) for index, raw in enumerate(model.history)),
+        *(
+            _to_message(_read_prompt(raw, index), model)
+            for index, raw in enumerate(model.history)
+            if not _is_stray_result(raw)
+        ),
         Message(role="user", content=parameters.query),
     ]
 
@@ -74,6 +79,15 @@ def _to_message(prompt: PromptMessage, model: Model) -> Message:
         name=prompt.name,
         opaque=prompt.opaque_body if isinstance(prompt, AssistantPromptMessage) else None,
     )
+
+
+def _is_stray_result(raw: object) -> bool:
+    """Return whether this is the result of a call that nobody can find, which no model takes."""
+    match raw:
+        case {"role": "tool"}:
+            return not cast("Mapping[str, Any]", raw).get("tool_call_id")
+        case _:
+            return False
 
 
 def _read_prompt(raw: object, index: int) -> PromptMessage:

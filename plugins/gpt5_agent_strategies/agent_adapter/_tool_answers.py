@@ -1,6 +1,6 @@
 """What of a tool's result goes to the user, and what the model reads of it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from agent_tooling import (
     read_local_file,
 )
 
+from ._errors import OutputTooLargeError
 from ._file_links import FileLink
 
 
@@ -24,6 +25,12 @@ _IMAGES = frozenset({_TYPES.IMAGE, _TYPES.IMAGE_LINK})
 _SHOWN = frozenset({*_IMAGES, _TYPES.BLOB, _TYPES.FILE})
 _FILE_KEYS = ("tool_file_id", "file")
 _MAX_FILE_BYTES = 15 * 1024 * 1024  # The daemon ends a run that hands on a larger one.
+_MAX_OUTPUT_BYTES = 32 * 1024 * 1024  # Two such files; a plugin has 256 MiB.
+_MESSAGE_BYTES = 1_024  # What a message takes that holds nothing.
+_MAX_LINK_CHARACTERS = (
+    64 * 1024
+)  # Of a link or of what describes a file: it leaves with every piece of the file.
+_TOO_LONG = "A file of the tool is left out: its link or its description is too long."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +44,40 @@ class ToolAnswer:
 
     text: str
     shown: tuple[ToolInvokeMessage, ...] = ()
+
+
+def collect(
+    answer: Iterable[ToolInvokeMessage],
+    messages: list[ToolInvokeMessage],
+    *,
+    is_over: Callable[[], bool],
+) -> None:
+    """Add a tool's messages to `messages` as they come; let all go when nobody waits for them any more.
+
+    Raises:
+        OutputTooLargeError: If they are too many or too large to be held.
+    """
+    size = 0
+    for message in answer:
+        size += _measure(message)
+        if size > _MAX_OUTPUT_BYTES:
+            raise OutputTooLargeError(_MAX_OUTPUT_BYTES)
+        if is_over():
+            messages.clear()
+            return
+        messages.append(message)
+
+
+def _measure(message: ToolInvokeMessage) -> int:
+    """Return about how many bytes a message takes."""
+    match message.message:
+        case InvokeMessage.TextMessage(text=text):
+            size = len(text)
+        case InvokeMessage.BlobMessage(blob=blob) | InvokeMessage.BlobChunkMessage(blob=blob):
+            size = len(blob)
+        case other:
+            size = len(str(other))
+    return _MESSAGE_BYTES + size + (len(str(message.meta)) if message.meta else 0)
 
 
 def read_answer(messages: Iterable[ToolInvokeMessage], *, files_root: str) -> ToolAnswer:
@@ -68,8 +109,10 @@ def _iter_shown(messages: Iterable[ToolInvokeMessage]) -> Iterator[ToolInvokeMes
             (message.meta or {}).get(key) for key in _FILE_KEYS
         )
         is_failure = message.type is _TYPES.TEXT and _text(message) == LOCAL_FILE_FAILED
-        if message.type in _SHOWN or is_file_link or is_failure:
-            yield message
+        if message.type not in _SHOWN and not is_file_link and not is_failure:
+            continue
+        is_long = len(_text(message)) + len(str(message.meta)) > _MAX_LINK_CHARACTERS
+        yield _to_text(_TOO_LONG) if is_long else message
 
 
 def _to_sdk(message: Any) -> ToolInvokeMessage:
@@ -98,9 +141,12 @@ def _load_local(message: ToolInvokeMessage, root: str) -> ToolInvokeMessage:
     except LocalFileNotFoundError:
         return message
     except LocalFileError:
-        text = InvokeMessage.TextMessage(text=LOCAL_FILE_FAILED)
-        return ToolInvokeMessage(type=_TYPES.TEXT, message=text)
+        return _to_text(LOCAL_FILE_FAILED)
     return _to_blob(file.data, {"mime_type": file.mime_type, "filename": file.filename})
+
+
+def _to_text(text: str) -> ToolInvokeMessage:
+    return ToolInvokeMessage(type=_TYPES.TEXT, message=InvokeMessage.TextMessage(text=text))
 
 
 def _text(message: ToolInvokeMessage) -> str:

@@ -3,7 +3,9 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import closing
 from dataclasses import dataclass, replace
+from threading import Event
 from typing import Any
 
 from dify_plugin.core.runtime import Session
@@ -24,7 +26,7 @@ from agent_tooling import (
 
 from ._clock import Clock
 from ._settings import Settings
-from ._tool_answers import ToolAnswer, read_answer
+from ._tool_answers import ToolAnswer, collect, read_answer
 from ._tools import Tool, Toolbox
 
 
@@ -142,13 +144,14 @@ class ToolExecutor:
         # The SDK counts seconds of silence from when a call begins.
         self._session.max_invocation_timeout = self._settings.tool_seconds
         pool = ThreadPoolExecutor(max_workers=min(len(jobs), _PARALLEL_CALLS))
+        is_over = Event()
         try:
             open_jobs: dict[Future[ToolAnswer], _Job] = {}
             for job in jobs:
                 if not self._seconds_left(keeps_closing_time=keeps_closing_time):
                     yield _give_up(job.call)
                     continue
-                open_jobs[pool.submit(self._invoke, job)] = job
+                open_jobs[pool.submit(self._invoke, job, is_over)] = job
             while open_jobs:
                 left = self._seconds_left(keeps_closing_time=keeps_closing_time)
                 done, _ = wait(open_jobs, timeout=left, return_when=FIRST_COMPLETED)
@@ -157,18 +160,20 @@ class ToolExecutor:
                     return
                 yield from (self._settle(open_jobs.pop(future), future) for future in done)
         finally:
-            # A tool that is still busy cannot be stopped; nobody waits for it any more.
+            # A tool that is still busy cannot be stopped; nobody waits for it any more, nor reads what it says.
+            is_over.set()
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _seconds_left(self, *, keeps_closing_time: bool) -> float:
         clock = self._clock
         return clock.seconds_for_tools if keeps_closing_time else clock.seconds_left
 
-    def _invoke(self, job: _Job) -> ToolAnswer:
+    def _invoke(self, job: _Job, is_over: Event) -> ToolAnswer:
         messages: list[ToolInvokeMessage] = []
         try:
-            for message in job.tool.invoke(self._session, job.arguments):
-                messages.append(message)  # noqa: PERF402 - what came before a failure must stay
+            # Closed, the answer is no longer listened for: what still comes of it is dropped where it arrives.
+            with closing(job.tool.invoke(self._session, job.arguments)) as answer:
+                collect(answer, messages, is_over=is_over.is_set)
         except Exception as error:
             if not messages:
                 raise
@@ -184,7 +189,8 @@ class ToolExecutor:
             self._memory.record_failure(job.call.name, job.arguments)
             return _fail(job.call, error)
         answer = future.result()
-        self._memory.record_success(job.call.name, job.arguments, answer.text)
+        kept = self._budget.shorten(answer.text)
+        self._memory.record_success(job.call.name, job.arguments, kept)
         return Outcome(
             result=ToolResult(call_id=job.call.id, content=answer.text), shown=answer.shown
         )

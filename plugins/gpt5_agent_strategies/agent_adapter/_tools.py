@@ -1,6 +1,6 @@
 """The chosen tools: how the model sees them, and how they are called."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self, cast
 
@@ -61,7 +61,9 @@ class Tool:
             ),
         )
 
-    def invoke(self, session: Session, arguments: Mapping[str, Any]) -> Iterator[ToolInvokeMessage]:
+    def invoke(
+        self, session: Session, arguments: Mapping[str, Any]
+    ) -> Generator[ToolInvokeMessage]:
         """Call the tool and iterate over its messages."""
         return session.tool.invoke(
             self.provider_type,

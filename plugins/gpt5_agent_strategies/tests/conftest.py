@@ -26,6 +26,7 @@ def start_agent(runner):
         process = PluginProcess(
             folder,
             backwards=agent.answer,
+            on_notice=agent.notices.append,
             environment={"PATH": "/usr/bin:/bin", **environment},
         )
         agent.process = process

@@ -146,6 +146,7 @@ class Agent:
         self.process: PluginProcess | None = None
         self._runner = runner
         self.dify = ScriptedDify()
+        self.notices = []
 
     def answer(self, request):
         return self.dify.answer(request)
@@ -153,7 +154,13 @@ class Agent:
     def reset(self) -> Self:
         """Forget the last test's Dify."""
         self.dify = ScriptedDify()
+        self.notices.clear()
         return self
+
+    @property
+    def log(self):
+        """What the plugin wrote into its own log since the last test."""
+        return "\n".join(notice.text for notice in self.notices)
 
     def run(self, *, strategy="gpt5_function_calling", **parameters) -> Transcript:
         return self._runner.run(self.arun(strategy=strategy, **parameters))

@@ -32,7 +32,7 @@ PARAMETERS = {
         "required": True,
         "default": 6,
         "min": 1,
-        "max": 30,
+        "max": 500,
     },
     "emit_intermediate_thoughts": {"type": "boolean", "required": False, "default": True},
 }

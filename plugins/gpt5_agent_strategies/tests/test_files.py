@@ -1,6 +1,8 @@
 """Files that tools make, on their way to the user."""
 
 import base64
+import json
+import os
 
 import pytest
 
@@ -109,3 +111,24 @@ def test_a_file_that_the_platform_would_not_take_fails_its_tool_and_not_the_run(
     transcript = agent.run(tools=[tool("draw")])
     assert transcript.error is None
     assert "File is too large" in transcript.logs["CALL draw"]["error"]
+
+
+def make_folder(path):
+    path.mkdir()
+
+
+def make_dangling_link(path):
+    path.symlink_to(path.with_name("nowhere.png"))
+
+
+@pytest.mark.parametrize("make", [make_folder, make_dangling_link, os.mkfifo])
+@pytest.mark.parametrize("kind", ["image", "image_link"])
+def test_an_image_that_is_there_and_cannot_be_read_is_told_and_its_path_is_not(
+    configured_agent, root, make, kind
+):
+    path = root / f"{make.__name__}-{kind}.png"
+    make(path)
+    transcript, observation = draw(configured_agent, path, kind=kind)
+    assert observation == REFUSED
+    assert REFUSED in transcript.text
+    assert path.name not in json.dumps([transcript.messages, configured_agent.log])

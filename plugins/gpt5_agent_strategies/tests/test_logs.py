@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from scripted_dify import call, chunk, parameter, text_message, tool, usage
 
 
@@ -90,3 +92,22 @@ def test_counts_do_not_tell_causes(configured_agent):
     transcript = configured_agent.run(tools=[LOGIN, None])
     assert transcript.logs["CALL missing"]["error"] == "failed"
     assert transcript.logs["Tools left out"]["data"] == {"left_out_count": 1}
+
+
+@pytest.mark.parametrize(
+    ("overrides", "told"),
+    [
+        (
+            '{"extra_policy": "In French.",}',
+            "it looks like a JSON object but cannot be read as one",
+        ),
+        ('{"extra_polisy": "In French."}', "the key 'extra_polisy' is unknown and changes nothing"),
+    ],
+)
+def test_overrides_that_change_nothing_are_told_in_both_logs(agent, overrides, told):
+    agent.dify.model = [[chunk("Done.")]]
+    transcript = agent.run(prompt_policy_overrides=overrides)
+    [finding] = transcript.logs["Prompt policy overrides"]["data"]["left_out"]
+    assert finding.startswith(told)
+    assert f"Prompt policy overrides: {told}" in agent.log
+    assert "French" not in agent.dify.model_requests[0]["prompt_messages"][0]["content"]

@@ -197,12 +197,20 @@ def test_with_one_iteration_the_tool_results_are_the_answer(agent):
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"), [(0, 1), ("2", 2), ("many", 6), (None, 6), (99, 30)]
+    ("given", "expected"),
+    [
+        (0, 1),
+        ("2", 2),
+        ("many", 6),
+        (None, 6),
+        (40, 40),
+        pytest.param(501, 500, marks=pytest.mark.long),
+    ],
 )
 def test_the_number_of_iterations_is_kept_within_its_range(agent, given, expected):
     agent.dify.model = [
         [chunk(calls=[call("echo", json.dumps({"text": str(number)}), id_=f"c{number}")])]
-        for number in range(30)
+        for number in range(500)
     ]
     agent.dify.tools["echo"] = [text_message("ok")]
     agent.run(tools=[ECHO], maximum_iterations=given)
@@ -301,6 +309,12 @@ def test_an_empty_answer_is_never_silence(agent):
         ),
         ({"query": ["?"]}, "query"),
         ({"prompt_policy_overrides": 1}, "prompt_policy_overrides"),
+        ({"model": {"entity": {"features": 5}}}, "model.entity.features"),
+        ({"model": {"entity": {"features": "vision"}}}, "model.entity.features"),
+        ({"model": {"entity": {"features": ["vision", {}]}}}, "model.entity.features[1]"),
+        ({"model": {"entity": {"parameter_rules": True}}}, "model.entity.parameter_rules"),
+        ({"model": {"entity": {"parameter_rules": {"a": 1}}}}, "model.entity.parameter_rules"),
+        ({"model": {"entity": {"parameter_rules": ["a"]}}}, "model.entity.parameter_rules[0]"),
     ],
 )
 def test_a_parameter_that_cannot_be_read_is_named_and_the_figures_are_told(
@@ -312,3 +326,17 @@ def test_a_parameter_that_cannot_be_read_is_named_and_the_figures_are_told(
     assert transcript.metadata["stop_reason"] == "error"
     assert (transcript.metadata["iterations"], transcript.metadata["total_tokens"]) == (0, 0)
     assert agent.dify.model_requests == []
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [(["?"], "a list"), ({"a": 1}, "an object"), (None, "nothing"), (True, "true or false")],
+)
+def test_what_was_given_instead_of_a_parameter_is_told_in_plain_words(agent, value, told):
+    transcript = agent.run(model={"provider": "p", "model": value})
+    assert transcript.error.message == "model must be a model with provider and name, not an object"
+    transcript = agent.run(model={"history_prompt_messages": [value]})
+    assert transcript.error.message == (
+        "model.history_prompt_messages[0] must be a prompt message with role and content, "
+        f"not {told}"
+    )

@@ -153,3 +153,62 @@ def test_documents_stay_where_the_model_reads_them(agent):
 @pytest.mark.parametrize(("part", "told"), [(IMAGE, "[image]"), (DOCUMENT, "[file]")])
 def test_a_model_that_cannot_read_a_file_is_told_that_there_was_one(agent, part, told):
     assert ask_about(agent, part, ["tool-call"]) == [f"What is this?\n{told}"] * 2
+
+
+def part(text, phase):
+    return {"type": "text", "data": text, "opaque_body": {"phase": phase}}
+
+
+@pytest.mark.parametrize("finish", [None, "tool_calls"])
+def test_what_comes_in_one_piece_with_calls_is_hidden_with_the_thoughts(agent, finish):
+    answer = [{"type": "text", "data": "Let me"}, {"type": "text", "data": " add."}]
+    agent.dify.model = [[chunk(content=answer, calls=[SUM], finish=finish)], [chunk("4")]]
+    agent.dify.tools["add"] = [text_message("4")]
+    transcript = agent.run(tools=[ADD], emit_intermediate_thoughts=False)
+    assert transcript.text == "4"
+    assert assistants(agent, 1)[0]["content"] == "Let me add."
+
+
+@pytest.mark.parametrize(("flag", "shown"), [(False, "4"), (True, "I add.\n4")])
+def test_commentary_is_shown_only_with_the_thoughts(agent, flag, shown):
+    agent.dify.model = [
+        [
+            chunk(content=[part("I a", "commentary")]),
+            chunk(content=[part("dd.", "commentary")]),
+            chunk(calls=[SUM], opaque=OPAQUE),
+        ],
+        [chunk(content=[part("4", "final_answer")])],
+    ]
+    agent.dify.tools["add"] = [text_message("4")]
+    transcript = agent.run(tools=[ADD], emit_intermediate_thoughts=flag)
+    assert transcript.text == shown
+    [message] = assistants(agent, 1)
+    assert message["content"] == [{"opaque_body": OPAQUE, "type": "text", "data": "I add."}]
+
+
+def test_commentary_and_answer_in_one_piece_are_told_apart(agent):
+    agent.dify.model = [[chunk(content=[part("Easy.", "commentary"), part("4", "final_answer")])]]
+    assert agent.run(emit_intermediate_thoughts=False).text == "4"
+
+
+def test_a_phase_is_nothing_to_carry_back(agent):
+    agent.dify.model = [
+        [chunk(opaque=OPAQUE), chunk(content=[part("I add.", "commentary")], calls=[SUM])],
+        [chunk("4")],
+    ]
+    agent.dify.tools["add"] = [text_message("4")]
+    agent.run(tools=[ADD])
+    assert assistants(agent, 1)[0]["content"][0]["opaque_body"] == OPAQUE
+
+
+def test_a_result_in_the_history_that_names_no_call_is_left_out(agent):
+    agent.dify.model = [[chunk("4")]]
+    history = [
+        {"role": "user", "content": "Hello"},
+        {"role": "tool", "content": "3"},
+        {"role": "tool", "content": "3", "tool_call_id": None},
+        {"role": "tool", "content": "3", "tool_call_id": ""},
+    ]
+    assert agent.run(model={"history_prompt_messages": history}).text == "4"
+    roles = [message["role"] for message in agent.dify.model_requests[0]["prompt_messages"]]
+    assert roles == ["system", "user", "user"]

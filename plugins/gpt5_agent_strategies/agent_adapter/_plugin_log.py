@@ -1,0 +1,29 @@
+"""What the plugin writes into its own log, which the administrator reads.
+
+The SDK's format of a record has no place for an exception, so all that is to be read stands in the message.
+"""
+
+import logging
+import traceback
+
+from dify_plugin.config.logger_format import plugin_logger_handler
+
+from stream_text import KnownSecrets, redact_text
+
+
+_MAX_CHARACTERS = 8_000
+
+_logger = logging.getLogger(__name__)
+_logger.addHandler(plugin_logger_handler)
+
+
+def log_break(error: Exception, known: KnownSecrets) -> None:
+    """Say where and how a run broke."""
+    trace = known.redact("".join(traceback.format_exception(error)))
+    _logger.error("the agent run broke: %s", redact_text(trace[-_MAX_CHARACTERS:]))
+
+
+def log_unused(label: str, lines: tuple[str, ...], known: KnownSecrets) -> None:
+    """Say what was given and is not used."""
+    told = known.redact("; ".join(lines))
+    _logger.warning("%s: %s", label, redact_text(told[:_MAX_CHARACTERS]))

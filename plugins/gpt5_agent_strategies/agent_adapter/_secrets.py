@@ -1,0 +1,51 @@
+"""The values that the app's builder has set in tools and that nobody may read in an error, a log or a trace."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from stream_text import KnownSecrets, is_secret_setting
+
+
+_SHORTEST = 8  # Shorter ones are words such as "true" or "eu-1", unless their parameter is a secret by its type or name.
+_MAX_LINES = 200
+
+
+def find_secrets(tools: object) -> KnownSecrets:
+    """Return the values of all parameters that a model does not see, of tools as Dify dumps them, readable or not."""
+    tools = cast("list[object]", tools) if isinstance(tools, list) else []
+    return KnownSecrets((text for tool in tools for text in _find_hidden(tool)), shortest=1)
+
+
+def _find_hidden(tool: object) -> Iterator[str]:
+    if not isinstance(tool, Mapping):
+        return
+    fields = cast("Mapping[str, Any]", tool)
+    declared = fields.get("parameters")
+    parameters = {
+        str(parameter.get("name")): parameter
+        for parameter in (cast("list[Any]", declared) if isinstance(declared, list) else [])
+        if isinstance(parameter, Mapping)
+    }
+    configured = fields.get("runtime_parameters")
+    values = [(name, parameter.get("default")) for name, parameter in parameters.items()]
+    values += configured.items() if isinstance(configured, Mapping) else [("", configured)]
+    for name, value in values:
+        parameter = parameters.get(name, {"form": "form"})
+        is_secret = parameter.get("type") == "secret-input" or is_secret_setting(str(name))
+        if is_secret or (parameter.get("form") or "llm") != "llm":
+            yield from _find_texts(value, shortest=1 if is_secret else _SHORTEST)
+
+
+def _find_texts(value: object, *, shortest: int) -> Iterator[str]:
+    """Yield the texts in a value, those of several lines line by line; without recursion, for it may nest at will."""
+    waiting: list[object] = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, Mapping):
+            waiting += cast("Mapping[str, object]", item).values()
+        elif isinstance(item, list):
+            waiting += cast("list[object]", item)
+        elif item is not None and not isinstance(item, bool):
+            lines = str(item).splitlines()[:_MAX_LINES]
+            least = shortest if len(lines) == 1 else _SHORTEST
+            yield from (line for line in lines if len(line.strip()) >= least)

@@ -1,0 +1,234 @@
+"""What a model or a tool sends without measure: no line leaves that is too long, and nothing is held that nobody can read.
+
+The host ends a plugin over a line of more than 5 MiB, as the daemon does, so a run that ends in good order shows that there was none.
+"""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from scripted_dify import DifyError, call, chunk, parameter, text_message, tool, usage
+
+
+long = pytest.mark.long
+LONG = "あ" * 2_000_000  # 6 MB
+ECHO = tool("echo", parameter("text"))
+
+
+def cases(*values):
+    """Return the cases, the first three to be run always and the others with `-m long`."""
+    return [
+        pytest.param(value, id=str(number), marks=long if number > 2 else ())
+        for number, value in enumerate(values)
+    ]
+
+
+def run_echo(agent, *messages, **parameters):
+    agent.dify.model = [[chunk(calls=[call("echo")])], [chunk("Done.")]]
+    agent.dify.tools["echo"] = list(messages)
+    return agent.run(tools=[ECHO], **parameters)
+
+
+def shown(kind, text="https://a.test", meta=None):
+    return {"type": kind, "message": {"text": text}, "meta": meta}
+
+
+@pytest.mark.parametrize(
+    "message",
+    cases(
+        text_message(LONG),
+        {"type": "blob", "message": {"blob": "YWJj"}, "meta": {"filename": LONG}},
+        DifyError(LONG),
+        shown("link", LONG),
+        shown("link", LONG, {"tool_file_id": "a"}),
+        shown("link", meta={"tool_file_id": LONG}),
+        shown("image", LONG),
+        shown("image_link", meta={"mime_type": LONG}),
+        shown("binary_link", meta={"filename": [LONG]}),
+        {"type": "file", "message": None, "meta": {"file": {"url": LONG}}},
+        {"type": "json", "message": {"json_object": {LONG: [LONG]}}},
+        {"type": "variable", "message": {"variable_name": LONG, "variable_value": LONG}},
+        {"type": LONG, "message": {"text": ""}},
+    ),
+)
+def test_whatever_a_tool_says_at_length_the_run_goes_on(agent, message):
+    transcript = run_echo(agent, message)
+    assert transcript.text.endswith("Done.")
+    assert transcript.metadata["stop_reason"] == "answered"
+
+
+def test_what_is_too_long_to_be_shown_is_told_to_be_left_out(agent):
+    transcript = run_echo(agent, shown("image_link", meta={"mime_type": LONG}))
+    assert "A file of the tool is left out: its link or its description is too long." in (
+        transcript.text
+    )
+
+
+@pytest.mark.parametrize(
+    "answer",
+    cases(
+        [chunk("Done.", usage={**usage(), "currency": LONG})],
+        [chunk("Done.", usage=usage(price="9e+999990"))],
+        [chunk(LONG)],
+        [chunk("Done.", opaque={"responses_output": [LONG]})],
+        [DifyError(LONG)],
+        [DifyError(json.dumps({"message": LONG}))],
+    ),
+)
+def test_whatever_a_model_says_at_length_the_run_ends_in_good_order(agent, answer):
+    agent.dify.model = [answer]
+    transcript = agent.run()
+    assert transcript.metadata["stop_reason"] in {"answered", "error"}
+    assert transcript.error is None or len(transcript.error.message) < 1_000
+
+
+def test_a_long_text_arrives_whole(agent):
+    agent.dify.model = [[chunk(LONG)]]
+    assert agent.run().text == LONG
+
+
+@pytest.mark.parametrize(
+    "calls",
+    cases(
+        [call(LONG)],
+        [call("echo", json.dumps({"text": LONG}))],
+        [call("echo", LONG)],
+        [call("echo", id_=LONG)],
+        [call("echo", f'{{"text": "{"あ" * 3_000}"}}', id_=f"c{n}") for n in range(1_000)],
+    ),
+)
+def test_a_call_that_no_request_can_carry_ends_its_run_with_a_sentence(agent, calls):
+    agent.dify.model = [[chunk(calls=calls, usage=usage())], [chunk("Done.")]]
+    agent.dify.tools["echo"] = [text_message("ok")]
+    transcript = agent.run(tools=[ECHO])
+    assert transcript.error.message.startswith("The model call of round 2 failed: the request has ")
+    assert transcript.metadata["total_tokens"] == 15
+    agent.dify.model = [[chunk("Still there.")]]
+    assert agent.run().text == "Still there."
+
+
+def test_sources_of_any_length_are_told_or_left_out(agent):
+    agent.dify.model = [[chunk("Done.")]]
+    transcript = agent.run(context=[{"title": "t", "content": LONG}])
+    assert transcript.text == "Done."
+    assert transcript.logs["retriever_resources"]["status"] == "error"
+
+
+def test_a_log_that_is_too_long_keeps_its_frame(agent):
+    agent.dify.model = [[chunk("Done.")]]
+    tools = [{"identity": {"name": f"{number} {'あ' * 1_000}"}} for number in range(2_000)]
+    transcript = agent.run(tools=tools)
+    log = transcript.logs["Tools left out"]
+    assert log["data"]["left_out"].startswith("A message of 6,")
+    assert (log["status"], log["parent_id"]) == ("error", None)
+    assert len(agent.log) < 10_000
+    assert transcript.text == "Done."
+
+
+@long
+@pytest.mark.parametrize("piece", ["x", "😀", "\x01", '"'])
+def test_a_thousand_results_do_not_fail_the_run(agent, piece):
+    rounds = [
+        [chunk(calls=[call("echo", f'{{"text": "{r}.{n}"}}', id_=f"c{r}.{n}") for n in range(125)])]
+        for r in range(8)
+    ]
+    agent.dify.model = [*rounds, [chunk("Done.")]]
+    agent.dify.tools["echo"] = [text_message(piece * (3_000 // len(piece.encode())))]
+    transcript = agent.run(tools=[ECHO], maximum_iterations=10)
+    assert transcript.text.endswith("Done.")
+    results = [m for m in agent.dify.model_requests[-1]["prompt_messages"] if m["role"] == "tool"]
+    assert len(results) == 1_000
+
+
+def memory_of(pid):
+    """Return how many MB a process has held at most."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    [line] = [line for line in status.splitlines() if line.startswith("VmHWM:")]
+    return int(line.split()[1]) / 1024
+
+
+@pytest.mark.parametrize("size", [100_000, pytest.param(0, marks=long)])
+def test_a_tool_that_never_stops_is_stopped_and_its_words_are_kept(start_agent, size):
+    agent = start_agent()
+    before = memory_of(agent.process.pid)
+
+    async def flood(_request):
+        message = text_message("x" * size)
+        for _ in range(1_000 if size else 60_000):
+            yield message
+            await asyncio.sleep(0)
+
+    agent.dify.model = [[chunk(calls=[call("echo")])], [chunk("Done.")]]
+    agent.dify.tools["echo"] = flood
+    transcript = agent.run(tools=[ECHO])
+    observation = agent.dify.model_requests[1]["prompt_messages"][-1]["content"]
+    assert transcript.text.endswith("Done.")
+    assert observation.endswith("tool invoke error: failed to execute tool")
+    assert transcript.logs["CALL echo"]["error"] == (
+        "OutputTooLargeError: the tool's output is over 33,554,432 bytes"
+    )
+    assert memory_of(agent.process.pid) - before < 200
+
+
+def test_nobody_reads_what_a_tool_says_after_it_was_given_up(start_agent):
+    agent = start_agent(GPT5_AGENT_RUN_SECONDS="4", GPT5_AGENT_CLOSING_SECONDS="3")
+    held = []
+
+    async def flood(_request):
+        while True:
+            yield text_message("x" * 20_000)
+            await asyncio.sleep(0.001)
+
+    async def answer(_request):
+        held.append(memory_of(agent.process.pid))
+        await asyncio.sleep(1.5)
+        held.append(memory_of(agent.process.pid))
+        yield chunk("Without it.")
+
+    agent.dify.model = [[chunk(calls=[call("echo")])], answer]
+    agent.dify.tools["echo"] = flood
+    assert agent.run(tools=[ECHO]).text.endswith("Without it.")
+    assert held[1] - held[0] < 5
+
+
+@long
+def test_a_model_that_never_stops_is_stopped(agent):
+    agent.dify.model = [[chunk("x" * 1_000_000) for _ in range(20)]]
+    transcript = agent.run()
+    assert transcript.error.message == (
+        "The model call of round 1 failed: the answer is over 16,777,216 characters"
+    )
+
+
+@long
+def test_a_round_of_twice_the_calls_takes_the_plugin_twice_the_time(agent):
+    def cost(count):
+        agent.dify.model = [
+            [chunk(calls=[call("none", id_=f"c{n}") for n in range(count)])],
+            [chunk("Done.")],
+        ]
+        start = cpu_of(agent.process.pid)
+        assert agent.run().text.endswith("Done.")
+        return cpu_of(agent.process.pid) - start
+
+    cost(500)
+    assert cost(2_000) < 3 * cost(1_000)
+
+
+def cpu_of(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def test_lines_of_many_runs_at_once_stay_whole(agent):
+    async def run_many():
+        return await asyncio.gather(
+            *(agent.arun(strategy="gpt5_react", tools=[None]) for _ in range(20))
+        )
+
+    agent.dify.model = [[chunk("word ") for _ in range(20)] for _ in range(20)]
+    transcripts = agent.run_async(run_many())
+    assert [transcript.text for transcript in transcripts] == ["word " * 20] * 20
+    assert agent.process.protocol_errors == 0

@@ -1,0 +1,154 @@
+"""What the app's builder has set in a tool stands in no error, no log and no trace."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from scripted_dify import DifyError, call, chunk, parameter, text_message, tool
+
+
+PLUGIN = Path(__file__).parent.parent
+KEY = "k3y/ü 4"
+HIDDEN = {
+    "api_key": KEY,
+    "pin": "47!1",
+    "host": "internal.example",
+    "account": 1234567890,
+    "body": {"header": ["Bearer of-nothing"], "short": "ok"},
+    "pem": "-----BEGIN-----\nAAAABBBBCCCC\n-----END-----",
+    "undeclared": "a-value-of-mine",
+}
+LEAKS = [
+    "k3y",
+    "47!1",
+    "internal.example",
+    "1234567890",
+    "of-nothing",
+    "AAAABBBBCCCC",
+    "a-value-of-mine",
+    "default-of-mine",
+]
+SEARCH = tool(
+    "search",
+    parameter("query"),
+    parameter("api_key", form="form"),
+    parameter("pin", "secret-input", form="form"),
+    parameter("host", form="form"),
+    parameter("account", "number", form="form"),
+    parameter("body", "object", form="form"),
+    parameter("pem", form="form"),
+    parameter("hint", form="form", default="default-of-mine"),
+    runtime_parameters=HIDDEN,
+)
+TOLD = (
+    json.dumps(HIDDEN, ensure_ascii=False) + " https://a.test/?key=k3y%2F%C3%BC+4 default-of-mine"
+)
+
+
+def leaks(agent, transcript):
+    """Return what of the hidden values stands where somebody can read it, but for the answer and the tool's request."""
+    told = [message for message in transcript.messages if message["type"] != "text"]
+    error = transcript.error and [transcript.error.message, transcript.error.details]
+    everything = json.dumps([told, error, agent.log], ensure_ascii=False)
+    return [value for value in LEAKS if value in everything]
+
+
+@pytest.mark.parametrize("said", [text_message(TOLD), DifyError(TOLD)])
+def test_what_a_tool_tells_of_its_parameters_is_not_logged(agent, said):
+    agent.dify.model = [
+        [chunk(calls=[call("search", json.dumps({"query": TOLD}))])],
+        [chunk(f"It said {TOLD}")],
+    ]
+    agent.dify.tools["search"] = [said]
+    transcript = agent.run(tools=[SEARCH])
+    assert transcript.text.endswith(TOLD)
+    assert agent.dify.tool_requests[0]["tool_parameters"]["api_key"] == KEY
+    assert leaks(agent, transcript) == []
+
+
+def test_what_a_failing_model_tells_of_them_stands_in_no_error(agent):
+    agent.dify.model = [[DifyError(TOLD)]]
+    transcript = agent.run(tools=[SEARCH])
+    assert transcript.error.message.startswith("The model call of round 1 failed: ")
+    assert leaks(agent, transcript) == []
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"parameters": [{"name": KEY, "type": 5}]},
+        {"provider_type": TOLD},
+        {"description": {"llm": [TOLD]}},
+        {"identity": {"name": "search"}},
+    ],
+)
+def test_a_tool_that_cannot_be_read_tells_nothing_of_them(agent, changed):
+    agent.dify.model = [[chunk("Done.")]]
+    transcript = agent.run(tools=[{**SEARCH, **changed}])
+    assert transcript.logs["Tools left out"]
+    assert "Tools left out: search: " in agent.log
+    assert leaks(agent, transcript) == []
+
+
+@pytest.mark.parametrize("value", ["y", "eu-1", True, None, 5])
+def test_a_short_value_that_is_no_secret_does_not_blot_out_a_log(agent, value):
+    agent.dify.model = [[chunk("eu-1: y is true, 5, None")]]
+    settings = tool("t", parameter("region", form="form"), runtime_parameters={"region": value})
+    assert agent.run(tools=[settings]).logs["ROUND 1"]["data"]["output"]["llm_response"] == (
+        "eu-1: y is true, 5, None"
+    )
+
+
+def test_a_value_that_the_model_sees_is_no_secret(agent):
+    agent.dify.model = [[chunk("The default is celsius-degrees.")]]
+    unit = tool("t", parameter("unit", default="celsius-degrees"))
+    log = agent.run(tools=[unit]).logs["ROUND 1"]["data"]["output"]
+    assert log["llm_response"] == "The default is celsius-degrees."
+
+
+@pytest.fixture(scope="session")
+def break_plugin(start_agent, tmp_path_factory):
+    """Start a copy of the plugin with an error of our own in it."""
+
+    def start(module, sabotage):
+        folder = tmp_path_factory.mktemp("broken") / PLUGIN.name
+        shutil.copytree(PLUGIN, folder, ignore=shutil.ignore_patterns("tests", "__pycache__"))
+        with (folder / "agent_adapter" / module).open("a", encoding="utf-8") as source:
+            source.write(sabotage)
+        return start_agent(folder)
+
+    return start
+
+
+SABOTAGE = """
+
+def _sabotage(self, event):
+    raise LookupError(str([tool.runtime_parameters for tool in self._toolbox.tools.values()]))
+
+
+RunLog.start_tool_call = _sabotage
+"""
+
+
+def test_a_run_that_breaks_says_in_the_plugins_log_what_broke_and_no_secret(break_plugin):
+    agent = break_plugin("_logs.py", SABOTAGE)
+    agent.dify.model = [[chunk(calls=[call("search", '{"query": "x"}')])]]
+    transcript = agent.run(tools=[SEARCH])
+    assert "LookupError: [{'api_key': " in agent.log
+    assert "in _sabotage" in agent.log
+    assert transcript.metadata["stop_reason"] == "error"
+    assert leaks(agent, transcript) == []
+
+
+def test_a_run_that_breaks_before_it_begins_tells_its_figures_and_no_secret(break_plugin):
+    agent = break_plugin(
+        "_parameters.py",
+        "\n\nParameters.from_raw = lambda raw: (_ for _ in ()).throw(LookupError(str(raw)))\n",
+    )
+    transcript = agent.run(tools=[SEARCH])
+    assert transcript.error.error_type == "AgentRunError"
+    assert transcript.metadata["stop_reason"] == "error"
+    assert "LookupError" in agent.log
+    assert leaks(agent, transcript) == []
