@@ -45,7 +45,7 @@ def build_app(engine: RunEngine, *, api_key: str | None, hosts: list[str]) -> St
 
     Args:
         engine: What runs and remembers.
-        api_key: What a client must show as bearer token; None asks for nothing.
+        api_key: What clients must send as bearer token; None to ask for nothing.
         hosts: Names by which the server may be called; `*` for any.
     """
     endpoints = _Endpoints(engine)
@@ -88,7 +88,7 @@ class _Endpoints:
 
     @asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncGenerator[None]:
-        """Delete what is too old, now and then."""
+        """Delete runs that are too old, every ten minutes, within the context."""
         pruning = asyncio.create_task(_prune(self._engine))
         try:
             yield
@@ -97,7 +97,7 @@ class _Endpoints:
             await asyncio.wait({pruning})
 
     async def agents(self, _: Request) -> Response:
-        """List the agents and what each expects."""
+        """Return the agents with the schema of the input of each."""
         agents = [
             {"name": name, "input_schema": load_folder(folder).input_schema}
             for name, folder in self._engine.agents.items()
@@ -105,7 +105,7 @@ class _Endpoints:
         return _Json({"agents": agents})
 
     async def create(self, request: Request) -> Response:
-        """Accept a run; answer with its events if the client wants them, and at once otherwise."""
+        """Accept a run; answer with its events if the client asks for them, otherwise with the run at once."""
         agent = self._agent(request)
         fields, client_request_id = parse_body(await read_body(request))
         try:
@@ -118,7 +118,7 @@ class _Endpoints:
         return _Json(run.to_dict(), status_code=202 if is_new else 200, headers=headers)
 
     async def history(self, request: Request) -> Response:
-        """List an agent's runs, newest first, a page at a time."""
+        """Return a page of an agent's runs, newest first."""
         agent = self._agent(request)
         limit = query_number(request, "limit", default=_PAGE, least=1, most=_MAX_PAGE)
         offset = query_number(request, "offset", default=0, least=0, most=_MAX_OFFSET)
@@ -131,12 +131,12 @@ class _Endpoints:
         )
 
     async def run(self, request: Request) -> Response:
-        """Show a run and what it has said up to now."""
+        """Return a run and its outputs up to now."""
         run = await self._find(request)
         return _Json(run.to_dict() | {"outputs": await self._engine.outputs(run)})
 
     async def events(self, request: Request) -> Response:
-        """Follow a run from its start, or from where the client left off."""
+        """Return a run's events to its end, from its start or after the event that the client saw last."""
         run = await self._find(request)
         last = request.headers.get("Last-Event-ID", "")
         if last == LAST_EVENT:
@@ -145,7 +145,7 @@ class _Endpoints:
         return self._stream(run, after=last)
 
     async def cancel(self, request: Request) -> Response:
-        """Have a run end."""
+        """End a run."""
         run = await self._find(request)
         await self._engine.cancel(run)
         return _Json((await self._find(request)).to_dict())
@@ -180,7 +180,7 @@ def _within_body(problem: InputProblem) -> InputProblem:
 
 
 class _BearerToken:
-    """Let in who shows the key."""
+    """Refuses every request without the server's key as bearer token."""
 
     def __init__(self, app: ASGIApp, api_key: str | None) -> None:
         self._app = app

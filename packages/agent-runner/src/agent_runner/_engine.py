@@ -44,7 +44,7 @@ _EVENT_ID = re.compile(r"[0-9]{1,9}\.[0-9]{1,9}")  # no more than a database cou
 
 
 class RunEngine:
-    """Accept runs, run them, remember them. Only one at a time in a process, for DBOS is so."""
+    """A queue of runs, the runs themselves, and their history. A process can have one at a time, because DBOS allows no more."""
 
     def __init__(
         self, agents: Mapping[str, Path], runner: AgentRunner, settings: EngineSettings
@@ -142,7 +142,7 @@ class RunEngine:
         return [await self._record(status) for status in statuses]
 
     async def cancel(self, run: RunRecord) -> None:
-        """Have a run end, wherever it runs; one that is finished stays as it is."""
+        """End a run, wherever it runs; one that is finished stays as it is."""
         if run.outcome is None:
             # DBOS would cancel a cancelled run once more, and move the time of its end.
             await DBOS.cancel_workflow_async(f"{run.agent}:{run.run_id}")

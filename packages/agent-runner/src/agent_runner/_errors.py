@@ -3,7 +3,7 @@
 A script that fails is none of these: its run ends with a result that says so.
 
 RunnerError
-├── ConfigurationError   the agent's owner: the folder, its schema, an environment file, or the command to run it with
+├── ConfigurationError   the agent's owner: its folder, its schema, its environment, the command to run it with, a setting of the server
 ├── InputError           the caller: a field of the input is not what the agent expects (a ValueError too)
 ├── QueueFullError       nobody: too many runs wait (within the server only, which answers 503)
 └── ReusedIdError        the caller: an id that stands for another run (within the server only, which answers 409)
@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 
 class RunnerError(Exception):
-    """Be the root of everything that this package raises."""
+    """The root of everything that this package raises."""
 
 
 class ConfigurationError(RunnerError):
-    """Say that an agent cannot be run as it is set up.
+    """An agent or a server that cannot be run as it is set up.
 
     Attributes:
         subject: The file or setting at fault.
@@ -30,7 +30,7 @@ class ConfigurationError(RunnerError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputProblem:
-    """Hold one thing that is wrong with the input.
+    """One thing that is wrong with the input.
 
     Attributes:
         field: Path of the field, such as `places[2].name`; `input` for the input as a whole.
@@ -42,7 +42,7 @@ class InputProblem:
 
 
 class InputError(RunnerError, ValueError):
-    """Say what is wrong with the input; the script was not started.
+    """An input that is not what the agent expects; the script was not started.
 
     Attributes:
         problems: Everything that is wrong, at least one.
@@ -54,8 +54,8 @@ class InputError(RunnerError, ValueError):
 
 
 class QueueFullError(RunnerError):
-    """Say that no run is accepted for now."""
+    """A run that is not accepted because too many wait."""
 
 
 class ReusedIdError(RunnerError):
-    """Say that a client's id for a run came before, with another input."""
+    """A client's id for a run that came before, with another input."""

@@ -46,7 +46,7 @@ def serve_http(  # noqa: PLR0913 - all that a server is made of
 
 @contextmanager
 def _stopped_by_signals(server: uvicorn.Server) -> Generator[None]:
-    """Have the signals that end a process stop the server in good order, also before it has started.
+    """Stop the server in good order when a signal asks the process to end, also before the server has started.
 
     While it serves, uvicorn obeys most of them by itself, and raises each again once it has stopped: that must not
     end us before our own work is done.

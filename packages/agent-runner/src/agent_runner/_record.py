@@ -10,7 +10,7 @@ type RunStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """Hold how a run ended.
+    """How a run ended.
 
     Attributes:
         status: Whether the script exited by itself with code 0.
@@ -37,13 +37,13 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord:
-    """Hold a run of a server's history.
+    """A run of a server's history.
 
     Attributes:
         run_id: What the script knows as `runner_request_id`.
         agent: Name of the agent.
         client_request_id: The caller's own id for the run, or None.
-        status: Where it stands.
+        status: Whether it waits, runs, or how it ended.
         attempts: How often its script was started.
         created_at: When it was accepted, in ISO 8601, UTC.
         finished_at: When it ended, or None.
@@ -78,7 +78,7 @@ class RunRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEvent:
-    """Hold something that happened in a run: an output, the start of an attempt, or the end.
+    """Something that happened in a run: an output, the start of an attempt, or the end.
 
     Attributes:
         id: Where it stands in the run's events; whoever has seen it can go on from there.

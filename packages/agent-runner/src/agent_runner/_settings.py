@@ -6,7 +6,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeSettings:
-    """Hold what a server is started with.
+    """What a server is started with.
 
     Attributes:
         host: Address to listen on.
@@ -41,7 +41,7 @@ class ServeSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineSettings:
-    """Hold how runs are queued and kept.
+    """How runs are queued and kept.
 
     Attributes:
         database_url: A SQLAlchemy URL, of SQLite or PostgreSQL.

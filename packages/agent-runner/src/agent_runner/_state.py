@@ -27,7 +27,7 @@ def default_state_folder() -> Path:
 
 @contextmanager
 def locked_state(folder: Path) -> Generator[None]:
-    """Hold a state folder, made if need be and the owner's only, for one server at a time.
+    """Lock a state folder, which is made if need be and its owner's only, for one server at a time.
 
     Raises:
         ConfigurationError: If the folder cannot be written, or another server holds it.

@@ -67,7 +67,7 @@ class _Attempts:
         self._max_attempts = max_attempts
 
     async def make(self, agent: str, fields: str, client_request_id: str | None) -> dict[str, Any]:
-        """Run the script, unless that has been tried too often, and return how it ended and after how many attempts."""
+        """Run the script, unless it was started as often as it may be, and return how it ended and after how many attempts."""
         key = _this_workflow()
         run_id = key.rpartition(":")[2]
         attempts = await count_attempts(key)

@@ -75,7 +75,7 @@ _FIXED = {"PYTHONUNBUFFERED": "1"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentSettings:
-    """Hold what the runner's owner adds to a script's environment.
+    """What the runner's owner adds to a script's environment.
 
     Attributes:
         default_model: Value of `OPENAI_DEFAULT_MODEL` where `.env` sets none; None sets none.

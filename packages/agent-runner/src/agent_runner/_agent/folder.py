@@ -15,7 +15,7 @@ INPUT_SCHEMA = "input_schema.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentFolder:
-    """Hold a folder with a script, and what its input must look like.
+    """A folder with a script, and what the script's input must look like.
 
     Attributes:
         path: The folder, absolute.

@@ -66,7 +66,7 @@ def _validator_class(schema: Mapping[str, Any]) -> type[Validator]:
 
 
 def _problems(error: ValidationError) -> Iterator[InputProblem]:
-    """Say what was expected without quoting the value, which may be long or private."""
+    """Yield what was expected, without quoting the value, which may be long or private."""
     field = error.json_path.removeprefix("$").removeprefix(".")
     expected: Any = error.validator_value
     match error.validator:

@@ -200,7 +200,7 @@ async def _show_all(outputs: AsyncGenerator[Output | RunResult], show: Show) -> 
 
 
 async def _show_live(outputs: AsyncGenerator[Output | RunResult], show: Show) -> RunResult | None:
-    """Show all, over a line that says that something goes on."""
+    """Show all outputs above a line that says that the run is going on."""
     progress = Progress()
 
     def show_above(output: Output | RunResult) -> None:

@@ -1,4 +1,4 @@
-"""The line at the bottom of a terminal that says that something goes on."""
+"""The line at the bottom of a terminal that says that a run is going on."""
 
 import asyncio
 import os
@@ -16,7 +16,7 @@ _ERASE = "\r\x1b[2K"
 
 
 class Progress:
-    """Show for how long a run has been going on and how much it has said.
+    """A line that says for how long a run has been going on and how many outputs there are.
 
     Only where stderr is a terminal; in a pipe or a file there is no trace of it.
     """
@@ -28,7 +28,7 @@ class Progress:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Keep the line up to date meanwhile, and take it away in the end."""
+        """Keep the line up to date within the context, and erase it in the end."""
         ticking = asyncio.create_task(self._tick())
         try:
             yield
@@ -38,13 +38,13 @@ class Progress:
             self.erase()
 
     def count(self, output: Output | RunResult) -> None:
-        """Put the line back after an output that was printed in its place."""
+        """Count an output that was printed in place of the line, and draw the line below it."""
         if not isinstance(output, RunResult):
             self._outputs += 1
             self._draw()
 
     def erase(self) -> None:
-        """Make room for an output."""
+        """Erase the line, to make room for an output."""
         self._write(_ERASE)
 
     async def _tick(self) -> None:

@@ -30,10 +30,10 @@ def show_json(output: Output | RunResult) -> None:
 
 
 class TextView:
-    """Print what a person wants to see: the answer on stdout; errors and how it went on stderr."""
+    """What a person sees of a run: the answer on stdout; errors and how the run ended on stderr."""
 
     def __init__(self, *, save_images: Path | None = None) -> None:
-        """Take the folder for images, or None to save none."""
+        """Save images to a folder, or none at all where it is None."""
         self._save_images = save_images
 
     def show(self, output: Output | RunResult) -> None:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextOutput:
-    """Hold a line that is not JSON.
+    """A line that is not JSON.
 
     Attributes:
         text: The line without its line end.
@@ -28,7 +28,7 @@ class TextOutput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JsonOutput:
-    """Hold a line of JSON that has no `type` or one that the contract does not know.
+    """A line of JSON that has no `type` or one that the contract does not know.
 
     Attributes:
         value: The JSON value; of an object without the metadata fields.
@@ -67,7 +67,7 @@ class _MediaOutput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageOutput(_MediaOutput):
-    """Hold an image; its `type` alone makes it one, so that any other field may be missing.
+    """An image; its `type` alone makes it one, so that any other field may be missing.
 
     Attributes:
         value: The object as the script printed it.
@@ -84,7 +84,7 @@ class ImageOutput(_MediaOutput):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AudioOutput(_MediaOutput):
-    """Hold a sound; its `type` alone makes it one, so that any other field may be missing.
+    """A sound; its `type` alone makes it one, so that any other field may be missing.
 
     Attributes:
         value: The object as the script printed it.
@@ -101,7 +101,7 @@ class AudioOutput(_MediaOutput):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceOutput(_MediaOutput):
-    """Hold a file or another resource; its `type` alone makes it one, so that any other field may be missing.
+    """A file or another resource; its `type` alone makes it one, so that any other field may be missing.
 
     Attributes:
         value: The object as the script printed it.
@@ -123,7 +123,7 @@ class ResourceOutput(_MediaOutput):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorOutput:
-    """Hold a line of stderr, or what the runner has to say about the run.
+    """A line of stderr, or what the runner has to say about the run.
 
     A script may write to stderr and succeed: its exit code decides.
 

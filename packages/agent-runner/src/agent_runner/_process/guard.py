@@ -8,9 +8,9 @@ from . import sweep
 
 
 class Guard:
-    """A small process beside each run, which ends the run's processes once the runner is gone without a word.
+    """A small process beside each run, which ends the run's processes if the runner is killed.
 
-    SIGKILL leaves the runner no word: but it closes the pipe that the guard reads, and that wakes it.
+    A runner that is killed cannot do that itself: but the pipe that the guard reads is closed, and that wakes it.
     """
 
     def __init__(self, marker: str) -> None:
@@ -26,13 +26,13 @@ class Guard:
         )
 
     def watch(self, group: int) -> None:
-        """Tell the process group that is to end; elsewhere than on Linux only that can be found."""
+        """Tell the guard which process group to end; elsewhere than on Linux it can find nothing else."""
         assert self._process.stdin is not None  # noqa: S101 - opened above
         with suppress(OSError):
             self._process.stdin.write(str(group).encode())
             self._process.stdin.flush()
 
     def dismiss(self) -> None:
-        """Let it go before it can act; without a wait that anyone would notice."""
+        """End the guard before it can act."""
         with self._process:
             self._process.kill()

@@ -27,14 +27,14 @@ _DRAIN_SECONDS = 1.0  # for what outlives the script and still holds its pipes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessLimits:
-    """Hold what a process may take.
+    """What a process may use up.
 
     Attributes:
         timeout_seconds: From start to exit.
         terminate_seconds: From SIGTERM to SIGKILL.
         max_line_bytes: Of one line.
         max_output_bytes: Of stdout and stderr together.
-        max_output_lines: Of both together; a line costs more to keep than its bytes.
+        max_output_lines: Of stdout and stderr together; a line costs more to keep than its bytes.
     """
 
     timeout_seconds: float
@@ -46,7 +46,7 @@ class ProcessLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """Hold what a process is started with.
+    """What a process is started with.
 
     Attributes:
         command: Program and arguments.
@@ -65,7 +65,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lines:
-    """Hold lines that came together, without their ends."""
+    """Lines that came together, without their ends."""
 
     source: Source
     lines: Sequence[bytes]
@@ -73,7 +73,7 @@ class Lines:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """Say that the process is gone; `exit_code` is negative where a signal ended it."""
+    """The end of the process; `exit_code` is negative where a signal ended it."""
 
     exit_code: int
     stop_reason: StopReason
@@ -200,7 +200,7 @@ class _Supervisor:
         self._pumps = {asyncio.create_task(self._pump(pipe)): pipe for pipe in pipes}
 
     async def supervise(self) -> None:
-        """Wait for the end, enforce it where it is due, and report it."""
+        """Wait for the end, force it where a limit is reached, and report it."""
         try:
             reason = await self._wait()
             await self._terminate()
@@ -229,7 +229,7 @@ class _Supervisor:
         return "output_limit" if overflow in done else "timed_out"
 
     async def _terminate(self) -> None:
-        """End the script if it still runs: ask first, then do."""
+        """End the script if it still runs: by SIGTERM, then by SIGKILL."""
         if self._exit.done():
             return
         self._signal_group(signal.SIGTERM)

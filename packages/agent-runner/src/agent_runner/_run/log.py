@@ -18,7 +18,7 @@ _SHOWN_CHARACTERS = 16 * 1024  # of a line; a picture says little in a log
 
 
 class RunLog:
-    """Write the records of one run to `logs/<UTC time>_<runner_request_id>.jsonl`, readable by the owner only.
+    """The file `logs/<UTC time>_<runner_request_id>.jsonl` with the records of one run, readable by its owner only.
 
     What the script says goes through `redact` first. Once the log can no longer be written, say on a full disk, the run goes on without it.
 

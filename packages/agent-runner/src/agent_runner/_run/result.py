@@ -9,7 +9,7 @@ from agent_runner._process import StopReason
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """Hold how a run ended.
+    """How a run ended.
 
     Attributes:
         status: `succeeded` where the script exited by itself with code 0, whatever it wrote to stderr.

@@ -36,7 +36,7 @@ _SHORTEST_SECRET = 4
 
 
 class AgentRunner:
-    """Run agents: folders with a `main.py` that reads JSON from stdin and writes lines to stdout.
+    """A runner of agents: folders with a `main.py` that reads JSON from stdin and writes lines to stdout.
 
     One runner may run any number of agents at a time.
     """
@@ -55,7 +55,7 @@ class AgentRunner:
         max_output_lines: int = 1_000_000,
         keep_logs: int = 50,
     ) -> None:
-        """Take the settings of all runs.
+        """Check the settings, which are those of all runs.
 
         Args:
             command: What is run in the agent's folder; by default uv, with the dependencies that `main.py` declares (PEP 723).
@@ -66,7 +66,7 @@ class AgentRunner:
             terminate_seconds: From SIGTERM to SIGKILL where a run has to be ended, 0 or more.
             max_line_bytes: Of one line. A script that writes a longer one is ended.
             max_output_bytes: Of stdout and stderr together. A script that writes more is ended.
-            max_output_lines: Of both together, too.
+            max_output_lines: Of stdout and stderr together. A script that writes more is ended.
             keep_logs: How many log files stay in an agent's `logs` folder; 0 writes none.
 
         Raises:
