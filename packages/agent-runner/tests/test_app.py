@@ -95,13 +95,13 @@ def test_other_clients_get_the_run_at_once_and_ask_for_it_later(server, accept):
         (
             {"\ud83d": 1},
             "\ud83d",
-            "expected to be absent; the agent's fields belong into input",
+            "expected to be absent; the agent's fields go inside input",
         ),
         ([], "body", "expected a JSON object"),
         (
             {"prompt": "a", "input": {}},
             "prompt",
-            "expected to be absent; the agent's fields belong into input",
+            "expected to be absent; the agent's fields go inside input",
         ),
         *(
             (

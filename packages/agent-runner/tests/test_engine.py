@@ -77,7 +77,7 @@ def test_killing_the_server_in_the_middle_of_ten_queued_runs_loses_none(
         else:
             assert result["stop_reason"] == "interrupted"
             assert steps == list(range(len(steps)))
-            assert shown["outputs"][-1]["message"].startswith("the server was ended while")
+            assert shown["outputs"][-1]["message"].startswith("the server ended while")
     interrupted = [result for result in results if result["stop_reason"] == "interrupted"]
     again = [result for result in results if result["attempts"] == 2]
     assert 1 <= len(again if policy == "rerun" else interrupted) <= 2

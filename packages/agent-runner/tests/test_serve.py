@@ -33,14 +33,20 @@ def test_it_says_what_it_serves_and_where(make_agent, start_command):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"host": "0.0.0.0"}, "AGENT_RUNNER_API_KEY: expected a key, for others can call 0.0.0.0"),
-        ({"host": "runner.example"}, "AGENT_RUNNER_API_KEY: expected a key"),
+        (
+            {"host": "0.0.0.0"},
+            "AGENT_RUNNER_API_KEY: expected to be set, because other machines can reach 0.0.0.0",
+        ),
+        ({"host": "runner.example"}, "AGENT_RUNNER_API_KEY: expected to be set"),
         ({"database": "mysql://x"}, "database: expected a URL that starts with postgresql://"),
         (
             {"database": "postgresql://me:hunter22@127.0.0.1:9/x", "server_name": "one"},
-            "database: expected one that can be opened: ",
+            "database: expected a database that can be opened: ",
         ),
-        ({"database": "postgresql://x"}, "server name: expected one, for others may share"),
+        (
+            {"database": "postgresql://x"},
+            "server name: expected to be set, because several servers may share",
+        ),
         ({"timeout": -1}, "Invalid value for '--timeout'"),
         ({"production_env": "sk-x"}, "production env: expected NAME=VALUE"),
     ],
@@ -59,8 +65,11 @@ def test_a_host_that_can_only_be_called_from_here_needs_no_key(make_agent, start
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (["a", "a/"], "expected a name of its own; "),
-        (["with space"], "expected a name of letters, digits, dots, hyphens and underscores"),
+        (["a", "a/"], "expected a name that no other agent has; "),
+        (
+            ["with space"],
+            "expected a folder's name of letters, digits, dots, hyphens and underscores",
+        ),
     ],
 )
 def test_each_agent_needs_a_name_of_its_own(make_agent, start_server, names, message):
@@ -82,7 +91,7 @@ def test_a_state_folder_has_one_server_at_a_time(make_agent, start_server):
     first = start_server(folder)
     second = start_server(folder)
     assert second.wait() == 2
-    assert "expected a state folder of its own; another server uses this one" in second.lines[0]
+    assert "expected a state folder that no other server uses" in second.lines[0]
     assert first.client.get("/agents").status_code == 200
 
 

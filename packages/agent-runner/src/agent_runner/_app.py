@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ._agent import load_folder
+from ._agent import read_folder
 from ._engine import LAST_EVENT, RunEngine
 from ._errors import (
     ConfigurationError,
@@ -99,7 +99,7 @@ class _Endpoints:
     async def agents(self, _: Request) -> Response:
         """Return the agents with the schema of the input of each."""
         agents = [
-            {"name": name, "input_schema": load_folder(folder).input_schema}
+            {"name": name, "input_schema": read_folder(folder).input_schema}
             for name, folder in self._engine.agents.items()
         ]
         return _Json({"agents": agents})
@@ -180,21 +180,21 @@ def _within_body(problem: InputProblem) -> InputProblem:
 
 
 class _BearerToken:
-    """Refuses every request without the server's key as bearer token."""
+    """A middleware that refuses every request without the server's key as bearer token."""
 
     def __init__(self, app: ASGIApp, api_key: str | None) -> None:
         self._app = app
         self._expected = None if api_key is None else f"Bearer {api_key}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        app = self._app if self._is_let_in(scope) else _unauthorized
+        app = self._app if self._is_authorized(scope) else _unauthorized
         await app(scope, receive, send)
 
-    def _is_let_in(self, scope: Scope) -> bool:
+    def _is_authorized(self, scope: Scope) -> bool:
         if self._expected is None or scope["type"] != "http":
             return True
-        shown = dict(scope["headers"]).get(b"authorization", b"")
-        return hmac.compare_digest(shown, self._expected)
+        given = dict(scope["headers"]).get(b"authorization", b"")
+        return hmac.compare_digest(given, self._expected)
 
 
 async def _unauthorized(scope: Scope, receive: Receive, send: Send) -> None:
@@ -239,7 +239,8 @@ def _busy_problem(_: Request, __: Exception) -> Response:
 
 def _reuse_problem(_: Request, __: Exception) -> Response:
     return _problem(
-        409, "client_request_id: expected a new one, for it came before with another input"
+        409,
+        "client_request_id: expected a new one, because this one belongs to a run with another input",
     )
 
 

@@ -25,7 +25,7 @@ async def batched[Value](values: AsyncGenerator[Value]) -> AsyncGenerator[list[V
 
 
 class _End:
-    """Stands behind the last value."""
+    """What stands behind the last value."""
 
 
 async def _pump[Value](values: AsyncGenerator[Value], queue: asyncio.Queue[Value | _End]) -> None:

@@ -20,7 +20,7 @@ from dbos import (
 )
 from dbos import error as dbos_error
 
-from ._agent import build_payload, load_folder
+from ._agent import build_payload, read_folder
 from ._errors import ConfigurationError, QueueFullError, ReusedIdError
 from ._record import Outcome, RunEvent, RunRecord, RunStatus
 from ._run import AgentRunner
@@ -77,7 +77,7 @@ class RunEngine:
             DBOS.destroy(destroy_registry=True)
             # Only the name: the message may hold the URL, and that a password.
             raise ConfigurationError(
-                "database", f"expected one that can be opened: {type(error).__name__}"
+                "database", f"expected a database that can be opened: {type(error).__name__}"
             ) from error
         return self
 
@@ -105,7 +105,7 @@ class RunEngine:
             QueueFullError: If too many runs wait.
             ReusedIdError: If the id came before, with another input.
         """
-        build_payload(load_folder(self.agents[agent]), fields, runner_request_id="")
+        build_payload(read_folder(self.agents[agent]), fields, runner_request_id="")
         run_id = _run_id(agent, client_request_id)
         known = client_request_id is not None and await self.find(run_id) is not None
         if not known and await self._is_full():

@@ -30,7 +30,7 @@ async def read_body(request: Request) -> bytes:
     async for chunk in request.stream():
         body += chunk
         if len(body) > _MAX_BODY_BYTES:
-            raise HTTPException(413, f"expected at most {_MAX_BODY_BYTES} bytes")
+            raise HTTPException(413, f"expected a body of at most {_MAX_BODY_BYTES} bytes")
     return bytes(body)
 
 
@@ -49,13 +49,13 @@ def parse_body(body: bytes) -> tuple[Mapping[str, Any], str | None]:
     fields = cast("dict[str, Any]", value)
     for name in fields:
         if name not in {"input", "client_request_id"}:
-            raise _refusal(name, "expected to be absent; the agent's fields belong into input")
+            raise _refusal(name, "expected to be absent; the agent's fields go inside input")
     if not isinstance(fields.get("input"), dict):
         raise _refusal("input", "expected a JSON object")
-    return fields["input"], _parse_id(fields.get("client_request_id"))
+    return fields["input"], _read_id(fields.get("client_request_id"))
 
 
-def _parse_id(value: Any) -> str | None:
+def _read_id(value: Any) -> str | None:
     if value is None:
         return None
     if isinstance(value, str) and 0 < len(value) <= _MAX_ID_CHARACTERS and value.isprintable():

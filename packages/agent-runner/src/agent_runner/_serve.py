@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from types import ModuleType
 
-from ._agent import load_folder
+from ._agent import read_folder
 from ._errors import ConfigurationError
 from ._run import AgentRunner
 from ._settings import EngineSettings, ServeSettings
@@ -30,7 +30,8 @@ def serve(folders: Iterable[Path], runner: AgentRunner, settings: ServeSettings)
     is_local = _is_local(settings.host)
     if not is_local and not settings.api_key:
         raise ConfigurationError(
-            "AGENT_RUNNER_API_KEY", f"expected a key, for others can call {settings.host}"
+            "AGENT_RUNNER_API_KEY",
+            f"expected to be set, because other machines can reach {settings.host}",
         )
     logging.basicConfig(format="agent-runner: %(message)s", level=logging.WARNING)
     with (
@@ -68,14 +69,16 @@ def name_agents(folders: Iterable[Path]) -> Mapping[str, Path]:
     """
     agents: dict[str, Path] = {}
     for folder in folders:
-        path = load_folder(folder.resolve()).path
+        path = read_folder(folder.resolve()).path
         if not _NAME.fullmatch(path.name):
             raise ConfigurationError(
-                str(folder), "expected a name of letters, digits, dots, hyphens and underscores"
+                str(folder),
+                "expected a folder's name of letters, digits, dots, hyphens and underscores",
             )
         if path.name in agents:
             raise ConfigurationError(
-                str(folder), f"expected a name of its own; {agents[path.name]} has it already"
+                str(folder),
+                f"expected a name that no other agent has; {agents[path.name]} has it too",
             )
         agents[path.name] = path
     return agents
@@ -105,7 +108,9 @@ def _database(settings: ServeSettings) -> tuple[str, str]:
     if not url.startswith(("postgresql://", "postgresql+psycopg://")):
         raise ConfigurationError("database", "expected a URL that starts with postgresql://")
     if not name:
-        raise ConfigurationError("server name", "expected one, for others may share the database")
+        raise ConfigurationError(
+            "server name", "expected to be set, because several servers may share a database"
+        )
     return url, name
 
 

@@ -11,7 +11,7 @@ class ServeSettings:
     Attributes:
         host: Address to listen on.
         port: Port to listen on, 0 for any.
-        api_key: What clients must show; not needed where only this machine can call.
+        api_key: What clients must send as bearer token; not needed where only this machine can call.
         state: Folder of its own.
         database_url: PostgreSQL to keep the runs in, instead of a file in the state folder.
         server_name: Under which a server finds its own runs again; needed where several may share a database.

@@ -44,7 +44,7 @@ def locked_state(folder: Path) -> Generator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise ConfigurationError(
-                str(folder), "expected a state folder of its own; another server uses this one"
+                str(folder), "expected a state folder that no other server uses"
             ) from None
         yield
 

@@ -75,7 +75,9 @@ class _Attempts:
             # Its guard has ended it, if all went well; twice is sure.
             await asyncio.to_thread(kill_marked, f"{REQUEST_VARIABLE}={run_id}")
         if attempts >= self._max_attempts:
-            await _say("the server was ended while the script ran; what it has done is not known")
+            await _say(
+                "the server ended while the script was running; what the script had done by then is not known"
+            )
             outcome = Outcome(status="failed", stop_reason="interrupted")
         else:
             attempts += 1
@@ -107,7 +109,9 @@ class _Attempts:
 
     def _folder(self, agent: str) -> Path:
         if agent not in self._agents:
-            raise ConfigurationError(agent, "expected to be served when its run was due")
+            raise ConfigurationError(
+                agent, "expected to be served still, because a run of it is due"
+            )
         return self._agents[agent]
 
 

@@ -74,7 +74,7 @@ def test_an_env_file_that_is_not_utf8_is_refused(make_agent, run_agent):
 
 @pytest.mark.parametrize("variable", [{"A=B": "c"}, {"": "c"}, {"A\0": "c"}])
 def test_a_name_that_no_process_can_have_is_refused(make_agent, run_agent, variable):
-    with pytest.raises(ConfigurationError, match="expected a variable's name"):
+    with pytest.raises(ConfigurationError, match="expected a name that a variable can have"):
         run_agent(make_agent(PRINT), production_env=variable)
 
 

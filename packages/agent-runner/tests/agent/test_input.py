@@ -107,7 +107,7 @@ def test_the_error_lists_its_problems_in_words():
                 "$schema": "http://json-schema.org/draft-04/schema#",
                 "patternProperties": {"(": {}},
             },
-            "expected valid patterns",
+            "expected every pattern to be a regular expression",
         ),
     ],
 )
@@ -120,7 +120,7 @@ def test_a_schema_that_is_none_is_the_owners_fault(make_agent, schema, message):
 def test_a_schema_that_cannot_be_read_is_the_owners_fault(make_agent):
     folder = make_agent("")
     (folder / "input_schema.json").mkdir()
-    with pytest.raises(ConfigurationError, match="expected a file to read"):
+    with pytest.raises(ConfigurationError, match="expected a file that can be read"):
         AgentRunner().run(folder, {})
 
 

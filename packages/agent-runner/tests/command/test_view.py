@@ -70,9 +70,9 @@ def test_an_image_in_a_pipe_is_a_line(make_agent, run_command):
 @pytest.mark.parametrize(
     ("data", "line"),
     [
-        ("not base64", "[image image/png, 7 bytes, broken: its data is no base64]"),
-        ("東", "[image image/png, 0 bytes, broken: its data is no base64]"),
-        ("", "[image image/png, 0 bytes, broken: its data is no base64]"),
+        ("not base64", "[image image/png, 7 bytes, broken: its data is not base64]"),
+        ("東", "[image image/png, 0 bytes, broken: its data is not base64]"),
+        ("", "[image image/png, 0 bytes, broken: its data is not base64]"),
         (
             base64.b64encode(b"no image").decode(),
             "[image image/png, 8 bytes, broken: it cannot be decoded]",

@@ -6,7 +6,7 @@ from .environment import (
     build_environment,
     read_production_env,
 )
-from .folder import SCRIPT, load_folder
+from .folder import SCRIPT, read_folder
 from .input import build_payload
 
 
@@ -16,6 +16,6 @@ __all__ = [
     "EnvironmentSettings",
     "build_environment",
     "build_payload",
-    "load_folder",
+    "read_folder",
     "read_production_env",
 ]

@@ -116,7 +116,7 @@ def build_environment(
         | {REQUEST_VARIABLE: runner_request_id}
     )
     for name, value in environment.items():
-        _check_variable(name, value)
+        _validate_variable(name, value)
     return environment
 
 
@@ -155,8 +155,10 @@ def read_production_env(sources: Iterable[str]) -> dict[str, str]:
     return variables
 
 
-def _check_variable(name: str, value: str) -> None:
+def _validate_variable(name: str, value: str) -> None:
     if not name or "=" in name or "\0" in name:
-        raise ConfigurationError("environment", f"expected a variable's name, got {name!r}")
+        raise ConfigurationError(
+            "environment", f"expected a name that a variable can have, got {name!r}"
+        )
     if "\0" in value:
         raise ConfigurationError(name, "expected a value without NUL")

@@ -26,7 +26,7 @@ class AgentFolder:
     input_schema: Mapping[str, Any] | None
 
 
-def load_folder(folder: Path) -> AgentFolder:
+def read_folder(folder: Path) -> AgentFolder:
     """Return the agent in a folder.
 
     Raises:
@@ -35,18 +35,20 @@ def load_folder(folder: Path) -> AgentFolder:
     path = folder.absolute()
     if not (path / SCRIPT).is_file():
         raise ConfigurationError(str(folder / SCRIPT), "expected a script, found no such file")
-    return AgentFolder(path=path, input_schema=_load_schema(path / INPUT_SCHEMA))
+    return AgentFolder(path=path, input_schema=_read_schema_file(path / INPUT_SCHEMA))
 
 
-def _load_schema(path: Path) -> Mapping[str, Any] | None:
+def _read_schema_file(path: Path) -> Mapping[str, Any] | None:
     if not path.exists():
         return None
     try:
         schema = parse_json(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
-        raise ConfigurationError(path.name, f"expected a file to read: {error.strerror}") from error
+        raise ConfigurationError(
+            path.name, f"expected a file that can be read: {error.strerror}"
+        ) from error
     except ValueError as error:
         raise ConfigurationError(path.name, f"expected JSON: {error}") from error
-    from .schema import check_schema  # noqa: PLC0415 - slow to load, and most agents have no schema
+    from .schema import read_schema  # noqa: PLC0415 - slow to load, and most agents have no schema
 
-    return check_schema(schema, name=path.name)
+    return read_schema(schema, name=path.name)

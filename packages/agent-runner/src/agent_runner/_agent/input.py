@@ -41,9 +41,9 @@ def build_payload(
 
 
 def _validate(fields: Any, schema: Mapping[str, Any]) -> None:
-    from .schema import find_problems  # noqa: PLC0415 - slow to load, and most agents have no schema
+    from .schema import check_value  # noqa: PLC0415 - slow to load, and most agents have no schema
 
-    if problems := find_problems(fields, schema, name=INPUT_SCHEMA):
+    if problems := check_value(fields, schema, name=INPUT_SCHEMA):
         raise InputError(*problems)
 
 

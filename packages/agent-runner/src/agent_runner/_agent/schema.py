@@ -17,7 +17,7 @@ from agent_runner._errors import ConfigurationError, InputProblem
 _SHOWN_CHARACTERS = 200
 
 
-def check_schema(schema: Any, *, name: str) -> Mapping[str, Any]:
+def read_schema(schema: Any, *, name: str) -> Mapping[str, Any]:
     """Return the schema if it is one.
 
     Its draft is what `$schema` names, 2020-12 otherwise.
@@ -39,7 +39,7 @@ def check_schema(schema: Any, *, name: str) -> Mapping[str, Any]:
     return fields
 
 
-def find_problems(value: Any, schema: Mapping[str, Any], *, name: str) -> list[InputProblem]:
+def check_value(value: Any, schema: Mapping[str, Any], *, name: str) -> list[InputProblem]:
     """Return everything in which the value is not what the schema expects.
 
     Nothing is fetched to resolve a `$ref`, and `format` is not checked.
@@ -57,7 +57,9 @@ def find_problems(value: Any, schema: Mapping[str, Any], *, name: str) -> list[I
     except RecursionError:
         raise ConfigurationError(name, "expected no $ref that leads to itself") from None
     except re.error as error:
-        raise ConfigurationError(name, f"expected valid patterns: {error}") from error
+        raise ConfigurationError(
+            name, f"expected every pattern to be a regular expression: {error}"
+        ) from error
     return list(dict.fromkeys(problem for error in errors for problem in _problems(error)))
 
 

@@ -36,15 +36,15 @@ _PRODUCTION_ENV = typer.Option(
     help="NAME=VALUE or a file in .env form; wins over the agent's .env; repeatable."
 )
 _PASS_ENV = typer.Option(help="Variable of this environment that the script may see; repeatable.")
-_MODEL = typer.Option(help="OPENAI_DEFAULT_MODEL where the agent's .env sets none.")
+_MODEL = typer.Option(help="Value of OPENAI_DEFAULT_MODEL where the agent's .env sets none.")
 _TIMEOUT = typer.Option(help="Seconds that the run may take.", min=0.001)
 _CLIENT_REQUEST_ID = typer.Option(help="Your own id for the run, handed to the script.")
-_JSON = typer.Option("--json", help="Print each output, and at last the result, as a line of JSON.")
+_JSON = typer.Option("--json", help="Print each output, and finally the result, as a line of JSON.")
 _SAVE_IMAGES = typer.Option(help="Folder to save images to; without --json.")
 
 _FOLDERS = typer.Argument(help="Folders of the agents; each is served under its folder's name.")
 _HOST = typer.Option(
-    help="Address to listen on. Beyond this machine, AGENT_RUNNER_API_KEY must be set."
+    help="Address to listen on. If other machines can reach it, AGENT_RUNNER_API_KEY must be set."
 )
 _PORT = typer.Option(help="Port to listen on, 0 for any.", min=0, max=65535)
 _STATE = typer.Option(
@@ -55,15 +55,15 @@ _DATABASE = typer.Option(
     envvar="AGENT_RUNNER_DATABASE",
 )
 _SERVER_NAME = typer.Option(
-    help="With --database: a name of this server's own, under which it finds its runs again after it died."
+    help="With --database: a name that no other server has, by which this one finds its runs again after a crash."
 )
 _CONCURRENCY = typer.Option(help="Runs at a time.", min=1)
 _MAX_QUEUED = typer.Option(help="Runs that may wait.", min=1)
 _ON_CRASH = typer.Option(
-    help="What becomes of a run whose script was running when the server died: reported as failed, or run again from its start."
+    help="What happens to a run whose script was running when the server died: it is reported as failed (fail) or run again from its start (rerun)."
 )
 _MAX_ATTEMPTS = typer.Option(
-    help="With --on-crash rerun: how often a run is started at most.", min=1
+    help="With --on-crash rerun: how often a run is started, at most.", min=1
 )
 _KEEP_RUNS = typer.Option(help="Finished runs that stay in the history.", min=0)
 _KEEP_DAYS = typer.Option(help="Days for which a finished run stays in the history.", min=0)
@@ -93,7 +93,7 @@ def run(  # noqa: PLR0913  a command's options are its parameters
     as_json: Annotated[bool, _JSON] = False,
     save_images: Annotated[Path | None, _SAVE_IMAGES] = None,
 ) -> None:
-    """Run an agent and print what it says as it says it.
+    """Run an agent and print its outputs as they come.
 
     Exit code: 0 succeeded, 1 failed, 2 the input or the agent's setup is wrong, 124 timed out.
     """
@@ -118,8 +118,10 @@ def run(  # noqa: PLR0913  a command's options are its parameters
 
 
 @app.command()
-def new(folder: Annotated[Path, typer.Argument(help="Folder to lay out, new or empty.")]) -> None:
-    """Lay out a working agent."""
+def new(
+    folder: Annotated[Path, typer.Argument(help="Folder for the agent, new or empty.")],
+) -> None:
+    """Create a working agent to start from."""
     try:
         paths = create_agent(folder)
     except RunnerError as error:
@@ -154,7 +156,7 @@ def serve(  # noqa: PLR0913  a command's options are its parameters
 ) -> None:
     """Serve agents over HTTP, with a queue that outlives the server.
 
-    Where AGENT_RUNNER_API_KEY is set, clients must show it as bearer token.
+    If AGENT_RUNNER_API_KEY is set, clients must send it as bearer token.
     """
     try:
         runner = AgentRunner(

@@ -62,7 +62,7 @@ class TextView:
         about = f"image {output.mime_type or 'of unknown type'}, {_size(output.data)}"
         data = decode_image(output)
         if data is None:
-            print_text(f"[{about}, broken: its data is no base64]")
+            print_text(f"[{about}, broken: its data is not base64]")
             return
         if self._save_images is not None:
             about += f", saved as {save_image(output, data, self._save_images)}"

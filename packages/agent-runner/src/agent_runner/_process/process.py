@@ -177,7 +177,7 @@ class _Pipe:
 
 
 class _Supervisor:
-    """Reads a process's pipes into `events` and sees to its end."""
+    """What reads a process's pipes into `events`, and sees to its end."""
 
     def __init__(
         self,

@@ -19,7 +19,7 @@ from agent_runner._agent import (
     EnvironmentSettings,
     build_environment,
     build_payload,
-    load_folder,
+    read_folder,
 )
 from agent_runner._errors import ConfigurationError
 from agent_runner._output import ErrorOutput, JsonOutput, Output, classify_error, classify_line
@@ -72,12 +72,12 @@ class AgentRunner:
         Raises:
             ConfigurationError: If a number is out of its range, or the command is empty.
         """
-        _check_above_zero("timeout_seconds", timeout_seconds)
-        _check_above_zero("max_line_bytes", max_line_bytes)
-        _check_above_zero("max_output_bytes", max_output_bytes)
-        _check_above_zero("max_output_lines", max_output_lines)
-        _check_not_negative("terminate_seconds", terminate_seconds)
-        _check_not_negative("keep_logs", keep_logs)
+        _validate_above_zero("timeout_seconds", timeout_seconds)
+        _validate_above_zero("max_line_bytes", max_line_bytes)
+        _validate_above_zero("max_output_bytes", max_output_bytes)
+        _validate_above_zero("max_output_lines", max_output_lines)
+        _validate_not_negative("terminate_seconds", terminate_seconds)
+        _validate_not_negative("keep_logs", keep_logs)
         if command is not None and not command:
             raise ConfigurationError("command", "expected a program, got nothing")
         self._command = tuple(command) if command is not None else None
@@ -118,7 +118,7 @@ class AgentRunner:
             InputError: If a field is not what the agent expects; at once, without starting the script.
             ConfigurationError: If the agent cannot be run as it is set up; at once, or with the first output where only starting shows it.
         """
-        agent = load_folder(Path(folder))
+        agent = read_folder(Path(folder))
         ids = _Ids(runner=str(runner_request_id or uuid.uuid4()), client=client_request_id)
         payload = build_payload(
             agent, input, runner_request_id=ids.runner, client_request_id=ids.client
@@ -234,9 +234,8 @@ class _Run:
                 return f"timed out after {limits.timeout_seconds:g} s"
             case Ended(stop_reason="output_limit"):
                 return (
-                    f"ended because it wrote too much: a line may have {limits.max_line_bytes} bytes,"
-                    f" all lines together {limits.max_output_bytes}, and there may be"
-                    f" {limits.max_output_lines} of them"
+                    f"ended because it wrote too much; the limits are {limits.max_line_bytes} bytes for a line,"
+                    f" {limits.max_output_bytes} bytes and {limits.max_output_lines} lines in all"
                 )
             case Ended(exit_code=code) if code and not self._wrote_errors:
                 return f"{SCRIPT} {_describe_exit(code)}"
@@ -247,12 +246,12 @@ class _Run:
 _SUCCESS = Ended(exit_code=0, stop_reason="exited")
 
 
-def _check_above_zero(name: str, value: float) -> None:
+def _validate_above_zero(name: str, value: float) -> None:
     if not value > 0:
         raise ConfigurationError(name, f"expected a number above 0, got {value!r}")
 
 
-def _check_not_negative(name: str, value: float) -> None:
+def _validate_not_negative(name: str, value: float) -> None:
     if not value >= 0:
         raise ConfigurationError(name, f"expected 0 or more, got {value!r}")
 
