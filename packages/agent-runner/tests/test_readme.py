@@ -16,5 +16,5 @@ def test_the_example_runs():
 def test_every_room_and_module_has_its_place_in_the_table():
     folder = Path(agent_runner.__file__).parent
     rooms = {path.stem for path in folder.glob("_[a-z]*")}
-    table = README.split("## Where things are")[1].split("## Errors")[0]
+    table = README.split("## Its rooms")[1].split("## Errors")[0]
     assert rooms == set(re.findall(r"`(_\w+)", table)) - {"__init__"}
