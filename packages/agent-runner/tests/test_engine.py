@@ -1,3 +1,4 @@
+import random
 import shutil
 import signal
 import stat
@@ -82,6 +83,30 @@ def test_killing_the_server_in_the_middle_of_ten_queued_runs_loses_none(
     again = [result for result in results if result["attempts"] == 2]
     assert 1 <= len(again if policy == "rerun" else interrupted) <= 2
     assert (interrupted if policy == "rerun" else again) == []
+    assert server.stop() == 0
+    assert _processes(runs) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("policy", ["fail", "rerun"])
+def test_killing_the_server_again_and_again_loses_no_run(make_agent, start_server, policy):
+    folder = make_agent(COUNT)
+    options = {"concurrency": 2, "on_crash": policy, "max_attempts": 100}
+    server = start_server(folder, **options)
+    runs = [server.submit("agent", {"number": number}).json()["run_id"] for number in range(100)]
+    for _ in range(20):
+        _wait_for_starts(folder, len(_starts(folder)) + 1)
+        time.sleep(random.uniform(0, 0.5))
+        server.kill()
+        server = start_server(folder, **options)
+    results = [server.follow(run)[-1][1] for run in runs]
+    reasons = {"fail": {"exited", "interrupted"}, "rerun": {"exited"}}[policy]
+    assert {result["stop_reason"] for result in results} <= reasons
+    for number, result in enumerate(results):
+        assert (result["status"] == "succeeded") == (result["stop_reason"] == "exited")
+        starts = _starts(folder).count(str(number))
+        assert starts <= result["attempts"]
+        assert starts >= 1 or result["stop_reason"] == "interrupted"
     assert server.stop() == 0
     assert _processes(runs) == []
 

@@ -1,6 +1,9 @@
 import asyncio
+import base64
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from agent_runner import (
     AgentRunner,
@@ -10,6 +13,7 @@ from agent_runner import (
     JsonOutput,
     RunResult,
     TextOutput,
+    classify_line,
 )
 
 
@@ -50,6 +54,59 @@ def test_outputs_come_in_order_and_metadata_goes_to_the_result(make_agent, run_a
         "client_request_id": "mine",
         "duration_seconds": result.duration_seconds,
     }
+
+
+WRITE = """
+import base64, json, os, sys
+fields = json.load(sys.stdin)
+for number, data in fields["writes"]:
+    os.write(number, base64.b64decode(data))
+sys.exit(fields["code"])
+"""
+WRITES = st.lists(
+    st.tuples(
+        st.sampled_from([1, 2]),
+        st.binary(max_size=50)
+        | st.sampled_from([b"\n", b'{"a": 1}\n', b"\xff\n", b"[", b'{"type": "image_output"}\n']),
+    ),
+    max_size=20,
+)
+
+
+def _hold_whatever_is_written(make_agent, run_agent, writes, code):
+    folder = make_agent(WRITE)
+    encoded = [(number, base64.b64encode(data).decode()) for number, data in writes]
+    outputs, result = run_agent(folder, {"writes": encoded, "code": code})
+    stdout, stderr = (
+        b"".join(data for number, data in writes if number == wanted) for wanted in (1, 2)
+    )
+    errors = [output for output in outputs if isinstance(output, ErrorOutput)]
+    assert [output for output in outputs if output not in errors] == [
+        classify_line(line) for line in _lines(stdout)
+    ]
+    if code and not stderr:
+        assert errors == [ErrorOutput(message=f"main.py exited with code {code}", source="runner")]
+    else:
+        assert len(errors) == len(_lines(stderr))
+    assert (result.exit_code, result.stop_reason) == (code, "exited")
+
+
+def _lines(data):
+    lines = data.split(b"\n")
+    return lines if lines[-1] else lines[:-1]
+
+
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(WRITES, st.integers(min_value=0, max_value=255))
+def test_whatever_a_script_writes_becomes_outputs(make_agent, run_agent, writes, code):
+    _hold_whatever_is_written(make_agent, run_agent, writes, code)
+
+
+@pytest.mark.long
+@settings(max_examples=10_000, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(WRITES, st.integers(min_value=0, max_value=255))
+def test_whatever_ten_thousand_scripts_write_becomes_outputs(make_agent, run_agent, writes, code):
+    _hold_whatever_is_written(make_agent, run_agent, writes, code)
 
 
 def test_outputs_arrive_while_the_script_still_runs(make_agent, make_runner):
