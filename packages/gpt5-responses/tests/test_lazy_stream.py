@@ -114,7 +114,9 @@ def test_a_silence_before_the_answer_begins_is_broken_too() -> None:
             return super().send(*arguments)
 
     with ResponsesSimulator() as server:
-        batches = pace(unopened(server, Waiting()), keep_alive_seconds=0.01)
+        transport = Waiting()
+        batches = pace(unopened(server, transport), keep_alive_seconds=0.01)
         assert next(batches) == next(batches) == []
         go_on.set()
         assert [batch for batch in batches if batch]
+        transport.close()

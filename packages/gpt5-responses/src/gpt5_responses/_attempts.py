@@ -6,6 +6,8 @@ from typing import Any
 
 import openai
 
+from stream_text import KnownSecrets
+
 from ._failures import to_responses_error
 from ._fallbacks import Fallback, find_fallback, relax, retried_sentence
 
@@ -47,8 +49,8 @@ class Refusals:
 
 
 def iter_attempts(
-    request: Mapping[str, Any], refusals: Refusals
-) -> Generator[Attempt, openai.OpenAIError]:
+    request: Mapping[str, Any], refusals: Refusals, secrets: KnownSecrets
+) -> Generator[Attempt, Exception]:
     """Yield what to send; send in the error that it met to get the next attempt.
 
     The sending itself is the caller's, so that one logic serves blocking and asynchronous clients.
@@ -64,7 +66,8 @@ def iter_attempts(
         )
         if name is None or name in attempt.left_out:
             tried = retried_sentence(attempt.left_out)
-            raise to_responses_error(error, model=str(request.get("model")), tried=tried) from None
+            model = str(request.get("model"))
+            raise to_responses_error(error, model=model, tried=tried, secrets=secrets) from None
         attempt = attempt.without(name)
         refusals.learn(name)
 

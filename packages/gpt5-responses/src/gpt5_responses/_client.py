@@ -1,8 +1,9 @@
 """A small client for conversations with GPT-5 models, blocking or asynchronous, from a declared model."""
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
 import openai
@@ -11,8 +12,11 @@ from gpt5_messages import Completion, StreamEvent
 
 from ._attempts import Refusals, iter_attempts
 from ._connection import DEFAULT_BASE_URL, Connection
-from ._failures import interrupted
+from ._errors import ResponsesError
+from ._failures import interrupted, to_responses_error
 from ._fallbacks import Fallback
+from ._http import AsyncHttpClient
+from ._patience import MOST_REST_BYTES, REST_SECONDS, Patience, is_delimited, took_too_long
 from ._reader import ResponseReader
 from ._scheme import Request, ResponsesScheme
 from ._stream import ResponseStream, open_stream
@@ -31,8 +35,9 @@ class ModelConfig:
         api_key: The key; never part of `repr`.
         base_url: The API's root; `/v1` is added where it is missing.
         organization: The organisation to bill, if not the key's own.
-        timeout_seconds: Seconds to wait for a connection, and then for each next byte, brought within 30 to 900.
+        timeout_seconds: Seconds to wait for a connection, and then for each next event, brought within 30 to 900.
         max_retries: How often a request that could not be started is sent again, brought within 0 to 5.
+        total_seconds: Seconds that a call may take in all; None for what the environment says, which is no limit unless it is set.
     """
 
     model_id: str
@@ -41,6 +46,7 @@ class ModelConfig:
     organization: str | None = None
     timeout_seconds: int = 300
     max_retries: int = 1
+    total_seconds: float | None = None
 
     def connect(self) -> Connection:
         """Return the connection that this describes.
@@ -48,8 +54,9 @@ class ModelConfig:
         Raises:
             SettingsError: If the key is missing, or the key, organisation or base URL is not usable.
         """
-        names = ("api_key", "base_url", "organization", "timeout_seconds", "max_retries")
-        return Connection.from_settings({name: getattr(self, name) for name in names})
+        return Connection.from_settings(
+            {setting.name: getattr(self, setting.name) for setting in fields(self)}
+        )
 
 
 class ResponsesClient:
@@ -115,7 +122,13 @@ class AsyncResponsesClient:
         self._model = config.model_id
         self._scheme = scheme or ResponsesScheme()
         self._refusals = Refusals()
-        self._openai = openai.AsyncOpenAI(**connection.client_settings())
+        try:
+            self._openai = openai.AsyncOpenAI(
+                **connection.client_settings(), http_client=AsyncHttpClient()
+            )
+        except Exception as error:  # noqa: BLE001  as in `Transport`
+            raise to_responses_error(error, model="") from None
+        self._connection = connection
 
     async def __aenter__(self) -> Self:
         return self
@@ -134,7 +147,7 @@ class AsyncResponsesClient:
             PayloadError: If a tool is not usable.
         """
         body = self._scheme.build_body(request, model=self._model)
-        return AsyncResponseStream(self._openai, body, self._refusals)
+        return AsyncResponseStream(self._openai, self._connection, body, self._refusals)
 
     async def complete(self, request: Request) -> Completion:
         """Send a request and return the whole answer.
@@ -157,17 +170,27 @@ class AsyncResponseStream:
     """
 
     def __init__(
-        self, client: openai.AsyncOpenAI, body: dict[str, Any], refusals: Refusals
+        self,
+        client: openai.AsyncOpenAI,
+        connection: Connection,
+        body: dict[str, Any],
+        refusals: Refusals,
     ) -> None:
         self._client = client
         self._body = body
         self._refusals = refusals
-        self._reader = ResponseReader(model=body["model"])
+        self._secrets = connection.secrets
+        self._reader = ResponseReader(model=body["model"], secrets=self._secrets)
+        self._patience = Patience(connection)
         self._opened = AsyncExitStack()
         self.left_out: tuple[Fallback, ...] = ()
 
     async def __aenter__(self) -> Self:
-        response = await self._send()
+        try:
+            async with asyncio.timeout(self._patience.seconds_left):
+                response = await self._send()
+        except TimeoutError:
+            raise took_too_long() from None
         try:
             self._reader.begin(status_code=response.status_code, headers=response.headers)
         except BaseException:
@@ -194,33 +217,53 @@ class AsyncResponseStream:
         return self._reader.completion
 
     async def _send(self) -> _Response:
-        attempts = iter_attempts(self._body, self._refusals)
+        attempts = iter_attempts(self._body, self._refusals, self._secrets)
         attempt = next(attempts)
         while True:
             opening = self._client.responses.with_streaming_response.create(extra_body=attempt.body)
             try:
                 response = await self._opened.enter_async_context(opening)
-            except openai.OpenAIError as error:
+            except Exception as error:  # noqa: BLE001  as in `Transport`
                 attempt = attempts.send(error)
             else:
                 self.left_out = attempt.left_out
                 return response
 
     async def _iterate(self, response: _Response) -> AsyncGenerator[StreamEvent]:
-        async for data in self._bytes(response):
+        chunks = self._bytes(response)
+        async for data in chunks:
             for event in self._reader.feed(data):
                 yield event
             if self._reader.is_over:
+                await _read_rest(chunks, response)
                 return
         for event in self._reader.close():
             yield event
 
-    async def _bytes(self, response: _Response) -> AsyncIterator[bytes]:
+    async def _bytes(self, response: _Response) -> AsyncGenerator[bytes]:
         """Yield the body as it arrives; whatever the HTTP library raises meanwhile is a broken connection."""
-        try:
-            async for data in response.iter_bytes():
-                yield data
-        except (
-            Exception
-        ) as error:  # which HTTP library raises here is the official client's business
-            raise interrupted(request_id=self.request_id) from error
+        chunks = response.http_response.aiter_raw()
+        while True:
+            try:
+                async with asyncio.timeout(self._patience.seconds_left):
+                    data = await anext(chunks, None)
+            except TimeoutError:
+                raise took_too_long() from None
+            except Exception:  # noqa: BLE001  which HTTP library raises here is the official client's business
+                raise interrupted(request_id=self.request_id) from None
+            if data is None:
+                return
+            yield data
+            self._patience.note(self._reader.progress)
+
+
+async def _read_rest(chunks: AsyncGenerator[bytes], response: _Response) -> None:
+    """Read the end of a body whose response is over, so that its connection can serve the next call."""
+    if is_delimited(response.headers):
+        with suppress(ResponsesError, TimeoutError):
+            async with asyncio.timeout(REST_SECONDS):
+                size = 0
+                async for data in chunks:
+                    size += len(data)
+                    if size > MOST_REST_BYTES:
+                        return

@@ -1,24 +1,25 @@
 """Where the server is and how to reach it: settings as people type them, made usable or refused by name."""
 
 import hashlib
-import ipaddress
 import os
-import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 from urllib.parse import SplitResult, urlsplit
 
+from stream_text import KnownSecrets
+
+from ._addresses import is_metadata_host, plain_host
 from ._errors import SettingsError
 
 
 ALLOWED_HOSTS_VARIABLE = "OPENAI_GPT5_ALLOWED_BASE_URL_HOSTS"
 """Environment variable: a comma-separated list of the hosts that a base URL may name; no limit where it is empty."""
 
+TOTAL_SECONDS_VARIABLE = "OPENAI_GPT5_TOTAL_TIMEOUT_SECONDS"
+"""Environment variable: how many seconds a call may take in all; no limit where it is empty or 0."""
+
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
-_METADATA_HOSTS = frozenset({"metadata.google.internal", "metadata", "metadata.goog"})
-# Clouds serve their metadata, credentials included, on link-local addresses, and AWS also on this one.
-_AWS_METADATA_V6 = ipaddress.ip_address("fd00:ec2::254")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,8 +30,13 @@ class Connection:
         api_key: The key; never part of `repr`.
         base_url: The API's root, ending in `/v1` unless the server has another.
         organization: The organisation to bill, if not the key's own.
-        timeout_seconds: Seconds to wait for a connection, and then for each next byte, from 30 to 900.
+        timeout_seconds: Seconds to wait for a connection, and then for each next event, from 30 to 900.
         max_retries: How often a request that could not be started is sent again, from 0 to 5.
+        total_seconds: Seconds that a call may take in all, its retries included; None for no limit.
+
+    Raises:
+        SettingsError: If the key is missing, the base URL is not usable or names the metadata service of a cloud, or key or organisation cannot
+            stand in a header.
     """
 
     api_key: str = field(repr=False)
@@ -38,6 +44,13 @@ class Connection:
     organization: str | None = None
     timeout_seconds: float = 300.0
     max_retries: int = 1
+    total_seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what would fail, or do harm, when the first request is sent."""
+        _validate_header_text(self.api_key, _OWN_NAMES.api_key, required=True)
+        _validate_header_text(self.organization or "", _OWN_NAMES.organization)
+        _checked_url(self.base_url, "", _OWN_NAMES.base_url)
 
     @classmethod
     def from_credentials(
@@ -87,7 +100,13 @@ class Connection:
             base_url=_base_url(url, allowed_hosts, names.base_url),
             timeout_seconds=float(_clamped(values, names.timeout_seconds, 300, 30, 900)),
             max_retries=_clamped(values, names.max_retries, 1, 0, 5),
+            total_seconds=_total_seconds(values, names.total_seconds, variables),
         )
+
+    @property
+    def secrets(self) -> KnownSecrets:
+        """What must not stand in any text about a call: the key."""
+        return KnownSecrets((self.api_key,))
 
     @property
     def fingerprint(self) -> str:
@@ -125,6 +144,7 @@ class _Names:
     base_url: str = "base_url"
     timeout_seconds: str = "timeout_seconds"
     max_retries: str = "max_retries"
+    total_seconds: str = "total_seconds"
 
 
 _OWN_NAMES = _Names()
@@ -142,13 +162,28 @@ def _text(values: Mapping[str, Any], name: str) -> str:
 
 
 def _header_text(values: Mapping[str, Any], name: str, *, required: bool = False) -> str:
-    """Read a text that travels in an HTTP header, where only visible ASCII may stand."""
     text = _text(values, name)
+    _validate_header_text(text, name, required=required)
+    return text
+
+
+def _validate_header_text(text: str, name: str, *, required: bool = False) -> None:
+    """Refuse a text that cannot travel in an HTTP header, where only visible ASCII may stand."""
     if required and not text:
         raise SettingsError(f"{name} is required", field=name)
     if not all("!" <= character <= "~" for character in text):
         raise SettingsError(f"{name} must be visible ASCII characters without spaces", field=name)
-    return text
+
+
+def _total_seconds(
+    values: Mapping[str, Any], name: str, environ: Mapping[str, str]
+) -> float | None:
+    """Read the limit of a whole call, which the operator sets; what is no number above 0 is none."""
+    try:
+        seconds = float(_text(values, name) or environ.get(TOTAL_SECONDS_VARIABLE, ""))
+    except ValueError:
+        return None
+    return seconds if 0 < seconds < float("inf") else None
 
 
 def _clamped(values: Mapping[str, Any], name: str, default: int, lowest: int, highest: int) -> int:
@@ -163,11 +198,15 @@ def _base_url(text: str, allowed_hosts: str, name: str) -> str:
     """Complete a base URL, or refuse it before a key is ever sent there."""
     if not text:
         return DEFAULT_BASE_URL
-    parts = _split(text, name)
-    if not _is_allowed(_plain_host(parts.hostname or ""), allowed_hosts):
-        raise _refused_base(name, "host is not allowed")
-    url = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
+    url = _checked_url(text, allowed_hosts, name)
     return url if url.endswith("/v1") else f"{url}/v1"
+
+
+def _checked_url(text: str, allowed_hosts: str, name: str) -> str:
+    parts = _split(text, name)
+    if not _is_allowed(_host(parts, name), allowed_hosts):
+        raise _refused_base(name, "host is not allowed")
+    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
 
 
 def _split(text: str, name: str) -> SplitResult:
@@ -180,8 +219,6 @@ def _split(text: str, name: str) -> SplitResult:
         raise _refused_base(name, "must use http or https")
     if parts.username is not None or parts.password is not None:
         raise _refused_base(name, "must not include credentials")
-    if not parts.hostname or not _plain_host(parts.hostname):
-        raise _refused_base(name, "host is required")
     if parts.query or parts.fragment:
         raise _refused_base(name, "must not have a query or a fragment")
     if any(character.isspace() or not character.isprintable() for character in text):
@@ -189,28 +226,20 @@ def _split(text: str, name: str) -> SplitResult:
     return parts
 
 
-def _is_allowed(host: str, allowed_hosts: str) -> bool:
-    allowed = {_plain_host(name) for name in allowed_hosts.split(",")} - {""}
-    is_metadata = host in _METADATA_HOSTS or _is_metadata_address(host)
-    return not is_metadata and (not allowed or host in allowed)
-
-
-def _is_metadata_address(host: str) -> bool:
+def _host(parts: SplitResult, name: str) -> str:
     try:
-        address = ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        try:  # the forms that resolvers accept too: 0xA9FEA9FE, 2852039166, 169.254.43518
-            address = ipaddress.ip_address(socket.inet_aton(host))
-        except (OSError, UnicodeError):
-            return False
-    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
-        address = address.ipv4_mapped
-    return address.is_link_local or address == _AWS_METADATA_V6
+        host = plain_host(parts.hostname or "")
+    except UnicodeError:
+        raise _refused_base(name, "host is not a name that can be looked up") from None
+    if not host:
+        raise _refused_base(name, "host is required")
+    return host
 
 
-def _plain_host(host: str) -> str:
-    return host.strip().strip(".").lower()
+def _is_allowed(host: str, allowed_hosts: str) -> bool:
+    allowed = {name.strip().strip(".").lower() for name in allowed_hosts.split(",")} - {""}
+    return not is_metadata_host(host) and (not allowed or host in allowed)
 
 
 def _refused_base(name: str, reason: str) -> SettingsError:
-    return SettingsError(f"{name} {reason}", field=name)
+    return SettingsError(f"{name} {reason}. Check API Base URL.", field=name)

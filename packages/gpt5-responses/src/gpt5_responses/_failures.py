@@ -8,7 +8,9 @@ import openai
 
 from gpt5_messages import ResponseFailure
 from gpt5_payloads import profile_for
+from stream_text import KnownSecrets
 
+from ._causes import connection_sentence, find_cause, timeout_sentence
 from ._errors import (
     AuthenticationError,
     ConnectionFailedError,
@@ -27,15 +29,18 @@ from ._errors import (
 
 
 _EXPLANATION_CHARACTERS = 300
+_FACT_CHARACTERS = 100  # far more than any code or name of a parameter
+_NO_SECRETS = KnownSecrets(())
 _KEY_LIKE = re.compile(r"\b(?:sk|sess|pk|rk|org|proj)-[\w*\-]{4,}|Bearer\s+\S+", re.IGNORECASE)
 _FIRST_SERVER_STATUS = 500
+_REDIRECTS = range(300, 400)
 
-_UNREACHABLE = "The server could not be reached. Check the network and openai_api_base."
-_TOO_SLOW = "The server did not answer in time. Try again, or raise request_timeout_seconds or lower reasoning_effort."
+_REDIRECTED = "The server sends the request on to another address, which is not followed. Check API Base URL (openai_api_base)."
+_UNUSABLE = "The connection could not be made. Check the machine's proxy and certificate settings, and API Base URL (openai_api_base)."
 _SENTENCES: dict[type[ResponsesError], str] = {
-    AuthenticationError: "The server does not accept the API key. Check openai_api_key and openai_api_base.",
+    AuthenticationError: "The server does not accept the API key. Check API Key (openai_api_key) and API Base URL (openai_api_base).",
     PermissionDeniedError: "The API key is not allowed to do this. Check the key's project, organisation and permissions.",
-    NotFoundError: "The server has no such address. Check openai_api_base.",
+    NotFoundError: "The server has no such address. Check API Base URL (openai_api_base).",
     RateLimitError: "Too many requests or tokens for now. Wait and try again, or raise the limits of the account.",
     ServerError: "The server failed to answer. Try again later.",
 }
@@ -69,29 +74,62 @@ _EVENT_ERRORS: dict[str, type[ResponsesError]] = {
 _INTERRUPTED = "The connection broke off before the response was complete. What arrived is shown; try again for the rest."
 
 
-def to_responses_error(error: openai.OpenAIError, *, model: str, tried: str = "") -> ResponsesError:
-    """Map any error of the official client to this package's.
+def build_error(
+    kind: type[ResponsesError],
+    message: str,
+    *,
+    secrets: KnownSecrets,
+    status_code: int | None = None,
+    **facts: object,
+) -> ResponsesError:
+    """Return an error in which no secret stands and no fact of the server's is long; the facts are `code`, `param` and `request_id`."""
+    short = {name: short_fact(value, secrets) for name, value in facts.items()}
+    return kind(secrets.redact(message), status_code=status_code, **short)
+
+
+def short_fact(value: object, secrets: KnownSecrets) -> str | None:
+    """Return a code, name or id of the server's as a short text without secrets; None for what is none."""
+    if not isinstance(value, str | int) or isinstance(value, bool):
+        return None
+    return secrets.redact(str(value))[:_FACT_CHARACTERS]
+
+
+def to_responses_error(
+    error: Exception, *, model: str, tried: str = "", secrets: KnownSecrets = _NO_SECRETS
+) -> ResponsesError:
+    """Map what the official client raises to this package's errors.
 
     Args:
-        error: What the client raised.
+        error: What the client raised, or let through of its HTTP library.
         model: The model that was asked for, to be named where it is missing or retired.
         tried: A sentence about what has been tried already; it ends the message where the server answered.
+        secrets: What must not stand in the error.
     """
+    ours = find_cause(error, ResponsesError)
     match error:
+        case _ if ours is not None:
+            return ours
         case openai.APITimeoutError():
-            return ConnectionTimeoutError(_TOO_SLOW)
+            return ConnectionTimeoutError(timeout_sentence(error))
         case openai.APIConnectionError():
-            return ConnectionFailedError(_UNREACHABLE)
+            return ConnectionFailedError(connection_sentence(error))
         case openai.APIStatusError():
-            return _from_status(error, model, tried)
-        case _:
+            return _from_status(error, model, tried, secrets)
+        case openai.OpenAIError():
             return UnexpectedResponseError("The server sent an answer that cannot be read.")
+        case _:
+            return ConnectionFailedError(_UNUSABLE)
 
 
-def from_event(event: ResponseFailure, *, model: str, request_id: str | None) -> ResponsesError:
+def from_event(
+    event: ResponseFailure,
+    *,
+    model: str,
+    request_id: str | None,
+    secrets: KnownSecrets = _NO_SECRETS,
+) -> ResponsesError:
     """Map an error that came inside a stream, by its code."""
     kind = _EVENT_ERRORS.get(event.code or "", ResponseFailedError)
-    details: dict[str, Any] = {"code": event.code, "param": event.param, "request_id": request_id}
     if kind is StreamInterruptedError:
         message = _INTERRUPTED
     elif kind is ModelNotFoundError:
@@ -99,10 +137,11 @@ def from_event(event: ResponseFailure, *, model: str, request_id: str | None) ->
     elif kind in _SENTENCES:
         message = _sentence(kind, event.code)
     else:
-        message = (
-            f"The response failed{_details(event.code, event.param)}: {explanation(event.message)}"
-        )
-    return kind(message, **details)
+        details = _details(event.code, event.param, secrets)
+        message = f"The response failed{details}: {explanation(event.message, secrets)}"
+    return build_error(
+        kind, message, secrets=secrets, code=event.code, param=event.param, request_id=request_id
+    )
 
 
 def interrupted(*, request_id: str | None) -> StreamInterruptedError:
@@ -110,9 +149,9 @@ def interrupted(*, request_id: str | None) -> StreamInterruptedError:
     return StreamInterruptedError(_INTERRUPTED, request_id=request_id)
 
 
-def explanation(text: str) -> str:
-    """Shorten what a server wrote and take out whatever looks like a key."""
-    plain = " ".join(_KEY_LIKE.sub("[removed]", text).split())
+def explanation(text: str, secrets: KnownSecrets) -> str:
+    """Shorten what a server wrote and take out the secrets and whatever looks like a key."""
+    plain = " ".join(_KEY_LIKE.sub("[removed]", secrets.redact(text)).split())
     if len(plain) <= _EXPLANATION_CHARACTERS:
         return plain
     return plain[:_EXPLANATION_CHARACTERS] + "..."
@@ -125,16 +164,22 @@ def server_message(error: openai.APIStatusError) -> str:
     return message if isinstance(message, str) else ""
 
 
-def _from_status(error: openai.APIStatusError, model: str, tried: str) -> ResponsesError:
+def _from_status(
+    error: openai.APIStatusError, model: str, tried: str, secrets: KnownSecrets
+) -> ResponsesError:
     kind = _status_kind(error)
-    if kind is ModelNotFoundError:
+    if error.status_code in _REDIRECTS:
+        message = _REDIRECTED
+    elif kind is ModelNotFoundError:
         message = _model_sentence(model)
     elif kind is InvalidRequestError:
-        message = _refusal_sentence(error)
+        message = _refusal_sentence(error, secrets)
     else:
         message = _sentence(kind, error.code)
-    return kind(
+    return build_error(
+        kind,
         f"{message} {tried}".strip(),
+        secrets=secrets,
         status_code=error.status_code,
         code=error.code,
         param=error.param,
@@ -143,15 +188,17 @@ def _from_status(error: openai.APIStatusError, model: str, tried: str) -> Respon
 
 
 def _status_kind(error: openai.APIStatusError) -> type[ResponsesError]:
+    if error.status_code in _REDIRECTS:
+        return UnexpectedResponseError
     is_failure = error.status_code >= _FIRST_SERVER_STATUS
     kind = _STATUS_ERRORS.get(error.status_code, ServerError if is_failure else InvalidRequestError)
     is_about_model = kind is NotFoundError and error.param == "model"
     return ModelNotFoundError if error.code == "model_not_found" or is_about_model else kind
 
 
-def _refusal_sentence(error: openai.APIStatusError) -> str:
-    told = explanation(server_message(error)) or "no reason was given."
-    details = _details(error.code, error.param)
+def _refusal_sentence(error: openai.APIStatusError, secrets: KnownSecrets) -> str:
+    told = explanation(server_message(error), secrets) or "no reason was given."
+    details = _details(error.code, error.param, secrets)
     return f"The server refused the request (status {error.status_code}){details}: {told}"
 
 
@@ -166,7 +213,6 @@ def _model_sentence(model: str) -> str:
     return f"The server has no model {model!r}, or not for this key. Check the name and the key's access to it."
 
 
-def _details(code: str | None, param: str | None) -> str:
-    return "".join(
-        f", {name} {value!r}" for name, value in (("code", code), ("param", param)) if value
-    )
+def _details(code: object, param: object, secrets: KnownSecrets) -> str:
+    facts = (("code", short_fact(code, secrets)), ("param", short_fact(param, secrets)))
+    return "".join(f", {name} {value!r}" for name, value in facts if value)

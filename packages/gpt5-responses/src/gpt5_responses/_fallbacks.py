@@ -32,7 +32,8 @@ def find_fallback(error: openai.APIStatusError, request: Request) -> Fallback | 
     """Return what to leave out after this refusal; None where the refusal has to stand."""
     if error.status_code not in _REFUSED_STATUSES:
         return None
-    told, param = server_message(error).lower(), error.param or ""
+    told = server_message(error).lower()
+    param = error.param if isinstance(error.param, str) else ""  # whatever the server sent
     if "summary" in (request.get("reasoning") or {}) and (
         param == "reasoning.summary" or "reasoning summar" in told
     ):

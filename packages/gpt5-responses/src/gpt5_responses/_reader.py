@@ -1,26 +1,33 @@
 """One HTTP answer, read without I/O: bytes in, stream events out, errors where they belong in the order."""
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from gpt5_messages import Completion, ResponseFailure, SSEDecoder, StreamDecoder, StreamEvent
+from stream_text import InvalidJsonError, KnownSecrets, parse_json
 
+from ._bodies import Unpacker
 from ._errors import ResponsesError, UnexpectedResponseError
-from ._failures import from_event
+from ._failures import build_error, from_event, short_fact
 
 
+# A response that has one of these states and no output has no answer; what states there are besides, nobody promised.
 _TERMINAL_TYPES = {
     "incomplete": "response.incomplete",
     "failed": "response.failed",
     "cancelled": "response.failed",
 }
+_WITHOUT_ANSWER = ("cancelled", "queued", "in_progress")
 _RESPONSE_FIELDS = (
     "output",
     "status",
     "error",
 )  # every response has one, however little of it a gateway fills in
 _MAX_BYTES = 128 * 1024 * 1024  # far beyond any answer, and within a server's memory
+_MAX_FRAME_BYTES = 16 * 1024 * 1024  # of one event, which is decoded in one go
+_MAX_BODY_BYTES = 8 * 1024 * 1024  # likewise, of an answer that is not streamed
+_CHECK = "Check API Base URL (openai_api_base)."
+_CHAT = f"The server answered with Chat Completions where the Responses API was expected. {_CHECK}"
 
 
 class ResponseReader:
@@ -30,21 +37,26 @@ class ResponseReader:
 
     Args:
         model: The model that was asked for.
+        secrets: What must not stand in an error.
 
     Attributes:
         request_id: The server's id of the request, once it has answered.
         event_count: How many events the server has streamed so far.
         last_event_type: The type of the last event that the server has streamed.
+        progress: A number that grows with what the server says, and not with what only keeps a connection alive.
     """
 
-    def __init__(self, *, model: str) -> None:
+    def __init__(self, *, model: str, secrets: KnownSecrets) -> None:
         self.request_id: str | None = None
         self.event_count = 0
         self.last_event_type: str | None = None
+        self.progress = 0
         self._model = model
+        self._secrets = secrets
         self._is_stream = False
         self._size = 0
-        self._frames = SSEDecoder()
+        self._unpacker: Unpacker | None = None
+        self._frames = SSEDecoder(max_frame_bytes=_MAX_FRAME_BYTES)
         self._body: list[bytes] = []
         self._decoder = StreamDecoder()
 
@@ -56,18 +68,21 @@ class ResponseReader:
             headers: The answer's headers, found by names in lower case.
 
         Raises:
-            UnexpectedResponseError: If the content type is neither an event stream's nor JSON's.
+            UnexpectedResponseError: If the content type is neither an event stream's nor JSON's, or the body is packed in an unknown way.
         """
-        self.request_id = headers.get("x-request-id")
+        self.request_id = short_fact(headers.get("x-request-id"), self._secrets)
         media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
         if media_type not in ("text/event-stream", "application/json"):
-            found = repr(media_type) if media_type else "no content type"
-            raise UnexpectedResponseError(
-                f"The server answered with {found} where an event stream or JSON was expected. Check openai_api_base.",
+            told = short_fact(media_type, self._secrets)
+            found = repr(told) if told else "no content type"
+            raise self._unexpected(
+                f"The server answered with {found} where an event stream or JSON was expected. {_CHECK}",
                 status_code=status_code,
-                request_id=self.request_id,
             )
         self._is_stream = media_type == "text/event-stream"
+        # Hardly any event stream is packed, and unpacking what is not costs time for every delta.
+        if encoding := headers.get("content-encoding"):
+            self._unpacker = Unpacker(encoding)
 
     @property
     def is_over(self) -> bool:
@@ -85,15 +100,23 @@ class ResponseReader:
         Raises:
             ResponsesError: If the server reports a failure, after the events before it, or if its answer has no end.
         """
+        if self._unpacker is None:
+            yield from self._feed(data)
+        else:
+            for piece in self._unpacker.unpack(data):
+                yield from self._feed(piece)
+
+    def _feed(self, data: bytes) -> Iterator[StreamEvent]:
         self._size += len(data)
-        if self._size > _MAX_BYTES:
-            raise UnexpectedResponseError(
-                "The server's answer was given up: it is larger than 128 MiB.",
-                request_id=self.request_id,
+        if self._size > (_MAX_BYTES if self._is_stream else _MAX_BODY_BYTES):
+            most = (_MAX_BYTES if self._is_stream else _MAX_BODY_BYTES) // 1024 // 1024
+            raise self._unexpected(
+                f"The server's answer was given up: it is larger than {most} MiB."
             )
         if self._is_stream:
             yield from self._decode(self._frames.feed(data))
         else:
+            self.progress += bool(data.strip())
             self._body.append(data)
 
     def close(self) -> Iterator[StreamEvent]:
@@ -109,14 +132,22 @@ class ResponseReader:
         yield from self._until_failure(self._decoder.close())
 
     def _decode(self, events: list[dict[str, Any]]) -> Iterator[StreamEvent]:
+        self.progress += len(events)
         for event in events:
             self.event_count += 1
             self.last_event_type = event["type"]
             # A loop of its own rather than `_until_failure`: one generator less in the way of every delta.
-            for decoded in self._decoder.feed(event):
+            for decoded in self._decoder.feed(event if event["type"] else self._typed(event)):
                 if isinstance(decoded, ResponseFailure):
                     raise self._failure(decoded)
                 yield decoded
+
+    def _typed(self, event: dict[str, Any]) -> dict[str, Any]:
+        """Return an event without a type as what it means: some servers send a bare error in mid-stream."""
+        if _is_chat(event):
+            raise self._unexpected(_CHAT)
+        error = _error_of(event)
+        return event if error is None else {"type": "error", "error": error}
 
     def _until_failure(self, events: list[StreamEvent]) -> Iterator[StreamEvent]:
         for event in events:
@@ -125,18 +156,58 @@ class ResponseReader:
             yield event
 
     def _failure(self, event: ResponseFailure) -> ResponsesError:
-        return from_event(event, model=self._model, request_id=self.request_id)
+        return from_event(
+            event, model=self._model, request_id=self.request_id, secrets=self._secrets
+        )
+
+    def _unexpected(self, message: str, *, status_code: int | None = None) -> ResponsesError:
+        return build_error(
+            UnexpectedResponseError,
+            message,
+            secrets=self._secrets,
+            status_code=status_code,
+            request_id=self.request_id,
+        )
 
     def _whole_response(self) -> dict[str, Any]:
+        """Return the body as the event that it amounts to."""
         try:
-            response = json.loads(b"".join(self._body))
-        except (ValueError, RecursionError):
+            text = b"".join(self._body).decode(errors="surrogatepass").removeprefix("\ufeff")
+            response = parse_json(text)
+        except (InvalidJsonError, UnicodeDecodeError):
             response = None
         if not isinstance(response, dict) or response.keys().isdisjoint(_RESPONSE_FIELDS):
-            raise UnexpectedResponseError(
-                "The server's answer is not a response of the Responses API. Check openai_api_base.",
-                request_id=self.request_id,
+            chat = isinstance(response, dict) and _is_chat(cast("dict[str, Any]", response))
+            raise self._unexpected(
+                _CHAT
+                if chat
+                else f"The server's answer is not a response of the Responses API. {_CHECK}"
             )
         whole = cast("dict[str, Any]", response)
+        error = find_error(whole)
+        if error is not None:
+            return {"type": "error", "error": error}
         event_type = _TERMINAL_TYPES.get(str(whole.get("status")), "response.completed")
         return {"type": event_type, "response": whole}
+
+
+def find_error(body: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what an answer with a good status says has failed; None where it says nothing of the kind."""
+    error = _error_of(body)
+    status = body.get("status")
+    if error is None and status == "error":
+        error = {"code": body.get("code"), "message": body.get("message") or "no reason was given."}
+    if error is None and status in _WITHOUT_ANSWER and not body.get("output"):
+        error = {"code": status, "message": f"the response is {status} and has no answer."}
+    return error
+
+
+def _error_of(body: Mapping[str, Any]) -> dict[str, Any] | None:
+    error = body.get("error")
+    if isinstance(error, dict):
+        return cast("dict[str, Any]", error)
+    return {"message": str(error)} if error else None
+
+
+def _is_chat(body: Mapping[str, Any]) -> bool:
+    return "choices" in body or str(body.get("object")).startswith("chat.completion")

@@ -1,16 +1,23 @@
 """One response, opened when it is first read, and read to its end."""
 
 import threading
+import time
 from collections.abc import Generator, Iterator, Mapping
+from concurrent.futures import Future
 from typing import Any, Self
 
 from gpt5_messages import Completion, StreamEvent
 
 from ._connection import Connection
+from ._errors import ResponsesError
 from ._failures import interrupted
 from ._fallbacks import Fallback
+from ._patience import MOST_REST_BYTES, REST_SECONDS, Patience, is_delimited, took_too_long
 from ._reader import ResponseReader
 from ._transport import TRANSPORT, SentRequest, Transport
+
+
+_TURN_BYTES = 1024 * 1024
 
 
 class ResponseStream:
@@ -41,7 +48,8 @@ class ResponseStream:
         self._connection = connection
         self._request = request
         self._transport = transport
-        self._reader = ResponseReader(model=str(request.get("model")))
+        self._reader = ResponseReader(model=str(request.get("model")), secrets=connection.secrets)
+        self._patience = Patience(connection)
         self._lock = threading.Lock()  # `close` may come from another thread while this opens
         self._sent: SentRequest | None = None
         self._is_closed = False
@@ -65,7 +73,7 @@ class ResponseStream:
         """
         if self._sent is not None or self._is_closed:
             return
-        sent = self._transport.send(self._connection, self._request)
+        sent = self._send()
         with self._lock:
             if not self._is_closed:
                 self._sent = sent
@@ -106,32 +114,82 @@ class ResponseStream:
         """What the response has said so far, or in all once the events have been read."""
         return self._reader.completion
 
+    def _send(self) -> SentRequest:
+        """Send the request; where there is a limit to the whole call, in a thread, since nothing else could end a silence at this point."""
+        if self._patience.seconds_left is None:
+            return self._transport.send(self._connection, self._request)
+        answer: Future[SentRequest] = Future()
+        threading.Thread(target=self._send_into, args=(answer,), daemon=True).start()
+        try:
+            return answer.result(self._patience.seconds_left)
+        except TimeoutError:
+            answer.add_done_callback(_close_when_sent)
+            raise took_too_long() from None
+
+    def _send_into(self, answer: Future[SentRequest]) -> None:
+        try:
+            answer.set_result(self._transport.send(self._connection, self._request))
+        except BaseException as error:  # noqa: BLE001  it is raised again by whoever waits for the answer
+            answer.set_exception(error)
+
     def _iterate(self) -> Generator[StreamEvent]:
         self.open()
         if self._sent is None:
             return
+        chunks = self._bytes(self._sent)
         try:
-            for data in self._bytes(self._sent):
-                yield from self._reader.feed(data)
-                if self._reader.is_over:
-                    return
-            yield from self._reader.close()
+            with self._patience.calling_at_the_end(self.close):
+                for data in chunks:
+                    yield from self._reader.feed(data)
+                    if self._reader.is_over:
+                        self._read_rest(chunks, self._sent)
+                        return
+                yield from self._reader.close()
+        except ResponsesError:
+            self._patience.validate()
+            raise
         finally:
             self.close()
 
     def _bytes(self, sent: SentRequest) -> Iterator[bytes]:
         """Yield the body as it arrives; whatever the HTTP library raises meanwhile is a broken connection."""
-        response = sent.response
+        chunks = sent.response.http_response.iter_raw()
+        turn = 0
+        while True:
+            try:
+                data = next(chunks, None)
+            except Exception:  # noqa: BLE001  which HTTP library raises here is the official client's business
+                raise interrupted(request_id=self.request_id) from None
+            if data is None:
+                return
+            yield data
+            self._patience.note(self._reader.progress)
+            turn += len(data)
+            if turn > _TURN_BYTES:  # under gevent others would wait while a flood comes in
+                turn = 0
+                time.sleep(0)
+
+    def _read_rest(self, chunks: Iterator[bytes], sent: SentRequest) -> None:
+        """Read the end of a body whose response is over, so that its connection can serve the next call."""
+        if not is_delimited(sent.response.headers):
+            return
+        timer = threading.Timer(REST_SECONDS, self.close)
+        timer.start()
         try:
-            # Hardly any event stream is compressed, and unpacking what is not packed costs time for every delta.
-            if "content-encoding" in response.headers:
-                yield from response.iter_bytes()
-            else:
-                yield from response.http_response.iter_raw()
-        except (
-            Exception
-        ) as error:  # which HTTP library raises here is the official client's business
-            raise interrupted(request_id=self.request_id) from error
+            size = 0
+            for data in chunks:
+                size += len(data)
+                if size > MOST_REST_BYTES:
+                    return
+        except ResponsesError:
+            return  # the answer is whole all the same
+        finally:
+            timer.cancel()
+
+
+def _close_when_sent(answer: "Future[SentRequest]") -> None:
+    if answer.exception() is None:
+        answer.result().close()
 
 
 def open_stream(

@@ -1,10 +1,9 @@
 """Sending requests: one HTTP client for each connection, kept between calls, and what its server has refused before."""
 
-import socket
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +11,9 @@ import openai
 
 from ._attempts import Refusals, iter_attempts
 from ._connection import Connection
+from ._failures import to_responses_error
 from ._fallbacks import Fallback
+from ._http import HttpClient, end_reading
 
 
 type _LeftOut = tuple[Fallback, ...]
@@ -39,7 +40,11 @@ class _Client:
     """One official client, what its server is known to refuse, and who is using it."""
 
     def __init__(self, connection: Connection) -> None:
-        self.openai = openai.OpenAI(**connection.client_settings())
+        self.secrets = connection.secrets
+        try:
+            self.openai = openai.OpenAI(**connection.client_settings(), http_client=HttpClient())
+        except Exception as error:  # noqa: BLE001  a proxy's address or a file of certificates that is not usable, for which there is no one kind
+            raise to_responses_error(error, model="") from None
         self.refusals = Refusals()
         self.users = 0
         self.is_retired = False
@@ -53,14 +58,14 @@ class _Client:
 class Transport:
     """The HTTP clients of a process, one for each connection.
 
-    Building a client costs more than a short answer. A client that falls out of the pool is closed when the last response that it
+    They share what is trusted and nothing else: no connection and no cookie goes from one to another. A client that falls out of the pool is closed when the last response that it
     is reading has been closed. Safe to use from several threads.
 
     Args:
         max_clients: How many clients are kept, from 1.
     """
 
-    def __init__(self, *, max_clients: int = 32) -> None:
+    def __init__(self, *, max_clients: int = 256) -> None:
         self._max_clients = max_clients
         self._clients: OrderedDict[Connection, _Client] = OrderedDict()
         self._lock = threading.Lock()
@@ -79,7 +84,7 @@ class Transport:
             raise
 
         def close() -> None:
-            _end_reading(response)
+            end_reading(response.http_response)
             opening.__exit__(None, None, None)
             self._give_back(client)
 
@@ -121,7 +126,7 @@ class Transport:
 
 
 def _send(client: _Client, request: Mapping[str, Any]) -> tuple[_Opening, _Response, _LeftOut]:
-    attempts = iter_attempts(request, client.refusals)
+    attempts = iter_attempts(request, client.refusals, client.secrets)
     attempt = next(attempts)
     while True:
         try:
@@ -130,21 +135,8 @@ def _send(client: _Client, request: Mapping[str, Any]) -> tuple[_Opening, _Respo
                 extra_body=attempt.body
             )
             return opening, opening.__enter__(), attempt.left_out
-        except openai.OpenAIError as error:
+        except Exception as error:  # noqa: BLE001  the client lets some errors of its HTTP library through
             attempt = attempts.send(error)
-
-
-def _end_reading(response: _Response) -> None:
-    """Wake a thread that waits for more of a body that is about to be closed.
-
-    Closing a socket does not wake whoever reads from it in another thread: that one would wait for the server until its timeout.
-    The connection of a body that has been read to its end belongs to other calls already.
-    """
-    body = response.http_response
-    connection = body.extensions.get("network_stream")
-    if not body.is_closed and connection is not None:
-        with suppress(OSError):  # the server may have closed it first
-            connection.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
 
 
 TRANSPORT = Transport()

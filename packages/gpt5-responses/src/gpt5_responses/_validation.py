@@ -1,8 +1,11 @@
 """Trying credentials out, with answers that may be shown to whoever typed them."""
 
-import json
+from typing import Any, cast
 
 import openai
+
+from gpt5_messages import ResponseFailure
+from stream_text import InvalidJsonError, parse_json
 
 from ._connection import Connection
 from ._errors import (
@@ -12,7 +15,8 @@ from ._errors import (
     ResponseFailedError,
     ResponsesError,
 )
-from ._failures import to_responses_error
+from ._failures import from_event, to_responses_error
+from ._reader import find_error
 from ._stream import create
 from ._transport import TRANSPORT, Transport
 
@@ -21,7 +25,7 @@ _CHEAPEST_MODEL = "gpt-5-nano"
 _SMALLEST_OUTPUT = 16  # the API refuses less
 _REFUSED = (
     "The server refused the smallest request to the model {!r}. Check its name, whether the key's organisation may use it, "
-    "and openai_api_base."
+    "and API Base URL (openai_api_base)."
 )
 _NO_SUCH_ROUTE = (403, 404, 405)
 
@@ -34,13 +38,13 @@ def validate_server(connection: Connection, *, transport: Transport = TRANSPORT)
     Raises:
         ResponsesError: If it is not, or does not. The message holds nothing of what the server wrote.
     """
-    try:
-        with transport.lend(connection) as client:
+    with transport.lend(connection) as client:
+        try:
             if _lists_models(client):
                 return
-    except openai.OpenAIError as error:
-        told = to_responses_error(error, model=_CHEAPEST_MODEL)
-        raise _without_server_text(told, _CHEAPEST_MODEL) from None
+        except Exception as error:  # noqa: BLE001  the client lets some errors of its HTTP library through
+            told = to_responses_error(error, model=_CHEAPEST_MODEL, secrets=connection.secrets)
+            raise _without_server_text(told, _CHEAPEST_MODEL) from None
     try:
         validate_model(connection, _CHEAPEST_MODEL, transport=transport)
     except (NotFoundError, PermissionDeniedError) as error:
@@ -81,13 +85,29 @@ def _without_server_text(error: ResponsesError, model: str) -> ResponsesError:
 
 
 def _lists_models(client: openai.OpenAI) -> bool:
-    """Return whether the server has a list of models; a web page instead of it is none."""
+    """Return whether the server has a list of models; a web page instead of it is none.
+
+    Raises:
+        ResponsesError: If the server says under a good status that it failed.
+    """
     try:
-        answer = client.models.with_raw_response.list()
-        return isinstance(json.loads(answer.text), dict)
+        answer = parse_json(client.models.with_raw_response.list().text)
     except openai.APIStatusError as error:
         if error.status_code in _NO_SUCH_ROUTE:
             return False
         raise
-    except ValueError:
+    except InvalidJsonError:
         return False
+    if not isinstance(answer, dict):
+        return False
+    error = find_error(cast("dict[str, Any]", answer))
+    if error is not None:
+        failure = ResponseFailure(
+            code=_text(error.get("code")) or _text(error.get("type")), message=""
+        )
+        raise from_event(failure, model=_CHEAPEST_MODEL, request_id=None)
+    return True
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None

@@ -1,0 +1,170 @@
+"""Where no request may go: the metadata services of clouds, whose answers are credentials.
+
+A name or a number can be written in many ways, and a name can lead anywhere. So what a person typed is looked at, and then what the
+socket is really connected to, before anything is sent. Behind a proxy only the proxy knows where it connects; there the first look is all.
+"""
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ._errors import SettingsError
+
+
+_NAMES = frozenset(
+    {
+        "metadata",
+        "metadata.google.internal",
+        "metadata.goog",
+        "metadata.tencentyun.com",
+        "instance-data",
+        "instance-data.ec2.internal",
+    }
+)
+# Most clouds serve their metadata on link-local addresses, of which these are the best known; the others have one of their own.
+# Source: the clouds' own documentation of their instance metadata, read 2026-11-22.
+_ADDRESSES = frozenset(
+    map(
+        ipaddress.ip_address,
+        (
+            "169.254.169.254",  # AWS, Azure, Google, Oracle
+            "169.254.170.2",  # AWS, tasks
+            "169.254.0.23",  # Tencent
+            "100.100.100.200",  # Alibaba
+            "168.63.129.16",  # Azure
+            "192.0.0.192",  # Oracle
+            "fd00:ec2::254",  # AWS
+            "fd00:ec2::23",  # AWS, pods
+            "fd20:ce::254",  # Google
+            "fd00:c1::a9fe:a9fe",  # Oracle
+        ),
+    )
+)
+# An IPv6 address in one of these leads to the IPv4 address in its last 32 bits.
+# Source: RFC 4291 section 2.5.5, RFC 6052 section 2.1, RFC 7915 section 2, RFC 8215.
+_TRANSLATED = tuple(
+    map(ipaddress.IPv6Network, ("::/96", "::ffff:0:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48"))
+)
+
+type Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+def plain_host(host: str) -> str:
+    """Return a host as a resolver reads it: in lower case, with plain dots and digits, without the dot at its end.
+
+    Raises:
+        UnicodeError: If it is no name that can be looked up.
+    """
+    host = host.strip().strip(".").lower()
+    return host if ":" in host else host.encode("idna").decode("ascii").lower()
+
+
+def is_metadata_host(host: str) -> bool:
+    """Return whether a plain host is a metadata service's, by its name or by its address."""
+    return host in _NAMES or is_metadata_address(host)
+
+
+def is_metadata_address(text: str) -> bool:
+    """Return whether a text is the address of a metadata service, in any form that resolvers accept."""
+    address = _parse_address(text.partition("%")[0])
+    return address is not None and any(_is_metadata(meant) for meant in _meanings(address))
+
+
+def _parse_address(text: str) -> Address | None:
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        try:  # 0xA9FEA9FE, 2852039166, 169.254.43518
+            return ipaddress.ip_address(socket.inet_aton(text))
+        except (OSError, UnicodeError):
+            return None
+
+
+def _meanings(address: Address) -> Iterator[Address]:
+    """Yield the address, and the IPv4 addresses that it leads to."""
+    yield address
+    if isinstance(address, ipaddress.IPv6Address):
+        yield from filter(None, (address.ipv4_mapped, address.sixtofour, *(address.teredo or ())))
+        last = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+        # A network may translate with a prefix of its own, which nobody can know: there only what is surely meant counts.
+        if last in _ADDRESSES or any(address in network for network in _TRANSLATED):
+            yield last
+
+
+def _is_metadata(address: Address) -> bool:
+    return address.is_link_local or address in _ADDRESSES
+
+
+class ConnectGuard:
+    """A look at each new connection of one request, for the HTTP library's extension `trace`.
+
+    Args:
+        host: The host of the request's URL.
+
+    Attributes:
+        is_proxied: Whether the connection went to another host: a proxy.
+
+    Source: https://www.encode.io/httpcore/extensions/#trace, read 2026-11-22.
+    """
+
+    def __init__(self, host: str) -> None:
+        self._host = host
+        self.is_proxied = False
+
+    def __call__(self, event: str, info: Mapping[str, Any]) -> None:
+        """Take in what the HTTP library does.
+
+        Raises:
+            SettingsError: If the connection is or would be one to a metadata service.
+        """
+        if event == "connection.connect_tcp.started":
+            self._note_host(info)
+            if not self.is_proxied:
+                _validate_addresses(_resolve(self._host))
+        elif event == "connection.connect_tcp.complete" and self._leads_astray(info):
+            info["return_value"].close()
+            raise _refused()
+
+    async def atrace(self, event: str, info: Mapping[str, Any]) -> None:
+        """Take in what the HTTP library does in an asynchronous client.
+
+        Raises:
+            SettingsError: If the connection is or would be one to a metadata service.
+        """
+        if event == "connection.connect_tcp.started":
+            self._note_host(info)
+            if not self.is_proxied:
+                _validate_addresses(await asyncio.to_thread(_resolve, self._host))
+        elif event == "connection.connect_tcp.complete" and self._leads_astray(info):
+            await info["return_value"].aclose()
+            raise _refused()
+
+    def _note_host(self, info: Mapping[str, Any]) -> None:
+        self.is_proxied = info["host"] != self._host
+
+    def _leads_astray(self, info: Mapping[str, Any]) -> bool:
+        peer = info["return_value"].get_extra_info("server_addr")
+        return not self.is_proxied and is_metadata_address(str(peer[0]))
+
+
+def _resolve(host: str) -> list[str]:
+    """Return the addresses of a host; none where it has none, which connecting will tell better."""
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return []
+    return [str(address[4][0]) for address in found]
+
+
+def _validate_addresses(addresses: Iterable[str]) -> None:
+    if any(map(is_metadata_address, addresses)):
+        raise _refused()
+
+
+def _refused() -> SettingsError:
+    return SettingsError(
+        "API Base URL (openai_api_base) host is not allowed: it leads to the metadata service of a cloud.",
+        field="base_url",
+    )

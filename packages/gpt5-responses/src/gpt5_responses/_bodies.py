@@ -1,0 +1,81 @@
+"""Bodies of answers, unpacked and read with bounds, since a small body may unpack to a huge one."""
+
+import zlib
+from collections.abc import Iterator
+
+from ._errors import UnexpectedResponseError
+
+
+ACCEPTED = "gzip"
+"""What a request asks for in `accept-encoding`."""
+
+_PIECE_BYTES = 256 * 1024
+_GZIP_OR_ZLIB = zlib.MAX_WBITS + 32
+
+
+class Unpacker:
+    """The pieces of one body as they were before they were packed, each of a bounded size.
+
+    Args:
+        encoding: The body's `content-encoding`.
+
+    Raises:
+        UnexpectedResponseError: If that is none that was asked for.
+    """
+
+    def __init__(self, encoding: str) -> None:
+        name = encoding.strip().lower()
+        if name not in ("", "identity", "gzip", "x-gzip", "deflate"):
+            raise UnexpectedResponseError(
+                f"The server packed its answer in a way that was not asked for ({name[:40]!r})."
+            )
+        self._inflate = zlib.decompressobj(_GZIP_OR_ZLIB) if name not in ("", "identity") else None
+
+    def unpack(self, data: bytes) -> Iterator[bytes]:
+        """Yield what the next bytes unpack to.
+
+        Raises:
+            UnexpectedResponseError: If they are not packed as was said.
+        """
+        if self._inflate is None:
+            yield data
+            return
+        while data:
+            try:
+                piece = self._inflate.decompress(data, _PIECE_BYTES)
+            except zlib.error:
+                raise UnexpectedResponseError("The server's answer cannot be unpacked.") from None
+            data = self._inflate.unconsumed_tail
+            yield piece
+
+
+class BoundedBody:
+    """The beginning of a body, for whoever only wants to know what it is about.
+
+    Args:
+        encoding: The body's `content-encoding`.
+        max_bytes: How much of it is kept, unpacked.
+    """
+
+    def __init__(self, encoding: str, *, max_bytes: int) -> None:
+        self._encoding = encoding
+        self._max_bytes = max_bytes
+        self._content = bytearray()
+        self._unpacker: Unpacker | None = None
+
+    @property
+    def content(self) -> bytes:
+        """What has been kept so far."""
+        return bytes(self._content[: self._max_bytes])
+
+    def take(self, chunk: bytes) -> bool:
+        """Take a chunk in and return whether more is wanted; what cannot be unpacked is not kept."""
+        try:
+            self._unpacker = self._unpacker or Unpacker(self._encoding)
+            for piece in self._unpacker.unpack(chunk):
+                self._content += piece
+                if len(self._content) >= self._max_bytes:
+                    return False
+        except UnexpectedResponseError:
+            return False
+        return True

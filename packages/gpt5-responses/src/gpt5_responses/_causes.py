@@ -1,0 +1,80 @@
+"""Why a server could not be reached, found in what the HTTP library raised."""
+
+import re
+import socket
+import ssl
+from collections.abc import Iterator
+
+import openai
+
+
+_CHECK = "Check the network and API Base URL (openai_api_base)."
+_TOO_SLOW = "The server did not answer in time. Try again, or raise request_timeout_seconds or lower reasoning_effort."
+
+
+def connection_sentence(error: openai.APIConnectionError) -> str:
+    """Return the sentence about a connection that failed."""
+    cause = _cause(error)
+    return (
+        f"The server could not be reached: {cause}. {_CHECK}"
+        if cause
+        else f"The server could not be reached. {_CHECK}"
+    )
+
+
+def timeout_sentence(error: openai.APITimeoutError) -> str:
+    """Return the sentence about a server that took too long, to be connected or to answer."""
+    if "ConnectTimeout" not in _names(error):
+        return _TOO_SLOW
+    return f"The server could not be reached: {_who(error)} did not take the connection in time. {_CHECK}"
+
+
+def find_cause[E: BaseException](error: BaseException, kind: type[E]) -> E | None:
+    """Return the first error of a kind among an error and what caused it."""
+    return next((cause for cause in _chain(error) if isinstance(cause, kind)), None)
+
+
+def _cause(error: openai.APIConnectionError) -> str:
+    who = _who(error)
+    if (tls := find_cause(error, ssl.SSLError)) is not None:
+        return f"TLS with {who} failed ({_tls_reason(tls)})"
+    if find_cause(error, socket.gaierror) is not None:
+        return f"the name of {who} was not found"
+    if find_cause(error, ConnectionRefusedError) is not None:
+        return f"{who} refused the connection"
+    if (
+        proxy := next(
+            (cause for cause in _chain(error) if type(cause).__name__ == "ProxyError"), None
+        )
+    ) is not None:
+        status = re.match(r"\d{3}\b", str(proxy))
+        return f"the proxy did not connect to it{f' (status {status[0]})' if status else ''}"
+    if "RemoteProtocolError" in _names(error):
+        return f"{who} closed the connection without an answer, or answered with something that is no HTTP"
+    failed = find_cause(error, OSError)
+    return f"{failed.strerror}" if failed is not None and failed.errno and failed.strerror else ""
+
+
+def _tls_reason(error: ssl.SSLError) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return error.verify_message.rstrip(".")
+    return (error.reason or "the handshake broke off").replace("_", " ").lower()
+
+
+def _who(error: openai.APIConnectionError) -> str:
+    guard = getattr(getattr(error, "request", None), "extensions", {}).get("trace")
+    guard = getattr(guard, "__self__", guard)  # of an asynchronous client it is a method
+    return "the proxy" if getattr(guard, "is_proxied", False) else "the server"
+
+
+def _names(error: BaseException) -> set[str]:
+    return {type(cause).__name__ for cause in _chain(error)}
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        yield cause
+        cause = cause.__cause__ or cause.__context__

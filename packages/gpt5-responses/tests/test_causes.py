@@ -1,0 +1,192 @@
+"""Why a server could not be reached, in the words of whoever fills the form in."""
+
+import asyncio
+import contextlib
+import socket
+import ssl
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from wire import REQUEST, Wire, head
+
+from gpt5_responses import (
+    AsyncResponsesClient,
+    Connection,
+    ConnectionFailedError,
+    ConnectionTimeoutError,
+    ModelConfig,
+    Request,
+    ResponsesError,
+    Transport,
+    create,
+    validate_server,
+)
+
+
+@pytest.fixture
+def transport() -> Iterator[Transport]:
+    pool = Transport()
+    yield pool
+    pool.close()
+
+
+def told(transport: Transport, base_url: str, **settings: object) -> str:
+    connection = Connection(api_key="key", base_url=base_url, max_retries=0, **settings)
+    with pytest.raises(ConnectionFailedError) as called:
+        create(connection, REQUEST, transport=transport)
+    with pytest.raises(ConnectionFailedError) as validated:
+        validate_server(connection, transport=transport)
+    assert str(called.value) == str(validated.value)
+    assert "API Base URL" in str(called.value)
+    return str(called.value)
+
+
+def closed_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+def test_a_refused_connection(transport: Transport) -> None:
+    assert "the server refused the connection" in told(
+        transport, f"http://127.0.0.1:{closed_port()}/v1"
+    )
+
+
+def test_a_name_that_is_not_found(transport: Transport, monkeypatch: pytest.MonkeyPatch) -> None:
+    def not_found(*_: object, **__: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", not_found)
+
+    assert "the name of the server was not found" in told(transport, "http://nowhere.example/v1")
+
+
+def test_a_name_that_cannot_be_encoded_is_told_too(
+    transport: Transport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise UnicodeError("label empty or too long")
+
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+
+    assert "could not be made" in told(transport, "http://nowhere.example/v1")
+
+
+def test_a_server_without_tls(transport: Transport) -> None:
+    with PlainServer(lambda _: None) as server:
+        sentence = told(transport, server.base_url.replace("http:", "https:"))
+    assert "TLS with the server failed (" in sentence
+
+
+class PlainServer(Wire):
+    """A server that takes a handshake for a bad request."""
+
+    def _serve(self, peer: socket.socket) -> None:
+        with peer:
+            peer.recv(65_536)
+            peer.sendall(head("400 Bad Request"))
+
+
+def test_a_certificate_that_nobody_knows(transport: Transport) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(Path(__file__).parent / "nobody_trusts_this.pem")
+
+    with TlsServer(context) as server:
+        sentence = told(transport, server.base_url.replace("http:", "https:"))
+    assert "TLS with the server failed (self-signed certificate)" in sentence
+
+
+class TlsServer(Wire):
+    """A server whose handshakes fail, since nobody trusts its certificate."""
+
+    def __init__(self, context: ssl.SSLContext) -> None:
+        super().__init__(lambda _: None)
+        self._context = context
+
+    def _serve(self, peer: socket.socket) -> None:
+        with contextlib.suppress(OSError), self._context.wrap_socket(peer, server_side=True):
+            pass
+
+
+def test_a_server_that_says_no_word(transport: Transport) -> None:
+    with Wire(lambda peer: peer.shutdown(socket.SHUT_RDWR)) as wire:
+        assert "closed the connection without an answer" in told(transport, wire.base_url)
+
+
+def test_a_network_that_is_not_there(transport: Transport, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreachable(*_: object, **__: object) -> None:
+        raise OSError(101, "Network is unreachable")
+
+    monkeypatch.setattr(socket, "create_connection", unreachable)
+
+    assert "reached: Network is unreachable." in told(transport, "http://127.0.0.1:9/v1")
+
+
+def test_a_cause_without_a_name(transport: Transport, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError("something")
+
+    monkeypatch.setattr(socket, "create_connection", fail)
+
+    assert told(transport, "http://127.0.0.1:9/v1").startswith("The server could not be reached. ")
+
+
+def test_a_connection_that_is_not_taken_in_time(
+    transport: Transport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def time_out(*_: object, **__: object) -> None:
+        raise TimeoutError("timed out")
+
+    monkeypatch.setattr(socket, "create_connection", time_out)
+    connection = Connection(api_key="key", base_url="http://127.0.0.1:9/v1", max_retries=0)
+
+    with pytest.raises(ConnectionTimeoutError, match=r"take the connection in time.*API Base URL"):
+        create(connection, REQUEST, transport=transport)
+
+
+@pytest.fixture
+def behind_proxy(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    def behind(url: str) -> None:
+        monkeypatch.setenv("HTTP_PROXY", url)
+        monkeypatch.setenv("HTTPS_PROXY", url)
+
+    return behind
+
+
+def test_a_proxy_that_refuses(transport: Transport, behind_proxy: Callable[[str], None]) -> None:
+    answer = b"HTTP/1.1 407 Proxy says key\r\ncontent-length: 0\r\n\r\n"
+    with Wire(lambda peer: peer.sendall(answer)) as wire:
+        behind_proxy(wire.base_url.removesuffix("/v1"))
+        sentence = told(transport, "https://gateway.example/v1")
+
+    assert "the proxy did not connect to it (status 407)" in sentence
+
+
+def test_a_proxy_that_is_not_there(
+    transport: Transport, behind_proxy: Callable[[str], None]
+) -> None:
+    behind_proxy(f"http://127.0.0.1:{closed_port()}")
+
+    assert "the proxy refused the connection" in told(transport, "http://gateway.example/v1")
+
+
+def test_a_proxy_of_an_unknown_kind(
+    transport: Transport, behind_proxy: Callable[[str], None]
+) -> None:
+    behind_proxy("gopher://127.0.0.1:1")
+
+    assert "proxy and certificate settings" in told(transport, "http://gateway.example/v1")
+    with pytest.raises(ConnectionFailedError, match="proxy and certificate settings"):
+        AsyncResponsesClient(ModelConfig(model_id="m", api_key="k"))
+
+
+def test_an_asynchronous_client_tells_the_same() -> None:
+    async def ask() -> None:
+        url = f"http://127.0.0.1:{closed_port()}"
+        config = ModelConfig(model_id="m", api_key="k", base_url=url, max_retries=0)
+        async with AsyncResponsesClient(config) as client:
+            await client.complete(Request(items=[]))
+
+    with pytest.raises(ResponsesError, match=r"the server refused the connection.*API Base URL"):
+        asyncio.run(ask())
