@@ -13,9 +13,12 @@ from dify_plugin import DifyPluginEnv, Plugin  # isort: skip
 
 import os
 
-from model_adapter import read_seconds
+from dify_plugin.config.logger_format import plugin_logger_handler
+
+from model_adapter import bound_lines, read_seconds
 
 
+bound_lines([plugin_logger_handler])
 plugin = Plugin(
     DifyPluginEnv(
         MAX_REQUEST_TIMEOUT=read_seconds(os.environ, "MAX_REQUEST_TIMEOUT", default=900),

@@ -180,3 +180,4 @@ def test_behind_a_proxy_the_proxy_connects(
     behind = Connection(api_key="key", base_url="http://innocent.example/v1", max_retries=0)
 
     assert create(behind, REQUEST, transport=transport).status == "completed"
+    assert asyncio.run(ask(wire, "http://innocent.example/v1")) == "completed"

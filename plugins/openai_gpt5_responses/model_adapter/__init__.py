@@ -2,6 +2,7 @@
 
 from ._call import ModelCall, iter_chunks
 from ._errors import INVOKE_ERRORS, invoke_errors, validated_connection
+from ._lines import bound_lines
 from ._parameters import known_parameters
 from ._schema import customizable_schema
 from ._settings import PaceSettings, read_seconds
@@ -12,6 +13,7 @@ __all__ = [
     "INVOKE_ERRORS",
     "ModelCall",
     "PaceSettings",
+    "bound_lines",
     "customizable_schema",
     "estimate_tokens",
     "invoke_errors",

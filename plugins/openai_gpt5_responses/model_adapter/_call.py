@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -31,11 +31,11 @@ from gpt5_responses import (
 )
 from gpt5_responses.pacing import pace
 
-from ._audit import AUDIT
-from ._chunks import chunk, final_message
+from ._audit import audit_without
+from ._chunks import chunk, final_message, iter_pieces
 from ._identity import prompt_cache_key, safety_identifier
-from ._limits import iter_pieces
 from ._pricing import price_usage
+from ._secrets import known_secrets
 from ._settings import PaceSettings
 from ._tokens import estimate_usage
 
@@ -70,18 +70,20 @@ def iter_chunks(call: ModelCall) -> Generator[LLMResultChunk]:
         MessageError: If a message is not usable.
     """
     audit_id, stream = "", None
+    audit = audit_without(known_secrets(call.credentials))
     try:
         connection = Connection.from_credentials(call.credentials)
         request = _request(call, connection)
-        audit_id = AUDIT.request(
+        audit_id = audit.request(
             request,
             base_url=connection.base_url,
             enable_stream=call.parameters.get("enable_stream"),
         )
         stream = ResponseStream(connection, request)
-        yield from _iter_response(call, connection, request, stream, audit_id)
+        succeed = partial(audit.success, audit_id)
+        yield from _iter_response(call, connection, request, stream, succeed)
     except (ResponsesError, PayloadError, MessageError) as error:
-        AUDIT.error(
+        audit.error(
             error,
             audit_id=audit_id,
             model=call.model,
@@ -96,7 +98,7 @@ def _iter_response(
     connection: Connection,
     request: Mapping[str, Any],
     stream: ResponseStream,
-    audit_id: str,
+    succeed: Callable[..., object],
 ) -> Iterator[LLMResultChunk]:
     started = time.perf_counter()
     index, whole_text = 0, ""
@@ -110,8 +112,7 @@ def _iter_response(
         # Dify reads one chunk of a call that it does not stream, and no more.
         whole_text = "".join(texts)
     completion = stream.completion
-    AUDIT.success(
-        audit_id,
+    succeed(
         model=call.model,
         response_model=completion.model,
         request_id=stream.request_id,

@@ -1,5 +1,7 @@
 """The packages' errors as the five that Dify knows."""
 
+import logging
+import traceback
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 
@@ -30,6 +32,8 @@ from gpt5_responses import (
     StreamInterruptedError,
     UnexpectedResponseError,
 )
+
+from ._secrets import known_secrets
 
 
 # The first entry that fits decides: narrow errors come before wide ones, and the roots last. The official client's own errors are
@@ -66,13 +70,28 @@ INVOKE_ERRORS: dict[type[InvokeError], list[type[Exception]]] = {
 }
 
 
+_LOGGER = logging.getLogger("dify_plugin.plugin.openai_gpt5_responses")
+_UNEXPECTED = "The credentials could not be checked, for a reason that nobody expected. Check API Base URL and try again."
+
+
 @contextmanager
-def invoke_errors() -> Generator[None]:
-    """Raise what the packages raise as what Dify understands, with the same sentence."""
+def invoke_errors(credentials: Mapping[str, object]) -> Generator[None]:
+    """Raise whatever is raised as what Dify understands, without the key.
+
+    The SDK sends the trace of an error along, with all that caused it: so none is named as the cause. The trace of an unexpected one
+    goes to the plugin's log.
+    """
     try:
         yield
     except (ResponsesError, PayloadError, MessageError) as error:
-        raise _invoke_error(error)(str(error)) from error
+        told = known_secrets(credentials).redact(str(error))
+        raise _invoke_error(error)(told) from None
+    except Exception as error:  # noqa: BLE001  Dify knows no others
+        _LOGGER.error(known_secrets(credentials).redact(traceback.format_exc()))  # noqa: TRY400  its own trace could hold the key
+        told = (
+            f"The call failed unexpectedly ({type(error).__name__}). The plugin's log says where."
+        )
+        raise InvokeServerUnavailableError(told) from None
 
 
 def _invoke_error(error: Exception) -> type[InvokeError]:
@@ -89,4 +108,7 @@ def validated_connection(credentials: Mapping[str, object]) -> Generator[Connect
     try:
         yield Connection.from_credentials(credentials)
     except (ResponsesError, PayloadError) as error:
-        raise CredentialsValidateFailedError(str(error)) from error
+        told = known_secrets(credentials).redact(str(error))
+        raise CredentialsValidateFailedError(told) from None
+    except Exception:  # noqa: BLE001  a form shows one sentence, whatever happens
+        raise CredentialsValidateFailedError(_UNEXPECTED) from None

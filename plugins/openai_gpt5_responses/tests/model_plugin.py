@@ -1,6 +1,7 @@
 """Calling the plugin's process from ordinary tests."""
 
 import asyncio
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -82,6 +83,10 @@ class ModelPlugin:
         """Make many calls, so many of them at the same time; the answers come in the order of the calls."""
         return self._runner.run(self._collect_all(calls, at_once))
 
+    def invoke_timed(self, servers: Sequence[Server]) -> tuple[list[Answer], list[float]]:
+        """Call each of these servers, all at the same time; return the answers, and how many seconds each took."""
+        return self._runner.run(self._collect_timed(servers))
+
     @property
     def peak_memory_bytes(self) -> int:
         """The most memory that the process has had so far."""
@@ -106,6 +111,19 @@ class ModelPlugin:
                 return await self._collect("invoke_llm", _call_data(**call))
 
         return await asyncio.gather(*(collect(call) for call in calls))
+
+    async def _collect_timed(self, servers: Sequence[Server]) -> tuple[list[Answer], list[float]]:
+        seconds = [0.0] * len(servers)
+
+        async def collect(index: int, server: Server) -> Answer:
+            started = time.monotonic()
+            data = _call_data(credentials=credentials_for(server, "key"))
+            answer = await self._collect("invoke_llm", data)
+            seconds[index] = time.monotonic() - started
+            return answer
+
+        pairs = enumerate(servers)
+        return await asyncio.gather(*(collect(*pair) for pair in pairs)), seconds
 
     async def _collect(self, action: str, data: Mapping[str, Any]) -> Answer:
         answer = Answer()

@@ -99,15 +99,27 @@ def silent_after(*opening: bytes) -> tuple[Callable[[socket.socket], None], thre
     return answer, gone
 
 
-def json_answers(body: bytes) -> Callable[[socket.socket], None]:
+def terminal_frame() -> bytes:
+    return frame({"type": "response.completed", "response": {"status": "completed"}})
+
+
+def json_answers(body: bytes, **headers: str) -> Callable[[socket.socket], None]:
     """Return an answer that serves one JSON body for each request of a connection that is kept."""
-    head = (
-        f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
-    )
+    return _kept("application/json", body, **headers)
+
+
+def streams(body: bytes) -> Callable[[socket.socket], None]:
+    """Return an answer that serves one stream for each request of a connection that is kept."""
+    return _kept("text/event-stream", body)
+
+
+def _kept(content_type: str, body: bytes, **headers: str) -> Callable[[socket.socket], None]:
+    told = {"content_type": content_type, "content_length": str(len(body)), **headers}
+    lines = "".join(f"{name.replace('_', '-')}: {told[name]}\r\n" for name in told)
 
     def answer(peer: socket.socket) -> None:
         for _ in _iter_requests(peer):
-            peer.sendall(head.encode() + body)
+            peer.sendall(f"HTTP/1.1 200 OK\r\n{lines}\r\n".encode() + body)
 
     return answer
 

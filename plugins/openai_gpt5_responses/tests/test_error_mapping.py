@@ -72,7 +72,7 @@ def mapped_by_table(error):
 
 def mapped_by_raising(error):
     try:
-        with invoke_errors():
+        with invoke_errors({}):
             raise error
     except InvokeError as known:
         return type(known).__name__

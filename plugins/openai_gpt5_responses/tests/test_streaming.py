@@ -19,7 +19,7 @@ from raw_server import frame
 
 
 TOOL = {"name": "lookup", "description": "Look up", "parameters": {"type": "object"}}
-LONG = "word " * 500_000
+LONG = "word " * 600_000  # fits into a line of 5 MiB once and not twice
 
 
 def streaming(*events: dict[str, object]) -> ResponsesSimulator:
@@ -118,8 +118,8 @@ def test_a_long_answer_fits_the_platform_s_lines(plugin: ModelPlugin, *, stream:
 @pytest.mark.parametrize(
     "item",
     [
-        {"type": "message", "content": [{"type": "output_text", "text": LONG * 3}]},
-        {"type": "function_call", "call_id": "c", "name": "f", "arguments": LONG * 3},
+        {"type": "message", "content": [{"type": "output_text", "text": LONG * 2}]},
+        {"type": "function_call", "call_id": "c", "name": "f", "arguments": LONG * 2},
     ],
     ids=["text", "arguments"],
 )

@@ -38,7 +38,7 @@ class OpenAIGPT5LargeLanguageModel(LargeLanguageModel):
         user: str | None = None,
     ) -> Generator[LLMResultChunk, None, None]:
         # The SDK maps errors only while it calls this method, not while it iterates: so everything happens inside the generator.
-        with invoke_errors():
+        with invoke_errors(credentials):
             yield from iter_chunks(
                 ModelCall(
                     model=model,

@@ -1,0 +1,251 @@
+"""Servers that put the key, megabytes or nothing where an answer belongs."""
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from gpt5_simulator import HttpError, LateError, LateFailure, ResponsesSimulator
+from model_plugin import ModelPlugin
+from raw_server import HEAD, RawServer, delta, frame, json_answers, streams
+
+
+KEY = "gateway/key+0123456789="
+FORMS = (KEY, quote(KEY, safe=""), quote(KEY))
+LARGE = "x" * (6 * 1024 * 1024)
+TEXT = {"type": "message", "content": [{"type": "output_text", "text": "Hi"}]}
+CALL = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+
+
+def errors_with_key() -> list[HttpError | LateError | LateFailure]:
+    told: dict[str, Any] = {"message": f"No {KEY}, {quote(KEY, safe='')}", "code": KEY}
+    return [
+        *(HttpError(status=status, param=KEY, **told) for status in (400, 401, 403, 404, 429, 500)),
+        LateError(**told),
+        LateFailure(**told),
+    ]
+
+
+@pytest.mark.parametrize("fault", errors_with_key(), ids=repr)
+def test_the_key_stands_in_nothing_that_leaves(
+    configured_plugin: ModelPlugin, fault: HttpError | LateError | LateFailure
+) -> None:
+    configured_plugin.notices.clear()
+    with ResponsesSimulator(faults=[fault, fault, fault], models_status=404) as server:
+        answers = [
+            configured_plugin.invoke(server, key=KEY),
+            configured_plugin.validate(server, openai_api_key=KEY),
+            configured_plugin.validate(server, model="gpt-5.2", openai_api_key=KEY),
+        ]
+
+    assert all(answer.error for answer in answers)
+    left = repr([(vars(answer.error), answer.chunks) for answer in answers])
+    left += repr(configured_plugin.notices)
+    assert not any(form in left for form in FORMS)
+
+
+@pytest.mark.parametrize("request_id", [KEY, "very-secret-key-1"])
+def test_the_key_stands_in_no_log_line(configured_plugin: ModelPlugin, request_id: str) -> None:
+    """A name of a model and an id of a request are logged, and a server may call both what it likes."""
+    configured_plugin.notices.clear()
+    response = {"model": request_id, "status": "completed", "output": [TEXT]}
+    body = json.dumps(response).encode()
+    with RawServer(json_answers(body, x_request_id=request_id)) as server:
+        assert configured_plugin.invoke(server, key=request_id, stream=False).error is None
+
+    assert len(configured_plugin.notices) == 2
+    assert request_id not in repr(configured_plugin.notices)
+
+
+def terminal(**response: Any) -> bytes:
+    whole = {"status": "completed", "output": [], **response}
+    return frame({"type": "response.completed", "response": whole})
+
+
+LONG_LINES = {
+    "name": terminal(output=[CALL | {"name": LARGE}]),
+    "call id": terminal(output=[CALL | {"call_id": LARGE}]),
+    "arguments": terminal(output=[CALL | {"arguments": LARGE}]),
+    "model": terminal(model=LARGE, output=[TEXT]),
+    "many calls": terminal(
+        output=[CALL | {"call_id": f"c{n}", "arguments": json.dumps("y" * 1000)} for n in range(6000)]
+    ),
+    "code": frame({"type": "error", "code": LARGE, "message": LARGE, "param": LARGE}),
+    "failed": terminal(status="failed", error={"code": LARGE, "message": LARGE}),
+    "incomplete": frame(
+        {"type": "response.incomplete", "response": {"incomplete_details": {"reason": LARGE}}}
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LONG_LINES)
+def test_no_line_is_longer_than_the_daemon_reads(plugin: ModelPlugin, name: str) -> None:
+    """The plugin's host ends a plugin that writes one, as the daemon does."""
+    with RawServer(streams(LONG_LINES[name])) as server:
+        answer = plugin.invoke(server, tools=[{"name": "f", "description": "", "parameters": {}}])
+        assert plugin.invoke(server, credentials={}).error.error_type == "InvokeBadRequestError"
+
+    if answer.error is not None:
+        assert answer.error.error_type in {"InvokeServerUnavailableError", "InvokeBadRequestError"}
+        assert len(str(answer.error)) < 2000
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"type": "reasoning", "summary": [], "encrypted_content": LARGE},
+        {"type": "message", "content": [{"type": "output_text", "text": "Hi", "annotations": [LARGE]}]},
+    ],
+)  # fmt: skip
+def test_items_that_do_not_fit_stay_behind(plugin: ModelPlugin, item: dict[str, Any]) -> None:
+    with RawServer(streams(terminal(output=[item, CALL]))) as server:
+        answer = plugin.invoke(server)
+
+    assert answer.error is None
+    assert answer.calls == [("c", "f", "{}")]
+    assert answer.last["message"]["opaque_body"] is None
+
+
+BOUNDED = """
+import dify_plugin, io, json, logging, sys
+from dify_plugin.errors.model import InvokeError
+from model_adapter import bound_lines
+
+written, printed = io.StringIO(), sys.stdout
+sys.stdout = written
+ours, other = logging.StreamHandler(written), logging.StreamHandler(sys.stderr)
+bound_lines([ours, other, logging.NullHandler()])
+
+def line(**message):
+    try:
+        sys.stdout.write(json.dumps(message))
+        sys.stdout.write("\\n\\n")
+        return "ok"
+    except InvokeError as error:
+        return type(error).__name__
+
+long = "\\N{LATIN SMALL LETTER E WITH ACUTE}" * 2_700_000
+outcomes = [
+    line(event="log", data={"level": "INFO", "message": long, "timestamp": 1}),
+    line(event="session", data={"type": "error", "data": {"error_type": "E", "message": long, "args": {"traceback": long}}}),
+    line(event="session", data={"type": "stream", "data": {"delta": {"message": {"content": "a", "opaque_body": {"x": long}}}}}),
+    line(event="session", data={"type": "stream", "data": {"delta": {"message": {"content": long, "opaque_body": None}}}}),
+    line(event="session", data={"type": "stream", "data": long}),
+    line(event="heartbeat", data={}),
+]
+ours.emit(logging.LogRecord("n", logging.INFO, "p", 1, "logged", (), None))
+lines = written.getvalue().splitlines()
+sys.stdout = printed
+print(json.dumps([outcomes, max(map(len, lines)), [text[:60] for text in lines], other.stream is sys.stderr, sys.stdout.writable()]))
+"""
+
+
+def test_what_is_too_long_is_shortened_where_it_may_be(run_inside: Callable[..., Any]) -> None:
+    outcomes, longest, lines, kept, _ = run_inside(BOUNDED)
+
+    refused = "InvokeServerUnavailableError"
+    assert outcomes == ["ok", "ok", "ok", refused, refused, "ok"]
+    assert longest < 5000
+    assert len(lines) == 5
+    assert lines[-2:] == ['{"event": "heartbeat", "data": {}}', "logged"]
+    assert kept
+
+
+CONNECTIONS = """
+import dify_plugin, json, sys
+sys.path.append("tests")
+from dify_plugin.entities.model.message import UserPromptMessage
+from model_adapter import ModelCall, iter_chunks
+from raw_server import RawServer, delta, streams, terminal_frame
+
+def ask(server, key):
+    return "".join(chunk.delta.message.content for chunk in iter_chunks(ModelCall(
+        model="gpt-5.2", messages=[UserPromptMessage(content="Hello")], parameters={}, tools=(), stop=(), stream=True, user=None,
+        credentials={"openai_api_key": key, "openai_api_base": server.base_url, "max_retries": "0"},
+    )))
+
+with RawServer(streams(delta("Hi") + terminal_frame())) as server:
+    texts = {ask(server, "key") for _ in range(10)}
+    of_one = server.connections
+    for _ in range(2):
+        for number in range(50):
+            ask(server, f"key-{number}")
+    print(json.dumps([list(texts), of_one, server.connections - of_one]))
+"""
+
+
+def test_streamed_calls_use_their_connection_again(run_inside: Callable[..., Any]) -> None:
+    assert run_inside(CONNECTIONS) == [["Hi"], 1, 50]
+
+
+UNEXPECTED = """
+import dify_plugin, json, logging
+logging.disable()
+from dify_plugin.errors.model import CredentialsValidateFailedError, InvokeServerUnavailableError
+from model_adapter import invoke_errors, validated_connection
+
+key = {"openai_api_key": "very-secret-key"}
+told = []
+for block, kind in ((validated_connection(key), CredentialsValidateFailedError), (invoke_errors(key), InvokeServerUnavailableError)):
+    try:
+        with block:
+            raise RuntimeError("inside: very-secret-key")
+    except kind as error:
+        told.append([str(error), repr(error.__cause__), error.__suppress_context__])
+print(json.dumps(told))
+"""
+
+
+def test_what_nobody_expected_comes_out_without_its_text(run_inside: Callable[..., Any]) -> None:
+    (form, *form_cause), (call, *call_cause) = run_inside(UNEXPECTED)
+
+    assert "could not be checked" in form
+    assert "unexpectedly (RuntimeError)" in call
+    assert form_cause == call_cause == ["None", True]
+
+
+FLOODS: dict[str, bytes] = {
+    "comments": HEAD + b": " + b"x" * 65_536 + b"\n\n",
+    "one event": HEAD + b"data: " + b"x" * 65_536,
+    "deltas": HEAD + delta("word " * 200) * 64,
+    "an error": b"HTTP/1.1 400 No\r\ncontent-type: application/json\r\n\r\n" + b" " * 65_536,
+    "one body": b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n" + b"[" * 65_536,
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "size_bytes"),
+    [
+        *((name, 20_000_000) for name in FLOODS),
+        *(pytest.param(name, 200_000_000, marks=pytest.mark.long) for name in FLOODS),
+    ],
+)
+def test_a_flood_does_not_hold_up_other_calls(
+    plugin: ModelPlugin, name: str, size_bytes: int
+) -> None:
+    head, body = FLOODS[name].split(b"\r\n\r\n", 1)
+    gone = threading.Event()
+
+    def flood(peer: Any) -> None:
+        peer.recv(65_536)
+        peer.sendall(head + b"\r\n\r\n")
+        try:
+            for _ in range(size_bytes // len(body)):
+                peer.sendall(body)
+        finally:
+            gone.set()
+
+    with RawServer(flood) as flooding, RawServer(streams(delta("Hi") + terminal())) as server:
+        calls = [(flooding, "flood"), *((server, f"call-{n}") for n in range(5))]
+        started = time.monotonic()
+        answers, seconds = plugin.invoke_timed([server for server, _ in calls])
+        took = time.monotonic() - started
+
+    assert [answer.text for answer in answers[1:]] == ["Hi"] * 5
+    assert answers[0].error is not None
+    assert max(seconds[1:]) < max(took / 2, 2)
+    assert gone.wait(30)
