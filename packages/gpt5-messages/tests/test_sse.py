@@ -78,6 +78,13 @@ def test_a_frame_within_the_limit_is_read_whatever_came_before_it() -> None:
     assert len(decode(frame * 50, max_frame_bytes=len(frame))) == 50
 
 
+def test_a_line_end_that_comes_in_two_pieces_is_one() -> None:
+    assert decode(b'data: {"type":"a"}\r', b"\n", b"\r", b'\ndata: {"type":"b"}\r\n\r\n') == [
+        {"type": "a"},
+        {"type": "b"},
+    ]
+
+
 EVENTS = st.lists(
     st.dictionaries(st.text(max_size=5), st.text(max_size=20) | st.integers()).map(
         lambda fields: {**fields, "type": "a"}

@@ -170,7 +170,6 @@ def test_leaving_a_stream_early_closes_its_connection(transport: Transport) -> N
         (CutStream(after_events=4), StreamInterruptedError),
         (CutStream(after_events=0), StreamInterruptedError),
         (CutStream(after_bytes=700), StreamInterruptedError),
-        (BrokenFrame(), UnexpectedResponseError),
         (HtmlPage(), UnexpectedResponseError),
     ],
 )
@@ -178,6 +177,22 @@ def test_every_failure_has_its_error(
     fault: Fault, kind: type[ResponsesError], transport: Transport
 ) -> None:
     assert isinstance(refusal(fault, transport), kind)
+
+
+@pytest.mark.parametrize("replaces", [False, True])
+def test_a_broken_frame_is_a_failure_only_where_something_is_lost(
+    transport: Transport, *, replaces: bool
+) -> None:
+    with ResponsesSimulator() as server:
+        with open_stream(connection(server), REQUEST, transport=transport) as stream:
+            list(stream)
+        fault = BrokenFrame(after_events=stream.event_count - 1, replaces=replaces)
+        server.add_fault(fault)
+        with open_stream(connection(server), REQUEST, transport=transport) as broken:
+            _, error = read_all(broken)
+
+    assert isinstance(error, UnexpectedResponseError) is replaces
+    assert broken.completion.text == stream.completion.text
 
 
 def test_a_refusal_carries_its_facts(transport: Transport) -> None:

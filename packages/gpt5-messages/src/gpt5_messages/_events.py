@@ -91,7 +91,14 @@ class ResponseEnded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResponseFailure:
-    """An error that the server reported, or its breach of the protocol (`parse_error`, `stream_ended_early`, `inconsistent_stream`)."""
+    """An error that the server reported, or its breach of the protocol.
+
+    Attributes:
+        code: The server's, or `parse_error`, `inconsistent_stream`, `stream_ended_early`, `cancelled`, `queued`, `in_progress`,
+            `chat_completions`.
+        message: What is wrong.
+        param: The field that is meant.
+    """
 
     code: str | None
     message: str

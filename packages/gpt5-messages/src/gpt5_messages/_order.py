@@ -1,4 +1,4 @@
-"""Telling repeated and late events apart by their `sequence_number`."""
+"""Telling repeated, late and missing events apart by their `sequence_number`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from ._json import type_of
 
 
-_MAX_GAPS = (
+_MAX_MISSING = (
     4096  # numbers remembered as missing; a server that leaves out more is not worth the memory
 )
 
@@ -19,37 +19,58 @@ class EventOrder:
     """
 
     def __init__(self) -> None:
-        self._highest: int | None = None
+        self._lowest = self._highest = 0
         self._missing: set[int] = set()
-        self._first: Mapping[str, Any] = {}
+        self._misses_more = False  # than is remembered
+        self._first: Mapping[str, Any] | None = None
         self._is_numbered: bool | None = None  # not known before the second event
         self.is_disordered = False
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether the numbers tell if an event is missing."""
+        return self._is_numbered is True
+
+    @property
+    def has_gap(self) -> bool:
+        """Whether a number is missing between those that have come."""
+        return bool(self._missing) or self._misses_more
 
     def is_repeat(self, event: Mapping[str, Any]) -> bool:
         """Return whether this event has been here before, and remember it."""
         number = event.get("sequence_number")
         if not isinstance(number, int) or self._is_numbered is False:
             return False
-        if self._highest is None:
-            self._highest, self._first = number, event
-            return False
         if self._is_numbered is None:
+            if self._first is None:
+                self._lowest = self._highest = number
+                self._first = event
+                return False
             if event == self._first and not type_of(event).endswith(".delta"):
                 return True  # a stream begins once, while two deltas may well be alike
             # Some gateways put the same number on every event: then numbers mean nothing.
             self._is_numbered, self._first = number != self._highest, {}
             if not self._is_numbered:
                 return False
-        return self._is_known(number, self._highest)
+        return self._is_known(number)
 
-    def _is_known(self, number: int, highest: int) -> bool:
-        if number > highest:
-            if number - highest <= _MAX_GAPS:
-                self._missing.update(range(highest + 1, number))
+    def _is_known(self, number: int) -> bool:
+        if number > self._highest:
+            self._miss(self._highest + 1, number)
             self._highest = number
             return False
-        if number in self._missing:
+        if number < self._lowest:
+            self._miss(number + 1, self._lowest)
+            self._lowest = number
+        elif number in self._missing:
             self._missing.discard(number)
-            self.is_disordered = True
-            return False
-        return True
+        else:
+            return True
+        self.is_disordered = True
+        return False
+
+    def _miss(self, start: int, end: int) -> None:
+        if end - start <= _MAX_MISSING - len(self._missing):
+            self._missing.update(range(start, end))
+        else:
+            self._misses_more = True

@@ -4,13 +4,24 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol, cast, get_args, runtime_checkable
 
 from ._errors import MessageError
+from ._failures import error_details
 from ._json import count, iter_mappings, mapping, text_or_none, type_of
 from ._text import whole_characters
-from ._values import Completion, FinishReason, Item, Status, ToolCall, Usage
+from ._validation import validate_response
+from ._values import (
+    CALL_ARGUMENTS,
+    Completion,
+    FinishReason,
+    Item,
+    Status,
+    ToolCall,
+    Usage,
+    argument_text,
+)
 
 
 _STATUSES = frozenset(get_args(Status.__value__))
-_CALL_ARGUMENTS = {"function_call": "arguments", "custom_tool_call": "input"}
+_PART_TEXTS = {"output_text": "text", "refusal": "refusal"}
 
 
 @runtime_checkable
@@ -29,18 +40,25 @@ def read_response(response: Mapping[str, Any] | object) -> Completion:
         response: The response object as a mapping, or as a pydantic model of the official SDK.
 
     Raises:
-        MessageError: If `response` is neither.
+        MessageError: If `response` is neither, or something in it can't be read: an id or a name of a call that is no text, a number of
+            tokens beyond all reason, endless nesting.
 
     Source: https://platform.openai.com/docs/api-reference/responses/object, read 2026-11-21, and recorded traffic.
     """
     body = _as_mapping(response)
-    items = tuple(iter_mappings(whole_characters(body.get("output"))))
+    validate_response(body)
+    return to_completion(body)
+
+
+def to_completion(body: Mapping[str, Any]) -> Completion:
+    """Read what can be read of a response; never raises."""
+    items = tuple(map(_with_text_arguments, iter_mappings(whole_characters(body.get("output")))))
     status = _status(body)
     calls = tuple(_iter_tool_calls(items)) if status == "completed" else ()
     reason = text_or_none(mapping(body.get("incomplete_details")).get("reason"))
     return Completion(
-        text="".join(_iter_part_texts(items, "message", "output_text", "text")),
-        refusal="".join(_iter_part_texts(items, "message", "refusal", "refusal")),
+        text="".join(iter_answer(items, "output_text")),
+        refusal="".join(iter_answer(items, "refusal")),
         reasoning_summaries=tuple(_iter_summaries(items)),
         tool_calls=calls,
         usage=read_usage(body.get("usage")),
@@ -48,7 +66,7 @@ def read_response(response: Mapping[str, Any] | object) -> Completion:
         finish_reason=_finish_reason(status, reason, has_calls=bool(calls)),
         items=items,
         incomplete_reason=reason,
-        error=mapping(body.get("error")) or None,
+        error=error_details(body),
         response_id=text_or_none(body.get("id")),
         model=text_or_none(body.get("model")),
     )
@@ -83,11 +101,11 @@ def _as_mapping(response: object) -> Mapping[str, Any]:
 
 
 def _status(body: Mapping[str, Any]) -> Status:
-    """Read the state; a body without one is a finished answer unless it carries an error."""
+    """Read the state: an error has failed whatever it says, and so has a state that the API does not have."""
     status = body.get("status")
-    if isinstance(status, str) and status in _STATUSES:
-        return cast("Status", status)
-    return "failed" if body.get("error") else "completed"
+    if error_details(body) or (isinstance(status, str) and status not in _STATUSES):
+        return "failed"
+    return cast("Status", status) if isinstance(status, str) else "completed"
 
 
 def _finish_reason(status: Status, reason: str | None, *, has_calls: bool) -> FinishReason:
@@ -108,28 +126,34 @@ def _iter_tool_calls(items: Iterable[Item]) -> Iterator[ToolCall]:
 
 def read_tool_call(item: Item) -> ToolCall | None:
     """Read a function call or custom tool call item; None for any other item, or one without id or name."""
-    key = _CALL_ARGUMENTS.get(type_of(item))
+    key = CALL_ARGUMENTS.get(type_of(item))
     call_id, name = item.get("call_id"), item.get("name")
     if key is None or not (isinstance(call_id, str) and isinstance(name, str) and call_id and name):
         return None
-    arguments = item.get(key)
     return ToolCall(
         call_id=call_id,
         name=name,
-        arguments=arguments if isinstance(arguments, str) else "",
+        arguments=argument_text(item.get(key)),
         type="function" if key == "arguments" else "custom",
     )
 
 
-def _iter_part_texts(
-    items: Iterable[Item], item_type: str, part_type: str, key: str
-) -> Iterator[str]:
+def _with_text_arguments(item: Item) -> Item:
+    """Return a call whose arguments are an object with their text, as the API takes it back; anything else as it is."""
+    key = CALL_ARGUMENTS.get(type_of(item), "")
+    is_object = isinstance(item.get(key), Mapping)
+    return {**item, key: argument_text(item[key]) or "{}"} if is_object else item
+
+
+def iter_answer(items: Iterable[Item], *part_types: str) -> Iterator[str]:
+    """Yield the texts of all messages' parts of these types, in order."""
     for item in items:
-        if item.get("type") == item_type:
+        if type_of(item) == "message":
             for part in iter_mappings(item.get("content")):
-                text = part.get(key)
-                if part.get("type") == part_type and isinstance(text, str):
-                    yield text
+                for part_type in part_types:
+                    text = part.get(_PART_TEXTS[part_type])
+                    if type_of(part) in (part_type, "") and isinstance(text, str):
+                        yield text
 
 
 def _iter_summaries(items: Iterable[Item]) -> Iterator[str]:

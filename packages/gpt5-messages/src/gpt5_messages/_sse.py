@@ -14,13 +14,14 @@ type Event = dict[str, Any]
 
 PARSE_ERROR = "parse_error"
 _BOM = b"\xef\xbb\xbf"
+_SIGNS = frozenset('{}[]"')
 
 
 class SSEDecoder:
     r"""A decoder of the bytes of one stream into its events.
 
-    A frame that is no JSON object becomes an `error` event with the code `parse_error`: nothing is raised, so that
-    the events around it are not lost.
+    Nothing is raised, so that no event is lost for the frames around it. A frame that is no event, such as `data: ping`, is skipped. One that may
+    have been an event, and is broken, becomes an `error` event with the code `parse_error`, after which the stream goes on.
 
     Args:
         max_frame_bytes: A frame that grows beyond this many bytes is given up as a parse error, so that a server
@@ -51,8 +52,11 @@ class SSEDecoder:
         return events
 
     def close(self) -> list[Event]:
-        """Return the event that the end of the stream left without its blank line, if there is one."""
-        return self._end_frame()
+        """Return the event that the end of the stream left without its blank line, if there is a whole one."""
+        is_too_large = self._open_bytes > self._max_frame_bytes
+        return [
+            event for event in self._end_frame() if is_too_large or event.get("code") != PARSE_ERROR
+        ]
 
     def _normalise(self, data: bytes) -> bytes:
         """Make every line end a LF, also where CR and LF of one pair come in different pieces."""
@@ -84,33 +88,40 @@ class SSEDecoder:
 
 def _parse_frame(frame: bytes) -> list[Event]:
     """Read the fields of a frame, of which only its data and its name matter."""
-    pieces: list[bytes] = []
-    event_name = b""
-    for line in frame.split(b"\n"):
-        name, _, value = line.partition(b":")
-        if name == b"data":
-            pieces.append(value.removeprefix(b" "))
-        elif name == b"event":
-            event_name = value.removeprefix(b" ")
-    data = b"\n".join(pieces)
-    return [] if not data or data == b"[DONE]" else [_parse_event(data, event_name)]
-
-
-def _parse_event(data: bytes, name: bytes) -> Event:
+    pieces: list[str] = []
+    strange: list[str] = []
+    event_name = ""
     try:
-        # Given bytes, `json.loads` looks for five encodings first; an event stream is always UTF-8.
-        event = json.loads(data.decode(errors="surrogatepass"))
-    except (
-        ValueError,
-        RecursionError,
-    ):  # bad JSON, bad UTF-8, a number too long, or nested too deep
-        return _parse_error("a frame is not valid JSON")
-    if not isinstance(event, dict):
-        return _parse_error("a frame is not a JSON object")
-    event = cast("Event", event)
-    if not isinstance(event.get("type"), str):
-        event["type"] = name.decode(errors="replace")
-    return event
+        lines = frame.decode(errors="surrogatepass").split("\n")
+    except UnicodeDecodeError:
+        return [_parse_error("a frame is not UTF-8")]
+    for line in lines:
+        name, _, value = line.partition(":")
+        if name == "data":
+            pieces.append(value.removeprefix(" "))
+        elif name == "event":
+            event_name = value.removeprefix(" ")
+        elif name not in ("", "id", "retry"):
+            strange.append(line)
+    # Some servers answer with an error that is bare JSON, whatever they call it.
+    data = "\n".join(pieces or strange)
+    return [] if not data or data == "[DONE]" else _parse_event(data, event_name)
+
+
+def _parse_event(data: str, name: str) -> list[Event]:
+    try:
+        event = json.loads(data)
+    except (ValueError, RecursionError):  # bad JSON, a number too long, or nested too deep
+        event = None
+    if isinstance(event, dict):
+        event = cast("Event", event)
+        if not isinstance(event.get("type"), str):
+            event["type"] = name
+        return [event]
+    if name == "error":
+        return [{"type": "error", "message": data}]
+    # What has none of JSON's signs never was an event.
+    return [_parse_error("a frame is not a JSON object")] if set(data) & _SIGNS else []
 
 
 def _parse_error(message: str) -> Event:

@@ -11,7 +11,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from ._blocks import OpenItem
+from ._blocks import BlockLog
+from ._errors import MessageError
 from ._events import (
     BlockKind,
     ItemDone,
@@ -22,9 +23,15 @@ from ._events import (
     UnknownEvent,
     UsageReported,
 )
+from ._failures import error_details, to_failure, untyped_failure
+from ._item_index import ItemIndex
 from ._json import iter_mappings, mapping, text_or_none, type_of
+from ._open_item import OpenItem
 from ._order import EventOrder
-from ._read import read_response
+from ._read import iter_answer, to_completion
+from ._sse import PARSE_ERROR
+from ._text import whole_characters
+from ._validation import validate_item, validate_response
 from ._values import Completion
 
 
@@ -35,6 +42,8 @@ _PART_KINDS: dict[str, BlockKind] = {
     "reasoning_text": "reasoning_text",
     "summary_text": "summary_text",
 }
+_CONTENT_KINDS: tuple[BlockKind, ...] = ("text", "refusal", "reasoning_text")
+_INCONSISTENT = "events came out of order or not at all, and the text shown is not known to be the text of the response"
 _QUIET = ("response.in_progress", "response.queued")
 
 
@@ -53,10 +62,10 @@ class StreamDecoder:
     """
 
     def __init__(self) -> None:
-        self._items: dict[int, OpenItem] = {}
-        self._index_by_id: dict[str, int] = {}
-        self._block_count = 0
+        self._log = BlockLog()
+        self._items = ItemIndex(self._log)
         self._order = EventOrder()
+        self._damage: str | None = None  # what a frame that could not be read was told to be
         self._started: Mapping[str, Any] = {}
         self._final: Mapping[str, Any] | None = None
         self._is_over = False
@@ -65,18 +74,25 @@ class StreamDecoder:
         """Decode one event; nothing that comes after the end counts."""
         if self._is_over or self._order.is_repeat(event):
             return []
-        handler = self._HANDLERS.get(type_of(event))
-        if handler is not None:
+        handler = self._HANDLERS.get(type_of(event), StreamDecoder._on_other)
+        try:
             return handler(self, event)
-        return [] if type_of(event) in _QUIET else [_unknown(event)]
+        except MessageError as error:
+            return self._fail(
+                ResponseFailure(code=PARSE_ERROR, message=str(error), param=error.field)
+            )
 
     def close(self) -> list[StreamEvent]:
         """Take in that the bytes have ended: closes what is open, and is a failure unless the response has ended too."""
         if self._is_over:
             return []
-        self._is_over = True
         message = "the stream ended before the response was complete"
-        return [*self._stop_all(), ResponseFailure(code="stream_ended_early", message=message)]
+        code = PARSE_ERROR if self._damage else "stream_ended_early"
+        self._is_over = True
+        return [
+            *self._items.stop_all(),
+            ResponseFailure(code=code, message=self._damage or message),
+        ]
 
     @property
     def is_over(self) -> bool:
@@ -91,8 +107,8 @@ class StreamDecoder:
         """
         body: dict[str, Any] = {**self._started, **(self._final or {"status": "in_progress"})}
         if not body.get("output"):
-            body["output"] = [self._items[at].to_item() for at in sorted(self._items)]
-        return read_response(body)
+            body["output"] = [item.to_item() for item in self._items.in_order()]
+        return to_completion(body)
 
     def _on_created(self, event: Mapping[str, Any]) -> list[StreamEvent]:
         self._started = mapping(event.get("response"))
@@ -104,109 +120,120 @@ class StreamDecoder:
         ]
 
     def _on_item_added(self, event: Mapping[str, Any]) -> list[StreamEvent]:
-        return self._item(event).add(mapping(event.get("item")))
+        item = mapping(event.get("item"))
+        opened = self._items.find(event)
+        validate_item(item, opened.output_index)
+        return opened.add(item)
 
     def _on_item_done(self, event: Mapping[str, Any]) -> list[StreamEvent]:
         item = mapping(event.get("item"))
-        return _finish(self._item(event), item)
+        opened = self._items.find(event)
+        validate_item(item, opened.output_index)
+        return _finish(opened, item)
 
     def _on_part_added(self, event: Mapping[str, Any]) -> list[StreamEvent]:
-        part = mapping(event.get("part"))
-        kind = _PART_KINDS.get(type_of(part))
-        return [] if kind is None else self._item(event).open_part(kind, _part_index(event))
+        kind = _PART_KINDS.get(type_of(mapping(event.get("part"))))
+        return [] if kind is None else self._items.find(event).open_part(kind, _part_index(event))
 
     def _on_part_done(self, event: Mapping[str, Any]) -> list[StreamEvent]:
-        part = mapping(event.get("part"))
+        """Fill and close a part's block; where the part itself is missing, close whatever can be meant."""
+        part, index = mapping(event.get("part")), _part_index(event)
+        item = self._items.find(event)
         kind = _PART_KINDS.get(type_of(part))
-        if kind is None:
-            return []
-        item, index = self._item(event), _part_index(event)
-        return [*item.fill_part(kind, index, _full_text(kind, part)), *item.stop_part(kind, index)]
+        if kind is None and type_of(event) == "response.reasoning_summary_part.done":
+            kind = "summary_text"
+        if kind is not None:
+            filled = item.fill_part(kind, index, _full_text(kind, part))
+            return [*filled, *item.stop_part(kind, index)]
+        kinds = () if type_of(part) else _CONTENT_KINDS
+        return [stop for kind in kinds for stop in item.stop_part(kind, index)]
 
     def _on_part_delta(self, event: Mapping[str, Any]) -> list[StreamEvent]:
         kind = _DELTA_KINDS[type_of(event)]
-        return self._item(event).grow_part(kind, _part_index(event), event.get("delta"))
+        return self._items.find(event).grow_part(kind, _part_index(event), event.get("delta"))
 
     def _on_part_text_done(self, event: Mapping[str, Any]) -> list[StreamEvent]:
         kind = _DONE_KINDS[type_of(event)]
-        return self._item(event).fill_part(kind, _part_index(event), _full_text(kind, event))
+        return self._items.find(event).fill_part(kind, _part_index(event), _full_text(kind, event))
 
     def _on_call_delta(self, event: Mapping[str, Any]) -> list[StreamEvent]:
-        return self._item(event).grow_call(event.get("delta"))
+        return self._items.find(event).grow_call(event.get("delta"))
 
     def _on_call_done(self, event: Mapping[str, Any]) -> list[StreamEvent]:
         full = event.get("arguments", event.get("input"))
-        return self._item(event).fill_call(full)
+        return self._items.find(event).fill_call(full)
 
     def _on_terminal(self, event: Mapping[str, Any]) -> list[StreamEvent]:
         """Fill the gaps from the terminal response, close every block, and say how it ended."""
         response = mapping(event.get("response"))
-        status = type_of(event).removeprefix("response.")
-        self._final = {**response, "status": response.get("status") or status}
-        shown = self._shown_text()
-        events = [*self._fill_from_output(response), *self._stop_all()]
+        validate_response(response)
+        events: list[StreamEvent] = []
+        output: list[Mapping[str, Any]] = []
+        for item, opened in self._items.pair(list(iter_mappings(response.get("output")))):
+            events += _finish(opened, item) if opened else []
+            output.append(opened.complete(item) if opened else item)
+        events += self._items.stop_all()
         self._is_over = True
+        status = response.get("status") or type_of(event).removeprefix("response.")
+        error = error_details(response) or error_details(event)
+        self._final = {**response, "status": status, "error": error, "output": output}
         completion = self.completion
-        if self._order.is_disordered and not completion.text.startswith(shown):
-            message = "events came out of order, and the text shown is not the text of the response"
-            return [*events, ResponseFailure(code="inconsistent_stream", message=message)]
+        failure = self._failure(completion, str(status))
+        if failure is None and self._is_doubtful(completion, has_output=bool(output)):
+            message = self._damage or _INCONSISTENT
+            return [
+                *events,
+                *self._fail(ResponseFailure(code="inconsistent_stream", message=message)),
+            ]
         if completion.usage is not None:
             events.append(UsageReported(usage=completion.usage))
-        if completion.status == "failed":
-            events.append(_error(completion.error or {}, fallback="response failed"))
+        if failure is not None:
+            events.append(failure)
         events.append(ResponseEnded(status=completion.status, reason=completion.incomplete_reason))
         return events
 
     def _on_error(self, event: Mapping[str, Any]) -> list[StreamEvent]:
         """End at an error event, whose details stand inside `error` on the wire and beside it in the documentation."""
+        if event.get("code") == PARSE_ERROR:
+            # A frame was lost. That is no harm if the response tells its whole text later.
+            self._damage = text_or_none(event.get("message"))
+            return []
+        details = error_details(event) or event
+        return self._fail(to_failure(details, fallback="the stream reported an error"))
+
+    def _on_other(self, event: Mapping[str, Any]) -> list[StreamEvent]:
+        if type_of(event) in _QUIET:
+            return []
+        failure = untyped_failure(event)
+        return [_unknown(event)] if failure is None else self._fail(failure)
+
+    def _fail(self, failure: ResponseFailure) -> list[StreamEvent]:
         self._is_over = True
-        details = mapping(event.get("error")) or event
-        self._final = {"status": "failed", "error": details}
-        return [*self._stop_all(), _error(details, fallback="the stream reported an error")]
+        error = {"code": failure.code, "message": failure.message, "param": failure.param}
+        self._final = {**(self._final or {}), "status": "failed", "error": error}
+        return [*self._items.stop_all(), failure]
 
-    def _item(self, event: Mapping[str, Any]) -> OpenItem:
-        """Find or open the item that an event belongs to, also for servers that leave `output_index` out."""
-        item_id = text_or_none(event.get("item_id") or mapping(event.get("item")).get("id"))
-        index = event.get("output_index")
-        if not isinstance(index, int):
-            is_new = type_of(event) == "response.output_item.added"
-            latest = max(self._items, default=-1)
-            index = self._index_by_id.get(item_id or "", latest + 1 if is_new else max(latest, 0))
-        if item_id:
-            self._index_by_id.setdefault(item_id, index)
-        return self._open(index)
+    def _failure(self, completion: Completion, status: str) -> ResponseFailure | None:
+        """Say why a response that has ended has failed; None if it hasn't."""
+        if completion.status == "failed":
+            told = "" if status == "failed" else f" with the status {status[:100]!r}"
+            return to_failure(completion.error or {}, fallback=f"response failed{told}")
+        is_unfinished = completion.status in ("cancelled", "queued", "in_progress")
+        if is_unfinished and not (completion.text or completion.refusal):
+            message = f"the response was {completion.status!r} when it ended, and has no answer"
+            return ResponseFailure(code=completion.status, message=message)
+        return None
 
-    def _open(self, index: int) -> OpenItem:
-        if index not in self._items:
-            self._items[index] = OpenItem(output_index=index, next_block=self._next_block)
-        return self._items[index]
-
-    def _next_block(self) -> int:
-        self._block_count += 1
-        return self._block_count - 1
-
-    def _fill_from_output(self, response: Mapping[str, Any]) -> list[StreamEvent]:
-        events: list[StreamEvent] = []
-        for index, item in enumerate(iter_mappings(response.get("output"))):
-            opened = self._counterpart(index, item)
-            if opened is not None:
-                events += _finish(opened, item)
-        return events
-
-    def _counterpart(self, index: int, item: Mapping[str, Any]) -> OpenItem | None:
-        """Find the streamed item that a terminal item is, by id or else by index; None if it can't be told."""
-        by_id = self._index_by_id.get(text_or_none(item.get("id")) or "")
-        if by_id is not None:
-            return self._items[by_id]
-        if index not in self._items:
-            return self._open(index)
-        return self._items[index] if self._items[index].is_of(item.get("type")) else None
-
-    def _shown_text(self) -> str:
-        return "".join(self._items[at].shown_text() for at in sorted(self._items))
-
-    def _stop_all(self) -> list[StreamEvent]:
-        return [event for at in sorted(self._items) for event in self._items[at].stop_all()]
+    def _is_doubtful(self, completion: Completion, *, has_output: bool) -> bool:
+        """Return whether an event came late or not at all, and the response does not confirm the text that was shown."""
+        order = self._order
+        is_damaged = self._damage is not None and not order.is_numbered
+        if not (order.is_disordered or order.has_gap or is_damaged):
+            return False
+        is_all_done = all(item.done is not None for item in self._items.in_order())
+        is_told = has_output or (is_all_done and not order.has_gap and not is_damaged)
+        whole = "".join(iter_answer(completion.items, "output_text", "refusal"))
+        return not is_told or "".join(self._log.answer) != whole
 
     _HANDLERS: ClassVar[
         dict[str, Callable[["StreamDecoder", Mapping[str, Any]], list[StreamEvent]]]
@@ -233,6 +260,8 @@ class StreamDecoder:
         "response.completed": _on_terminal,
         "response.incomplete": _on_terminal,
         "response.failed": _on_terminal,
+        "response.cancelled": _on_terminal,
+        "response.error": _on_error,
         "error": _on_error,
     }
 
@@ -250,9 +279,10 @@ _DONE_KINDS: dict[str, BlockKind] = {
 
 def _finish(opened: OpenItem, item: Mapping[str, Any]) -> list[StreamEvent]:
     """Finish an item once; a server may report it at its end and again in the terminal response."""
-    if opened.is_done:
+    if opened.done is not None:
         return []
-    return [*opened.finish(item), ItemDone(output_index=opened.output_index, item=item)]
+    events, whole = opened.finish(item)
+    return [*events, ItemDone(output_index=opened.output_index, item=whole)]
 
 
 def _part_index(event: Mapping[str, Any]) -> int:
@@ -265,14 +295,7 @@ def _full_text(kind: BlockKind, holder: Mapping[str, Any]) -> object:
     return holder.get("refusal" if kind == "refusal" else "text")
 
 
-def _error(details: Mapping[str, Any], *, fallback: str) -> ResponseFailure:
-    return ResponseFailure(
-        code=text_or_none(details.get("code")) or text_or_none(details.get("type")),
-        message=text_or_none(details.get("message")) or fallback,
-        param=text_or_none(details.get("param")),
-    )
-
-
 def _unknown(event: Mapping[str, Any]) -> UnknownEvent:
-    preview = json.dumps(event, ensure_ascii=False, default=repr)[:_PREVIEW_CHARACTERS]
+    preview = json.dumps(whole_characters(event), ensure_ascii=False, default=repr)
+    preview = preview[:_PREVIEW_CHARACTERS]
     return UnknownEvent(type=str(event.get("type")), preview=preview, event=event)

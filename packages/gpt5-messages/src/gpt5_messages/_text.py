@@ -1,6 +1,9 @@
-"""Joining what JSON escapes tear apart: the two halves of a character beyond the basic plane."""
+"""What JSON can write and the rest of the world can't carry: halves of characters, numbers that are none, endless nesting."""
 
+import math
 from typing import Any, cast
+
+from stream_text import MAX_DEPTH
 
 
 class SurrogateJoiner:
@@ -27,18 +30,41 @@ class SurrogateJoiner:
         return _repaired(half)
 
 
-def whole_characters(value: Any) -> Any:
-    """Return a JSON value with every half of a character replaced, which no UTF-8 can carry; equal to it if there is none."""
+def whole_characters(value: Any, *, max_depth: int = MAX_DEPTH) -> Any:
+    """Return a JSON value that can be carried anywhere; equal to `value` if that can.
+
+    Halves of characters, which no UTF-8 can carry, become U+FFFD. Infinity, NaN and what nests deeper than `max_depth` become None.
+    """
     match value:
         case str():
             return value if value.isascii() else _repaired(value)
+        case float():
+            return value if math.isfinite(value) else None
+        case list() | dict() if max_depth <= 0:
+            return None
         case list():
-            return [whole_characters(part) for part in cast("list[object]", value)]
+            parts = cast("list[object]", value)
+            return [whole_characters(part, max_depth=max_depth - 1) for part in parts]
         case dict():
             members = cast("dict[str, object]", value).items()
-            return {whole_characters(name): whole_characters(part) for name, part in members}
+            return {
+                whole_characters(name): whole_characters(part, max_depth=max_depth - 1)
+                for name, part in members
+            }
         case _:
             return value
+
+
+def is_too_deep(value: object, max_depth: int = MAX_DEPTH) -> bool:
+    """Return whether lists and objects nest deeper than `max_depth` levels."""
+    match value:
+        case list():
+            inner = cast("list[object]", value)
+        case dict():
+            inner = cast("dict[str, object]", value).values()
+        case _:
+            return False
+    return max_depth <= 0 or any(is_too_deep(part, max_depth - 1) for part in inner)
 
 
 def _repaired(text: str) -> str:

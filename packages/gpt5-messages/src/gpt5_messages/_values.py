@@ -1,12 +1,18 @@
 """The values of one model response: tool calls, usage, and the completion that holds them."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
+
+from ._text import whole_characters
 
 
 type Item = Mapping[str, Any]
 """One input or output item of the Responses API, exactly as it was on the wire."""
+
+CALL_ARGUMENTS = {"function_call": "arguments", "custom_tool_call": "input"}
+"""The types of calls that the caller answers, and where each has its arguments."""
 
 type Status = Literal["completed", "incomplete", "failed", "cancelled", "queued", "in_progress"]
 """The API's own response states; `in_progress` also stands for a stream that ended without saying how."""
@@ -84,3 +90,11 @@ class Completion:
     error: Mapping[str, Any] | None = None
     response_id: str | None = None
     model: str | None = None
+
+
+def argument_text(value: object) -> str:
+    """Return a call's arguments as text, also where a server sends an object; empty where there are none."""
+    if isinstance(value, Mapping) and value:
+        arguments = dict(cast("Mapping[str, object]", value))
+        return json.dumps(whole_characters(arguments), ensure_ascii=False)
+    return value if isinstance(value, str) else ""

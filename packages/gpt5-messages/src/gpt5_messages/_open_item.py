@@ -1,0 +1,230 @@
+"""One output item while it is being streamed."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ._blocks import Block, BlockLog
+from ._events import BlockKind, StreamEvent
+from ._json import iter_mappings, text_or_none, type_of
+from ._text import whole_characters
+from ._values import CALL_ARGUMENTS, Item, argument_text
+
+
+_ITEM_TYPES: dict[BlockKind, str] = {
+    "text": "message",
+    "refusal": "message",
+    "summary_text": "reasoning",
+    "reasoning_text": "reasoning",
+    "tool_use": "function_call",
+}
+# Where a whole item of a type has its texts: the block's kind, the list, the part's type and the part's key.
+_PARTS: dict[str, tuple[tuple[BlockKind, str, str, str], ...]] = {
+    "message": (
+        ("text", "content", "output_text", "text"),
+        ("refusal", "content", "refusal", "refusal"),
+    ),
+    "reasoning": (
+        ("summary_text", "summary", "summary_text", "text"),
+        ("reasoning_text", "content", "reasoning_text", "text"),
+    ),
+}
+
+
+class OpenItem:
+    """One output item, collected from its events. Nothing empty takes away what has streamed.
+
+    Args:
+        output_index: Its index in the response's `output`.
+        log: What it has in common with the other items of the stream.
+
+    Attributes:
+        done: The whole item, once it has arrived.
+    """
+
+    def __init__(self, *, output_index: int, log: BlockLog) -> None:
+        self.output_index = output_index
+        self.done: Item | None = None
+        self._log = log
+        self._added: Mapping[str, Any] = {}
+        self._blocks: dict[tuple[BlockKind, int], Block] = {}
+        self._latest: dict[BlockKind, Block] = {}
+        self._early_arguments: list[str] = []  # pieces that came before the call's name
+
+    @property
+    def item_type(self) -> str:
+        """The item's type, as far as is known."""
+        kind = next(iter(self._blocks), ("tool_use", 0))[0]
+        is_known = self._blocks or self._early_arguments
+        return type_of(self._added) or (_ITEM_TYPES[kind] if is_known else "")
+
+    def may_be(self, item: Item) -> bool:
+        """Return whether this may be that item, as far as is known."""
+        is_of_type = self.item_type in ("", type_of(item)) or (
+            not self._added and self.item_type in CALL_ARGUMENTS and type_of(item) in CALL_ARGUMENTS
+        )
+        return is_of_type and self._added.get("call_id") in (None, item.get("call_id"))
+
+    def add(self, item: Item) -> list[StreamEvent]:
+        """Take the item as announced; only tool calls are worth a block already."""
+        if self._added:
+            return []
+        self._added = item
+        return self._open_call(item)
+
+    def finish(self, item: Item) -> tuple[list[StreamEvent], Item]:
+        """Take the whole item: fill every gap from it, close its blocks, and return it with what it left empty."""
+        events = [*self.add(item), *self._open_call(item), *self._fill_all(item), *self.stop_all()]
+        self.done = self.complete(item)
+        return events, self.done
+
+    def open_part(self, kind: BlockKind, part_index: int) -> list[StreamEvent]:
+        """Begin a part's block unless it has begun."""
+        if (kind, part_index) in self._blocks or self.done is not None:
+            return []
+        block = self._blocks[kind, part_index] = self._latest[kind] = Block(kind, self._log)
+        return [block.start]
+
+    def grow_part(self, kind: BlockKind, part_index: int, delta: object) -> list[StreamEvent]:
+        """Add a delta to a part, opening its block if the server never did."""
+        if not isinstance(delta, str) or not delta or self.done is not None:
+            return []
+        return [*self.open_part(kind, part_index), *self._blocks[kind, part_index].grow(delta)]
+
+    def fill_part(self, kind: BlockKind, part_index: int, full: object) -> list[StreamEvent]:
+        """Add what the whole text of a part has beyond its deltas, also where they had another index."""
+        if not isinstance(full, str) or not full:
+            return []
+        block, latest = self._blocks.get((kind, part_index)), self._latest.get(kind)
+        if block is None and latest is not None and latest.may_be_whole(full):
+            block = latest
+        if block is not None:
+            return block.fill(full)
+        events = self.open_part(kind, part_index)
+        return [*events, *self._blocks[kind, part_index].fill(full)] if events else []
+
+    def stop_part(self, kind: BlockKind, part_index: int) -> list[StreamEvent]:
+        """Close a part's block."""
+        block = self._blocks.get((kind, part_index))
+        return block.stop() if block else []
+
+    def grow_call(self, delta: object) -> list[StreamEvent]:
+        """Add a piece of tool arguments, kept back while the call's name is not known."""
+        block = self._blocks.get(("tool_use", 0))
+        if not isinstance(delta, str):
+            return []
+        if block is None:
+            self._early_arguments.append(delta)
+            return []
+        return block.grow(delta)
+
+    def fill_call(self, full: object) -> list[StreamEvent]:
+        """Add what the whole arguments have beyond their deltas."""
+        block, text = self._blocks.get(("tool_use", 0)), argument_text(full)
+        if not text:
+            return []
+        if block is None:
+            self._early_arguments = [text]
+            return []
+        return block.fill(text)
+
+    def stop_all(self) -> list[StreamEvent]:
+        """Close every block that is open."""
+        return [event for block in self._blocks.values() for event in block.stop()]
+
+    def to_item(self) -> Item:
+        """Return the whole item, or an incomplete one made of what has come so far."""
+        if self.done is not None:
+            return self.done
+        return self.complete({**self._added, "status": "incomplete"})
+
+    def complete(self, item: Item) -> Item:
+        """Return an item with everything that it leaves empty and that has come before."""
+        before = self.done or ({} if item else {**self._added, "status": "completed"})
+        whole = {**item, **{key: value for key, value in before.items() if not item.get(key)}}
+        item_type = type_of(whole) or self.item_type
+        if item_type and not type_of(whole):
+            role = {"role": "assistant"} if item_type == "message" else {}
+            whole = {**role, **whole, "type": item_type}
+        arguments_key = CALL_ARGUMENTS.get(item_type, "")
+        arguments = argument_text(whole.get(arguments_key)) or self._call_text()
+        if arguments_key and arguments:
+            whole[arguments_key] = arguments
+        for kind, key, part_type, text_key in _PARTS.get(item_type, ()):
+            parts = list(iter_mappings(whole.get(key)))
+            told = sum(map(len, _part_texts(parts, part_type, text_key)))
+            texts = self._texts(kind) if kind != "reasoning_text" else []
+            if told < sum(map(len, texts)):
+                whole[key] = _with_texts(parts, part_type, text_key, texts)
+        return whole
+
+    def _call_text(self) -> str:
+        block = self._blocks.get(("tool_use", 0))
+        return block.text if block else "".join(self._early_arguments)
+
+    def _texts(self, kind: BlockKind) -> list[str]:
+        return [block.text for block in self._of_kind(kind)]
+
+    def _of_kind(self, kind: BlockKind) -> list[Block]:
+        """List the blocks of one kind in the order of their parts."""
+        return [self._blocks[key] for key in sorted(self._blocks) if key[0] == kind]
+
+    def _open_call(self, item: Item) -> list[StreamEvent]:
+        """Begin the block of a tool call as soon as its id and name are known."""
+        call_id, name = text_or_none(item.get("call_id")), text_or_none(item.get("name"))
+        if type_of(item) not in CALL_ARGUMENTS or not call_id or not name:
+            return []
+        if ("tool_use", 0) in self._blocks:
+            return []
+        block = Block("tool_use", self._log, call_id=call_id, name=name)
+        self._blocks["tool_use", 0] = block
+        early, self._early_arguments = "".join(self._early_arguments), []
+        return [block.start, *block.grow(early)]
+
+    def _fill_all(self, item: Item) -> list[StreamEvent]:
+        arguments_key = CALL_ARGUMENTS.get(type_of(item))
+        if arguments_key:
+            return self.fill_call(item.get(arguments_key))
+        return [
+            event
+            for kind, key, part_type, text_key in _PARTS.get(type_of(item), ())
+            for event in self._fill_kind(
+                kind, _part_texts(iter_mappings(item.get(key)), part_type, text_key)
+            )
+        ]
+
+    def _fill_kind(self, kind: BlockKind, texts: list[str]) -> list[StreamEvent]:
+        """Add what the whole texts of a kind have beyond all that has streamed of it.
+
+        Only the texts are compared: servers count their parts in ways of their own.
+        """
+        blocks = self._of_kind(kind)
+        streamed = "".join(block.streamed for block in blocks)
+        if not texts or not "".join(texts).startswith(streamed):
+            return []
+        events: list[StreamEvent] = []
+        free_index = max((index for of, index in self._blocks if of == kind), default=-1) + 1
+        known, end = len(streamed), 0
+        for text in texts:
+            start, end = end, end + len(text)
+            if start < known < end and blocks[-1].is_open:
+                events += blocks[-1].extend(text[known - start :])
+            elif end > known:
+                events += self.open_part(kind, free_index)
+                events += self._blocks[kind, free_index].extend(text[max(known - start, 0) :])
+                free_index += 1
+        return events
+
+
+def _part_texts(parts: Iterable[Item], part_type: str, key: str) -> list[str]:
+    texts = (part.get(key) for part in parts if type_of(part) in (part_type, ""))
+    return [whole_characters(text) for text in texts if isinstance(text, str) and text]
+
+
+def _with_texts(parts: list[Item], part_type: str, key: str, texts: list[str]) -> list[Item]:
+    """Return parts whose empty texts are those that have streamed, or new parts where none is of this type."""
+    filled = list(parts)
+    mine = [index for index, part in enumerate(parts) if type_of(part) in (part_type, "")]
+    for index, text in zip(mine, texts, strict=False):
+        if not _part_texts(parts[index : index + 1], part_type, key):
+            filled[index] = {**parts[index], key: text}
+    return filled if mine else [*parts, *({"type": part_type, key: text} for text in texts)]

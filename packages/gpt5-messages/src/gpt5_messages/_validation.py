@@ -1,0 +1,59 @@
+"""Refusing what would come out wrong later, by the name of its field.
+
+Only that much is validated: most real traffic lacks fields that the official types demand.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ._errors import MessageError
+from ._json import iter_mappings, mapping, type_of
+from ._text import is_too_deep
+from ._values import CALL_ARGUMENTS, Item
+
+
+_MAX_TOKENS = 10**15
+_USAGE = {
+    "": ("input_tokens", "output_tokens", "total_tokens"),
+    "input_tokens_details": ("cached_tokens", "cache_write_tokens"),
+    "output_tokens_details": ("reasoning_tokens",),
+}
+
+
+def validate_response(response: Mapping[str, Any]) -> None:
+    """Validate the output items and the usage of a whole response.
+
+    Raises:
+        MessageError: If a call's id or name is no text, an item nests too deep, or a number of tokens is none.
+    """
+    for index, item in enumerate(iter_mappings(response.get("output"))):
+        validate_item(item, index)
+    for group, names in _USAGE.items():
+        usage = mapping(response.get("usage"))
+        counts = mapping(usage.get(group)) if group else usage
+        for name in names:
+            number = counts.get(name)
+            if isinstance(number, int) and number > _MAX_TOKENS:
+                path = ".".join(filter(None, ("usage", group, name)))
+                raise MessageError(
+                    f"{path}: expected a number of tokens, at most 10**15", field=path
+                )
+
+
+def validate_item(item: Item, index: int) -> None:
+    """Validate one output item.
+
+    Raises:
+        MessageError: If a call's id or name is no text, or the item nests too deep.
+    """
+    if type_of(item) in CALL_ARGUMENTS:
+        for name in ("call_id", "name"):
+            if not isinstance(value := item.get(name), str | None):
+                path = f"output[{index}].{name}"
+                raise MessageError(
+                    f"{path}: expected a text, got {type(value).__name__}", field=path
+                )
+    for name, value in item.items():
+        if is_too_deep(value):
+            path = f"output[{index}].{name}"
+            raise MessageError(f"{path}: nests deeper than can be read", field=path)

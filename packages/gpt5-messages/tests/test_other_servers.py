@@ -1,0 +1,731 @@
+"""What servers send that are not OpenAI's, or that fail in ways of their own."""
+
+import json
+import time
+from collections.abc import Callable
+
+import pytest
+
+from gpt5_messages import (
+    BlockDelta,
+    BlockStart,
+    BlockStop,
+    ItemDone,
+    MessageError,
+    ResponseEnded,
+    ResponseFailure,
+    SSEDecoder,
+    StreamDecoder,
+    StreamEvent,
+    UnknownEvent,
+    read_response,
+)
+
+
+type Event = dict[str, object]
+
+CALL = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "f"}
+MESSAGE = {"type": "message", "id": "msg_1", "role": "assistant"}
+REASONING = {"type": "reasoning", "id": "rs_1", "encrypted_content": "e"}
+
+
+def event(name: str, **fields: object) -> Event:
+    return {"type": f"response.{name}", **fields}
+
+
+def text_delta(text: str, **fields: object) -> Event:
+    return event(
+        "output_text.delta", **{"output_index": 0, "content_index": 0, **fields}, delta=text
+    )
+
+
+def message(*texts: object, **fields: object) -> Event:
+    parts = [{"type": "output_text", "text": text, "annotations": []} for text in texts]
+    return {**MESSAGE, "content": parts, **fields}
+
+
+def done(item: object, **fields: object) -> Event:
+    return event("output_item.done", **{"output_index": 0, **fields}, item=item)
+
+
+def completed(*output: object, **fields: object) -> Event:
+    return event("completed", response={"status": "completed", "output": list(output), **fields})
+
+
+def decode(*events: Event) -> tuple[list[StreamEvent], StreamDecoder]:
+    decoder = StreamDecoder()
+    return [found for one in events for found in decoder.feed(one)], decoder
+
+
+def shown(events: list[StreamEvent], *kinds: str) -> str:
+    deltas = (found for found in events if isinstance(found, BlockDelta))
+    return "".join(found.text for found in deltas if found.kind in (kinds or ("text", "refusal")))
+
+
+def failures(events: list[StreamEvent]) -> list[ResponseFailure]:
+    return [found for found in events if isinstance(found, ResponseFailure)]
+
+
+INDEXES = {
+    "one too many": [1, 1, 1],
+    "another on every event": [0, 1, 2],
+    "none": [None, None, None],
+    "of another type": ["0", "1", [2]],
+}
+
+
+@pytest.mark.parametrize("indexes", INDEXES.values(), ids=INDEXES)
+@pytest.mark.parametrize("whole", [("Hello there.",), ("Hello", " there."), ("Hello there.", "")])
+def test_text_is_shown_once_however_its_parts_are_counted(
+    indexes: list[object], whole: tuple[str, ...]
+) -> None:
+    first, second, third = ({"content_index": index} for index in indexes)
+    for end in ([], [done(message(*whole))]):
+        events, decoder = decode(
+            text_delta("Hello", **first),
+            text_delta(" there.", **second),
+            event("content_part.done", output_index=0, **third),
+            *end,
+            completed(message(*whole)),
+        )
+        assert shown(events) == "Hello there."
+        assert decoder.completion.text == "Hello there."
+
+
+def test_text_is_shown_once_when_only_its_end_has_another_index() -> None:
+    tail = event("output_text.done", output_index=0, content_index=1, text="Hello there.")
+
+    events, _ = decode(text_delta("Hello"), tail, tail, completed(message("Hello there.")))
+
+    assert shown(events) == "Hello there."
+    assert len([found for found in events if isinstance(found, BlockStart)]) == 1
+
+
+def test_a_second_part_that_begins_like_the_first_is_a_part_of_its_own() -> None:
+    end = event("output_text.done", output_index=0, content_index=0, text="One")
+    second = event("output_text.done", output_index=0, content_index=1, text="One more")
+
+    assert shown(decode(text_delta("One"), end, second)[0]) == "OneOne more"
+
+
+def test_an_item_with_another_index_at_the_end_is_shown_once() -> None:
+    events, decoder = decode(
+        text_delta("Hi", output_index=3), completed(REASONING, {**message("Hi!"), "id": "new"})
+    )
+
+    assert (shown(events), decoder.completion.text) == ("Hi!", "Hi!")
+    assert len(decoder.completion.items) == 2
+
+
+def test_what_only_the_end_of_a_stream_has_is_added_part_by_part() -> None:
+    summary = [{"type": "summary_text", "text": text} for text in ("One", "Two", "Three")]
+    early = [
+        event("reasoning_summary_text.delta", output_index=0, summary_index=index, delta=text)
+        for index, text in enumerate(("One", "Tw"))
+    ]
+
+    events, _ = decode(*early, completed({**REASONING, "summary": summary}))
+
+    texts = [(found.index, found.text) for found in events if isinstance(found, BlockDelta)]
+    assert texts == [(0, "One"), (1, "Tw"), (1, "o"), (2, "Three")]
+
+
+def test_a_part_that_was_closed_too_early_goes_on_in_another_block() -> None:
+    closed = event(
+        "content_part.done", output_index=0, content_index=0, part={"type": "output_text"}
+    )
+
+    events, _ = decode(text_delta("Hel"), closed, completed(message("Hello")))
+
+    assert shown(events) == "Hello"
+
+
+def test_half_a_character_gives_way_to_the_whole_one() -> None:
+    events, _ = decode(text_delta("a\ud83d"), completed(message("a\U0001f600b")))
+
+    assert shown(events) == "a\U0001f600b"
+
+
+NOTHING = ["", None, [], {}, 7, "missing"]
+
+
+def without(value: object, key: str) -> dict[str, object]:
+    return {} if value == "missing" else {key: value}
+
+
+@pytest.mark.parametrize("empty", NOTHING, ids=repr)
+@pytest.mark.parametrize("is_in_item", [True, False])
+@pytest.mark.parametrize("item_type", ["function_call", "custom_tool_call"])
+def test_no_empty_arguments_take_away_what_streamed(
+    empty: object, item_type: str, *, is_in_item: bool
+) -> None:
+    key = "arguments" if item_type == "function_call" else "input"
+    name = "function_call_arguments" if key == "arguments" else "custom_tool_call_input"
+    call = {**CALL, "type": item_type}
+    bare = {**call, **without(empty, key)}
+    _, decoder = decode(
+        event("output_item.added", output_index=0, item=call),
+        event(f"{name}.delta", output_index=0, delta='{"a"'),
+        event(f"{name}.delta", output_index=0, delta=":1}"),
+        event(f"{name}.done", output_index=0, **without(empty, key)),
+        done(bare),
+        completed(*([bare] if is_in_item else [])),
+    )
+
+    (found,) = decoder.completion.tool_calls
+    assert found.arguments == '{"a":1}'
+    assert decoder.completion.items[0][key] == '{"a":1}'
+
+
+def test_arguments_that_are_only_in_an_early_end_are_kept() -> None:
+    whole = event("function_call_arguments.done", output_index=0, arguments='{"a":1}')
+    nothing = event("function_call_arguments.done", output_index=0, arguments="")
+
+    _, decoder = decode(whole, nothing, done({**CALL, "arguments": None}), completed())
+
+    assert decoder.completion.tool_calls[0].arguments == '{"a":1}'
+
+
+@pytest.mark.parametrize("empty", NOTHING, ids=repr)
+@pytest.mark.parametrize("is_in_output", [True, False])
+def test_no_empty_message_takes_away_what_streamed(empty: object, *, is_in_output: bool) -> None:
+    kept = {**MESSAGE, "phase": "final_answer"}
+    part = {"type": "output_text", **without(empty, "text")}
+    for bare in ({**kept, **without(empty, "content")}, {**kept, "content": [part, part]}):
+        events, decoder = decode(
+            text_delta("Hel"),
+            text_delta("lo", content_index=1),
+            done(bare),
+            completed(*([bare] if is_in_output else [])),
+        )
+        assert shown(events) == decoder.completion.text == "Hello"
+        assert decoder.completion.items[0]["phase"] == "final_answer"
+
+
+def test_a_part_that_is_empty_at_the_end_is_filled_and_the_others_are_left_alone() -> None:
+    _, decoder = decode(
+        text_delta("Hel"), text_delta("lo", content_index=1), completed(message("Hel", ""))
+    )
+
+    assert decoder.completion.items == (message("Hel", "lo"),)
+
+
+def test_a_refusal_and_a_text_are_both_kept() -> None:
+    _, decoder = decode(
+        text_delta("Well."),
+        event("refusal.delta", output_index=0, content_index=1, delta="No."),
+        completed({**MESSAGE, "content": []}),
+    )
+
+    assert (decoder.completion.text, decoder.completion.refusal) == ("Well.", "No.")
+
+
+@pytest.mark.parametrize("empty", NOTHING, ids=repr)
+def test_no_empty_summary_takes_away_what_streamed(empty: object) -> None:
+    bare = {"type": "reasoning", "id": "rs_1", **without(empty, "summary")}
+    _, decoder = decode(
+        event("reasoning_summary_text.delta", output_index=0, summary_index=0, delta="A"),
+        event("reasoning_summary_text.delta", output_index=0, summary_index=1, delta="B"),
+        done(REASONING),
+        completed(bare),
+    )
+
+    assert decoder.completion.reasoning_summaries == ("A", "B")
+    assert decoder.completion.items[0]["encrypted_content"] == "e"
+
+
+@pytest.mark.parametrize("empty", [None, {}, [], "x"], ids=repr)
+def test_an_end_without_its_item_ends_it_with_what_has_come(empty: object) -> None:
+    events, decoder = decode(
+        event("output_item.added", output_index=0, item=CALL),
+        event("function_call_arguments.delta", output_index=0, delta='{"a":1}'),
+        done(empty),
+        completed(),
+    )
+
+    assert [found.arguments for found in decoder.completion.tool_calls] == ['{"a":1}']
+    assert any(isinstance(found, ItemDone) for found in events)
+
+
+@pytest.mark.parametrize("is_streamed", [True, False])
+def test_arguments_that_are_an_object_are_written_as_text(*, is_streamed: bool) -> None:
+    call = {**CALL, "arguments": {"a": "é", "b": float("nan")}}
+    early = [
+        event("output_item.added", output_index=0, item=CALL),
+        event("function_call_arguments.done", output_index=0, arguments=call["arguments"]),
+    ]
+
+    events, decoder = decode(*(early if is_streamed else []), completed(call))
+
+    expected = '{"a": "é", "b": null}'
+    (bare,) = decode(completed({**CALL, "arguments": {}}))[1].completion.tool_calls
+    assert bare.arguments == "{}"
+    assert shown(events, "tool_use") == expected
+    assert decoder.completion.tool_calls[0].arguments == expected
+    assert decoder.completion.items[0]["arguments"] == expected
+    assert read_response({"output": [call]}).tool_calls[0].arguments == expected
+
+
+def calls(count: int, **fields: object) -> list[Event]:
+    return [
+        {**CALL, "id": f"fc_{n}", "call_id": f"c{n}", "arguments": "{}", **fields}
+        for n in range(count)
+    ]
+
+
+@pytest.mark.parametrize("ids", [{}, {"id": None}, {"id": ""}], ids=repr)
+@pytest.mark.parametrize("is_in_output", [True, False])
+def test_without_an_index_the_ends_of_items_alone_are_enough(
+    ids: dict[str, object], *, is_in_output: bool
+) -> None:
+    items = [{**message("Hi"), **ids}, *calls(3, **ids)]
+    ends = [event("output_item.done", item=item) for item in items]
+
+    events, decoder = decode(
+        text_delta("H", output_index=None),
+        *(one for end in ends for one in (end, end)),
+        completed(*(items if is_in_output else [])),
+    )
+
+    assert [call.call_id for call in decoder.completion.tool_calls] == ["c0", "c1", "c2"]
+    assert shown(events) == decoder.completion.text == "Hi"
+    assert len([found for found in events if isinstance(found, ItemDone)]) == 4
+
+
+def test_without_an_index_a_call_after_a_text_is_no_part_of_it() -> None:
+    (call,) = calls(1)
+    _, decoder = decode(
+        event("output_text.delta", delta="Hi"), event("output_item.done", item=call), completed()
+    )
+
+    assert [item["type"] for item in decoder.completion.items] == ["message", "function_call"]
+
+
+def test_without_an_index_two_calls_with_one_id_are_two_calls() -> None:
+    first, second = ({**CALL, "id": None, "arguments": text} for text in ("1", "2"))
+    ends = [event("output_item.done", item=item) for item in (first, second, second)]
+
+    _, decoder = decode(*ends, completed())
+
+    assert [call.arguments for call in decoder.completion.tool_calls] == ["1", "2"]
+
+
+def test_a_custom_call_whose_input_came_first_is_one_call() -> None:
+    call = {**CALL, "type": "custom_tool_call", "input": "ls"}
+    _, decoder = decode(
+        event("custom_tool_call_input.delta", delta="ls"),
+        event("output_item.done", item=call),
+        completed(),
+    )
+
+    assert [call.arguments for call in decoder.completion.tool_calls] == ["ls"]
+
+
+@pytest.mark.parametrize("part", [{}, {"part": None}, {"part": {"text": "A"}}])
+def test_a_summary_part_that_ends_without_itself_is_closed(part: dict[str, object]) -> None:
+    events, _ = decode(
+        event("reasoning_summary_text.delta", output_index=0, summary_index=0, delta="A"),
+        event("reasoning_summary_part.done", output_index=0, summary_index=0, **part),
+    )
+
+    assert events[1:] == [
+        BlockDelta(index=0, kind="summary_text", text="A"),
+        BlockStop(index=0, kind="summary_text"),
+    ]
+
+
+def test_a_part_that_ends_without_itself_is_closed() -> None:
+    events, _ = decode(text_delta("A"), event("content_part.done", output_index=0, content_index=0))
+
+    assert events[-1] == BlockStop(index=0, kind="text")
+
+
+DETAILS = {"code": "rate_limit_exceeded", "message": "Slow down.", "param": "p"}
+OF_DETAILS = ResponseFailure(code="rate_limit_exceeded", message="Slow down.", param="p")
+OF_TEXT = ResponseFailure(code=None, message="Slow down.")
+OF_STATUS = ResponseFailure(code=None, message="response failed with the status 'error'")
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (event("completed", response={"error": DETAILS}), OF_DETAILS),
+        (event("completed", response={"error": "Slow down."}), OF_TEXT),
+        (completed(message("Hi"), error=DETAILS), OF_DETAILS),
+        (event("completed", response={"status": "completed"}, error=DETAILS), OF_DETAILS),
+        (event("completed", response={"status": "error"}), OF_STATUS),
+        (completed(message("Hi"), status="error"), OF_STATUS),
+        (event("failed", response={"error": "Slow down."}), OF_TEXT),
+        (event("incomplete", response={"error": DETAILS}), OF_DETAILS),
+        ({"error": DETAILS}, OF_DETAILS),
+        ({"error": "Slow down."}, OF_TEXT),
+        ({"type": "", "error": DETAILS}, OF_DETAILS),
+        ({"type": "message", "error": DETAILS}, OF_DETAILS),
+        ({"object": "error", **DETAILS}, OF_DETAILS),
+        ({"status": "error", "message": "Slow down."}, OF_TEXT),
+        (event("error", error=DETAILS), OF_DETAILS),
+        ({"type": "error", "error": "Slow down."}, OF_TEXT),
+        ({"error": ["busy"]}, ResponseFailure(code=None, message='["busy"]')),
+        (
+            {"error": {"type": "busy"}},
+            ResponseFailure(code="busy", message="the stream reported an error"),
+        ),
+    ],
+    ids=str,
+)
+def test_an_error_is_a_failure_wherever_it_stands(answer: Event, expected: ResponseFailure) -> None:
+    for before in ([], [text_delta("Hi")]):
+        events, decoder = decode(*before, answer, completed(message("Hi")))
+
+        assert failures(events) == [expected]
+        assert (decoder.is_over, decoder.completion.status) == (True, "failed")
+
+
+def test_an_error_with_values_of_other_types_is_told_all_the_same() -> None:
+    error = {"code": 429, "message": {"en": "Slow down."}, "param": ["input", 0], "type": "x"}
+
+    (failure,) = failures(decode({"error": error})[0])
+
+    assert failure == ResponseFailure(
+        code="429", message='{"en": "Slow down."}', param='["input", 0]'
+    )
+
+
+@pytest.mark.parametrize("status", ["cancelled", "queued", "in_progress"])
+def test_a_response_that_ends_without_an_answer_before_its_time_is_a_failure(status: str) -> None:
+    ends = [completed(status=status), completed(REASONING, *calls(1), status=status)]
+    if status == "cancelled":
+        ends += [event("cancelled", response={}), event("failed", response={"status": status})]
+    for end in ends:
+        events, decoder = decode(end)
+
+        assert [failure.code for failure in failures(events)] == [status]
+        assert (events[-1], decoder.completion.status) == (ResponseEnded(status=status), status)
+
+
+def test_a_response_that_was_cancelled_in_the_middle_of_its_answer_keeps_it() -> None:
+    events, decoder = decode(text_delta("Hi"), event("cancelled", response={"status": "cancelled"}))
+
+    assert (failures(events), decoder.completion.text) == ([], "Hi")
+
+
+@pytest.mark.parametrize(
+    "chunk",
+    [
+        {"object": "chat.completion.chunk", "choices": [{"delta": {"content": "Hi"}}]},
+        {"object": "chat.completion", "choices": [{"message": {"content": "Hi"}}]},
+        {"id": "x", "choices": []},
+        {"type": "message", "object": "text_completion", "choices": [{"text": "Hi"}]},
+    ],
+    ids=str,
+)
+def test_chat_completions_are_told_in_a_sentence(chunk: Event) -> None:
+    events, decoder = decode(chunk)
+
+    (failure,) = failures(events)
+    assert failure.code == "chat_completions"
+    assert "Chat Completions" in failure.message
+    assert decoder.is_over
+
+
+@pytest.mark.parametrize(
+    "unknown", [event("new", error={"code": "x"}), {"type": "ping"}, {}, {"error": None}]
+)
+def test_an_unknown_event_is_no_failure(unknown: Event) -> None:
+    events, decoder = decode(unknown, completed(message("Hi")))
+
+    assert isinstance(events[0], UnknownEvent)
+    assert (failures(events), decoder.completion.text) == ([], "Hi")
+
+
+def nested(depth: int) -> object:
+    value: object = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("response", "field"),
+    [
+        ({"output": [{**CALL, "call_id": 7}]}, "output[0].call_id"),
+        ({"output": [REASONING, {**CALL, "name": ["f"]}]}, "output[1].name"),
+        ({"output": [{"type": "new", "data": nested(1_500)}]}, "output[0].data"),
+        ({"output": [{**CALL, "arguments": {"a": nested(201)}}]}, "output[0].arguments"),
+        ({"output": [{**MESSAGE, "content": nested(1_500)}]}, "output[0].content"),
+        ({"usage": {"input_tokens": 10**30}}, "usage.input_tokens"),
+        (
+            {"usage": {"output_tokens_details": {"reasoning_tokens": 10**30}}},
+            "usage.output_tokens_details.reasoning_tokens",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_cannot_be_read_is_a_failure_that_names_its_field(
+    response: dict[str, object], field: str
+) -> None:
+    events, decoder = decode(event("completed", response={"status": "completed", **response}))
+
+    assert [(found.code, found.param) for found in failures(events)] == [("parse_error", field)]
+    assert failures(events)[0].message.startswith(f"{field}: ")
+    assert decoder.completion.status == "failed"
+    with pytest.raises(MessageError) as caught:
+        read_response(response)
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize("name", ["added", "done"])
+def test_an_item_that_cannot_be_read_ends_the_stream_at_once(name: str) -> None:
+    broken = event(f"output_item.{name}", output_index=2, item={**CALL, "call_id": 7})
+
+    (failure,) = failures(decode(broken, completed())[0])
+
+    assert failure.param == "output[2].call_id"
+
+
+def test_what_came_before_an_item_that_cannot_be_read_can_be_read() -> None:
+    deep = event("output_item.added", output_index=1, item={"type": "new", "data": nested(150)})
+    events, decoder = decode(text_delta("Hi"), deep, event("new", data=nested(1_500)))
+
+    assert isinstance(events[-1], UnknownEvent)
+    assert decoder.completion.text == "Hi"
+
+
+def test_numbers_that_json_does_not_have_are_none() -> None:
+    odd = {"type": "new", "probability": float("-inf"), "number": 10**30, "half": 0.5}
+
+    _, decoder = decode(completed(odd))
+
+    assert decoder.completion.items == ({**odd, "probability": None},)
+
+
+def sse(*frames: bytes) -> tuple[list[StreamEvent], StreamDecoder]:
+    bytes_in, decoder = SSEDecoder(), StreamDecoder()
+    events = [
+        found
+        for one in [*bytes_in.feed(b"".join(frames)), *bytes_in.close()]
+        for found in decoder.feed(one)
+    ]
+    return events + decoder.close(), decoder
+
+
+def frame(one: Event) -> bytes:
+    return b"data: " + json.dumps(one).encode() + b"\n\n"
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        b"event: ping\n\n",
+        b"event: ping\ndata: ping\n\n",
+        b"event: ping\ndata:\n\n",
+        b"data: 2026-11-22T12:00:00\n\n",
+        b"data: null\n\n",
+        b'id: "1"\nretry: 10\n\n',
+        b"data: [DONE]\n\n",
+        b": a comment {}\n\n",
+        b"x: y\n\n",
+    ],
+)
+def test_a_frame_that_is_no_event_is_skipped(foreign: bytes) -> None:
+    events, decoder = sse(
+        frame(text_delta("H")), foreign, frame(text_delta("i")), foreign, frame(completed())
+    )
+
+    assert (failures(events), decoder.completion.text) == ([], "Hi")
+
+
+BROKEN = [
+    b'data: {"type": "response.output_text.delta", "delta": "oo\n\n',
+    b"data: [1]\n\n",
+    b'da\xffta: {"type": "x"}\n\n',
+    b'dota: {"type: "x"}\n\n',
+    b'data: {"type": "x\xff"}\n\n',
+]
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_a_broken_frame_is_no_harm_where_the_text_is_confirmed(broken: bytes) -> None:
+    events, decoder = sse(frame(text_delta("Hi")), broken, frame(completed(message("Hi"))))
+
+    assert (failures(events), decoder.completion.text) == ([], "Hi")
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+@pytest.mark.parametrize("end", [completed(), completed(message("Hi there")), None])
+def test_a_broken_frame_is_a_failure_where_the_text_is_not_confirmed(
+    broken: bytes, end: Event | None
+) -> None:
+    events, _ = sse(
+        frame(text_delta("Hi")), broken, frame(text_delta("!")), frame(end) if end else b""
+    )
+
+    (failure,) = failures(events)
+    assert failure.message.startswith("Failed to parse the stream: ")
+
+
+def test_a_frame_that_is_cut_off_is_the_end_of_the_stream() -> None:
+    (failure,) = failures(sse(frame(text_delta("Hi")), b'data: {"type": "response.comp')[0])
+
+    assert failure.code == "stream_ended_early"
+
+
+@pytest.mark.parametrize(
+    ("wire", "message"),
+    [
+        (b"event: error\ndata: The model is busy.\n\n", "The model is busy."),
+        (b'{"error": {"message": "Busy."}}', "Busy."),
+        (b'{\n  "error": "Busy."\n}\n', "Busy."),
+    ],
+)
+def test_an_error_in_a_frame_of_its_own_kind_is_told(wire: bytes, message: str) -> None:
+    assert [failure.message for failure in failures(sse(wire)[0])] == [message]
+
+
+def numbered(*events: Event, numbers: list[int] | None = None) -> list[Event]:
+    counted = numbers or range(len(events))
+    return [{**one, "sequence_number": n} for one, n in zip(events, counted, strict=True)]
+
+
+TEXT = [text_delta("a"), text_delta("b"), text_delta("c")]
+ENDS = {
+    "told by the response": ([], [message("abc")], True),
+    "told by the item": ([done(message("abc"))], [], False),
+    "told by both": ([done(message("abc"))], [message("abc")], True),
+    "told by nobody": ([], [], False),
+    "not what is told": ([], [message("xyz")], False),
+}
+
+
+@pytest.mark.parametrize(("ends", "output", "is_fine"), ENDS.values(), ids=ENDS)
+def test_where_a_number_is_missing_only_the_response_confirms_the_text(
+    ends: list[Event], output: list[Event], *, is_fine: bool
+) -> None:
+    start = event("in_progress")
+    stream = numbered(start, *TEXT, *ends, completed(*output))
+    del stream[0 if is_fine else 2]
+    gap = [stream[0], {**stream[1], "sequence_number": 1}, *stream[2:]]
+
+    events, _ = decode(*([start, *gap] if is_fine else gap))
+
+    assert bool(failures(events)) is not is_fine
+
+
+def test_a_missing_event_that_left_no_trace_in_the_text_is_no_harm() -> None:
+    stream = numbered(*TEXT[:2], event("in_progress"), TEXT[2], completed(message("abc")))
+    del stream[2]
+
+    assert failures(decode(*stream)[0]) == []
+
+
+def test_a_missing_event_is_a_failure_where_nothing_tells_the_text() -> None:
+    stream = numbered(
+        event("in_progress"), *TEXT, event("in_progress"), done(message("abc")), completed()
+    )
+    del stream[4]
+
+    assert [failure.code for failure in failures(decode(*stream)[0])] == ["inconsistent_stream"]
+
+
+def test_a_response_that_overtakes_the_end_of_its_item_is_a_failure() -> None:
+    stream = numbered(*TEXT, done(message("abcdef")), completed())
+    stream[3], stream[4] = stream[4], stream[3]
+
+    assert [failure.code for failure in failures(decode(*stream)[0])] == ["inconsistent_stream"]
+
+
+def test_an_item_that_overtakes_its_deltas_is_no_harm() -> None:
+    stream = numbered(*TEXT, done(message("abc")), completed())
+    stream[2], stream[3] = stream[3], stream[2]
+
+    events, _ = decode(*stream)
+    assert (failures(events), shown(events)) == ([], "abc")
+
+
+@pytest.mark.parametrize("first", [0, 5])
+def test_the_first_two_events_may_change_places(first: int) -> None:
+    stream = numbered(
+        text_delta("b"),
+        text_delta("a"),
+        completed(message("ab")),
+        numbers=[first + 1, first, first + 2],
+    )
+
+    assert [failure.code for failure in failures(decode(*stream)[0])] == ["inconsistent_stream"]
+
+
+def test_texts_of_two_items_in_the_wrong_order_are_a_failure() -> None:
+    first, second = ({**message(text), "id": text} for text in ("ab", "cd"))
+    deltas = [text_delta("a"), text_delta("b"), text_delta("cd", output_index=1)]
+    stream = numbered(*deltas, completed(first, second))
+    stream[1], stream[2] = stream[2], stream[1]
+
+    assert [failure.code for failure in failures(decode(*stream)[0])] == ["inconsistent_stream"]
+
+
+def cost(make: Callable[[int], list[Event]], count: int) -> float:
+    events = make(count)
+    decoder = StreamDecoder()
+    started = time.process_time()
+    for one in events:
+        decoder.feed(one)
+    assert decoder.completion is not None
+    return time.process_time() - started
+
+
+def with_ends(count: int) -> list[Event]:
+    tail = event("output_text.done", output_index=0, content_index=0, text="x")
+    return [one for _ in range(count) for one in (text_delta("word "), tail)]
+
+
+GROWING: dict[str, Callable[[int], list[Event]]] = {
+    "items without an index": lambda count: [
+        event("output_item.done", item=item) for item in calls(count)
+    ],
+    "items and deltas without an index": lambda count: [
+        one
+        for call in calls(count)
+        for one in (
+            event("output_item.added", item=call),
+            event("function_call_arguments.delta", item_id=call["id"], delta="{}"),
+        )
+    ],
+    "ends of a growing text": with_ends,
+    "ends of a growing text with other indexes": lambda count: [
+        {**one, "content_index": number} if number % 2 else one
+        for number, one in enumerate(with_ends(count))
+    ],
+    "ends of the same item": lambda count: [done(message("word " * 10))] * count,
+    "parts": lambda count: [
+        *(text_delta("word ", content_index=number) for number in range(count)),
+        completed(message(*["word "] * count)),
+    ],
+    "items only at the end": lambda count: [completed(*calls(count))],
+    "items with other ids at the end": lambda count: [
+        *(done(call, output_index=number) for number, call in enumerate(calls(count))),
+        completed(*reversed(calls(count, id=None))),
+    ],
+    "gaps in the numbers": lambda count: [
+        {**text_delta("a"), "sequence_number": number * 4_000} for number in range(count)
+    ],
+}
+
+
+@pytest.mark.parametrize("make", GROWING.values(), ids=GROWING)
+def test_the_cost_does_not_grow_faster_than_the_stream(
+    make: Callable[[int], list[Event]],
+) -> None:
+    def ratio() -> float:
+        return cost(make, 800) / cost(make, 200)
+
+    # Four times as much costs about four times as much; what is quadratic costs sixteen times as much.
+    assert min(ratio() for _ in range(3)) < 9
+
+
+def test_gaps_are_remembered_within_one_bound_for_all() -> None:
+    order_costs = [{**text_delta("a"), "sequence_number": number * 4_000} for number in range(100)]
+    decoder = StreamDecoder()
+    for one in order_costs:
+        decoder.feed(one)
+
+    assert len(decoder._order._missing) <= 4_096
