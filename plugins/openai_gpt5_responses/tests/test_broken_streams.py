@@ -1,7 +1,6 @@
 """Whatever a stream is broken by: a correct answer or an error that Dify knows, in bounded memory, and never a hang."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 import yaml
@@ -24,27 +23,21 @@ DIFY_ERRORS = {
 STREAMS = list(broken_streams(COUNT, seed=5))
 
 
-@pytest.fixture(scope="module")
-def outcomes(plugin: ModelPlugin) -> Iterator[dict[str, Answer]]:
+def send(streams: list[BrokenStream], plugin: ModelPlugin) -> dict[str, Answer]:
     """Send every stream through the real process, one after the other; a call that hangs would end as a time-out."""
-    recordings = [stream.recording for stream in STREAMS]
-    cuts = [stream.cut for stream in STREAMS]
+    recordings = [stream.recording for stream in streams]
+    cuts = [stream.cut for stream in streams]
     with ResponsesSimulator(replay=recordings, faults=cuts, strict=False) as server:
         calls = [
             {"credentials": credentials_for(server, "key"), "model": stream.name}
-            for stream in STREAMS
+            for stream in streams
         ]
         answers = plugin.invoke_all(calls, at_once=1)
-    yield {stream.name: answer for stream, answer in zip(STREAMS, answers, strict=True)}
     assert plugin.peak_memory_bytes < MANIFEST["resource"]["memory"]
+    return {stream.name: answer for stream, answer in zip(streams, answers, strict=True)}
 
 
-@pytest.mark.parametrize("stream", STREAMS, ids=lambda stream: stream.name)
-def test_a_broken_stream_is_a_correct_answer_or_an_error_that_dify_knows(
-    outcomes: dict[str, Answer], stream: BrokenStream
-) -> None:
-    answer = outcomes[stream.name]
-
+def assert_correct_or_known_error(answer: Answer, stream: BrokenStream) -> None:
     assert answer.text.count("<think>") == answer.text.count("</think>")
     if answer.error is not None:
         assert answer.error.error_type in DIFY_ERRORS
@@ -53,6 +46,28 @@ def test_a_broken_stream_is_a_correct_answer_or_an_error_that_dify_knows(
         assert THINK.sub("", answer.text) == stream.added + truth["text"] + (truth["refusal"] or "")
         calls = [call["call_id"] for call in truth["function_calls"] + truth["custom_tool_calls"]]
         assert [call_id for call_id, _, _ in answer.calls] == calls
+
+
+@pytest.fixture(scope="module")
+def outcomes(plugin: ModelPlugin) -> dict[str, Answer]:
+    return send(STREAMS, plugin)
+
+
+@pytest.mark.parametrize("stream", STREAMS, ids=lambda stream: stream.name)
+def test_a_broken_stream_is_a_correct_answer_or_an_error_that_dify_knows(
+    outcomes: dict[str, Answer], stream: BrokenStream
+) -> None:
+    assert_correct_or_known_error(outcomes[stream.name], stream)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(100, 120))
+def test_so_are_four_thousand_others(plugin: ModelPlugin, seed: int) -> None:
+    streams = list(broken_streams(COUNT, seed=seed))
+    answers = send(streams, plugin)
+
+    for stream in streams:
+        assert_correct_or_known_error(answers[stream.name], stream)
 
 
 def test_both_outcomes_occur(outcomes: dict[str, Answer]) -> None:
