@@ -34,6 +34,8 @@ _NAME = "agent-runner"
 _VERSION = "1"
 _QUEUE = "runs"
 _EVENT_POLL_SECONDS = 0.1
+# Without a bound each look at an event stream may start a thread more: Python's pool takes idle ones for busy.
+_WORKER_THREADS = 32
 _PAGE = 100
 _FINISHED = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
 # Ours, for ids made from clients' ids.
@@ -232,6 +234,7 @@ def _config(settings: EngineSettings) -> DBOSConfig:
         "executor_id": settings.server_name,
         "log_level": "WARNING",
         "notification_listener_polling_interval_sec": _EVENT_POLL_SECONDS,
+        "max_executor_threads": _WORKER_THREADS,
         "serializer": DBOSPortableJSONSerializer(),  # the default one would unpickle what the database holds
     }
 

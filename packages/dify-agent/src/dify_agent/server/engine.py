@@ -30,6 +30,8 @@ from .workflow import RunWorker, register_run_workflow
 
 _QUEUE_POLL_SECONDS = 0.2
 _EVENT_POLL_SECONDS = 0.1
+# Without a bound each look at an event stream may start a thread more: Python's pool takes idle ones for busy.
+_WORKER_THREADS = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,4 +132,5 @@ def _build_config(settings: ServerSettings, *, executor_id: str, seal: Seal) -> 
         "log_level": "WARNING",
         "enable_otlp": False,
         "notification_listener_polling_interval_sec": _EVENT_POLL_SECONDS,
+        "max_executor_threads": _WORKER_THREADS,
     }
