@@ -1,3 +1,7 @@
+import contextlib
+import json
+import time
+
 import pytest
 from pydantic import ValidationError
 
@@ -80,6 +84,36 @@ def test_two_layers_of_one_name_are_refused():
     spec = {"name": "twice", "type": "plain.prompt"}
     with pytest.raises(ValidationError, match="unique names, got duplicates: twice"):
         RunComposition.model_validate({"layers": [spec, spec]})
+
+
+def some_layers(number: int) -> dict[str, object]:
+    return {"layers": [{"name": str(i), "type": "plain.prompt"} for i in range(number)]}
+
+
+def test_a_composition_has_at_most_256_layers():
+    assert len(RunComposition.model_validate(some_layers(256)).layers) == 256
+    with pytest.raises(ValidationError, match=r"layers\n  List should have at most 256 items"):
+        RunComposition.model_validate(some_layers(257))
+
+
+def test_a_snapshot_has_at_most_256_layers():
+    layer = {"name": "a", "type_id": "b", "lifecycle_state": "closed"}
+    with pytest.raises(ValidationError, match=r"layers\n  Tuple should have at most 256 items"):
+        CompositorSessionSnapshot.model_validate({"layers": [layer] * 257})
+
+
+def test_checking_layers_takes_no_longer_than_in_proportion_to_their_number():
+    def seconds(number: int) -> float:
+        body = json.dumps({"composition": some_layers(number)})
+        begun = time.process_time()
+        with contextlib.suppress(ValidationError):
+            CreateRunRequest.model_validate_json(body)
+        return time.process_time() - begun
+
+    def cost(number: int) -> float:
+        return min(seconds(number) for _ in range(3))
+
+    assert cost(8_000) < 3 * cost(4_000)
 
 
 @pytest.mark.parametrize("field", ["name", "type"])

@@ -57,8 +57,36 @@ def test_a_composition_that_does_not_fit_together_is_refused_at_once(client, bui
 
     assert response.status_code == 422
     assert problems(response) == [
-        ("composition", "Layer type id 'plain.nothing' is not registered.")
+        ("composition.layers.0", "Layer type id 'plain.nothing' is not registered.")
     ]
+
+
+@pytest.mark.parametrize(
+    ("index", "change"),
+    [
+        (2, {"deps": {}}),
+        (2, {"deps": {"plugin": "prompt"}}),
+        (2, {"deps": {"plugin": "later"}}),
+        (1, {"config": {"tenant": "s3cret"}}),
+        (3, {"type": "dify.plugin.other"}),
+    ],
+)
+def test_a_layer_that_does_not_fit_is_named(client, build_request, index, change):
+    request = build_request()
+    request["composition"]["layers"][index] |= change
+
+    response = client.post("/runs", json=request)
+
+    assert response.status_code == 422
+    assert [field for field, _ in problems(response)] == [f"composition.layers.{index}"]
+    assert "s3cret" not in response.text
+
+
+def test_of_many_wrong_fields_a_hundred_are_told(client):
+    response = client.post("/runs", json={str(number): number for number in range(900)})
+
+    assert response.status_code == 422
+    assert len(problems(response)) == 100
 
 
 def test_a_layers_bad_configuration_is_refused_without_its_credentials(client, build_request):

@@ -27,11 +27,27 @@ class DifyAgentError(Exception):
 
 
 class AgentRunValidationError(DifyAgentError, ValueError):
-    """A run request that cannot be run as it stands."""
+    """A run request that cannot be run as it stands.
+
+    Attributes:
+        layer: The name of the layer that is at fault, where it is one.
+    """
+
+    def __init__(self, message: str, *, layer: str | None = None) -> None:
+        super().__init__(message)
+        self.layer = layer
 
 
 class CompositionError(DifyAgentError, ValueError):
-    """Layers that cannot be put together."""
+    """Layers that cannot be put together.
+
+    Attributes:
+        layer: The name of the layer that is at fault, where it is one.
+    """
+
+    def __init__(self, message: str, *, layer: str | None = None) -> None:
+        super().__init__(message)
+        self.layer = layer
 
 
 class SnapshotError(CompositionError):
@@ -43,11 +59,13 @@ class UnknownLayerTypeError(DifyAgentError, KeyError):
 
     Attributes:
         type_id: The type id as it was asked for.
+        layer: The name of the layer that asks for it, where it is known.
     """
 
-    def __init__(self, type_id: str) -> None:
+    def __init__(self, type_id: str, *, layer: str | None = None) -> None:
         super().__init__(f"Layer type id {type_id!r} is not registered.")
         self.type_id = type_id
+        self.layer = layer
 
     def __str__(self) -> str:
         # KeyError would show the repr of the sentence.

@@ -11,10 +11,11 @@ from ._layer import EmptyRuntimeState, Layer, LayerDeps, NoLayerDeps, PlainLayer
 from ._lifecycle import ExitIntent, LifecycleState
 from ._provider import LayerProvider
 from ._run import CompositorRun, LayerRunSlot
-from ._snapshot import CompositorSessionSnapshot, LayerSessionSnapshot
+from ._snapshot import MOST_LAYERS, CompositorSessionSnapshot, LayerSessionSnapshot
 
 
 __all__ = [
+    "MOST_LAYERS",
     "Compositor",
     "CompositorRun",
     "CompositorSessionSnapshot",

@@ -65,7 +65,7 @@ class Compositor:
         if unknown:
             raise CompositionError(f"configs: no layer is named {', '.join(map(repr, unknown))}")
         for node in self._nodes:
-            node.provider.read_config(configs.get(node.name))
+            node.provider.read_config(configs.get(node.name), layer=node.name)
 
     def _make_slots(
         self,

@@ -34,7 +34,7 @@ def validate_graph(nodes: Sequence[LayerNode]) -> None:
     earlier: dict[str, LayerNode] = {}
     for node in nodes:
         if node.name in earlier:
-            raise CompositionError(f"Layer name {node.name!r} is used twice.")
+            raise CompositionError(f"Layer name {node.name!r} is used twice.", layer=node.name)
         _validate_deps(node, earlier=earlier)
         earlier[node.name] = node
 
@@ -49,15 +49,18 @@ def _validate_deps(node: LayerNode, *, earlier: Mapping[str, LayerNode]) -> None
     needed = get_type_hints(node.provider.layer_type.deps_type)
     if set(node.deps) != set(needed):
         raise CompositionError(
-            f"Layer {node.name!r} needs the dependencies {sorted(needed)}, got {sorted(node.deps)}."
+            f"Layer {node.name!r} needs the dependencies {sorted(needed)}, got {sorted(node.deps)}.",
+            layer=node.name,
         )
     for name, target in node.deps.items():
         if target not in earlier:
             raise CompositionError(
-                f"Layer {node.name!r} needs {target!r} as its {name!r}, but no earlier layer has this name."
+                f"Layer {node.name!r} needs {target!r} as its {name!r}, but no earlier layer has this name.",
+                layer=node.name,
             )
         actual = earlier[target].provider.layer_type
         if not issubclass(actual, needed[name]):
             raise CompositionError(
-                f"Layer {node.name!r} needs a {needed[name].__name__} as its {name!r}, but {target!r} is a {actual.__name__}."
+                f"Layer {node.name!r} needs a {needed[name].__name__} as its {name!r}, but {target!r} is a {actual.__name__}.",
+                layer=node.name,
             )

@@ -57,8 +57,12 @@ class LayerProvider[LayerT: Layer[Any, Any, Any]]:
             )
         return layer
 
-    def read_config(self, config: LayerConfigInput) -> LayerConfig:
+    def read_config(self, config: LayerConfigInput, *, layer: str | None = None) -> LayerConfig:
         """Return the configuration as the layers' own kind.
+
+        Args:
+            config: The configuration.
+            layer: The name of the layer that it belongs to, for the error.
 
         Raises:
             CompositionError: If it does not fit; the message names the field and quotes no value.
@@ -67,7 +71,8 @@ class LayerProvider[LayerT: Layer[Any, Any, Any]]:
             return self.layer_type.config_type.model_validate({} if config is None else config)
         except ValidationError as error:
             raise CompositionError(
-                f"Layer type {self.type_id!r} got an invalid config: {_first_problem(error)}"
+                f"Layer type {self.type_id!r} got an invalid config: {_first_problem(error)}",
+                layer=layer,
             ) from None
 
 

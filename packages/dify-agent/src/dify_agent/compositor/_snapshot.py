@@ -1,8 +1,12 @@
 """What is kept of a run's layers until a later run: their states, and nothing else."""
 
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+
+MOST_LAYERS: Final = 256
+"""How many layers a request may name, and a snapshot may hold."""
 
 
 class LayerSessionSnapshot(BaseModel):
@@ -28,10 +32,10 @@ class CompositorSessionSnapshot(BaseModel):
 
     Attributes:
         schema_version: The version of this format.
-        layers: One snapshot per layer.
+        layers: One snapshot per layer; at most 256.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     schema_version: Literal[1] = 1
-    layers: tuple[LayerSessionSnapshot, ...] = ()
+    layers: tuple[LayerSessionSnapshot, ...] = Field(default=(), max_length=MOST_LAYERS)

@@ -1,5 +1,6 @@
 """What a client sends to have a run, and what it is told about it."""
 
+from collections import Counter
 from typing import Annotated, Literal, Self
 
 from pydantic import (
@@ -12,7 +13,12 @@ from pydantic import (
     model_validator,
 )
 
-from dify_agent.compositor import CompositorSessionSnapshot, ExitIntent, LayerConfig
+from dify_agent.compositor import (
+    MOST_LAYERS,
+    CompositorSessionSnapshot,
+    ExitIntent,
+    LayerConfig,
+)
 
 
 __all__ = [
@@ -61,16 +67,16 @@ class RunComposition(ProtocolModel):
 
     Attributes:
         schema_version: The version of this format.
-        layers: The layers, with names of their own.
+        layers: The layers, with names of their own; at most 256.
     """
 
     schema_version: Literal[1] = 1
-    layers: list[RunLayerSpec] = Field(default_factory=list[RunLayerSpec])
+    layers: list[RunLayerSpec] = Field(default_factory=list[RunLayerSpec], max_length=MOST_LAYERS)
 
     @model_validator(mode="after")
     def _validate_names(self) -> Self:
-        names = [layer.name for layer in self.layers]
-        duplicates = sorted({name for name in names if names.count(name) > 1})
+        names = Counter(layer.name for layer in self.layers)
+        duplicates = sorted(name for name, count in names.items() if count > 1)
         if duplicates:
             raise ValueError(
                 f"layers must have unique names, got duplicates: {', '.join(duplicates)}"

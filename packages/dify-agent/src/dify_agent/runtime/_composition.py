@@ -5,7 +5,7 @@ from typing import Any
 
 from dify_agent.compositor import Compositor, LayerConfigInput, LayerNode, LayerProvider
 from dify_agent.exceptions import CompositionError, UnknownLayerTypeError
-from dify_agent.protocol import RunComposition
+from dify_agent.protocol import RunComposition, RunLayerSpec
 
 
 def build_compositor(
@@ -20,7 +20,7 @@ def build_compositor(
     registry = _registry(layer_providers)
     compositor = Compositor(
         [
-            LayerNode(name=spec.name, provider=_provider(registry, spec.type), deps=spec.deps)
+            LayerNode(name=spec.name, provider=_provider(registry, spec), deps=spec.deps)
             for spec in composition.layers
         ]
     )
@@ -42,8 +42,8 @@ def _registry(providers: Sequence[LayerProvider[Any]]) -> dict[str, LayerProvide
     return registry
 
 
-def _provider(registry: Mapping[str, LayerProvider[Any]], type_id: str) -> LayerProvider[Any]:
+def _provider(registry: Mapping[str, LayerProvider[Any]], spec: RunLayerSpec) -> LayerProvider[Any]:
     try:
-        return registry[type_id]
+        return registry[spec.type]
     except KeyError:
-        raise UnknownLayerTypeError(type_id) from None
+        raise UnknownLayerTypeError(spec.type, layer=spec.name) from None

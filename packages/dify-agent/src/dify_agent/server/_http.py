@@ -16,6 +16,8 @@ from ._errors import FieldProblem, RequestError, RunNotFoundError
 
 _MOST_DIGITS = 15  # More than any run has events; unbounded numbers are slow to read.
 
+_MOST_DETAILS = 100  # A small body can be wrong in a million places.
+
 
 class ApiKeyMiddleware:
     """A guard that answers 401 to whoever does not send the server's key."""
@@ -122,5 +124,5 @@ def _field_problems(error: ValidationError) -> Sequence[FieldProblem]:
             field=".".join(map(str, problem["loc"])) or "body",
             message=problem["msg"].removeprefix("Value error, "),
         )
-        for problem in problems
+        for problem in problems[:_MOST_DETAILS]
     ]

@@ -103,7 +103,8 @@ class _Routes:
         try:
             validate_composition(create_request.composition, self._layer_providers)
         except AgentRunValidationError as error:
-            problem = FieldProblem(field="composition", message=str(error))
+            field = _layer_field(create_request, error.layer)
+            problem = FieldProblem(field=field, message=str(error))
             raise RequestError(
                 422, "invalid_request", "The request is not valid.", [problem]
             ) from None
@@ -129,6 +130,12 @@ class _Routes:
             ping_message_factory=lambda: ServerSentEvent(comment="keep-alive"),
             sep="\n",
         )
+
+
+def _layer_field(request: CreateRunRequest, layer: str | None) -> str:
+    """Return where in a request the layer of a name stands."""
+    names = [spec.name for spec in request.composition.layers]
+    return "composition" if layer is None else f"composition.layers.{names.index(layer)}"
 
 
 def _runs(request: Request) -> RunBook:
