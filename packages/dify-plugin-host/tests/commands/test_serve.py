@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -205,6 +206,46 @@ def test_a_tool_is_the_example_where_there_is_one(serve, make_plugin):
     shown = serve(folder, talk=example)
     assert "  tool/invoke: p: look" in shown
     assert '"tool": "look"' in shown[-1]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("author: tests", "author: ../../../x"),
+        ("author: tests", "author: /x"),
+        ("author: tests", "author: .."),
+        ("name: echo_model", "name: ../x"),
+        ("version: 0.0.1", "version: 0.0.1/../../../../x"),
+    ],
+)
+def test_a_package_is_unpacked_nowhere_but_in_the_state_folder(
+    usage, packages, monkeypatch, tmp_path, change
+):
+    home = tmp_path / "a" / "b" / "state"
+    monkeypatch.setenv("XDG_STATE_HOME", str(home))
+    path = tmp_path / "in" / "bad.difypkg"
+    path.parent.mkdir()
+    with (
+        zipfile.ZipFile(packages / "echo_model.difypkg") as good,
+        zipfile.ZipFile(path, "w") as bad,
+    ):
+        for name in good.namelist():
+            content = good.read(name)
+            is_manifest = name == "manifest.yaml"
+            bad.writestr(
+                name, content.replace(*map(str.encode, change)) if is_manifest else content
+            )
+    before = set(tmp_path.rglob("*"))
+
+    for arguments in [path], ["--packages", path.parent]:
+        code, err = usage(*arguments)
+        assert code == 2
+        assert f"dify-host: error: {path}: " in err
+    assert {found for found in tmp_path.rglob("*") if home not in found.parents} - before <= {
+        home,
+        *home.parents,
+    }
+    assert not list(home.rglob("manifest.yaml"))
 
 
 def test_packages_are_served_as_their_sources_are(serve, packages, monkeypatch, tmp_path):

@@ -31,16 +31,19 @@ def dify_host(monkeypatch, capsys, workshop):
 
 @pytest.fixture
 def package(dify_host, workshop):
-    """Package the echo model with these files added to its folder; return the package's files by path."""
+    """Package the echo model with these files added to its folder; return the package's files by path.
 
-    def run(**added):
+    What it says of the files that it left out is told in full by `left_out`.
+    """
+
+    def run(left_out="", **added):
         folder = workshop / "plugins" / "echo_model"
         for name, content in added.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(content)
         code, _, err = dify_host("package", "echo_model")
-        assert (code, err) == (0, "")
+        assert (code, err) == (0, left_out and f"echo_model: left out: {left_out}\n")
         with zipfile.ZipFile(workshop / "dist" / "echo_model-0.0.1.difypkg") as archive:
             return {name: archive.read(name) for name in archive.namelist()}
 
@@ -139,10 +142,125 @@ def test_tests_caches_and_secrets_stay_behind(package):
         "requirements.txt": "evil",
         "catalog.yaml": "kept",
     }
-    files = package(**added)
+    files = package(".env, .venv/, dist/, generate_models.py, tests/", **added)
     assert files["catalog.yaml"] == b"kept"
     assert files["requirements.txt"] != b"evil"
     assert not (added.keys() - {"catalog.yaml", "requirements.txt"}) & files.keys()
+
+
+KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaA\n"
+PRIVATE = {
+    "id_rsa": "x",
+    "keys/id_ed25519.pub": "x",
+    "deploy": KEY,
+    "venv/bin/activate": "x",
+    "my_environment/pyvenv.cfg": "x",
+    "my_environment/bin/python": "x",
+    "logs/today.txt": "x",
+    "provider/run.log": "x",
+}
+SUSPICIOUS = {"tls/server.pem": "x", "users.db": "x", "secrets.yaml": "x", "notes.txt.bak": "x"}
+
+
+def names_of(left_out):
+    """Return the names that a package lacks, as they are told."""
+    folders = ("venv", "my_environment", "logs")
+    parts = {
+        (path.split("/")[0] + "/" if path.split("/")[0] in folders else path) for path in left_out
+    }
+    return ", ".join(sorted(parts))
+
+
+def git(folder, *arguments):
+    settings = ("-c", "user.name=x", "-c", "user.email=x@example.org")
+    subprocess.run(["git", *settings, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+def test_where_git_knows_nothing_what_looks_private_stays_behind_and_is_told(package):
+    added = PRIVATE | SUSPICIOUS
+    files = package(names_of(added), **added, **{"data/words.txt": "kept"})
+    assert not added.keys() & files.keys()
+    assert files["data/words.txt"] == b"kept"
+
+
+@pytest.mark.parametrize("ignore", [".difyignore", ".gitignore"])
+def test_where_git_knows_nothing_the_plugins_own_rules_hold(package, ignore):
+    rules = "# ours\n\ncache/\n/notes*.txt\ndata/*.json\n**/draft/x\n!data/b.json\n\\#a\n[^a].md\n"
+    ignored = {
+        "cache/a": "x",
+        "deep/cache/a": "x",
+        "notes-1.txt": "x",
+        "data/a.json": "x",
+        "data/b.json": "x",
+        "draft/x": "x",
+        "deep/draft/x": "x",
+        "#a": "x",
+        "b.md": "x",
+    }
+    kept = {"deep/notes.txt": "x", "data/a/b.json": "x", "a.md": "x", "deep/a/cache": "x"}
+    files = package(**{ignore: rules}, **ignored, **kept)
+    assert not ignored.keys() & files.keys()
+    assert kept.keys() <= files.keys()
+
+
+def test_a_difyignore_stands_in_the_place_of_a_gitignore(package):
+    files = package(**{".difyignore": "a.txt", ".gitignore": "b.txt", "a.txt": "x", "b.txt": "x"})
+    assert "b.txt" in files
+    assert "a.txt" not in files
+
+
+def test_only_what_git_knows_is_packaged(package, workshop):
+    known = SUSPICIOUS | {"data/known.txt": "x", "data/gone.txt": "x", "unwanted.txt": "x"}
+    for name, content in (known | {"provider/deploy": KEY}).items():
+        path = workshop / "plugins/echo_model" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(content)
+    git(workshop, "init")
+    git(workshop, "add", ".")
+    (workshop / "plugins/echo_model/data/gone.txt").unlink()
+    added = PRIVATE | {"new.yaml": "x", "data/new.yaml": "x"}
+    rules = {".difyignore": "unwanted.txt", ".gitignore": "ignored.txt", "ignored.txt": "x"}
+
+    files = package(names_of({*added, "provider/deploy"}), **added, **rules)
+
+    assert not {*added, *rules, "provider/deploy", "data/gone.txt", "unwanted.txt"} & files.keys()
+    assert {*SUSPICIOUS, "data/known.txt", "main.py"} <= files.keys()
+
+
+def test_a_list_says_what_is_packaged(package, workshop):
+    project = workshop / "plugins/echo_model/pyproject.toml"
+    listed = '["main.py", "manifest.yaml", "provider", "models", "_assets", "README.md", "PRIVACY.md", "tls/ca.pem"]'
+    project.write_text(f"{project.read_text()}\n[tool.dify-host]\ninclude = {listed}\n")
+    added = {"provider/id_rsa": "x", "new.yaml": "x", "tls/server.key": "x"}
+
+    files = package("provider/id_rsa", **added, **{"tls/ca.pem": KEY, "provider/new.yaml": "x"})
+
+    assert not added.keys() & files.keys()
+    assert {"tls/ca.pem", "provider/new.yaml", "main.py"} <= files.keys()
+
+
+@pytest.mark.parametrize("path", ["gone.py", "../small_agent"])
+def test_a_list_names_what_is_in_the_plugin(dify_host, workshop, path):
+    project = workshop / "plugins/echo_model/pyproject.toml"
+    project.write_text(f'{project.read_text()}\n[tool.dify-host]\ninclude = ["{path}"]\n')
+    code, _, err = dify_host("package", "echo_model")
+    assert code == 2
+    assert f"tool.dify-host.include: expected a file or folder of the plugin: '{path}'" in err
+
+
+def test_without_git_what_it_would_know_is_not_asked(package, monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert "main.py" in package()
+
+
+@pytest.mark.parametrize("author", ["../../../x", "..", "a/b", "Me", ""])
+def test_a_name_that_is_no_identifier_makes_no_package(dify_host, workshop, author):
+    manifest = workshop / "plugins/echo_model/manifest.yaml"
+    manifest.write_text(manifest.read_text().replace("author: tests", f"author: '{author}'"))
+    code, _, err = dify_host("package", "echo_model")
+    assert code == 2
+    assert f"got '{author}/echo_model:0.0.1'" in err
+    assert not (workshop / "dist").exists()
 
 
 def test_the_archive_says_nothing_of_the_machine_that_made_it(package, workshop):

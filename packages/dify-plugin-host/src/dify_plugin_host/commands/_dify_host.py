@@ -128,6 +128,8 @@ def package(
         for folder in find_folders(plugins or (), start=Path.cwd()):
             built = build_package(folder, output)
             typer.echo(f"{built.path}  {built.size_bytes}  {built.identifier}")
+            if built.left_out:
+                typer.echo(f"{folder.name}: left out: {', '.join(built.left_out)}", err=True)
 
 
 @app.command()

@@ -67,10 +67,11 @@ class Archive:
         Raises:
             PackageError: If a path would lead out of it.
         """
-        for name, content in self.files.items():
-            target = folder / name
+        for name in self.files:
             if not is_inside(name):
                 raise PackageError(self.path, f"the entry {name!r} leads out of the package")
+        for name, content in self.files.items():
+            target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from packaging.version import InvalidVersion, Version
 
 from dify_plugin_host._errors import PackageError
-from dify_plugin_host.plugin import build_identifier
+from dify_plugin_host.plugin import build_identifier, is_identifier
 
 from ._archive import Archive
 from ._contents import ContentError, Contents
@@ -18,6 +18,25 @@ def identifier_of(archive: Archive) -> str:
         ContentError: If its manifest cannot be read.
     """
     return build_identifier(*_names(archive), archive.files)
+
+
+def validate_identifier(path: Path, identifier: str) -> None:
+    """Check what a manifest makes of itself before it becomes a path.
+
+    Args:
+        path: The package or the plugin's folder, for the error.
+        identifier: Its unique identifier.
+
+    Raises:
+        PackageError: If the daemon would not take it.
+    """
+    if not is_identifier(identifier):
+        names = identifier.partition("@")[0]
+        problem = (
+            "manifest.yaml: expected author and name of lowercase letters, digits, '_' and '-', and a version such as 1.0.0,"
+            f" got {names!r}"
+        )
+        raise PackageError(path, problem)
 
 
 def read_identity(path: Path) -> tuple[str, str, Version]:

@@ -16,7 +16,7 @@ from typing import Literal
 from dify_plugin_host._errors import InstallError
 
 from ._archive import Archive
-from ._identity import identifier_of
+from ._identity import identifier_of, validate_identifier
 from ._uv import UvError, run_program, run_uv, search_path
 
 
@@ -77,12 +77,15 @@ def installed(package: Path, state: Path | None = None) -> Path:
         state: Where installed packages lie; by default this host's state folder.
 
     Raises:
-        PackageError: If the file is no package.
+        ContentError: If its manifest cannot be read.
+        PackageError: If the file is no package, or author, name and version make no identifier.
         InstallError: If its dependencies cannot be installed.
     """
     archive = Archive.read(package)
     state = state or state_folder()
-    author, _, name = identifier_of(archive).replace(":", "-").partition("/")
+    identifier = identifier_of(archive)
+    validate_identifier(package, identifier)
+    author, _, name = identifier.replace(":", "-").partition("/")
     folder = state / "plugins" / author / name
     with _locked(state):
         if not (folder / _MARK).is_file():

@@ -3,36 +3,20 @@
 import json
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatch
 from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
-from dify_plugin_host._errors import PackageError
 from dify_plugin_host.plugin import PluginFolder, build_identifier
 
 from ._archive import write_archive
+from ._identity import validate_identifier
+from ._sources import read_sources
 from ._uv import neutral_environment, run_uv
 from ._workspace import Member, Workspace
 
-
-EXCLUDED = (
-    ".*",  # caches, environments, secrets and settings of tools
-    "__pycache__",
-    "*.pyc",
-    "tests",
-    "generate_*.py",  # writes declarations on a developer's machine; no plugin runs it
-    "build",
-    "dist",
-    "wheels",
-    "pyproject.toml",  # written anew, as the next two
-    "requirements.txt",
-    "uv.lock",
-    "*.difypkg",
-)
-"""Names of files and folders that stay behind, wherever in the plugin's folder they lie."""
 
 _EXPORT = ("--no-dev", "--no-hashes", "--no-header", "--no-annotate")
 
@@ -45,11 +29,13 @@ class Package:
         path: Where it lies.
         size_bytes: Its size.
         identifier: The name by which Dify knows exactly this content.
+        left_out: Paths in the plugin's folder that stayed behind though they might be missed.
     """
 
     path: Path
     size_bytes: int
     identifier: str
+    left_out: tuple[str, ...]
 
 
 def build_package(folder: Path, output: Path) -> Package:
@@ -66,32 +52,20 @@ def build_package(folder: Path, output: Path) -> Package:
     """
     plugin = PluginFolder.read(folder)
     manifest = plugin.manifest
+    own = (manifest.author, manifest.name, manifest.version)
+    validate_identifier(plugin.path, build_identifier(*own, {}))
     with tempfile.TemporaryDirectory(prefix="dify-host-") as staging:
-        files = {**_own_files(plugin.path), **_dependency_files(plugin.path, Path(staging))}
+        sources = read_sources(plugin.path)
+        files = {**sources.files, **_dependency_files(plugin.path, Path(staging))}
     name = f"{manifest.name}-{manifest.version}.difypkg"
     path = output if output.suffix == ".difypkg" else output / name
     write_archive(path, files)
     return Package(
         path=path,
         size_bytes=path.stat().st_size,
-        identifier=build_identifier(manifest.author, manifest.name, manifest.version, files),
+        identifier=build_identifier(*own, files),
+        left_out=sources.left_out,
     )
-
-
-def _own_files(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in _walk(folder)}
-
-
-def _walk(folder: Path) -> Iterator[Path]:
-    for path in sorted(folder.iterdir()):
-        if any(fnmatch(path.name, pattern) for pattern in EXCLUDED):
-            continue
-        if path.is_symlink():
-            raise PackageError(path, "expected a file or folder, got a link")
-        if path.is_dir():
-            yield from _walk(path)
-        else:
-            yield path
 
 
 def _dependency_files(folder: Path, staging: Path) -> dict[str, bytes]:

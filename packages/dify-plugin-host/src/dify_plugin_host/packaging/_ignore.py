@@ -1,0 +1,57 @@
+"""The rules of `.difyignore` and `.gitignore`, as Dify's own packager reads them."""
+
+import re
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+
+def read_ignored(folder: Path, *names: str) -> "IgnoreRules":
+    """Return the rules of the first of these files that a folder has; none if it has none."""
+    path = next((folder / name for name in names if (folder / name).is_file()), None)
+    return IgnoreRules("" if path is None else path.read_text(encoding="utf-8", errors="replace"))
+
+
+class IgnoreRules:
+    """The rules of one file. A rule that begins with `!` takes nothing back: the packager does not know it.
+
+    Source: `pkg/plugin_packager/decoder/fs.go` of langgenius/dify-plugin-daemon at bdb5642a; https://git-scm.com/docs/gitignore.
+    """
+
+    def __init__(self, text: str) -> None:
+        lines = (line.strip() for line in text.splitlines())
+        self._rules = [line for line in lines if line and line[0] not in "#!"]
+
+    def walk(self, folder: Path) -> Iterator[str]:
+        """Yield the paths of the files below a folder, without those that the rules exclude."""
+        yield from self._walk(folder, ())
+
+    def _walk(self, folder: Path, parents: Sequence[str]) -> Iterator[str]:
+        for path in sorted(folder.iterdir()):
+            parts = [*parents, path.name]
+            is_folder = path.is_dir() and not path.is_symlink()
+            if any(_matches(rule, parts, is_folder=is_folder) for rule in self._rules):
+                continue
+            if is_folder:
+                yield from self._walk(path, parts)
+            else:
+                yield "/".join(parts)
+
+
+def _matches(rule: str, parts: Sequence[str], *, is_folder: bool) -> bool:
+    """Tell whether a rule is for exactly this path; what lies below it goes with it."""
+    pattern = re.sub(r"\\(.)", r"[\1]", rule.removesuffix("/").replace("[^", "[!"))
+    if rule.endswith("/") and not is_folder:
+        return False
+    if "/" not in pattern:
+        return fnmatchcase(parts[-1], pattern)
+    return _match_parts(pattern.removeprefix("/").split("/"), parts)
+
+
+def _match_parts(patterns: Sequence[str], parts: Sequence[str]) -> bool:
+    if not patterns or not parts:
+        return not patterns and not parts
+    if patterns[0] == "**":
+        rests = range(len(parts) + 1) if patterns[1:] else range(len(parts), len(parts) + 1)
+        return any(_match_parts(patterns[1:], parts[start:]) for start in rests)
+    return fnmatchcase(parts[0], patterns[0]) and _match_parts(patterns[1:], parts[1:])

@@ -1,0 +1,177 @@
+"""Which files of a plugin's folder go into its package: those that git knows or a list names, and no key or environment."""
+
+import os
+import re
+import subprocess
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+
+from dify_plugin_host._errors import PackageError
+from dify_plugin_host._json import list_at, object_at
+
+from ._ignore import IgnoreRules, read_ignored
+from ._workspace import read_toml
+
+
+# Written anew, or made by every run: nobody misses them.
+_SILENT = (
+    "wheels",
+    "pyproject.toml",
+    "requirements.txt",
+    "uv.lock",
+    "__pycache__",
+    "*.pyc",
+    ".git",
+    ".gitignore",
+    ".difyignore",
+)
+_EXCLUDED = (
+    *_SILENT,
+    ".*",  # caches, environments, secrets and settings of tools
+    "tests",
+    "generate_*.py",  # writes declarations on a developer's machine; no plugin runs it
+    "build",
+    "dist",
+    "*.difypkg",
+    "venv",
+    "node_modules",
+    "log",
+    "logs",
+    "*.log",
+    "id_rsa*",
+    "id_dsa*",
+    "id_ecdsa*",
+    "id_ed25519*",
+)
+# A file of such a name may belong to a plugin, but where nobody says so it is more often somebody's own.
+_SUSPICIOUS = (
+    *("*.pem", "*.key", "*.p12", "*.pfx", "*.ppk", "*.jks", "*.keystore", "*.kdbx"),
+    *("credential*.json", "*service*account*.json", "secret*"),
+    *("env", "virtualenv", "site-packages", "*.egg-info", "htmlcov"),
+    *("*.log.*", "*.out", "*.sqlite", "*.sqlite3", "*.db", "*.dump", "*.bak", "*.orig"),
+    *("*.swp", "*~"),
+)
+_PRIVATE_KEY = re.compile(rb"\s*-----BEGIN [A-Z0-9 ]*PRIVATE KEY")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """The files of a plugin's folder.
+
+    Attributes:
+        files: The content of each that goes into the package, by its path.
+        left_out: Paths of what stays behind though it might be missed; a folder's ends with a slash.
+    """
+
+    files: Mapping[str, bytes]
+    left_out: tuple[str, ...]
+
+
+def read_sources(folder: Path) -> Sources:
+    """Read the files that make a plugin.
+
+    They are the files and the content of the folders that `include` of `[tool.dify-host]` in its pyproject.toml names; without such
+    a list those that git knows and `.difyignore` does not exclude; where git knows none, those that Dify's own packager takes. Private keys, virtual environments, logs
+    and other names that no package should hold stay behind, unless the list names the very file.
+
+    Raises:
+        PackageError: If one of the files is a link, or the list names what is not there.
+    """
+    named = list_at(object_at(object_at(_pyproject(folder), "tool"), "dify-host"), "include")
+    if named:
+        found = _named_files(folder, [str(path) for path in named])
+        return _read(folder, found, wanted=found, sure=set(map(str, named)), excluded=_EXCLUDED)
+    tracked, known = _git_files(folder)
+    if tracked:
+        found = known.intersection(read_ignored(folder, ".difyignore").walk(folder))
+        return _read(folder, found, wanted=tracked, sure=(), excluded=_EXCLUDED)
+    found = set(read_ignored(folder, ".difyignore", ".gitignore").walk(folder))
+    return _read(folder, found, wanted=found, sure=(), excluded=(*_EXCLUDED, *_SUSPICIOUS))
+
+
+def _pyproject(folder: Path) -> Mapping[str, object]:
+    return read_toml(folder / "pyproject.toml")
+
+
+def _named_files(folder: Path, named: Collection[str]) -> set[str]:
+    found: set[str] = set()
+    for name in named:
+        path = folder / name
+        if not path.exists() or ".." in PurePosixPath(name).parts:
+            problem = f"tool.dify-host.include: expected a file or folder of the plugin: {name!r}"
+            raise PackageError(folder / "pyproject.toml", problem)
+        inside = IgnoreRules("").walk(path) if path.is_dir() else ("",)
+        found.update((PurePosixPath(name) / below).as_posix() for below in inside)
+    return found
+
+
+def _git_files(folder: Path) -> tuple[set[str], set[str]]:
+    """Return the files that git knows, and these with the ones that it would have somebody add."""
+    tracked = {path for path in _git(folder, "--cached") if os.path.lexists(folder / path)}
+    return tracked, tracked | _git(folder, "--others", "--exclude-standard")
+
+
+def _git(folder: Path, *options: str) -> set[str]:
+    # Not the repository that a hook or a script around us works on.
+    environment = {name: text for name, text in os.environ.items() if not name.startswith("GIT_")}
+    try:
+        listed = subprocess.run(  # noqa: S603 - nothing of a stranger's
+            ["git", "ls-files", "-z", *options],  # noqa: S607 - the one on the path
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return set()
+    return {os.fsdecode(path) for path in listed.stdout.split(b"\0") if path}
+
+
+def _read(
+    folder: Path,
+    found: Collection[str],
+    *,
+    wanted: Collection[str],
+    sure: Collection[str],
+    excluded: Collection[str],
+) -> Sources:
+    """Read what is wanted of what was found; `sure` is taken whatever it is called."""
+    environments = {
+        str(PurePosixPath(path).parent) for path in found if path.endswith("pyvenv.cfg")
+    }
+    files: dict[str, bytes] = {}
+    left_out: set[str] = set()
+    for path in sorted(found):
+        part = None if path in sure else _excluded_part(path, excluded, environments)
+        if part is None and path in wanted:
+            content = _content(folder / path)
+            if path in sure or not _PRIVATE_KEY.match(content):
+                files[path] = content
+                continue
+        if part is None or not _fits(PurePosixPath(part).name, _SILENT):
+            left_out.add(part or path)
+    return Sources(files=files, left_out=tuple(sorted(left_out)))
+
+
+def _content(path: Path) -> bytes:
+    if path.is_symlink():
+        raise PackageError(path, "expected a file or folder, got a link")
+    return path.read_bytes()
+
+
+def _excluded_part(
+    path: str, excluded: Collection[str], environments: Collection[str]
+) -> str | None:
+    """Return the file or the uppermost folder on a path that stays behind."""
+    parts = path.split("/")
+    for end, name in enumerate(parts, start=1):
+        part = "/".join(parts[:end])
+        if part in environments or _fits(name, excluded):
+            return part if end == len(parts) else f"{part}/"
+    return None
+
+
+def _fits(name: str, patterns: Collection[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
