@@ -18,7 +18,7 @@ from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.models import Model
 
 from dify_agent.compositor import CompositorRun, LayerProvider
-from dify_agent.exceptions import AgentRunValidationError, CompositionError, UnknownLayerTypeError
+from dify_agent.exceptions import AgentRunValidationError
 from dify_agent.layers.dify_plugin.tools_layer import DifyPluginToolsLayer
 from dify_agent.layers.output import OUTPUT_TOOL_NAME, OutputLayer
 from dify_agent.protocol import (
@@ -165,10 +165,9 @@ def validate_composition(
     """
     try:
         build_compositor(composition, layer_providers)
-    except (CompositionError, UnknownLayerTypeError) as error:
-        raise AgentRunValidationError(str(error), layer=error.layer) from error
     except _REQUEST_FAULTS as error:
-        raise AgentRunValidationError(str(error)) from error
+        layer = getattr(error, "layer", None)
+        raise AgentRunValidationError(str(error), layer=layer) from error
 
 
 async def _resolve_run_tools(
