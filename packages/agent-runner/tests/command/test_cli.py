@@ -60,7 +60,7 @@ def test_what_the_terminal_cannot_encode_is_shown_as_an_escape(make_agent):
     ("script", "options", "exit_code"),
     [
         ("raise SystemExit(3)", [], 1),
-        ("import time; time.sleep(600)", ["--timeout", "2"], 124),
+        ("import time; time.sleep(600)", ["--timeout", "0.2"], 124),
     ],
 )
 def test_the_exit_code_says_how_the_run_ended(make_agent, run_command, script, options, exit_code):

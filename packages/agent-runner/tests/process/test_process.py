@@ -1,11 +1,12 @@
 import asyncio
+import sys
 import time
 from contextlib import aclosing
 
 import psutil
 import pytest
 
-from agent_runner import ErrorOutput, JsonOutput, TextOutput
+from agent_runner import AgentRunner, ErrorOutput, JsonOutput, TextOutput
 
 
 def _processes(request_id):
@@ -36,27 +37,63 @@ STUBBORN = (
 )
 
 
-def test_a_run_out_of_time_ends_and_keeps_what_it_said(make_agent, run_agent):
-    folder = make_agent(f"print('so far'); {SLEEP}")
-    outputs, result = run_agent(folder, timeout_seconds=2)
+# Scripts whose end takes seconds, by the names under which the tests find how they ended, with their limits.
+PATIENCE = {"timeout_seconds": 3}
+IMPATIENCE = {"timeout_seconds": 3, "terminate_seconds": 0.2}
+SLOW = {
+    "says something": (f"print('so far'); {SLEEP}", PATIENCE),
+    "cleans up": (
+        f"import signal, sys; signal.signal(15, lambda *_: (print('bye'), sys.exit(0))); {SLEEP}",
+        PATIENCE,
+    ),
+    "ignores SIGTERM": (STUBBORN, IMPATIENCE),
+    "forks": (f"{SPAWN}\n[spawn({STUBBORN!r}) for _ in range(5)]\n{STUBBORN}", IMPATIENCE),
+    "leaves a child": (f"{SPAWN}\nspawn({SLEEP!r})\nprint('done')", {}),
+    "leaves a session": (f"{SPAWN}\nspawn({SLEEP!r}, start_new_session=True)\nprint('done')", {}),
+    "leaves an orphan": (
+        f"{SPAWN}\nprint(spawn({SLEEP!r}, start_new_session=True, env={{}}).pid)",
+        {},
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def slow_runs(tmp_path_factory):
+    """Return outputs and results of the slow scripts, which run at the same time."""
+    folders = {name: tmp_path_factory.mktemp("slow") for name in SLOW}
+
+    async def run(name):
+        script, limits = SLOW[name]
+        (folders[name] / "main.py").write_text(script)
+        runner = AgentRunner(command=[sys.executable, "main.py"], **limits)
+        *outputs, result = [output async for output in runner.run(folders[name], {})]
+        return outputs, result
+
+    async def run_all():
+        return await asyncio.gather(*map(run, SLOW))
+
+    runs = dict(zip(SLOW, asyncio.run(run_all()), strict=True))
+    yield runs
+    psutil.Process(runs["leaves an orphan"][0][0].value).kill()
+
+
+def test_a_run_out_of_time_ends_and_keeps_what_it_said(slow_runs):
+    outputs, result = slow_runs["says something"]
     assert outputs == [
         TextOutput(text="so far"),
-        ErrorOutput(message="timed out after 2 s", source="runner"),
+        ErrorOutput(message="timed out after 3 s", source="runner"),
     ]
     assert (result.status, result.stop_reason, result.exit_code) == ("failed", "timed_out", -15)
 
 
-def test_a_script_may_clean_up_when_its_time_is_over(make_agent, run_agent):
-    folder = make_agent(
-        f"import signal, sys; signal.signal(15, lambda *_: (print('bye'), sys.exit(0))); {SLEEP}"
-    )
-    outputs, result = run_agent(folder, timeout_seconds=2)
+def test_a_script_may_clean_up_when_its_time_is_over(slow_runs):
+    outputs, result = slow_runs["cleans up"]
     assert outputs[0] == TextOutput(text="bye")
     assert (result.status, result.stop_reason, result.exit_code) == ("failed", "timed_out", 0)
 
 
-def test_a_script_that_ignores_sigterm_is_killed(make_agent, run_agent):
-    _, result = run_agent(make_agent(STUBBORN), timeout_seconds=2, terminate_seconds=0.2)
+def test_a_script_that_ignores_sigterm_is_killed(slow_runs):
+    _, result = slow_runs["ignores SIGTERM"]
     assert (result.stop_reason, result.exit_code) == ("timed_out", -9)
 
 
@@ -105,18 +142,16 @@ def test_a_script_that_never_reads_its_input_is_not_waited_for(make_agent, run_a
     assert (outputs, result.status) == ([TextOutput(text="done")], "succeeded")
 
 
-@pytest.mark.parametrize("options", ["", "start_new_session=True"])
-def test_what_a_script_leaves_running_is_ended_with_it(make_agent, run_agent, options):
-    folder = make_agent(f"{SPAWN}\nspawn({SLEEP!r}, {options})\nprint('done')")
-    outputs, result = run_agent(folder)
+@pytest.mark.parametrize("name", ["leaves a child", "leaves a session"])
+def test_what_a_script_leaves_running_is_ended_with_it(slow_runs, name):
+    outputs, result = slow_runs[name]
     assert (outputs, result.status) == ([TextOutput(text="done")], "succeeded")
     assert _wait_until_gone(_processes(result.runner_request_id))
 
 
-def test_an_orphan_that_cannot_be_found_makes_nobody_wait(make_agent, run_agent):
-    script = f"{SPAWN}\nprint(spawn({SLEEP!r}, start_new_session=True, env={{}}).pid)"
-    outputs, result = run_agent(make_agent(script))
-    psutil.Process(outputs[0].value).kill()
+def test_an_orphan_that_cannot_be_found_makes_nobody_wait(slow_runs):
+    outputs, result = slow_runs["leaves an orphan"]
+    assert psutil.Process(outputs[0].value).is_running()
     assert result.status == "succeeded"
 
 
@@ -136,9 +171,8 @@ def test_an_orphan_that_writes_too_much_fails_the_run(make_agent, run_agent):
     assert (result.status, result.stop_reason) == ("failed", "output_limit")
 
 
-def test_a_script_that_forks_stubborn_children_is_ended_whole(make_agent, run_agent):
-    folder = make_agent(f"{SPAWN}\n[spawn({STUBBORN!r}) for _ in range(5)]\n{STUBBORN}")
-    _, result = run_agent(folder, timeout_seconds=3, terminate_seconds=0.2)
+def test_a_script_that_forks_stubborn_children_is_ended_whole(slow_runs):
+    _, result = slow_runs["forks"]
     assert result.stop_reason == "timed_out"
     assert _wait_until_gone(_processes(result.runner_request_id))
 
@@ -187,7 +221,7 @@ def test_a_slow_consumer_loses_nothing_and_time_still_runs_out(make_agent, make_
         seen = []
         async for output in make_runner(timeout_seconds=1).run(folder, {}):
             if not seen:
-                await asyncio.to_thread(time.sleep, 3)
+                await asyncio.to_thread(time.sleep, 2)
             seen.append(output)
         return seen
 
