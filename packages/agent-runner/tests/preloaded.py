@@ -1,4 +1,4 @@
-"""A process that has loaded all of `agent-runner`, and forks for each request: that is ready ten times as fast.
+"""A process that has loaded all of `agent-runner`, and forks for each request: a fork is ready at once.
 
 A request is a line of JSON on the socket whose number is the only argument, and so is the answer:
 
