@@ -129,6 +129,8 @@ class Model:
 
 def _measure(delta: ModelDelta) -> int:
     """Return about how many characters have to be held because of a piece of an answer."""
+    if not delta.tool_calls:
+        return len(delta.text)
     return len(delta.text) + sum(
         _CALL_CHARACTERS + len(call.id) + len(call.name) + len(call.arguments)
         for call in delta.tool_calls

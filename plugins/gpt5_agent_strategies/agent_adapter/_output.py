@@ -6,6 +6,7 @@ so that nothing which a model, a tool or a log holds can be forgotten.
 
 import io
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -34,10 +35,11 @@ def split_text(text: str) -> list[str]:
 
 def bound_output() -> None:
     """Have everything that this process prints pass through `ProtocolOutput`."""
-    stdout = sys.stdout
+    # Buffered, whatever the interpreter was told: without a buffer a long line may leave in part only.
+    stdout = os.fdopen(sys.stdout.fileno(), "wb", closefd=False)
 
     def write(line: bytes) -> None:
-        stdout.write(line.decode())
+        stdout.write(line)
         stdout.flush()
 
     sys.stdout = ProtocolOutput(write)
@@ -69,11 +71,11 @@ class ProtocolOutput(io.TextIOBase):
             RequestTooLargeError: If it is a call of a model or a tool that is too long; whoever makes it has to know.
         """
         pieces = self._unfinished.pieces
-        whole, end, rest = text.rpartition("\n")
-        if end:
-            lines = "".join([*pieces, whole]).split("\n")
+        *lines, rest = text.split("\n")
+        for end in lines:
+            line = "".join([*pieces, end])
             pieces.clear()
-            for line in filter(None, lines):
+            if line:
                 self._write_line(line)
         if rest:
             pieces.append(rest)
