@@ -27,10 +27,9 @@ _FILE_KEYS = ("tool_file_id", "file")
 _MAX_FILE_BYTES = 15 * 1024 * 1024  # The daemon ends a run that hands on a larger one.
 _MAX_OUTPUT_BYTES = 32 * 1024 * 1024  # Two such files; a plugin has 256 MiB.
 _MESSAGE_BYTES = 1_024  # What a message takes that holds nothing.
-_MAX_LINK_CHARACTERS = (
-    64 * 1024
-)  # Of a link or of what describes a file: it leaves with every piece of the file.
-_TOO_LONG = "A file of the tool is left out: its link or its description is too long."
+# Of what describes a file: it leaves with every piece of the file.
+_MAX_META_CHARACTERS = 64 * 1024
+_TOO_LONG = "A file of the tool is left out: what describes it is too long."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +110,7 @@ def _iter_shown(messages: Iterable[ToolInvokeMessage]) -> Iterator[ToolInvokeMes
         is_failure = message.type is _TYPES.TEXT and _text(message) == LOCAL_FILE_FAILED
         if message.type not in _SHOWN and not is_file_link and not is_failure:
             continue
-        is_long = len(_text(message)) + len(str(message.meta)) > _MAX_LINK_CHARACTERS
+        is_long = len(str(message.meta)) > _MAX_META_CHARACTERS
         yield _to_text(_TOO_LONG) if is_long else message
 
 

@@ -61,9 +61,11 @@ def test_whatever_a_tool_says_at_length_the_run_goes_on(agent, message):
 
 def test_what_is_too_long_to_be_shown_is_told_to_be_left_out(agent):
     transcript = run_echo(agent, shown("image_link", meta={"mime_type": LONG}))
-    assert "A file of the tool is left out: its link or its description is too long." in (
-        transcript.text
-    )
+    assert "A file of the tool is left out: what describes it is too long." in transcript.text
+    transcript = run_echo(agent, shown("image", LONG))
+    assert "A message of 6,000,1" in transcript.text
+    link = shown("image", f"data:image/png;base64,{'A' * 1_000_000}")
+    assert run_echo(agent, link).of("image") == [link]
 
 
 @pytest.mark.parametrize(
