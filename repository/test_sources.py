@@ -24,6 +24,7 @@ _CHECKABLE = re.compile(
     r"|\brecorded\b"  # what stands in a test's fixtures
     r"|[\w.-]+/[\w.-]+ at [0-9a-f]{7,40}\b"  # a public repository at a commit
     r"|[\w.-]+/[\w.-]+, (?:`[\w./-]+`|issues? \d+)"  # ... or a file or an issue of it
+    r"|\bRFC \d+"
     r"|\b[\w-]+ \d+\.\d+"  # a published package with its version
 )
 
@@ -117,14 +118,15 @@ def test_every_source_can_be_followed() -> None:
     assert list(find_bad_sources(ROOT, found)) == []
 
 
-def test_paragraphs_are_numbered_in_order_and_none_twice() -> None:
+def test_paragraphs_are_numbered_without_a_gap_and_none_twice() -> None:
     pages = [page for page in list_files(".md") if page.parent.name in ("contracts", "evidence")]
 
-    assert len(pages) == 7
+    assert len(pages) >= 7
     for page in pages:
         numbers = _PARAGRAPH.findall((ROOT / page).read_text(encoding="utf-8"))
         letter = numbers[0][0]
-        assert numbers == [f"{letter}{number}" for number in range(1, len(numbers) + 1)], page
+        # A paragraph that was added later stands where it belongs, under the next number.
+        assert sorted(numbers) == sorted(f"{letter}{n}" for n in range(1, len(numbers) + 1)), page
 
 
 @pytest.fixture

@@ -24,7 +24,8 @@ _NAMES = frozenset(
     }
 )
 # Most clouds serve their metadata on link-local addresses, of which these are the best known; the others have one of their own.
-# Source: the clouds' own documentation of their instance metadata, read 2026-11-22.
+# Source: the clouds' own documentation of their instance metadata, read 2026-11-22, such as
+# https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html.
 _ADDRESSES = frozenset(
     map(
         ipaddress.ip_address,
