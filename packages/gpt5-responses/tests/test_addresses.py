@@ -3,6 +3,7 @@
 import asyncio
 import socket
 from collections.abc import Callable, Iterator
+from itertools import chain, repeat
 
 import pytest
 from wire import DONE, REQUEST, Wire, stream
@@ -167,7 +168,7 @@ def test_an_asynchronous_client_looks_twice_as_well(
 
 def _seen_twice() -> Callable[[str], bool]:
     """Return a look that finds nothing in the settings and names, and then everything."""
-    looks = iter((False, False, False, True))
+    looks = chain((False, False, False), repeat(True))
     return lambda _: next(looks)
 
 

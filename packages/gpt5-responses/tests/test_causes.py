@@ -70,7 +70,7 @@ def test_a_name_that_cannot_be_encoded_is_told_too(
 
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
 
-    assert "could not be made" in told(transport, "http://nowhere.example/v1")
+    assert "could not be" in told(transport, "http://nowhere.example/v1")
 
 
 def test_a_server_without_tls(transport: Transport) -> None:

@@ -249,3 +249,46 @@ def test_a_flood_does_not_hold_up_other_calls(
     assert answers[0].error is not None
     assert max(seconds[1:]) < max(took / 2, 2)
     assert gone.wait(30)
+
+
+LIMITED = """
+import dify_plugin, json, sys, threading, time
+sys.path.append("tests")
+from dify_plugin.entities.model.message import UserPromptMessage
+from gpt5_responses import ConnectionTimeoutError
+from model_adapter import ModelCall, iter_chunks
+from raw_server import HEAD, RawServer, delta, streams, terminal_frame
+
+def drip(opening, piece):
+    def answer(peer):
+        peer.recv(65_536)
+        peer.sendall(opening)
+        while not over.wait(0.02):
+            peer.sendall(piece)
+    return answer
+
+def ask(answer):
+    with RawServer(answer) as server:
+        text, started = "", time.monotonic()
+        try:
+            for chunk in iter_chunks(ModelCall(
+                model="gpt-5.2", messages=[UserPromptMessage(content="Hello")], parameters={}, tools=(), stop=(), stream=True, user=None,
+                credentials={"openai_api_key": "key", "openai_api_base": server.base_url, "max_retries": "0"},
+            )):
+                text += chunk.delta.message.content
+        except ConnectionTimeoutError as error:
+            return [text[:2], str(error), time.monotonic() - started < 9]
+
+over = threading.Event()
+ask(streams(delta("Hi") + terminal_frame()))  # the first call loads what it needs
+drips = (drip(HEAD, delta("Hi")), drip(b"HTTP/1.1 200 OK\\r\\n", b"a: b\\r\\n"), drip(HEAD + delta("Hi"), b": here\\n\\n"))
+print(json.dumps([ask(answer) for answer in drips]))
+"""
+
+
+def test_an_operator_can_limit_a_whole_call(run_inside: Callable[..., Any]) -> None:
+    outcomes = run_inside(LIMITED, OPENAI_GPT5_TOTAL_TIMEOUT_SECONDS="0.7")
+
+    assert [text for text, _, _ in outcomes] == ["Hi", "", "Hi"]
+    assert all("longer than it may in all" in told for _, told, _ in outcomes)
+    assert all(in_time for _, _, in_time in outcomes)
