@@ -1,6 +1,7 @@
 """One HTTP answer, read without I/O: bytes in, stream events out, errors where they belong in the order."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any, cast
 
 from gpt5_messages import Completion, ResponseFailure, SSEDecoder, StreamDecoder, StreamEvent
@@ -94,30 +95,28 @@ class ResponseReader:
         """What the response has said so far."""
         return self._decoder.completion
 
-    def feed(self, data: bytes) -> Iterator[StreamEvent]:
-        """Take the next bytes and yield the events that they complete.
+    def feed(self, data: bytes) -> Iterable[StreamEvent]:
+        """Take the next bytes and return the events that they complete, to be iterated at once.
 
         Raises:
             ResponsesError: If the server reports a failure, after the events before it, or if its answer has no end.
         """
         if self._unpacker is None:
-            yield from self._feed(data)
-        else:
-            for piece in self._unpacker.unpack(data):
-                yield from self._feed(piece)
+            return self._take(data)
+        return chain.from_iterable(map(self._take, self._unpacker.unpack(data)))
 
-    def _feed(self, data: bytes) -> Iterator[StreamEvent]:
+    def _take(self, data: bytes) -> Iterable[StreamEvent]:
         self._size += len(data)
-        if self._size > (_MAX_BYTES if self._is_stream else _MAX_BODY_BYTES):
-            most = (_MAX_BYTES if self._is_stream else _MAX_BODY_BYTES) // 1024 // 1024
+        max_bytes = _MAX_BYTES if self._is_stream else _MAX_BODY_BYTES
+        if self._size > max_bytes:
             raise self._unexpected(
-                f"The server's answer was given up: it is larger than {most} MiB."
+                f"The server's answer was given up: it is larger than {max_bytes // 1024 // 1024} MiB."
             )
         if self._is_stream:
-            yield from self._decode(self._frames.feed(data))
-        else:
-            self.progress += bool(data.strip())
-            self._body.append(data)
+            return self._decode(self._frames.feed(data))
+        self.progress += bool(data.strip())
+        self._body.append(data)
+        return ()
 
     def close(self) -> Iterator[StreamEvent]:
         """Yield what the end of the body brings.
