@@ -42,6 +42,13 @@ def test_text_becomes_an_input_text_part_under_its_role(role: str) -> None:
     ]
 
 
+@pytest.mark.parametrize("role", ["PromptMessageRole.SYSTEM", "Role.System"])
+def test_a_role_with_the_name_of_its_enum_is_that_role(role: str) -> None:
+    (item,) = build_input([{"role": role, "content": "Hi"}])
+
+    assert item["role"] == "system"
+
+
 @pytest.mark.parametrize("role", [None, "", "narrator", 7])
 def test_a_missing_or_unknown_role_counts_as_the_users(role: object) -> None:
     (item,) = build_input([{"role": role, "content": "Hi"}])

@@ -729,3 +729,14 @@ def test_gaps_are_remembered_within_one_bound_for_all() -> None:
         decoder.feed(one)
 
     assert len(decoder._order._missing) <= 4_096
+
+
+@pytest.mark.parametrize("phase", ["commentary", "final_answer", None])
+def test_a_block_tells_the_phase_of_its_message(phase: str | None) -> None:
+    said = {**MESSAGE, "phase": phase}
+    added = event("output_item.added", output_index=0, item={**said, "content": []})
+    streamed, _ = decode(added, text_delta("Looking."))
+    whole, _ = decode(completed({**message("Looking."), "phase": phase}))
+
+    for events in (streamed, whole):
+        assert [found.phase for found in events if isinstance(found, BlockStart)] == [phase]

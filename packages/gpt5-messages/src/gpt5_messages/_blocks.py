@@ -26,10 +26,8 @@ class Block:
         told: Its whole text, where the server has told it at once.
     """
 
-    def __init__(
-        self, kind: BlockKind, log: BlockLog, *, call_id: str | None = None, name: str | None = None
-    ) -> None:
-        self.start = BlockStart(index=log.count, kind=kind, call_id=call_id, name=name)
+    def __init__(self, kind: BlockKind, log: BlockLog, **facts: str | None) -> None:
+        self.start = BlockStart(index=log.count, kind=kind, **facts)
         self.is_open = True
         self.told = ""
         self._answer = log.answer if kind in ("text", "refusal") else None

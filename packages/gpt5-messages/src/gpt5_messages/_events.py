@@ -36,12 +36,16 @@ class ResponseStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockStart:
-    """The start of a block. `call_id` and `name` are set on `tool_use` blocks, and only there."""
+    """The start of a block. `call_id` and `name` are set on `tool_use` blocks, and only there.
+
+    `phase` is what the server says of the message that the block is part of, such as `commentary`, where that is known by then.
+    """
 
     index: int
     kind: BlockKind
     call_id: str | None = None
     name: str | None = None
+    phase: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

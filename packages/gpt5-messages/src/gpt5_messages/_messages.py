@@ -50,8 +50,8 @@ def _part_text(part: object) -> str:
 
 
 def read_role(message: object) -> str:
-    """Read the role; what is missing or unknown counts as the user's."""
-    role = _plain(member(message, "role"))
+    """Read the role, also one that was made a text with its enum's name; what is missing or unknown counts as the user's."""
+    role = (_plain(member(message, "role")) or "").rpartition(".")[2]
     known = ("system", "developer", "assistant", "tool")
     return role if role in known else "user"
 

@@ -81,7 +81,9 @@ class OpenItem:
         """Begin a part's block unless it has begun."""
         if (kind, part_index) in self._blocks or self.done is not None:
             return []
-        block = self._blocks[kind, part_index] = self._latest[kind] = Block(kind, self._log)
+        phase = text_or_none(self._added.get("phase"))
+        block = Block(kind, self._log, phase=phase)
+        self._blocks[kind, part_index] = self._latest[kind] = block
         return [block.start]
 
     def grow_part(self, kind: BlockKind, part_index: int, delta: object) -> list[StreamEvent]:
