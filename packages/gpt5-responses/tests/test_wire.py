@@ -123,6 +123,26 @@ def test_a_bare_error_in_mid_stream_is_an_error(error: object, transport: Transp
     assert isinstance(told, ServerError if isinstance(error, dict) else ResponseFailedError)
 
 
+@pytest.mark.parametrize(
+    "ending",
+    [
+        {"status": "completed", "output": [], "error": {"message": "No."}},
+        {"status": "completed", "output": [], "error": "No."},
+        {"status": "error", "output": []},
+        {"status": "cancelled", "output": []},
+        {"status": "queued"},
+        {"status": "in_progress", "output": []},
+    ],
+)
+@pytest.mark.parametrize("name", ["response.completed", "response.failed", "response.incomplete"])
+def test_a_stream_that_ends_without_an_answer_is_an_error(
+    ending: dict[str, object], name: str, transport: Transport
+) -> None:
+    told = failure(stream({"type": name, "response": ending}), transport)
+
+    assert isinstance(told, ResponseFailedError)
+
+
 def test_chat_completions_are_told_in_one_sentence(transport: Transport) -> None:
     piece = {"object": "chat.completion.chunk", "choices": [{"delta": {"content": "Hi"}}]}
     told = failure(stream(piece, piece), transport)

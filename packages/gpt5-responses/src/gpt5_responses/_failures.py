@@ -36,6 +36,7 @@ _FIRST_SERVER_STATUS = 500
 _REDIRECTS = range(300, 400)
 
 _REDIRECTED = "The server sends the request on to another address, which is not followed. Check API Base URL (openai_api_base)."
+CHAT_COMPLETIONS = "The server answered with Chat Completions where the Responses API was expected. Check API Base URL (openai_api_base)."
 _UNUSABLE = "The connection could not be made. Check the machine's proxy and certificate settings, and API Base URL (openai_api_base)."
 _SENTENCES: dict[type[ResponsesError], str] = {
     AuthenticationError: "The server does not accept the API key. Check API Key (openai_api_key) and API Base URL (openai_api_base).",
@@ -67,6 +68,7 @@ _EVENT_ERRORS: dict[str, type[ResponsesError]] = {
     "invalid_prompt": InvalidRequestError,
     "context_length_exceeded": InvalidRequestError,
     "model_not_found": ModelNotFoundError,
+    "chat_completions": UnexpectedResponseError,
     "parse_error": UnexpectedResponseError,
     "inconsistent_stream": UnexpectedResponseError,
     "stream_ended_early": StreamInterruptedError,
@@ -132,6 +134,8 @@ def from_event(
     kind = _EVENT_ERRORS.get(event.code or "", ResponseFailedError)
     if kind is StreamInterruptedError:
         message = _INTERRUPTED
+    elif event.code == "chat_completions":
+        message = CHAT_COMPLETIONS
     elif kind is ModelNotFoundError:
         message = _model_sentence(model)
     elif kind in _SENTENCES:

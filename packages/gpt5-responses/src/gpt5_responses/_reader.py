@@ -9,7 +9,7 @@ from stream_text import InvalidJsonError, KnownSecrets, parse_json
 
 from ._bodies import Unpacker
 from ._errors import ResponsesError, UnexpectedResponseError
-from ._failures import build_error, from_event, short_fact
+from ._failures import CHAT_COMPLETIONS, build_error, from_event, short_fact
 
 
 # A response that has one of these states and no output has no answer; what states there are besides, nobody promised.
@@ -28,7 +28,6 @@ _MAX_BYTES = 128 * 1024 * 1024  # far beyond any answer, and within a server's m
 _MAX_FRAME_BYTES = 16 * 1024 * 1024  # of one event, which is decoded in one go
 _MAX_BODY_BYTES = 8 * 1024 * 1024  # likewise, of an answer that is not streamed
 _CHECK = "Check API Base URL (openai_api_base)."
-_CHAT = f"The server answered with Chat Completions where the Responses API was expected. {_CHECK}"
 
 
 class ResponseReader:
@@ -136,17 +135,10 @@ class ResponseReader:
             self.event_count += 1
             self.last_event_type = event["type"]
             # A loop of its own rather than `_until_failure`: one generator less in the way of every delta.
-            for decoded in self._decoder.feed(event if event["type"] else self._typed(event)):
+            for decoded in self._decoder.feed(event):
                 if isinstance(decoded, ResponseFailure):
                     raise self._failure(decoded)
                 yield decoded
-
-    def _typed(self, event: dict[str, Any]) -> dict[str, Any]:
-        """Return an event without a type as what it means: some servers send a bare error in mid-stream."""
-        if _is_chat(event):
-            raise self._unexpected(_CHAT)
-        error = _error_of(event)
-        return event if error is None else {"type": "error", "error": error}
 
     def _until_failure(self, events: list[StreamEvent]) -> Iterator[StreamEvent]:
         for event in events:
@@ -178,7 +170,7 @@ class ResponseReader:
         if not isinstance(response, dict) or response.keys().isdisjoint(_RESPONSE_FIELDS):
             chat = isinstance(response, dict) and _is_chat(cast("dict[str, Any]", response))
             raise self._unexpected(
-                _CHAT
+                CHAT_COMPLETIONS
                 if chat
                 else f"The server's answer is not a response of the Responses API. {_CHECK}"
             )
