@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -10,14 +10,15 @@ from typing import Any
 
 from dify_plugin.entities.model.llm import LLMResultChunk
 from dify_plugin.entities.model.message import (
-    AssistantPromptMessage,
     PromptMessage,
     PromptMessageTool,
 )
 
 from gpt5_messages import (
+    BlockStart,
     ItemStore,
     MessageError,
+    StreamEvent,
     VisibleText,
     build_input,
     drop_orphan_outputs,
@@ -32,7 +33,7 @@ from gpt5_responses import (
 from gpt5_responses.pacing import pace
 
 from ._audit import audit_without
-from ._chunks import chunk, final_message, iter_pieces
+from ._chunks import chunk, final_message, iter_pieces, text_message
 from ._identity import prompt_cache_key, safety_identifier
 from ._pricing import price_usage
 from ._secrets import known_secrets
@@ -105,12 +106,12 @@ def _iter_response(
     visible = VisibleText(call.stop)
     texts = _iter_texts(stream, visible)
     if call.stream:
-        for text in texts:
+        for text, phase in texts:
             index += 1
-            yield chunk(call.model, index, AssistantPromptMessage(content=text))
+            yield chunk(call.model, index, text_message(text, phase))
     else:
         # Dify reads one chunk of a call that it does not stream, and no more.
-        whole_text = "".join(texts)
+        whole_text = "".join(text for text, _ in texts)
     completion = stream.completion
     succeed(
         model=call.model,
@@ -153,25 +154,41 @@ def _request(call: ModelCall, connection: Connection) -> dict[str, Any]:
     )
 
 
-def _iter_texts(stream: ResponseStream, visible: VisibleText) -> Iterator[str]:
-    """Yield the visible text in paced pieces; an empty one is a keep-alive during a silence."""
+def _iter_texts(stream: ResponseStream, visible: VisibleText) -> Iterator[tuple[str, str | None]]:
+    """Yield the visible text in paced pieces, each with the phase of its message; an empty one is a keep-alive during a silence."""
     batches = pace(
         stream,
         window_seconds=_PACE.window_seconds,
         keep_alive_seconds=_PACE.keep_alive_seconds,
         close=stream.close,
     )
+    phase = None
     try:
         with closing(batches):
             for batch in batches:
-                text = "".join(visible.feed(event) for event in batch)
-                if text or not batch:
-                    yield from iter_pieces(text)
+                if not batch:
+                    yield "", phase
+                for text, said_in in _split_by_phase(batch, visible, phase):
+                    phase = said_in
+                    yield from ((piece, phase) for piece in iter_pieces(text))
                 if visible.is_stopped:
                     return
     except ResponsesError:
         if rest := visible.close():
-            yield rest  # a thinking block is closed also before an error
+            yield rest, phase  # a thinking block is closed also before an error
         raise
     if rest := visible.close():
-        yield rest
+        yield rest, phase
+
+
+def _split_by_phase(
+    batch: Iterable[StreamEvent], visible: VisibleText, phase: str | None
+) -> Iterator[tuple[str, str | None]]:
+    """Yield the text of a batch with its phase: one piece where, as nearly always, the phase stays the same."""
+    texts: list[str] = []
+    for event in batch:
+        if isinstance(event, BlockStart) and event.phase != phase:
+            yield "".join(texts), phase
+            texts, phase = [], event.phase
+        texts.append(visible.feed(event))
+    yield "".join(texts), phase

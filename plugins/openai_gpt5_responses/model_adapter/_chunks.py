@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dify_plugin.entities.model.llm import LLMResultChunk, LLMResultChunkDelta
-from dify_plugin.entities.model.message import AssistantPromptMessage
+from dify_plugin.entities.model.message import AssistantPromptMessage, TextPromptMessageContent
 
 from gpt5_messages import Completion, ToolCall
 
@@ -21,9 +21,20 @@ def chunk(model: str, index: int, message: AssistantPromptMessage, **ending: Any
     )
 
 
+def text_message(text: str, phase: str | None) -> AssistantPromptMessage:
+    """Return the message of a chunk of text.
+
+    What is said on the way to something else says so in its part, for agent strategies; everything else is plain text, as every reader knows it.
+    """
+    if phase != "commentary" or not text:
+        return AssistantPromptMessage(content=text)
+    part = TextPromptMessageContent(data=text, opaque_body={"phase": phase})
+    return AssistantPromptMessage(content=[part])
+
+
 def iter_pieces(text: str) -> Iterator[str]:
-    """Cut a text into pieces that each fit into a line; an empty text is one piece."""
-    for start in range(0, max(len(text), 1), _PIECE_CHARACTERS):
+    """Cut a text into pieces that each fit into a line."""
+    for start in range(0, len(text), _PIECE_CHARACTERS):
         yield text[start : start + _PIECE_CHARACTERS]
 
 

@@ -33,7 +33,18 @@ class Answer:
 
     @property
     def text(self) -> str:
-        return "".join(chunk["delta"]["message"]["content"] for chunk in self.chunks)
+        return "".join(text for text, _ in self.texts)
+
+    @property
+    def texts(self) -> list[tuple[str, Any]]:
+        """The text of each chunk, with what its part carries."""
+        contents = [chunk["delta"]["message"]["content"] for chunk in self.chunks]
+        return [
+            (content, None)
+            if isinstance(content, str)
+            else (content[0]["data"], content[0]["opaque_body"])
+            for content in contents
+        ]
 
     @property
     def last(self) -> dict[str, Any]:

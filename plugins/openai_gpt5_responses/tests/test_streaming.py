@@ -84,6 +84,26 @@ def test_the_phase_of_a_message_goes_back_with_it(plugin: ModelPlugin) -> None:
     assert (call["call_id"], output["output"]) == ("c-phase", "")
 
 
+@pytest.mark.parametrize("streamed", [True, False])
+def test_what_is_said_on_the_way_says_so_in_its_part(
+    plugin: ModelPlugin, *, streamed: bool
+) -> None:
+    turn = (
+        Reasoning(summary=("Look first.",)),
+        Text(text="Looking it up.", phase="commentary"),
+        FunctionCall(name="lookup", arguments={}, call_id="c-part"),
+        Text(text="All done.", phase="final_answer"),
+    )
+    with ResponsesSimulator(model=ScriptedModel([turn])) as server:
+        parameters = {"enable_stream": streamed}
+        answer = plugin.invoke(server, model="gpt-5.4", tools=[TOOL], model_parameters=parameters)
+
+    said = "".join(text for text, body in answer.texts if body == {"phase": "commentary"})
+    plain = "".join(text for text, body in answer.texts if body is None)
+    assert said == "\n</think>Looking it up."
+    assert plain == "<think>\nLook first.All done."
+
+
 def test_reasoning_that_is_refused_is_left_out_once(plugin: ModelPlugin) -> None:
     first = (Reasoning(), FunctionCall(name="lookup", arguments={}, call_id="c-stale"))
     refusal = HttpError(status=400, code="invalid_encrypted_content")
