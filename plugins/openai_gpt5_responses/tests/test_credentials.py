@@ -72,6 +72,8 @@ def ways(
         ("http://169.254.169.254/latest", "openai_api_base host is not allowed"),
         ("http://metadata.google.internal", "openai_api_base host is not allowed"),
         ("http://host:port", "openai_api_base must be a URL"),
+        ("https://api..openai.com", "not a name that can be looked up. Check API Base URL."),
+        ("http://169\u3002254\u3002169\u3002254", "openai_api_base host is not allowed"),
     ],
 )
 def test_a_base_url_is_refused_alike_wherever_it_is_used(
