@@ -4,13 +4,13 @@ Pure: no I/O, no dependencies. `stream_text.signals`, which acts on the process,
 """
 
 from ._errors import InvalidJsonError, InvalidLineError, LineTooLongError, StreamTextError
-from ._filter import ThinkFilter, strip_think
 from ._json import MAX_DEPTH, parse_json
 from ._lines import LineSplitter, LineWriter
 from ._redaction import REDACTED, KnownSecrets, redact_log_data, redact_text
+from ._secret_names import is_secret_setting
 from ._think import ThinkPiece, ThinkReader, render_thinking
+from ._think_filter import ThinkFilter, strip_think
 from ._tool_calls import MergedToolCall, ToolCallDelta, ToolCallMerger
-from ._words import is_secret_setting
 
 
 __all__ = [

@@ -9,7 +9,7 @@ from urllib.parse import quote, quote_plus
 
 from ._errors import InvalidJsonError
 from ._json import parse_json
-from ._words import WORDS, is_secret_key
+from ._secret_names import WORDS, is_secret_key
 
 
 REDACTED: Final = "[redacted]"

@@ -1,10 +1,10 @@
 """Package files: written, read, and installed as the daemon does it."""
 
 from ._archive import Archive, is_inside
+from ._build import build_package
 from ._contents import ContentError, Contents
 from ._identity import identifier_of, read_identity
 from ._install import ROUTES, Route, install, installed
-from ._package import build_package
 from ._workspace import Workspace
 
 
