@@ -168,3 +168,5 @@ def test_an_error_of_our_own_closes_what_can_be_closed_and_says_so(break_plugin)
     }
     assert transcript.metadata["total_tokens"] == 15
     assert transcript.metadata["stop_reason"] == "error"
+    assert "the agent run broke: Traceback" in agent.log
+    assert "TypeError: 'NoneType' object is not callable" in agent.log

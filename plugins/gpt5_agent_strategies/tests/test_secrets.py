@@ -132,6 +132,7 @@ RunLog.start_tool_call = _sabotage
 """
 
 
+@pytest.mark.long
 def test_a_run_that_breaks_says_in_the_plugins_log_what_broke_and_no_secret(break_plugin):
     agent = break_plugin("_logs.py", SABOTAGE)
     agent.dify.model = [[chunk(calls=[call("search", '{"query": "x"}')])]]
@@ -142,6 +143,7 @@ def test_a_run_that_breaks_says_in_the_plugins_log_what_broke_and_no_secret(brea
     assert leaks(agent, transcript) == []
 
 
+@pytest.mark.long
 def test_a_run_that_breaks_before_it_begins_tells_its_figures_and_no_secret(break_plugin):
     agent = break_plugin(
         "_parameters.py",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from processes import memory_of
 from scripted_dify import call, chunk, parameter, text_message, tool
 
 
@@ -54,6 +55,26 @@ def test_a_tool_that_does_not_answer_leaves_time_for_the_closing_call(hurried_ag
     assert transcript.error is None
     assert transcript.text.endswith("So far: x.")
     assert transcript.metadata["stop_reason"] == "time_limit"
+
+
+def test_nobody_reads_what_a_tool_says_after_it_was_given_up(hurried_agent):
+    held = []
+
+    async def flood(_request):
+        while True:
+            yield text_message("x" * 50_000)
+            await asyncio.sleep(0.001)
+
+    async def answer(_request):
+        held.append(memory_of(hurried_agent.process.pid))
+        await asyncio.sleep(0.7)
+        held.append(memory_of(hurried_agent.process.pid))
+        yield chunk("Without it.")
+
+    hurried_agent.dify.model = [[chunk(calls=[call("echo")])], answer]
+    hurried_agent.dify.tools["echo"] = flood
+    assert hurried_agent.run(tools=[ECHO]).text.endswith("Without it.")
+    assert held[1] - held[0] < 5
 
 
 def test_a_tool_that_stays_silent_is_given_up_long_before_the_run_is(impatient_agent):

@@ -1,0 +1,16 @@
+"""What the machine says of a process."""
+
+from pathlib import Path
+
+
+def memory_of(pid):
+    """Return how many MB a process has held at most."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    [line] = [line for line in status.splitlines() if line.startswith("VmHWM:")]
+    return int(line.split()[1]) / 1024
+
+
+def cpu_of(pid):
+    """Return the CPU time of a process, in the machine's ticks."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
