@@ -78,8 +78,8 @@ _UNEXPECTED = "The credentials could not be checked, for a reason that nobody ex
 def invoke_errors(credentials: Mapping[str, object]) -> Generator[None]:
     """Raise whatever is raised as what Dify understands, without the key.
 
-    The SDK sends the trace of an error along, with all that caused it: so none is named as the cause. The trace of an unexpected one
-    goes to the plugin's log.
+    The SDK sends the trace of an error along, with all that caused it: so none is named as the cause. Where an unexpected one
+    comes from goes to the plugin's log.
     """
     try:
         yield
@@ -87,7 +87,8 @@ def invoke_errors(credentials: Mapping[str, object]) -> Generator[None]:
         told = known_secrets(credentials).redact(str(error))
         raise _invoke_error(error)(told) from None
     except Exception as error:  # noqa: BLE001  Dify knows no others
-        _LOGGER.error(known_secrets(credentials).redact(traceback.format_exc()))  # noqa: TRY400  its own trace could hold the key
+        where = "".join(traceback.format_tb(error.__traceback__))
+        _LOGGER.error("%s in a call:\n%s", type(error).__name__, where)  # noqa: TRY400  the error's text could hold a prompt or a key
         told = (
             f"The call failed unexpectedly ({type(error).__name__}). The plugin's log says where."
         )
