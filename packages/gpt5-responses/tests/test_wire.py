@@ -277,6 +277,23 @@ def test_an_end_that_does_not_come_costs_no_more_than_the_connection(
     assert wire.connections > 2
 
 
+def test_a_connection_that_was_closed_meanwhile_costs_no_call(transport: Transport) -> None:
+    def answer(peer: socket.socket) -> None:
+        if peer in used:
+            peer.shutdown(socket.SHUT_RDWR)
+        else:
+            used.append(peer)
+            stream(DONE)(peer)
+
+    used: list[socket.socket] = []
+    with Wire(answer) as wire:
+        for _ in range(3):
+            create(wire.connection(), REQUEST, transport=transport)
+        asyncio.run(ask(wire))
+
+    assert wire.connections == len(used) == 5
+
+
 def test_a_body_that_ends_with_its_connection_is_not_waited_for(transport: Transport) -> None:
     def answer(peer: object) -> None:
         peer.sendall(head(**EVENTS) + frames([DELTA, DONE]))

@@ -105,6 +105,7 @@ class ConnectGuard:
         host: The host of the request's URL.
 
     Attributes:
+        has_connected: Whether there was one; otherwise a connection was used that had been kept.
         is_proxied: Whether the connection went to another host: a proxy.
 
     Source: https://www.encode.io/httpcore/extensions/#trace, read 2026-11-22.
@@ -112,6 +113,7 @@ class ConnectGuard:
 
     def __init__(self, host: str) -> None:
         self._host = host
+        self.has_connected = False
         self.is_proxied = False
 
     def __call__(self, event: str, info: Mapping[str, Any]) -> None:
@@ -120,11 +122,11 @@ class ConnectGuard:
         Raises:
             SettingsError: If the connection is or would be one to a metadata service.
         """
-        if event == "connection.connect_tcp.started":
+        if event.endswith(".connect_tcp.started"):
             self._note_host(info)
             if not self.is_proxied:
                 _validate_addresses(_resolve(self._host))
-        elif event == "connection.connect_tcp.complete" and self._leads_astray(info):
+        elif event.endswith(".connect_tcp.complete") and self._leads_astray(info):
             info["return_value"].close()
             raise _refused()
 
@@ -134,15 +136,16 @@ class ConnectGuard:
         Raises:
             SettingsError: If the connection is or would be one to a metadata service.
         """
-        if event == "connection.connect_tcp.started":
+        if event.endswith(".connect_tcp.started"):
             self._note_host(info)
             if not self.is_proxied:
                 _validate_addresses(await asyncio.to_thread(_resolve, self._host))
-        elif event == "connection.connect_tcp.complete" and self._leads_astray(info):
+        elif event.endswith(".connect_tcp.complete") and self._leads_astray(info):
             await info["return_value"].aclose()
             raise _refused()
 
     def _note_host(self, info: Mapping[str, Any]) -> None:
+        self.has_connected = True
         self.is_proxied = info["host"] != self._host
 
     def _leads_astray(self, info: Mapping[str, Any]) -> bool:

@@ -28,6 +28,9 @@ _MOST_OTHER_BYTES = 4 * 1024 * 1024  # a list of models, for one
 _LIBRARY: Any = importlib.import_module(
     openai.DefaultHttpxClient.__mro__[1].__module__.partition(".")[0]
 )
+# A server may close a connection just when it is used again, before it has read anything: then the next one is tried. Each is used up by it.
+_GONE = (_LIBRARY.NetworkError, _LIBRARY.RemoteProtocolError)
+_MOST_STALE = 100  # as many as the official client keeps
 _DROPPED_HEADERS = ("content-encoding", "content-length", "transfer-encoding")
 
 
@@ -54,8 +57,7 @@ class HttpClient(openai.DefaultHttpxClient):
 
     @override
     def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:
-        request.extensions["trace"] = ConnectGuard(request.url.raw_host.decode("ascii"))
-        response = super().send(request, stream=True, **options)
+        response = self._send_once(request, options)
         if stream and response.is_success:
             return response
         body = _body(response)
@@ -68,6 +70,18 @@ class HttpClient(openai.DefaultHttpxClient):
             response.close()
         return _read_response(response, body)
 
+    def _send_once(self, request: Any, options: dict[str, Any]) -> Any:
+        stale = 0
+        while True:
+            guard = _guard(request)
+            request.extensions["trace"] = guard
+            try:
+                return super().send(request, stream=True, **options)
+            except _GONE:
+                stale += 1
+                if guard.has_connected or stale > _MOST_STALE:
+                    raise
+
 
 class AsyncHttpClient(openai.DefaultAsyncHttpxClient):
     """An HTTP client for the official asynchronous client."""
@@ -77,9 +91,7 @@ class AsyncHttpClient(openai.DefaultAsyncHttpxClient):
 
     @override
     async def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:
-        guard = ConnectGuard(request.url.raw_host.decode("ascii"))
-        request.extensions["trace"] = guard.atrace
-        response = await super().send(request, stream=True, **options)
+        response = await self._send_once(request, options)
         if stream and response.is_success:
             return response
         body = _body(response)
@@ -92,6 +104,22 @@ class AsyncHttpClient(openai.DefaultAsyncHttpxClient):
         finally:
             await response.aclose()
         return _read_response(response, body)
+
+    async def _send_once(self, request: Any, options: dict[str, Any]) -> Any:
+        stale = 0
+        while True:
+            guard = _guard(request)
+            request.extensions["trace"] = guard.atrace
+            try:
+                return await super().send(request, stream=True, **options)
+            except _GONE:
+                stale += 1
+                if guard.has_connected or stale > _MOST_STALE:
+                    raise
+
+
+def _guard(request: Any) -> ConnectGuard:
+    return ConnectGuard(request.url.raw_host.decode("ascii"))
 
 
 def end_reading(response: Any) -> None:
