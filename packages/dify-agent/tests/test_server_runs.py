@@ -69,6 +69,18 @@ def test_a_run_is_queued_then_running_then_finished(
     assert queued["created_at"] <= done["started_at"] <= done["finished_at"]
 
 
+def test_what_a_model_said_before_it_failed_is_told(
+    client, daemon, build_request, read_events, chunks
+):
+    texts = [f"{number} " for number in range(50)]
+    daemon.model = lambda _data: [*map(chunks.text, texts), ValueError("it broke")]
+
+    events = read_events(client, create(client, build_request()))
+
+    assert [event["text"] for event in events if event["type"] == "text_delta"] == texts
+    assert events[-1]["type"] == "run_failed"
+
+
 def test_a_failed_run_tells_why(client, daemon, build_request, read_events):
     daemon.model = lambda _data: [ValueError("no such model")]
     run_id = create(client, build_request())

@@ -49,10 +49,14 @@ class StreamEventSink:
 
     @asynccontextmanager
     async def batched(self) -> AsyncGenerator[None]:
-        """Store what comes meanwhile in batches; all of it is stored at the end."""
+        """Store what comes meanwhile in batches; all of it is stored at the end, and also where that is an error."""
         self._batch = batch = _BatchWriter()
         try:
-            yield
+            try:
+                yield
+            except Exception:
+                await batch.finish()
+                raise
             await batch.finish()
         finally:
             self._batch = None
