@@ -1,8 +1,10 @@
 import asyncio
 import contextlib
+import gzip
 import json
 import pickle
 import threading
+import tracemalloc
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -175,10 +177,14 @@ def test_a_frame_without_data_is_the_daemons_error():
     assert error.error_type == PROTOCOL_ERROR_TYPE
 
 
-def test_a_reply_without_an_end_is_cut_off():
+@pytest.mark.parametrize(("end", "most"), [(b"", 50), (b"\n", 130)])
+def test_a_reply_or_a_line_without_an_end_is_cut_off(end, most):
+    taken = []
+
     def pieces():
         while True:
-            yield b"x" * 1024 * 1024
+            taken.append(1)
+            yield b":" + b"x" * 1024 * 1024 + end
 
     body = Body()
     body.pieces = pieces()
@@ -190,6 +196,31 @@ def test_a_reply_without_an_end_is_cut_off():
 
     with pytest.raises(PluginDaemonError, match="reply is too large"):
         asyncio.run(run())
+    assert len(taken) <= most
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_a_reply_that_is_packed_is_not_unpacked(status):
+    packed = gzip.compress(b"x" * 50_000_000)
+    body = Body(packed)
+
+    def answer(request):
+        assert request.headers["Accept-Encoding"] == "identity"
+        return httpx.Response(status, headers={"Content-Encoding": "gzip"}, stream=body)
+
+    async def run():
+        async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as client:
+            await collect(client)
+
+    tracemalloc.start()
+    try:
+        with pytest.raises(PluginDaemonError):
+            asyncio.run(run())
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert body.is_closed
+    assert peak < 10_000_000
 
 
 def test_an_error_frame_says_its_nested_type_and_message():
@@ -261,6 +292,12 @@ def test_no_error_shows_a_credential(text, status):
 
     assert raised.message == "no access with [redacted], sorry"
     assert text not in repr(raised)
+
+
+def test_the_name_of_an_error_shows_no_credential_either():
+    raised = failure(frame(None, code=-500, message=error("Error tool-secret" + "x" * 300, "no")))
+
+    assert raised.error_type == ("Error [redacted]" + "x" * 300)[:200]
 
 
 def test_a_credential_is_hidden_in_its_spelling_in_a_url_too():

@@ -181,6 +181,37 @@ def test_the_reply_is_closed_where_reading_it_stops():
     assert reply.is_closed
 
 
+@pytest.mark.parametrize(
+    ("item", "most"),
+    [
+        (text("x" * 100_000), 50),
+        ({"type": "log", "message": {"label": "x" * 100_000}}, 50),
+        ({"type": "other", "message": {"a": ["x" * 100_000]}}, 50),
+        ({"type": "text", "message": {"text": ""}, "meta": {"a": "x" * 100_000}}, 50),
+        (text("y"), 20_000),
+    ],
+)
+def test_a_reply_without_an_end_is_cut_and_not_read_on(item, most):
+    taken = []
+
+    def pieces():
+        yield frames(text("begin"))
+        yield frames(chunk(b"never ends"))
+        while True:
+            taken.append(1)
+            yield frames(item)
+
+    reply = Reply()
+    reply.pieces = pieces()
+
+    messages = invoke(httpx.Response(200, stream=reply))
+
+    assert messages[0].message.text == "begin"
+    assert "the rest was left" in messages[-1].message.text
+    assert len(taken) <= most
+    assert reply.is_closed
+
+
 def test_a_malformed_frame_is_the_daemons_error():
     error = refused(b"data: \xff\n")
 

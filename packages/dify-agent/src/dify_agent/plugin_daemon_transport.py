@@ -40,9 +40,12 @@ PROTOCOL_ERROR_TYPE: Final = "PluginDaemonProtocolError"
 """The error type of a reply that breaks the daemon's own rules."""
 
 _INVALID_ITEM: Final = "Plugin daemon returned an invalid stream item."
+_TOO_LARGE: Final = "Plugin daemon reply is too large."
 _MAX_REPLY_BYTES: Final = 128 * 1024 * 1024  # Three files of the largest size, in base64.
+_MAX_LINE_BYTES: Final = 48 * 1024 * 1024  # One of them, and its envelope.
 _MAX_ERROR_BODY_BYTES: Final = 64 * 1024
 _MAX_ERROR_CHARACTERS: Final = 10_000
+_MAX_ERROR_TYPE_CHARACTERS: Final = 200
 
 
 class PluginDaemonError(DifyAgentError):
@@ -126,6 +129,8 @@ async def stream_plugin_daemon(
         async with request as response:
             if not response.is_success:
                 raise await _http_error(response, secrets)
+            if _is_packed(response):
+                raise _protocol_error(_INVALID_ITEM)
             async for line in _iter_lines(response):
                 for data in _iter_data(line, secrets):
                     yield data
@@ -136,8 +141,6 @@ def _errors_without_request() -> Generator[None]:
     """Remove the request from the HTTP client's errors: whoever stores such an error would store its key and body."""
     try:
         yield
-    except httpx.DecodingError:
-        raise _protocol_error(_INVALID_ITEM) from None
     except httpx.TransportError as error:
         raise type(error)(str(error)) from None
 
@@ -156,6 +159,7 @@ def _headers(*, api_key: str, plugin_id: str) -> dict[bytes, bytes]:
         b"X-Api-Key": _header_value("the daemon's API key", api_key),
         b"X-Plugin-ID": _header_value("plugin_id", plugin_id),
         b"Content-Type": b"application/json",
+        b"Accept-Encoding": b"identity",
     }
 
 
@@ -176,15 +180,20 @@ def _mapping(value: object) -> Mapping[str, object]:
     return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
 
 
+def _is_packed(response: httpx.Response) -> bool:
+    """Tell whether a reply is compressed, which nobody asked for: a little of it may unpack to more than fits into memory."""
+    return response.headers.get("content-encoding", "identity").strip().lower() != "identity"
+
+
 async def _iter_lines(response: httpx.Response) -> AsyncIterator[bytes]:
     """Yield the reply line by line, up to its limit."""
-    splitter, size = LineSplitter(max_line_bytes=_MAX_REPLY_BYTES), 0
+    splitter, size = LineSplitter(max_line_bytes=_MAX_LINE_BYTES), 0
     async for data in response.aiter_bytes():
         size += len(data)
-        if size > _MAX_REPLY_BYTES:
-            raise _protocol_error("Plugin daemon reply is too large.")
         for line in splitter.feed(data):
             yield line
+        if splitter.overflowed or size > _MAX_REPLY_BYTES:
+            raise _protocol_error(_TOO_LARGE)
     for line in splitter.close():
         yield line
 
@@ -211,10 +220,11 @@ def _iter_data(line: bytes, secrets: KnownSecrets) -> Iterator[object]:
 async def _http_error(response: httpx.Response, secrets: KnownSecrets) -> PluginDaemonError:
     """Build the error of a reply with an error status from the beginning of its body."""
     body = b""
-    async for data in response.aiter_bytes():
-        body += data
-        if len(body) > _MAX_ERROR_BODY_BYTES:
-            break
+    if not _is_packed(response):
+        async for data in response.aiter_bytes():
+            body += data
+            if len(body) > _MAX_ERROR_BODY_BYTES:
+                break
     return _reported_error(
         _error_message(body[:_MAX_ERROR_BODY_BYTES]),
         fallback="Plugin daemon stream request failed.",
@@ -242,7 +252,8 @@ def _reported_error(
         error_type, message = None, raw_message
     else:
         payload = unwrap_plugin_daemon_error(error_type=payload.error_type, message=payload.message)
-        error_type, message = payload.error_type, payload.message
+        error_type = secrets.redact(payload.error_type)[:_MAX_ERROR_TYPE_CHARACTERS]
+        message = payload.message
     shown = secrets.redact(message)[:_MAX_ERROR_CHARACTERS]
     return PluginDaemonError(shown or fallback, error_type=error_type, status_code=status_code)
 

@@ -3,9 +3,9 @@
 Source: docs/contracts/dify-agent.md, C26 to C31.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any
+from typing import Any, Final
 
 from pydantic import ValidationError
 
@@ -22,6 +22,22 @@ __all__ = [
     "DifyPluginToolClientError",
     "DifyPluginToolInvokeMessage",
 ]
+
+
+_MOST_MESSAGES: Final = 20_000  # Three files of the largest size have twelve thousand.
+_MOST_CHARACTERS: Final = 4 * 1024 * 1024  # Far more than a model reads of it.
+_FILE_TYPES: Final = (
+    DifyPluginToolInvokeMessage.MessageType.BLOB,
+    DifyPluginToolInvokeMessage.MessageType.BLOB_CHUNK,
+)
+_CUT_NOTICE: Final = DifyPluginToolInvokeMessage.model_validate(
+    {
+        "type": "text",
+        "message": {
+            "text": "\n[... the tool said more than is read of it; the rest was left ...]\n"
+        },
+    }
+)
 
 
 class DifyPluginToolClientError(PluginDaemonError):
@@ -53,7 +69,8 @@ class DifyPluginDaemonToolClient(PluginDaemonClient):
 
         Raises:
             DifyPluginToolClientError: If the daemon or the plugin reported an error, or the reply breaks the rules of its
-                format; among these are chunks over 8 KiB, files over 30 MiB and files without an end.
+                format; among these are chunks over 8 KiB, files over 30 MiB and files without an end. A reply of over 20,000
+                messages or 4 Mi characters is cut there, and the last message says so.
             httpx.TransportError: If the daemon could not be reached, or the connection broke.
         """
         data = {
@@ -71,10 +88,33 @@ class DifyPluginDaemonToolClient(PluginDaemonClient):
             ) from None
 
     async def _messages(self, data: Mapping[str, object]) -> list[DifyPluginToolInvokeMessage]:
-        """Return everything that the tool replies."""
+        """Return what the tool replies, up to a bound; beyond it nothing is read."""
+        messages: list[DifyPluginToolInvokeMessage] = []
+        characters = 0
         stream = self.dispatch("tool/invoke", data)
         async with aclosing(stream):
-            return [_read_message(item) async for item in stream]
+            async for item in stream:
+                message = _read_message(item)
+                characters += _count_characters(message)
+                if len(messages) >= _MOST_MESSAGES or characters > _MOST_CHARACTERS:
+                    return [*_without_unfinished_files(messages), _CUT_NOTICE]
+                messages.append(message)
+        return messages
+
+
+def _count_characters(message: DifyPluginToolInvokeMessage) -> int:
+    """Return about how much a message says; files have limits of their own."""
+    if message.type in _FILE_TYPES:
+        return 0
+    return len(str(message.message)) + len(str(message.meta))
+
+
+def _without_unfinished_files(
+    messages: Sequence[DifyPluginToolInvokeMessage],
+) -> list[DifyPluginToolInvokeMessage]:
+    chunk = DifyPluginToolInvokeMessage.MessageType.BLOB_CHUNK
+    ended = {each.message.id for each in messages if each.type == chunk and each.message.end}
+    return [each for each in messages if each.type != chunk or each.message.id in ended]
 
 
 def _read_message(item: object) -> DifyPluginToolInvokeMessage:
