@@ -521,6 +521,27 @@ async def test_the_error_of_a_run_shows_no_credential(as_mapping):
     assert event.error == "refused [redacted], [redacted] and [redacted]"
 
 
+async def test_no_event_of_a_tool_shows_a_value_of_a_hidden_parameter():
+    async def echo(said: list[str], more: object = None) -> str:
+        return f"{said} {more} of internal.example.org"
+
+    tool = plugin_tool(runtime_parameters={"site": "internal.example.org", "unit": "metre"})
+    arguments = '{"said": ["at internal.example.org", "metre"], "more": {"n": 1}}'
+    scripted = ScriptedRunner()
+    await scripted.run(
+        layers(PLUGIN, tools_layer("tools", tool)),
+        calls("echo", arguments),
+        ["done"],
+        tools=[Tool(echo)],
+    )
+
+    _, called, result, *_ = scripted.sink.events("run-1")
+    assert isinstance(called, ToolCallEvent)
+    assert isinstance(result, ToolResultEvent)
+    assert called.arguments == {"said": ["at [redacted]", "metre"], "more": {"n": 1}}
+    assert result.content == "['at [redacted]', 'metre'] {'n': 1} of [redacted]"
+
+
 async def test_a_request_that_hides_secrets_in_odd_fields_still_fails_in_order():
     odd = RunLayerSpec(
         name="x", type="dify.plugin", config={"credentials": "no", "tools": "no", "parameters": 1}

@@ -2,6 +2,7 @@ import asyncio
 import base64
 import json
 from dataclasses import dataclass, field
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -438,6 +439,44 @@ def test_an_error_shows_no_secret(secret):
     observation = observe(failed("ValueError", f"with {secret}"), SECRETS)
 
     assert observation == "tool invoke error: with [redacted]"
+
+
+HIDDEN = tool(
+    runtime_parameters={
+        "pin": "1234",
+        "site": "internal.example.org/wiki",
+        "unit": "celsius",
+        "account": 1234567890,
+        "header": {"names": ["x-internal-name"]},
+        "icon": {"mime_type": "image/png", "verbose": True},
+        "prompt": "word " * 5_000,
+    },
+    parameters=[
+        parameter("pin", "secret-input", form="form"),
+        parameter("site", form="form"),
+        parameter("icon", "file", form="form"),
+    ],
+)
+
+
+@pytest.mark.parametrize(
+    "secret", ["1234", "internal.example.org/wiki", "1234567890", "x-internal-name"]
+)
+def test_an_error_shows_no_value_of_a_hidden_parameter(secret):
+    quoted = quote(secret, safe="")
+    observation = observe(
+        failed("ValueError", f"with <{secret}> or <{quoted}> in celsius, image/png"), HIDDEN
+    )
+
+    assert observation == (
+        "tool invoke error: with <[redacted]> or <[redacted]> in celsius, image/png"
+    )
+
+
+def test_a_result_may_show_what_is_hidden_but_no_secret():
+    observation = observe(frames(text("internal.example.org/wiki of tool-secret")), HIDDEN)
+
+    assert observation == "internal.example.org/wiki of tool-secret"
 
 
 def test_a_refused_value_shows_no_secret():

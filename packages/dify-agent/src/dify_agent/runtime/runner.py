@@ -19,6 +19,7 @@ from pydantic_ai.models import Model
 
 from dify_agent.compositor import CompositorRun, LayerProvider
 from dify_agent.exceptions import AgentRunValidationError
+from dify_agent.layers.dify_plugin._secrets import ConfigSecrets
 from dify_agent.layers.dify_plugin.tools_layer import DifyPluginToolsLayer
 from dify_agent.layers.output import OUTPUT_TOOL_NAME, OutputLayer
 from dify_agent.protocol import (
@@ -92,23 +93,25 @@ class AgentRunRunner:
         Cancelling the task cancels the run: what it opened is closed, then the cancellation goes on. An error of the run
         is an event and not raised.
         """
+        secrets = composition_secrets(request.composition)
         try:
             await self._event_sink.emit(RunStartedEvent(run_id=run_id))
-            event = await self._succeed(run_id, request)
+            event = await self._succeed(run_id, request, secrets)
         except asyncio.CancelledError:
             await self._event_sink.emit(RunCancelledEvent(run_id=run_id))
             raise
         except Exception as error:  # noqa: BLE001 - whatever a model, a tool or a layer raises is how the run ended
-            secrets = composition_secrets(request.composition)
             event = build_run_failed(run_id, error, secrets=secrets)
         await self._event_sink.emit(event)
 
-    async def _succeed(self, run_id: str, request: CreateRunRequest) -> RunSucceededEvent:
+    async def _succeed(
+        self, run_id: str, request: CreateRunRequest, secrets: ConfigSecrets
+    ) -> RunSucceededEvent:
         async def tell(
             _context: RunContext[object], events: AsyncIterable[AgentStreamEvent]
         ) -> None:
             async for event in events:
-                if (told := to_run_event(run_id, event)) is not None:
+                if (told := to_run_event(run_id, event, secrets=secrets)) is not None:
                     await self._event_sink.emit(told)
 
         async with AsyncExitStack() as stack:

@@ -28,6 +28,7 @@ from dify_agent.exceptions import AgentRunValidationError
 from stream_text import KnownSecrets, is_secret_setting
 
 from ._observations import tool_error_text, tool_response_text
+from ._secrets import ConfigSecrets
 from .configs import (
     DIFY_PLUGIN_TOOLS_LAYER_TYPE_ID,
     DifyPluginToolConfig,
@@ -100,6 +101,7 @@ class _PreparedTool:
     config: DifyPluginToolConfig
     parameters: Sequence[ToolParameter]
     client: DifyPluginDaemonToolClient
+    secrets: ConfigSecrets
 
     @property
     def name(self) -> str:
@@ -118,9 +120,9 @@ class _PreparedTool:
                 tool_parameters=prepared,
             )
         except DifyPluginToolClientError as error:
-            return tool_error_text(error, tool_name=self.name)
+            return self.secrets.redact(tool_error_text(error, tool_name=self.name))
         except ValueError as error:
-            return parameters_error_text(str(error))
+            return self.secrets.redact(parameters_error_text(str(error)))
         return tool_response_text(messages)
 
 
@@ -129,7 +131,12 @@ def _build_pydantic_ai_tool(
 ) -> Tool[object]:
     """Build the tool of a configuration, whose model-facing schema is taken as it is."""
     _validate_required_hidden_parameters(config)
-    tool = _PreparedTool(config=config, parameters=_read_parameters(config), client=client)
+    tool = _PreparedTool(
+        config=config,
+        parameters=_read_parameters(config),
+        client=client,
+        secrets=ConfigSecrets([config.model_dump()]),
+    )
     secrets = _secrets(config)
     schema = copy.deepcopy(config.parameters_json_schema)
 
