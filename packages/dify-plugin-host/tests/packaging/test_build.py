@@ -229,7 +229,7 @@ def test_only_what_git_knows_is_packaged(package, workshop):
 
 def test_a_list_says_what_is_packaged(package, workshop):
     project = workshop / "plugins/echo_model/pyproject.toml"
-    listed = '["main.py", "manifest.yaml", "provider", "models", "_assets", "README.md", "PRIVACY.md", "tls/ca.pem"]'
+    listed = '["main.py", "manifest.yaml", "provider", "models", "_assets", "README.md", "PRIVACY.md", "./tls/ca.pem"]'
     project.write_text(f"{project.read_text()}\n[tool.dify-host]\ninclude = {listed}\n")
     added = {"provider/id_rsa": "x", "new.yaml": "x", "tls/server.key": "x"}
 
@@ -239,7 +239,7 @@ def test_a_list_says_what_is_packaged(package, workshop):
     assert {"tls/ca.pem", "provider/new.yaml", "main.py"} <= files.keys()
 
 
-@pytest.mark.parametrize("path", ["gone.py", "../small_agent"])
+@pytest.mark.parametrize("path", ["gone.py", "../small_agent", "/etc/hostname"])
 def test_a_list_names_what_is_in_the_plugin(dify_host, workshop, path):
     project = workshop / "plugins/echo_model/pyproject.toml"
     project.write_text(f'{project.read_text()}\n[tool.dify-host]\ninclude = ["{path}"]\n')
@@ -325,6 +325,16 @@ def test_a_plugin_that_cannot_be_packaged_is_refused(dify_host, make_plugin, pyp
     code, _, err = dify_host("package", folder)
     assert code == 2
     assert problem in err
+
+
+def test_a_link_in_a_list_is_refused(dify_host, workshop, tmp_path):
+    folder = workshop / "plugins/echo_model"
+    (folder / "linked").symlink_to(tmp_path)
+    project = folder / "pyproject.toml"
+    project.write_text(f'{project.read_text()}\n[tool.dify-host]\ninclude = ["linked"]\n')
+    code, _, err = dify_host("package", "echo_model")
+    assert code == 2
+    assert "linked: expected a file or folder, got a link" in err
 
 
 def test_a_link_in_a_plugin_is_refused(dify_host, workshop):

@@ -73,16 +73,20 @@ def read_sources(folder: Path) -> Sources:
     """Read the files that make a plugin.
 
     They are the files and the content of the folders that `include` of `[tool.dify-host]` in its pyproject.toml names; without such
-    a list those that git knows and `.difyignore` does not exclude; where git knows none, those that Dify's own packager takes. Private keys, virtual environments, logs
-    and other names that no package should hold stay behind, unless the list names the very file.
+    a list those that git knows and `.difyignore` does not exclude; where git knows none, those that Dify's own packager takes.
+    Private keys, virtual environments, logs and other names that no package should hold stay behind, unless the list names the
+    very file.
 
     Raises:
         PackageError: If one of the files is a link, or the list names what is not there.
     """
-    named = list_at(object_at(object_at(_pyproject(folder), "tool"), "dify-host"), "include")
+    settings = object_at(read_toml(folder / "pyproject.toml"), "tool")
+    named = list_at(object_at(settings, "dify-host"), "include")
     if named:
-        found = _named_files(folder, [str(path) for path in named])
-        return _read(folder, found, wanted=found, sure=set(map(str, named)), excluded=_EXCLUDED)
+        paths = {PurePosixPath(str(path)) for path in named}
+        found = _named_files(folder, paths)
+        sure = {path.as_posix() for path in paths}
+        return _read(folder, found, wanted=found, sure=sure, excluded=_EXCLUDED)
     tracked, known = _git_files(folder)
     if tracked:
         found = known.intersection(read_ignored(folder, ".difyignore").walk(folder))
@@ -91,19 +95,16 @@ def read_sources(folder: Path) -> Sources:
     return _read(folder, found, wanted=found, sure=(), excluded=(*_EXCLUDED, *_SUSPICIOUS))
 
 
-def _pyproject(folder: Path) -> Mapping[str, object]:
-    return read_toml(folder / "pyproject.toml")
-
-
-def _named_files(folder: Path, named: Collection[str]) -> set[str]:
+def _named_files(folder: Path, named: Collection[PurePosixPath]) -> set[str]:
     found: set[str] = set()
     for name in named:
         path = folder / name
-        if not path.exists() or ".." in PurePosixPath(name).parts:
-            problem = f"tool.dify-host.include: expected a file or folder of the plugin: {name!r}"
+        if not path.exists() or name.is_absolute() or ".." in name.parts:
+            problem = f"tool.dify-host.include: expected a file or folder of the plugin: '{name}'"
             raise PackageError(folder / "pyproject.toml", problem)
-        inside = IgnoreRules("").walk(path) if path.is_dir() else ("",)
-        found.update((PurePosixPath(name) / below).as_posix() for below in inside)
+        is_folder = path.is_dir() and not path.is_symlink()
+        inside = IgnoreRules("").walk(path) if is_folder else ("",)
+        found.update((name / below).as_posix() for below in inside)
     return found
 
 
