@@ -281,7 +281,6 @@ def test_a_server_that_is_not_there_is_a_connection_error(
     [
         ({"credentials": {}}, "openai_api_key is required"),
         ({"model_parameters": {"response_format": "json_schema"}}, "json_schema is required"),
-        ({"messages": [{"role": "tool", "tool_call_id": "", "content": ""}]}, "tool_call_id"),
     ],
 )
 def test_bad_input_is_a_bad_request_that_names_the_field(
@@ -291,6 +290,18 @@ def test_bad_input_is_a_bad_request_that_names_the_field(
 
     assert error.error_type == "InvokeBadRequestError"
     assert named in str(error)
+
+
+def test_a_tool_message_without_a_call_id_does_not_end_the_call(
+    plugin: ModelPlugin, server: ResponsesSimulator
+) -> None:
+    messages = [
+        {"role": "user", "content": "Hello"},
+        {"role": "tool", "tool_call_id": "", "content": "x"},
+    ]
+
+    assert plugin.invoke(server, messages).error is None
+    assert len(server.requests[-1].body["input"]) == 1
 
 
 def test_an_unverified_organisation_gets_its_answer_without_a_summary(plugin: ModelPlugin) -> None:

@@ -5,7 +5,6 @@ from typing import Any, cast
 
 from stream_text import strip_think
 
-from ._errors import MessageError
 from ._json import iter_mappings
 from ._messages import member, read_calls, read_role, read_text
 from ._read import read_tool_call
@@ -29,15 +28,12 @@ def build_input(
 
     An assistant message goes back as the output items of the response that it came from, if they can be had: from `opaque_body`
     on the message or on one of its content parts (`{"responses_output": [items]}`), or else from `recall`. Otherwise it is rebuilt
-    from its text, without `<think>` blocks, and its tool calls. A call that no tool message answers is left out.
+    from its text, without `<think>` blocks, and its tool calls. A call that no tool message answers is left out, and so is a tool message without a `tool_call_id`.
 
     Args:
         messages: Objects or mappings with `role`, `content`, `tool_calls`, `tool_call_id`, `opaque_body`. Content is a text or a
             list of parts; of a part that is not text only its kind is told.
         recall: Returns the items of the response that made the calls of this turn, or None; such as `ItemStore.recall`.
-
-    Raises:
-        MessageError: If a message is of no such shape, or a tool message has no `tool_call_id`.
     """
     history = list(messages)
     answered = {
@@ -49,13 +45,13 @@ def build_input(
     items: list[dict[str, Any]] = []
     before = History()
     custom_calls: set[str] = set()
-    for index, message in enumerate(history):
+    for message in history:
         match read_role(message):
             case "assistant":
                 added = _assistant_items(message, answered, recall, before)
                 custom_calls |= _custom_call_ids(added)
             case "tool":
-                added = [_tool_output(message, index, custom_calls)]
+                added = _tool_output(message, custom_calls)
             case role:
                 added = _text_item(message, role)
         items += added
@@ -103,19 +99,14 @@ def _custom_call_ids(items: Iterable[Item]) -> set[str]:
     return {call.call_id for call in calls if call and call.type == "custom"}
 
 
-def _tool_output(message: object, index: int, custom_calls: set[str]) -> dict[str, Any]:
+def _tool_output(message: object, custom_calls: set[str]) -> list[dict[str, Any]]:
+    """Return what a tool answered; nothing where it answers no call."""
     call_id = member(message, "tool_call_id")
     if not isinstance(call_id, str) or not call_id:
-        field = f"messages[{index}].tool_call_id"
-        raise MessageError(
-            f"{field}: expected the id of the call that this answers, got {call_id!r}", field=field
-        )
+        return []
     kind = "custom" if call_id in custom_calls else "function"
-    return {
-        "type": _OUTPUT_TYPES[kind],
-        "call_id": call_id,
-        "output": read_text(member(message, "content")),
-    }
+    output = read_text(member(message, "content"))
+    return [{"type": _OUTPUT_TYPES[kind], "call_id": call_id, "output": output}]
 
 
 def _text_item(message: object, role: str) -> list[dict[str, Any]]:
