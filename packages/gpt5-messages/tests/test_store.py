@@ -1,4 +1,5 @@
 import json
+import time
 from functools import partial
 
 import pytest
@@ -307,6 +308,19 @@ def test_a_bound_of_zero_is_refused_by_its_name(bound: str) -> None:
         ItemStore(**{bound: 0})
 
     assert caught.value.field == bound
+
+
+@pytest.mark.parametrize("text", ["[image omitted: ", "[image", "<think>", "[", "x "])
+def test_the_cost_of_a_message_does_not_grow_faster_than_its_text(text: str) -> None:
+    store = ItemStore()
+
+    def cost(count: int) -> float:
+        started = time.process_time()
+        is_recalled(store, {"role": "assistant", "content": text * count}, *called("a"))
+        return time.process_time() - started
+
+    # Four times as much costs about four times as much; what is quadratic costs sixteen times as much.
+    assert min(cost(8_000) / cost(2_000) for _ in range(5)) < 9
 
 
 class Conversation:

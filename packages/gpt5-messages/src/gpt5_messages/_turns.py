@@ -17,7 +17,9 @@ type CallKey = tuple[str, str, str]
 
 _BLANKS = b" \t\n\r\x0b\x0c"
 # What platforms write in the place of an image or a file once the model has seen it.
-_PLACEHOLDER = re.compile(r"\[(?:image|file|document|audio|video|\w+ omitted: [^\]]*)\]")
+_PLACEHOLDER = re.compile(
+    r"\[(?:image|file|document|audio|video|\w{1,20} omitted: [^\[\]]{0,80})\]"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
