@@ -564,6 +564,29 @@ def test_a_broken_frame_is_a_failure_where_the_text_is_not_confirmed(
     assert failure.message.startswith("Failed to parse the stream: ")
 
 
+@pytest.mark.parametrize(
+    ("wire", "field"),
+    [
+        (
+            b'{"type": "response.completed", "response": {"output": [1, {"a\\"b": [2, %b',
+            'response.output[1].a"b',
+        ),
+        (
+            b'{"type": "response.output_item.done", "item": {"type": "x", "content": %b',
+            "item.content",
+        ),
+        (b"%b", "the event"),
+    ],
+)
+def test_what_nests_deeper_than_any_reader_can_follow_is_named(wire: bytes, field: str) -> None:
+    """Not only the depth: `]` and `}` close what they close, and a text is no structure."""
+    deep = b'{"a": "[{", "b": [{"c": [1, 2]}]}, ' + b"[" * 5_000
+    (failure,) = failures(sse(frame(text_delta("Hi")), b"data: " + wire % b"[" + deep + b"\n\n")[0])
+
+    assert (failure.code, failure.param) == ("parse_error", field)
+    assert failure.message == f"Failed to parse the stream: {field}: nests deeper than can be read"
+
+
 def test_a_frame_that_is_cut_off_is_the_end_of_the_stream() -> None:
     (failure,) = failures(sse(frame(text_delta("Hi")), b'data: {"type": "response.comp')[0])
 

@@ -9,6 +9,8 @@ Source: https://html.spec.whatwg.org/multipage/server-sent-events.html section 9
 import json
 from typing import Any, cast
 
+from ._depth import deep_path
+
 
 type Event = dict[str, Any]
 
@@ -111,7 +113,10 @@ def _parse_frame(frame: bytes) -> list[Event]:
 def _parse_event(data: str, name: str) -> list[Event]:
     try:
         event = json.loads(data)
-    except (ValueError, RecursionError):  # bad JSON, a number too long, or nested too deep
+    except RecursionError:
+        path = deep_path(data)
+        return [{**_parse_error(f"{path}: nests deeper than can be read"), "param": path}]
+    except ValueError:  # bad JSON, or a number that is too long
         event = None
     if isinstance(event, dict):
         event = cast("Event", event)

@@ -43,7 +43,13 @@ _PART_KINDS: dict[str, BlockKind] = {
     "summary_text": "summary_text",
 }
 _CONTENT_KINDS: tuple[BlockKind, ...] = ("text", "refusal", "reasoning_text")
-_INCONSISTENT = "events came out of order or not at all, and the text shown is not known to be the text of the response"
+_ENDED_EARLY = ResponseFailure(
+    code="stream_ended_early", message="the stream ended before the response was complete"
+)
+_INCONSISTENT = ResponseFailure(
+    code="inconsistent_stream",
+    message="events came out of order or not at all, and the text shown is not known to be the text of the response",
+)
 _QUIET = ("response.in_progress", "response.queued")
 
 
@@ -65,7 +71,7 @@ class StreamDecoder:
         self._log = BlockLog()
         self._items = ItemIndex(self._log)
         self._order = EventOrder()
-        self._damage: str | None = None  # what a frame that could not be read was told to be
+        self._damage: ResponseFailure | None = None  # why a frame could not be read
         self._started: Mapping[str, Any] = {}
         self._final: Mapping[str, Any] | None = None
         self._is_over = False
@@ -86,13 +92,8 @@ class StreamDecoder:
         """Take in that the bytes have ended: closes what is open, and is a failure unless the response has ended too."""
         if self._is_over:
             return []
-        message = "the stream ended before the response was complete"
-        code = PARSE_ERROR if self._damage else "stream_ended_early"
         self._is_over = True
-        return [
-            *self._items.stop_all(),
-            ResponseFailure(code=code, message=self._damage or message),
-        ]
+        return [*self._items.stop_all(), self._damage or _ENDED_EARLY]
 
     @property
     def is_over(self) -> bool:
@@ -180,11 +181,7 @@ class StreamDecoder:
         completion = self.completion
         failure = self._failure(completion, str(status))
         if failure is None and self._is_doubtful(completion, has_output=bool(output)):
-            message = self._damage or _INCONSISTENT
-            return [
-                *events,
-                *self._fail(ResponseFailure(code="inconsistent_stream", message=message)),
-            ]
+            return [*events, *self._fail(self._damage or _INCONSISTENT)]
         if completion.usage is not None:
             events.append(UsageReported(usage=completion.usage))
         if failure is not None:
@@ -196,7 +193,7 @@ class StreamDecoder:
         """End at an error event, whose details stand inside `error` on the wire and beside it in the documentation."""
         if event.get("code") == PARSE_ERROR:
             # A frame was lost. That is no harm if the response tells its whole text later.
-            self._damage = text_or_none(event.get("message"))
+            self._damage = to_failure(event, fallback="a frame could not be read")
             return []
         details = error_details(event) or event
         return self._fail(to_failure(details, fallback="the stream reported an error"))
