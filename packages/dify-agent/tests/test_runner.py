@@ -542,6 +542,20 @@ async def test_no_event_of_a_tool_shows_a_value_of_a_hidden_parameter():
     assert result.content == "['at [redacted]', 'metre'] {'n': 1} of [redacted]"
 
 
+@pytest.mark.parametrize("sizes", [(1_025,), (1_000, 25)])
+async def test_a_run_has_at_most_1024_plugin_tools(sizes):
+    def tools(name: str, size: int) -> RunLayerSpec:
+        named = [plugin_tool(name=f"{name}_{number}") for number in range(size)]
+        config = {"tools": [tool.model_dump() for tool in named]}
+        deps = {"plugin": "plugin"}
+        return RunLayerSpec(name=name, type="dify.plugin.tools", deps=deps, config=config)
+
+    scripted = ScriptedRunner()
+    await scripted.run(layers(PLUGIN, *(tools(f"tools_{size}", size) for size in sizes)))
+
+    assert "at most 1024" in scripted.refusal()
+
+
 async def test_a_request_that_hides_secrets_in_odd_fields_still_fails_in_order():
     odd = RunLayerSpec(
         name="x", type="dify.plugin", config={"credentials": "no", "tools": "no", "parameters": 1}

@@ -20,6 +20,7 @@ from pydantic_ai.models import Model
 from dify_agent.compositor import CompositorRun, LayerProvider
 from dify_agent.exceptions import AgentRunValidationError
 from dify_agent.layers.dify_plugin._secrets import ConfigSecrets
+from dify_agent.layers.dify_plugin.configs import MOST_TOOLS
 from dify_agent.layers.dify_plugin.tools_layer import DifyPluginToolsLayer
 from dify_agent.layers.output import OUTPUT_TOOL_NAME, OutputLayer
 from dify_agent.protocol import (
@@ -179,12 +180,15 @@ async def _resolve_run_tools(
     """Return the server's tools, the layers' ready-made ones and their plugin tools, in the order of the layers.
 
     Raises:
-        AgentRunValidationError: If two tools have one name, wherever they come from.
+        AgentRunValidationError: If two tools have one name, wherever they come from, or there are too many.
     """
     resolved = [*tools, *run.tools]
-    for slot in run.slots.values():
-        if isinstance(slot.layer, DifyPluginToolsLayer):
-            resolved += await slot.layer.get_tools(http_client=http_client)
+    slots = run.slots.values()
+    layers = [slot.layer for slot in slots if isinstance(slot.layer, DifyPluginToolsLayer)]
+    if sum(len(layer.config.tools) for layer in layers) > MOST_TOOLS:
+        raise AgentRunValidationError(f"Agent run takes at most {MOST_TOOLS} plugin tools.")
+    for layer in layers:
+        resolved += await layer.get_tools(http_client=http_client)
     names = Counter(tool.name for tool in resolved)
     if any(isinstance(slot.layer, OutputLayer) for slot in run.slots.values()):
         names[OUTPUT_TOOL_NAME] += 1

@@ -19,6 +19,7 @@ __all__ = [
     "DIFY_PLUGIN_LAYER_TYPE_ID",
     "DIFY_PLUGIN_LLM_LAYER_TYPE_ID",
     "DIFY_PLUGIN_TOOLS_LAYER_TYPE_ID",
+    "MOST_TOOLS",
     "DifyPluginCredentialValue",
     "DifyPluginLLMLayerConfig",
     "DifyPluginLayerConfig",
@@ -40,6 +41,9 @@ DIFY_PLUGIN_LLM_LAYER_TYPE_ID: Final = "dify.plugin.llm"
 
 DIFY_PLUGIN_TOOLS_LAYER_TYPE_ID: Final = "dify.plugin.tools"
 """Type id of the layer with tools."""
+
+MOST_TOOLS: Final = 1_024
+"""How many plugin tools a run may have: more than any model takes, and few enough to be made at once."""
 
 type DifyPluginCredentialValue = str | int | float | bool | None
 """One field of a plugin's credentials."""
@@ -195,7 +199,9 @@ class DifyPluginToolsLayerConfig(LayerConfig):
     """The plugin tools of one layer; there may be none.
 
     Attributes:
-        tools: The tools, each with a plugin of its own, in the order in which the model sees them.
+        tools: The tools, each with a plugin of its own, in the order in which the model sees them; at most 1,024.
     """
 
-    tools: list[DifyPluginToolConfig] = Field(default_factory=list[DifyPluginToolConfig])
+    tools: list[DifyPluginToolConfig] = Field(
+        default_factory=list[DifyPluginToolConfig], max_length=MOST_TOOLS
+    )
