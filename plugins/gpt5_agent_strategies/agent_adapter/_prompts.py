@@ -140,8 +140,10 @@ def _kind(part: PromptMessageContent) -> str:
 def to_prompt(message: Message) -> PromptMessage:
     """Translate a message of a request.
 
-    What a model wants back goes into a part of the content: the daemon refuses it on the message itself. Content is never null, which the
-    daemon refuses too.
+    What a model wants back goes into a part of the content where it asks for that: the daemon refuses it on the message itself, and some
+    providers' plugins cannot read content in parts. Content is never null, which the daemon refuses too.
+
+    Source: docs/contracts/gpt5-agent-strategies.md, B17.
     """
     content: Any = message.content if isinstance(message.content, str) else [*message.content]
     match message.role:
@@ -155,10 +157,14 @@ def to_prompt(message: Message) -> PromptMessage:
             )
         case "assistant":
             return AssistantPromptMessage(
-                content=content if message.opaque is None else _with_opaque(message),
+                content=_with_opaque(message) if _asks_for_part(message.opaque) else content,
                 name=message.name,
                 tool_calls=[_to_call(call) for call in message.tool_calls],
             )
+
+
+def _asks_for_part(opaque: object) -> bool:
+    return isinstance(opaque, dict) and opaque.get("carry") == "content_part"
 
 
 def _with_opaque(message: Message) -> list[Any]:

@@ -7,7 +7,10 @@ from scripted_dify import call, chunk, parameter, text_message, tool
 
 ADD = tool("add", parameter("a", "number"))
 SUM = call("add", '{"a": 2}')
-OPAQUE = {"responses_output": [{"type": "reasoning", "encrypted_content": "x"}]}
+OPAQUE = {
+    "responses_output": [{"type": "reasoning", "encrypted_content": "x"}],
+    "carry": "content_part",
+}
 
 
 def assistants(agent, index):
@@ -75,6 +78,17 @@ def test_reasoning_goes_back_in_a_content_part_and_nowhere_else(agent, answer):
     assert message["opaque_body"] is None  # the daemon refuses any other value here
     assert message["content"] == [{"opaque_body": OPAQUE, "type": "text", "data": "Adding."}]
     assert [call_["id"] for call_ in message["tool_calls"]] == ["c1"]
+
+
+@pytest.mark.parametrize("mark", [{}, {"carry": "message"}, {"carry": None}])
+def test_what_does_not_ask_for_a_content_part_leaves_the_content_plain_text(agent, mark):
+    """The official OpenAI plugin cannot read content in parts, and the server then refuses the request."""
+    opaque = {"responses_output": OPAQUE["responses_output"]} | mark
+    agent.dify.model = [[chunk("Adding.", calls=[SUM], opaque=opaque)], [chunk("4")]]
+    agent.dify.tools["add"] = [text_message("4")]
+    agent.run(tools=[ADD])
+    [message] = assistants(agent, 1)
+    assert (message["content"], message["opaque_body"]) == ("Adding.", None)
 
 
 def test_without_anything_to_carry_the_content_is_plain_text(agent):

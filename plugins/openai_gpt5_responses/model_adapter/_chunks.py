@@ -50,7 +50,10 @@ def final_message(completion: Completion | None, text: str) -> AssistantPromptMe
     return AssistantPromptMessage(
         content=text,
         tool_calls=[_tool_call(call) for call in completion.tool_calls],
-        opaque_body={"responses_output": [dict(item) for item in completion.items]},
+        opaque_body={
+            "responses_output": [dict(item) for item in completion.items],
+            "carry": "content_part",  # asks strategies to put this where the daemon lets it pass
+        },
     )
 
 

@@ -56,7 +56,9 @@ def test_one_terminal_chunk_carries_usage_finish_reason_and_items(plugin: ModelP
     assert all(chunk["delta"]["usage"] is None for chunk in streamed)
     assert all(chunk["delta"]["finish_reason"] is None for chunk in streamed)
     assert last["delta"]["finish_reason"] == "stop"
-    items = last["delta"]["message"]["opaque_body"]["responses_output"]
+    opaque = last["delta"]["message"]["opaque_body"]
+    assert opaque["carry"] == "content_part"
+    items = opaque["responses_output"]
     assert [item["type"] for item in items] == ["reasoning", "message"]
     indexes = [chunk["delta"]["index"] for chunk in (*streamed, last)]
     assert indexes == sorted(set(indexes))
