@@ -71,7 +71,15 @@ def test_bad_usage_is_one_clear_line(run, options, code, line):
 
 
 @pytest.mark.parametrize(
-    "options", [["--port", "many"], ["--port", "70000"], ["--host", "0.0.0.0"]]
+    "options",
+    [
+        ["--port", "many"],
+        ["--port", "70000"],
+        ["--host", "0.0.0.0"],
+        ["--model", ""],
+        ["--api-key", "k", "--api-key", " "],
+        ["--fault", "http;status=200"],
+    ],
 )
 def test_options_that_do_not_exist_or_fit_are_bad_usage(run, options):
     assert run(*options)[0] == 2
@@ -80,7 +88,7 @@ def test_options_that_do_not_exist_or_fit_are_bad_usage(run, options):
 def test_a_port_in_use_is_one_clear_line(run, server):
     port = server.base_url.split(":")[2].removesuffix("/v1")
     code, out, err = run("--port", port)
-    assert (code, out) == (1, "")
+    assert (code, out) == (2, "")
     assert err.startswith(f"gpt5-simulator: port {port}: ")
     assert err.count("\n") == 1
 

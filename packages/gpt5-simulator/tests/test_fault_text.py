@@ -53,6 +53,8 @@ def test_a_fault_is_read_from_text(text, fault):
         ("silence;seconds=-1", "seconds must be a number from 0 up or none, got '-1'"),
         ("late_error;flat=perhaps", "flat must be true or false, got 'perhaps'"),
         ("encrypted_content_refused;part=output", "part must be input or include, got 'output'"),
+        ("http;status=200", "status must be a whole number from 400 to 599, got '200'"),
+        ("server_error;status=600", "status must be a whole number from 400 to 599, got '600'"),
         ("http", "expected a value for status"),
     ],
 )

@@ -8,13 +8,12 @@ from typing import Annotated
 
 import typer
 
-from gpt5_simulator._errors import FaultError, RecordingError, SimulatorError
+from gpt5_simulator._errors import SimulatorError
 from gpt5_simulator._fault_text import fault_names, parse_fault
 from gpt5_simulator._replay import read_recordings
 from gpt5_simulator._server import ResponsesSimulator
 
 
-_FAILED = 1
 _BAD_USAGE = 2
 _PORT = typer.Option(help="Port on 127.0.0.1; 0 picks a free one.", min=0, max=65535)
 _REPLAY = typer.Option(
@@ -24,11 +23,21 @@ _FAULT = typer.Option(
     help="Make a request go wrong, as NAME;setting=value. May be repeated: the first is for the first request, and so on. "
     f"Names: {', '.join(fault_names())}."
 )
+
+
+def _validated_texts(texts: list[str] | None) -> list[str] | None:
+    if not all(text.strip() for text in texts or ()):
+        raise typer.BadParameter("expected some text")
+    return texts
+
+
 _API_KEY = typer.Option(
-    help="Accept this API key. May be repeated. Without it every key is accepted."
+    help="Accept this API key. May be repeated. Without it every key is accepted.",
+    callback=_validated_texts,
 )
 _MODEL = typer.Option(
-    help="Serve this model id. May be repeated. Without it all known models are served."
+    help="Serve this model id. May be repeated. Without it all known models are served.",
+    callback=_validated_texts,
 )
 _MODELS_STATUS = typer.Option(
     help="HTTP status of GET /v1/models, such as 404 for a server without that route.",
@@ -73,10 +82,9 @@ def serve(  # noqa: PLR0913  a command's options are its parameters
         with simulator:
             typer.echo(simulator.base_url)
             _wait_for_interrupt()
-    except (FaultError, RecordingError) as error:
-        raise _ended(error, _BAD_USAGE) from error
     except SimulatorError as error:
-        raise _ended(error, _FAILED) from error
+        typer.echo(f"gpt5-simulator: {error}", err=True)
+        raise typer.Exit(_BAD_USAGE) from error
 
 
 def main() -> None:
@@ -95,8 +103,3 @@ def _wait_for_interrupt() -> None:
     interrupted.wait()
     for number, handler in before.items():
         signal.signal(number, handler)
-
-
-def _ended(error: SimulatorError, code: int) -> typer.Exit:
-    typer.echo(f"gpt5-simulator: {error}", err=True)
-    return typer.Exit(code)

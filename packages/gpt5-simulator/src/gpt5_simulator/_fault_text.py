@@ -45,6 +45,8 @@ _BY_NAME: dict[str, tuple[type[Fault], dict[str, Any]]] = {
     "encrypted_content_refused": (EncryptedContentRefused, {}),
 }
 
+_ERROR_STATUSES = range(400, 600)
+
 
 def fault_names() -> tuple[str, ...]:
     """Return the names that a fault's text may begin with."""
@@ -58,7 +60,7 @@ def parse_fault(text: str) -> Fault | None:
         The fault, or None for `none`: a request that goes well.
 
     Raises:
-        FaultError: If the name is unknown, or a setting is unknown, missing or of the wrong type.
+        FaultError: If the name is unknown, or a setting is unknown, missing, of the wrong type or out of range.
 
     Example:
         >>> parse_fault("silence;after_events=3;seconds=0.5")
@@ -75,6 +77,9 @@ def parse_fault(text: str) -> Fault | None:
         _parse_setting(kind, setting, text) for setting in settings if setting
     )
     _validate_complete(kind, values, text)
+    if kind is HttpError and values["status"] not in _ERROR_STATUSES:
+        reason = f"status must be a whole number from 400 to 599, got '{values['status']}'"
+        raise FaultError(f"fault {text!r}: {reason}", text=text)
     return kind(**values)
 
 
