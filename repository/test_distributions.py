@@ -109,3 +109,12 @@ def test_a_lock_that_takes_a_sibling_from_an_index_is_found(copy: Path) -> None:
     )
 
     assert list(find_faults(copy)) == ["uv.lock: gpt5-agent-loop comes from an index"]
+
+
+def test_a_readme_says_both_names_where_they_differ() -> None:
+    names = read(ROOT / "repository/distributions.toml")["packages"]
+    for project in ROOT.glob("packages/*/pyproject.toml"):
+        name = read(project)["project"]["name"]
+        if canonicalize_name(names[name]) != name:
+            expected = f"Install it as `{name}`, import it as `{names[name]}`."
+            assert expected in project.with_name("README.md").read_text(encoding="utf-8")
