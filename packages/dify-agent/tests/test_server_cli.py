@@ -28,11 +28,15 @@ def serve(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("name", "value", "expected"),
     [
-        ("PORT", "s3cret", "unable to parse string as an integer"),
-        ("CONCURRENCY", "0", "greater than or equal to 1"),
+        ("PORT", "s3cret", "expected a whole number"),
+        ("PORT", "99999", "expected at most 65535"),
+        ("CONCURRENCY", "0", "expected at least 1"),
+        ("CONCURRENCY", "9" * 5000, "expected a whole number with fewer digits"),
+        ("LEASE_SECONDS", "s3cret", "expected a number"),
+        ("LEASE_SECONDS", "0", "expected more than 0"),
         ("PLUGIN_DAEMON_URL", "s3cret", "expected an address that begins with http:// or https://"),
         ("PLUGIN_DAEMON_API_KEY", "s3cret\n", "expected one line of text"),
-        ("DATABASE_URL", "s3cret", "expected a database URL"),
+        ("DATABASE_URL", "s3cret", "expected sqlite:///path or postgresql://"),
         ("DATABASE_URL", "mysql://s3cret@host/name", "expected sqlite:///path or postgresql://"),
         ("DATABASE_URL", "sqlite://", "expected a file"),
         ("API_KEY", "", "expected a key; leave the variable out for none"),
@@ -43,8 +47,7 @@ def test_a_bad_setting_is_named_and_not_shown(serve, name, value, expected):
     result = serve(**{name: value})
 
     assert result.exit_code == 2
-    assert result.output.startswith(f"DIFY_AGENT_{name}: ")
-    assert expected in result.output
+    assert result.output.startswith(f"dify-agent: DIFY_AGENT_{name}: {expected}")
     assert "s3cret" not in result.output
 
 
@@ -53,8 +56,33 @@ def test_a_server_without_a_key_does_not_listen_to_the_network(serve):
 
     assert result.exit_code == 2
     assert result.output == (
-        "DIFY_AGENT_HOST: expected a loopback address unless DIFY_AGENT_API_KEY is set\n"
+        "dify-agent: --host: expected a loopback address unless DIFY_AGENT_API_KEY is set\n"
     )
+
+
+def test_a_bad_option_is_named_as_it_was_written(serve):
+    result = serve("--port", "99999")
+
+    assert result.exit_code == 2
+    assert result.output == "dify-agent: --port: expected at most 65535\n"
+
+
+def test_a_port_that_is_taken_is_named(serve):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        result = serve("--port", str(port))
+
+    assert result.exit_code == 2
+    assert result.output == (
+        f"dify-agent: 127.0.0.1:{port}: expected a port that no other program listens on\n"
+    )
+
+
+def test_an_address_of_another_machine_is_named(serve):
+    result = serve("--host", "192.0.2.1", "--port", "0", API_KEY="key")
+
+    assert result.exit_code == 2
+    assert result.output.startswith("dify-agent: 192.0.2.1:0: expected an address of this machine")
 
 
 def test_a_database_written_under_another_key_is_left_alone(serve, serve_runs):
@@ -65,7 +93,7 @@ def test_a_database_written_under_another_key_is_left_alone(serve, serve_runs):
         result = serve(**environment)
 
         assert result.exit_code == 2
-        assert result.output.startswith("DIFY_AGENT_STORAGE_KEY: expected the key")
+        assert result.output.startswith("dify-agent: DIFY_AGENT_STORAGE_KEY: expected the key")
 
 
 def test_a_database_that_cannot_be_opened_is_named(serve, tmp_path):
@@ -74,14 +102,18 @@ def test_a_database_that_cannot_be_opened_is_named(serve, tmp_path):
     result = serve(DATABASE_URL=f"sqlite:///{tmp_path / 'file' / 'runs.sqlite'}")
 
     assert result.exit_code == 2
-    assert result.output.startswith("DIFY_AGENT_DATABASE_URL: cannot use the database: ")
+    assert result.output.startswith(
+        "dify-agent: DIFY_AGENT_DATABASE_URL: cannot use the database: "
+    )
 
 
 def test_a_postgresql_database_out_of_reach_is_named_without_its_password(serve):
     result = serve(DATABASE_URL="postgresql://user:s3cret@127.0.0.1:1/runs")
 
     assert result.exit_code == 2
-    assert result.output.startswith("DIFY_AGENT_DATABASE_URL: cannot use the database: ")
+    assert result.output.startswith(
+        "dify-agent: DIFY_AGENT_DATABASE_URL: cannot use the database: "
+    )
     assert "s3cret" not in result.output
 
 

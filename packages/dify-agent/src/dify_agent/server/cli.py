@@ -1,6 +1,8 @@
 """The command `dify-agent`."""
 
-from typing import Annotated
+import errno
+import socket
+from typing import Annotated, Final, NoReturn
 
 import typer
 import uvicorn
@@ -12,6 +14,16 @@ from .app import build_app
 from .settings import ServerSettings
 
 
+_BAD_USAGE: Final = 2
+# What pydantic says of a number, in our words; everything else the settings say themselves.
+_EXPECTED: Final = {
+    "int_parsing": "expected a whole number",
+    "int_parsing_size": "expected a whole number with fewer digits",
+    "float_parsing": "expected a number",
+    "greater_than": "expected more than {gt}",
+    "greater_than_equal": "expected at least {ge}",
+    "less_than_equal": "expected at most {le}",
+}
 _SHUTDOWN_SECONDS = 5  # Streams end by themselves; this is for clients that do not read.
 
 app = typer.Typer(
@@ -41,8 +53,7 @@ def serve(
     try:
         application = build_app(settings)
     except StorageError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(2) from None
+        _refuse(str(error))
     _listen(application, settings)
 
 
@@ -51,11 +62,15 @@ def _read_settings(**options: object) -> ServerSettings:
     try:
         return ServerSettings.model_validate(given)
     except ValidationError as error:
-        for problem in error.errors(include_url=False, include_context=False, include_input=False):
-            field = "_".join(("DIFY_AGENT", *map(str, problem["loc"]))).upper()
-            message = problem["msg"].removeprefix("Value error, ")
-            typer.echo(f"{field}: {message}", err=True)
-        raise typer.Exit(2) from None
+        problems: list[str] = []
+        for problem in error.errors(include_url=False, include_input=False):
+            field = str(problem["loc"][0])
+            name = f"--{field}" if field in given else f"DIFY_AGENT_{field.upper()}"
+            own = problem["msg"].removeprefix("Value error, ")
+            words = _EXPECTED.get(problem["type"])
+            expected = words.format(**problem.get("ctx", {})) if words else own
+            problems.append(f"{name}: {expected}")
+        _refuse(*problems)
 
 
 def _listen(application: Starlette, settings: ServerSettings) -> None:
@@ -66,11 +81,32 @@ def _listen(application: Starlette, settings: ServerSettings) -> None:
         log_level="warning",
         timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
     )
-    listener = config.bind_socket()
-    listener.listen()
+    listener = _bind(settings.host, settings.port)
     address, port = listener.getsockname()[:2]
     typer.echo(f"dify-agent listens on http://{_to_url_host(address)}:{port}")
     uvicorn.Server(config).run(sockets=[listener])
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen()
+    except OSError as error:
+        listener.close()
+        if error.errno == errno.EADDRINUSE:
+            _refuse(f"{host}:{port}: expected a port that no other program listens on")
+        _refuse(
+            f"{host}:{port}: expected an address of this machine and a port that may be listened on"
+        )
+    return listener
+
+
+def _refuse(*problems: str) -> NoReturn:
+    for problem in problems:
+        typer.echo(f"dify-agent: {problem}", err=True)
+    raise typer.Exit(_BAD_USAGE) from None
 
 
 def _to_url_host(address: str) -> str:

@@ -16,6 +16,8 @@ from dify_agent._headers import is_header_text
 LOOPBACK_HOSTS: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 _DEFAULT_DATABASE: Final = Path("~/.dify-agent/runs.sqlite")
 
+_DATABASE_KINDS: Final = "expected sqlite:///path or postgresql://user:password@host/name"
+
 
 class ServerSettings(BaseSettings):
     """The settings of a server, each read from the environment variable `DIFY_AGENT_` + its name.
@@ -77,12 +79,12 @@ class ServerSettings(BaseSettings):
         try:
             url = make_url(text)
         except ArgumentError as error:
-            raise ValueError("expected a database URL") from error
+            raise ValueError(_DATABASE_KINDS) from error
         backend = url.get_backend_name()
         if backend == "sqlite" and url.database in {None, "", ":memory:"}:
             raise ValueError("expected a file, since runs must survive a restart")
         if backend not in {"sqlite", "postgresql"}:
-            raise ValueError("expected sqlite:///path or postgresql://user:password@host/name")
+            raise ValueError(_DATABASE_KINDS)
         return SecretStr(text)
 
     @field_validator("storage_key")
