@@ -2,6 +2,12 @@ import sys
 from collections.abc import Callable
 
 import pytest
+from hypothesis import settings
+
+
+# Growth is measured where it matters; how long one example takes says more about the machine.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 def split(text, cuts):

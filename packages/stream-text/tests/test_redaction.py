@@ -1,5 +1,8 @@
 import copy
 import json
+import re
+import time
+from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import given
@@ -209,6 +212,90 @@ def test_a_name_of_any_length_costs_no_more(assert_linear):
 )
 def test_a_known_secret_is_found_in_every_form(text):
     assert KnownSecrets(['p@ss"w/rd']).redact(f"a {text} b") == f"a {REDACTED} b"
+
+
+def as_go_writes(text):
+    """Write JSON as Go's `json.Marshal` does."""
+    written = json.dumps(text, ensure_ascii=False)[1:-1]
+    return re.sub("[&<>]", lambda match: f"\\u{ord(match[0]):04x}", written)
+
+
+ENCODINGS = {
+    "JSON": lambda text: json.dumps(text)[1:-1],
+    "JSON in UTF-8": lambda text: json.dumps(text, ensure_ascii=False)[1:-1],
+    "Go": as_go_writes,
+    "JSON with slashes escaped": lambda text: json.dumps(text)[1:-1].replace("/", "\\/"),
+    "JSON with large hex digits": lambda text: re.sub(
+        r"\\u[0-9a-f]{4}", lambda match: "\\u" + match[0][2:].upper(), json.dumps(text)[1:-1]
+    ),
+    "URL": lambda text: quote(text, safe=""),
+    "path": quote,
+    "form": quote_plus,
+    "URL with small hex digits": lambda text: re.sub(
+        "%..", lambda match: match[0].lower(), quote(text, safe="")
+    ),
+    "repr": lambda text: repr(text)[1:-1],
+    "repr of both quotes": lambda text: repr(text + "'\"")[1:-4],
+    "ascii": lambda text: ascii(text)[1:-1],
+    "repr of bytes": lambda text: repr(text.encode())[2:-1],
+}
+AWKWARD = [
+    'p&ss/w<o>rd+é"1',
+    "it's \\ a\\\\b",
+    "50% off\tor\nmore",
+    "key-\U0001f511-\x01\x7f",
+    "'\\\"%25%+",
+]
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+@pytest.mark.parametrize("secret", AWKWARD)
+def test_a_known_secret_is_found_however_it_is_written_and_written_again(secret, name):
+    once = ENCODINGS[name](secret)
+    texts = [once, *(write_again(once) for write_again in ENCODINGS.values())]
+
+    redacted = KnownSecrets([secret]).redact(";".join(texts))
+
+    assert redacted == ";".join([REDACTED] * len(texts))
+
+
+def test_a_known_secret_stays_found_in_json_of_json_of_json():
+    text = 'p&ss"w/rd'
+    for _ in range(3):
+        text = as_go_writes(text)
+
+    assert KnownSecrets(['p&ss"w/rd']).redact(f'"{text}"') == f'"{REDACTED}"'
+
+
+@pytest.mark.parametrize(
+    "text", ["sk-simple-key", "Bearer sk-simple-key", '{"a": " sk-simple-key"}']
+)
+def test_a_known_secret_is_found_without_the_blanks_around_it(text):
+    assert KnownSecrets([" sk-simple-key\t\n"]).redact(text) == text.replace(
+        "sk-simple-key", REDACTED
+    )
+
+
+@pytest.mark.parametrize("text", ["anbnsecr", "au0026b-secr", "ax26b-secr", "pass%25x0rd"])
+def test_what_only_resembles_a_form_of_a_secret_stays(text):
+    assert KnownSecrets(["a\nb\nsecr", "a&b-secr", "pass%w0rd"]).redact(text) == text
+
+
+@pytest.mark.parametrize(
+    "secret", ["\\" * 20, "%25" * 20, "%" * 20, " +" * 20, "a\\" * 20, "&<" * 20]
+)
+def test_what_almost_is_a_secret_costs_no_more_than_its_length(secret):
+    """Twice the text, twice the time; each place is looked at once."""
+    known = KnownSecrets(["x" + secret + "x"])
+    near = ENCODINGS["URL"](ENCODINGS["JSON"]("x" + secret)) + "y"
+
+    def cost(count):
+        text = near * count
+        begin = time.process_time()
+        assert known.redact(text) == text
+        return time.process_time() - begin
+
+    assert min(cost(1000) for _ in range(3)) < 3 * min(cost(500) for _ in range(3)) + 0.01
 
 
 def test_a_known_secret_with_blanks_is_found_in_a_form():

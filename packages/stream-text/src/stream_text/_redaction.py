@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache, cached_property
 from typing import Any, Final, cast
-from urllib.parse import quote, quote_plus
 
 from ._errors import InvalidJsonError
 from ._json import parse_json
@@ -45,8 +44,9 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
 class KnownSecrets:
     r"""Secrets whose values are known, to be found wherever they stand.
 
-    Each is found as it is, as it stands in a URL, and as it stands in JSON; of one with several lines, each line as well. What
-    has been encoded otherwise is not found.
+    Each is found as it is, without blank space around it, and as it is escaped in a URL, in JSON, in a string of Python or Go or
+    the like, up to three times over; of one with several lines, each line as well. What has been encoded otherwise (base64,
+    HTML) is not found.
 
     Args:
         values: The secrets; what is no text counts as none.
@@ -66,29 +66,54 @@ class KnownSecrets:
     @cached_property
     def _pattern(self) -> re.Pattern[str] | None:
         # At the first use: most are made for an error that never comes.
-        forms = {
-            form
+        texts = {
+            text.strip()
             for value in self._values
             for text in (value, *value.splitlines())
             if len(text.strip()) >= self._shortest
-            for form in _forms(text)
         }
         # Longest first, so that no rest of a longer secret stays behind.
-        ordered = sorted(forms, key=lambda form: (-len(form), form))
-        return re.compile("|".join(map(re.escape, ordered))) if ordered else None
+        ordered = sorted(texts, key=lambda text: (-len(text), text))
+        return re.compile("|".join(map(_escaped_pattern, ordered))) if ordered else None
 
     def redact(self, text: str) -> str:
         """Return the text with `[redacted]` in place of each secret."""
         return text if self._pattern is None else self._pattern.sub(REDACTED, text)
 
 
-def _forms(text: str) -> Iterable[str]:
-    yield text
-    yield json.dumps(text)[1:-1]
-    yield json.dumps(text, ensure_ascii=False)[1:-1]
-    for write in (quote, quote_plus):
-        yield write(text, safe="", errors="replace")
-    yield quote(text, errors="replace")  # as in a path, with its slashes
+_PERCENT: Final = "%(?:25){0,2}"  # of a URL, inside up to two others
+_BACKSLASH: Final = rf"(?:\\|{_PERCENT}5[cC])"
+_SHORT_ESCAPES: Final = {"\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
+
+
+def _escaped_pattern(text: str) -> str:
+    """Return a pattern for a text that may have been escaped, character by character as each way of writing chose to."""
+    units = re.findall(r"(\\*)([^\\]|\Z)", text)
+    return "".join(_unit_pattern(len(slashes), character) for slashes, character in units)
+
+
+def _unit_pattern(slashes: int, character: str) -> str:
+    """Return a pattern for a number of backslashes and what follows; escaping thrice makes eight of one, and seven of none."""
+    most = 8 * slashes + (7 if character else 0)
+    # Possessive: how many there are is settled before what follows is looked at.
+    before, escape = (f"{_BACKSLASH}{{{least},{most}}}+" for least in (slashes, slashes + 1))
+    if not character or (character.isascii() and character.isalnum()):
+        return (before if slashes else "") + character
+    between = f"{_BACKSLASH}{{1,7}}+"
+    octets = character.encode(errors="replace")
+    plain = [re.escape(character), "".join(f"{_PERCENT}{octet:02x}" for octet in octets)]
+    if character == " ":
+        plain += [r"\+", f"{_PERCENT}2b"]  # of a form
+    utf_16 = character.encode("utf-16-be", "surrogatepass").hex()
+    codes = [
+        between.join(f"u{utf_16[start : start + 4]}" for start in range(0, len(utf_16), 4)),
+        between.join(f"x{octet:02x}" for octet in octets),
+        f"x{ord(character):02x}",
+        f"U{ord(character):08x}",
+    ]
+    if character in _SHORT_ESCAPES:
+        codes.append(_SHORT_ESCAPES[character])
+    return f"(?:{before}(?i:{'|'.join(plain)})|{escape}(?i:{'|'.join(codes)}))"
 
 
 _NONE_KNOWN: Final = KnownSecrets(())
