@@ -179,6 +179,14 @@ def test_every_failure_has_its_error(
     assert isinstance(refusal(fault, transport), kind)
 
 
+@pytest.mark.parametrize("status", [404, 501])
+def test_a_server_that_may_be_no_responses_api_is_told_by_its_status(
+    transport: Transport, status: int
+) -> None:
+    told = str(refusal(HttpError(status=status, code="no_such_route"), transport))
+    assert f" (status {status}). " in told
+
+
 @pytest.mark.parametrize("replaces", [False, True])
 def test_a_broken_frame_is_a_failure_only_where_something_is_lost(
     transport: Transport, *, replaces: bool

@@ -180,6 +180,8 @@ def _from_status(
         message = _refusal_sentence(error, secrets)
     else:
         message = _sentence(kind, error.code)
+    if kind in {NotFoundError, ServerError}:  # what answers may be no Responses API at all
+        message = message.replace(".", f" (status {error.status_code}).", 1)
     return build_error(
         kind,
         f"{message} {tried}".strip(),
