@@ -28,7 +28,7 @@ class Rules(BaseModel):
     model_config = ConfigDict(extra="ignore", strict=True, protected_namespaces=())
 
 
-def _is_version(text: str) -> str:
+def _validate_version(text: str) -> str:
     try:
         Version(text)
     except InvalidVersion:
@@ -36,7 +36,7 @@ def _is_version(text: str) -> str:
     return text
 
 
-def _is_no_uuid(text: str) -> str:
+def _validate_author(text: str) -> str:
     """Refuse an author that the daemon would take for a tenant who debugs."""
     try:
         uuid.UUID(text)
@@ -45,7 +45,7 @@ def _is_no_uuid(text: str) -> str:
     raise ValueError("expected a name, not a UUID")
 
 
-def _is_time(value: Any) -> Any:
+def _validate_time(value: Any) -> Any:
     if isinstance(value, datetime) or (isinstance(value, str) and _TIME.fullmatch(value)):
         return value
     raise ValueError("expected an RFC 3339 time such as 2026-11-21T00:00:00Z")
@@ -58,7 +58,9 @@ type NameText = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 type TranslationText = Annotated[str, StringConstraints(max_length=1023)]
 type IdentityName = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9_-]+$")]
 type PathText = Annotated[str, StringConstraints(min_length=1, max_length=128)]
-type VersionText = Annotated[str, StringConstraints(pattern=_VERSION), AfterValidator(_is_version)]
+type VersionText = Annotated[
+    str, StringConstraints(pattern=_VERSION), AfterValidator(_validate_version)
+]
 type Tag = Literal[
     "search",
     "image",
@@ -152,7 +154,7 @@ class _Meta(Rules):
     version: VersionText
     arch: list[Literal["amd64", "arm64"]] = Field(min_length=1)
     runner: _Runner
-    minimum_dify_version: Annotated[str, AfterValidator(_is_version)] | None = None
+    minimum_dify_version: Annotated[str, AfterValidator(_validate_version)] | None = None
 
 
 class ManifestRules(Rules):
@@ -161,14 +163,14 @@ class ManifestRules(Rules):
     version: VersionText
     type: Literal["plugin"]
     author: Annotated[
-        str, StringConstraints(pattern=r"^[a-z0-9_-]{1,64}$"), AfterValidator(_is_no_uuid)
+        str, StringConstraints(pattern=r"^[a-z0-9_-]{1,64}$"), AfterValidator(_validate_author)
     ]
     name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]{1,128}$")]
     label: Translated
     description: Translated
     icon: PathText
     icon_dark: PathText | None = None
-    created_at: Annotated[Any, AfterValidator(_is_time)]
+    created_at: Annotated[Any, AfterValidator(_validate_time)]
     resource: _Resource
     plugins: _Plugins
     meta: _Meta

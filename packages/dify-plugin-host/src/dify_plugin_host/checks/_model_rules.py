@@ -63,7 +63,7 @@ _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
-def _is_plain_pattern(text: str) -> str:
+def _validate_pattern(text: str) -> str:
     if "**" in text:
         raise ValueError("expected a pattern without '**', which the daemon does not know")
     return text
@@ -120,7 +120,7 @@ class _Help(Rules):
 
 
 class _Models(Rules):
-    predefined: list[Annotated[str, AfterValidator(_is_plain_pattern)]] = Field(default=[])
+    predefined: list[Annotated[str, AfterValidator(_validate_pattern)]] = Field(default=[])
     position: str | None = None
 
 
@@ -169,7 +169,7 @@ class _ParameterRule(Rules):
     options: list[NameText] = Field(default=[])
 
     @model_validator(mode="after")
-    def _is_whole(self) -> Self:
+    def _validate_parameter(self) -> Self:
         if self.use_template is None and (self.label is None or self.type is None):
             raise ValueError("expected a label and a type, or a use_template")
         if self.default is not None:

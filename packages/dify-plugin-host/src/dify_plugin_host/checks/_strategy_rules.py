@@ -63,7 +63,7 @@ class _Parameter(Parameter):
     default: bool | int | float | str | None = None
 
     @model_validator(mode="after")
-    def _scope_is_known(self) -> Self:
+    def _validate_scope(self) -> Self:
         if self.scope is None:
             return self
         known = _SCOPES.get(self.type)

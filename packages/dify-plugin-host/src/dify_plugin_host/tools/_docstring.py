@@ -35,7 +35,7 @@ def parse_docstring(text: str) -> Docstring:
             described.append(line)
         elif section in {"Args", "Arguments", "Parameters"}:
             arguments.append(line)
-    return Docstring(description=_paragraphs(described), arguments=_parse_arguments(arguments))
+    return Docstring(description=_paragraphs(described), arguments=_read_arguments(arguments))
 
 
 def _paragraphs(lines: list[str]) -> str:
@@ -43,8 +43,8 @@ def _paragraphs(lines: list[str]) -> str:
     return "\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
-def _parse_arguments(lines: list[str]) -> dict[str, str]:
-    """Parse `name: text` entries; what is indented deeper than their names continues the entry before."""
+def _read_arguments(lines: list[str]) -> dict[str, str]:
+    """Read `name: text` entries; what is indented deeper than their names continues the entry before."""
     indents = [len(line) - len(line.lstrip()) for line in lines if line.strip()]
     base = min(indents, default=0)
     found: dict[str, str] = {}
