@@ -44,7 +44,7 @@ class Delivery(Response):
         ends = {
             body,
             asyncio.create_task(_gone(receive)),
-            asyncio.create_task(_is_set(self._stopping)),
+            asyncio.create_task(_wait_until_set(self._stopping)),
         }
         try:
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
@@ -93,5 +93,5 @@ async def _gone(receive: Receive) -> None:
         pass
 
 
-async def _is_set(event: asyncio.Event) -> None:
+async def _wait_until_set(event: asyncio.Event) -> None:
     await event.wait()
