@@ -34,6 +34,11 @@ _USAGE_ERRORS = (
     UnknownNameError,
 )
 
+_ToolFiles = Annotated[
+    list[Path] | None,
+    typer.Option(help="A Python file whose functions become tools; can be given several times."),
+]
+
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
@@ -62,12 +67,7 @@ def chat(  # noqa: PLR0913 - every option is one
         bool, typer.Option("--hide-thoughts", help="Show no thoughts.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON event per line.")] = False,
-    tools: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="A Python file whose functions become tools; can be given several times."
-        ),
-    ] = None,
+    tools: _ToolFiles = None,
     plugins: Annotated[
         Path | None, typer.Option(help="The folder with the plugins; plugins/ by default.")
     ] = None,
@@ -178,12 +178,7 @@ def serve(  # noqa: PLR0913 - every option is one
             help="The key that callers must send; DIFY_HOST_API_KEY or a random one by default."
         ),
     ] = None,
-    tools: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="A Python file whose functions become tools; can be given several times."
-        ),
-    ] = None,
+    tools: _ToolFiles = None,
     simulator: Annotated[
         bool,
         typer.Option(
