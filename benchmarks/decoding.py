@@ -89,10 +89,10 @@ def _stream() -> bytes:
         "content": [],
     }
     part = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
-    place = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
+    position = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
     delta = {
         "type": "response.output_text.delta",
-        **place,
+        **position,
         "delta": _WORD,
         "logprobs": [],
         "obfuscation": "k3Jx9QpLmN2a",
@@ -111,7 +111,7 @@ def _stream() -> bytes:
     }
     events = [
         {"type": "response.output_item.added", "output_index": 0, "item": item},
-        {"type": "response.content_part.added", **place, "part": part},
+        {"type": "response.content_part.added", **position, "part": part},
         *([delta] * DELTAS),
         {"type": "response.output_item.done", "output_index": 0, "item": done},
         {"type": "response.completed", "response": response},
