@@ -47,6 +47,11 @@ def test_it_says_what_it_serves_and_where(make_agent, start_command):
             {"database": "postgresql://x"},
             "server name: expected to be set, because several servers may share",
         ),
+        ({"server_name": "one"}, "agent-runner: --server-name: expected --database with it"),
+        (
+            {"max_attempts": 3},
+            "agent-runner: --max-attempts: expected --on-crash rerun with it",
+        ),
         ({"timeout": -1}, "Invalid value for '--timeout'"),
         ({"production_env": "sk-x"}, "production env: expected NAME=VALUE"),
     ],
@@ -115,7 +120,15 @@ def test_an_address_that_is_taken_is_told(make_agent, start_server, tmp_path):
     port = first.client.base_url.port
     second = start_server(folder, state=tmp_path / "two", port=port)
     assert second.wait() == 2
-    assert f"127.0.0.1:{port}: expected an address to listen on" in second.lines[0]
+    assert second.lines == [
+        f"agent-runner: 127.0.0.1:{port}: expected a port that no other program listens on\n"
+    ]
+
+
+def test_an_address_of_another_machine_is_told(make_agent, start_server):
+    server = start_server(make_agent(""), host="192.0.2.1", environment=KEY)
+    assert server.wait() == 2
+    assert "192.0.2.1:0: expected an address of this machine" in server.lines[0]
 
 
 def test_without_the_extra_it_says_what_to_install(make_agent):

@@ -1,5 +1,6 @@
 """A server from its settings to its end; whose extra `server` is imported once it is needed."""
 
+import errno
 import ipaddress
 import logging
 import re
@@ -128,6 +129,8 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family)
     except OSError as error:
-        raise ConfigurationError(
-            f"{host}:{port}", f"expected an address to listen on: {error.strerror}"
-        ) from error
+        if error.errno == errno.EADDRINUSE:
+            expected = "expected a port that no other program listens on"
+        else:
+            expected = "expected an address of this machine and a port that may be listened on"
+        raise ConfigurationError(f"{host}:{port}", expected) from error

@@ -72,7 +72,11 @@ def test_the_exit_code_says_how_the_run_ended(make_agent, run_command, script, o
 @pytest.mark.parametrize(
     ("arguments", "stdin", "message"),
     [
-        ([], "", "input: expected JSON in UTF-8"),
+        ([], "", "input: expected --input or JSON on stdin"),
+        ([], "\ufeff \n", "input: expected --input or JSON on stdin"),
+        ([], '{"a": 1', "input: expected JSON: Expecting ',' delimiter at line 1 column 8"),
+        (["--input", '{"a": NaN}'], "", "input: expected JSON: NaN is not JSON"),
+        (["--input", '{"a":'], "", "input: expected JSON: Expecting value at line 1 column 6"),
         ([], "\udcff", "input: expected JSON in UTF-8"),
         ([], "[1]", "input: expected a JSON object"),
         (["--input", "{}"], "", "prompt: expected to be present"),
@@ -87,6 +91,13 @@ def test_what_is_wrong_is_told_and_nothing_started(
     assert done.stderr.decode().startswith(f"agent-runner: {message}")
     assert (done.returncode, done.stdout) == (2, b"")
     assert not (folder / "started").exists()
+
+
+def test_help_says_what_it_is_and_what_is_not_passed(run_command):
+    wide = {"COLUMNS": "400"}
+    assert b"Run agent scripts: JSON in, typed outputs out" in run_command("--help").stdout
+    shown = run_command("run", "--help", environment=wide).stdout
+    assert b"one that is not set is not passed" in shown
 
 
 def test_a_name_in_the_input_cannot_steer_the_terminal(make_agent):

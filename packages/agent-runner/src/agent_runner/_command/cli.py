@@ -11,13 +11,13 @@ from typing import Annotated, Any, Literal, cast
 import typer
 
 from agent_runner._agent import read_production_env
-from agent_runner._errors import InputError, InputProblem, RunnerError
+from agent_runner._errors import ConfigurationError, InputError, InputProblem, RunnerError
 from agent_runner._output import Output
 from agent_runner._run import AgentRunner, RunResult
 from agent_runner._serve import serve as serve_agents
 from agent_runner._settings import ServeSettings
 from agent_runner._state import default_state_folder
-from stream_text import parse_json
+from stream_text import InvalidJsonError, parse_json
 from stream_text.signals import cancelled_by_signals
 
 from .new import create_agent
@@ -29,13 +29,16 @@ _FAILED = 1
 _BAD_USAGE = 2
 _TIMED_OUT = 124  # as `timeout` of the GNU coreutils says it
 _INTERRUPTED = 130
+_ATTEMPTS = 3
 
 _FOLDER = typer.Argument(help="Folder of the agent, with its main.py.")
 _INPUT = typer.Option(help="The input, a JSON object. Without it the input is read from stdin.")
 _PRODUCTION_ENV = typer.Option(
     help="NAME=VALUE or a file in .env form; wins over the agent's .env; repeatable."
 )
-_PASS_ENV = typer.Option(help="Variable of this environment that the script may see; repeatable.")
+_PASS_ENV = typer.Option(
+    help="Variable of this environment that the script may see; one that is not set is not passed. Repeatable."
+)
 _MODEL = typer.Option(help="Value of OPENAI_DEFAULT_MODEL where the agent's .env sets none.")
 _TIMEOUT = typer.Option(help="Seconds that the run may take.", min=0.001)
 _CLIENT_REQUEST_ID = typer.Option(help="Your own id for the run, handed to the script.")
@@ -63,7 +66,9 @@ _ON_CRASH = typer.Option(
     help="What happens to a run whose script was running when the server died: it is reported as failed (fail) or run again from its start (rerun)."
 )
 _MAX_ATTEMPTS = typer.Option(
-    help="With --on-crash rerun: how often a run is started, at most.", min=1
+    help="With --on-crash rerun: how often a run is started, at most.",
+    min=1,
+    show_default=str(_ATTEMPTS),
 )
 _KEEP_RUNS = typer.Option(help="Finished runs that stay in the history.", min=0)
 _KEEP_DAYS = typer.Option(help="Days for which a finished run stays in the history.", min=0)
@@ -77,7 +82,12 @@ _POLL_SECONDS = typer.Option(
 _MAX_OUTPUT = typer.Option(help="Bytes that a run may print, and the server stores.", min=1)
 _MAX_LINES = typer.Option(help="Lines that a run may print, and the server stores.", min=1)
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
+app = typer.Typer(
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    help="Run agent scripts: JSON in, typed outputs out, from a terminal or over HTTP.",
+)
 
 
 @app.command()
@@ -142,7 +152,7 @@ def serve(  # noqa: PLR0913  a command's options are its parameters
     concurrency: Annotated[int, _CONCURRENCY] = 4,
     max_queued: Annotated[int, _MAX_QUEUED] = 1000,
     on_crash: Annotated[Literal["fail", "rerun"], _ON_CRASH] = "fail",
-    max_attempts: Annotated[int, _MAX_ATTEMPTS] = 3,
+    max_attempts: Annotated[int | None, _MAX_ATTEMPTS] = None,
     keep_runs: Annotated[int, _KEEP_RUNS] = 1000,
     keep_days: Annotated[float, _KEEP_DAYS] = 30.0,
     stop_seconds: Annotated[int, _STOP_SECONDS] = 30,
@@ -159,6 +169,10 @@ def serve(  # noqa: PLR0913  a command's options are its parameters
     If AGENT_RUNNER_API_KEY is set, clients must send it as bearer token.
     """
     try:
+        if server_name is not None and database is None:
+            raise ConfigurationError("--server-name", "expected --database with it")
+        if max_attempts is not None and on_crash != "rerun":
+            raise ConfigurationError("--max-attempts", "expected --on-crash rerun with it")
         runner = AgentRunner(
             default_model=model,
             production_env=read_production_env(production_env or ()),
@@ -176,7 +190,7 @@ def serve(  # noqa: PLR0913  a command's options are its parameters
             server_name=server_name,
             concurrency=concurrency,
             max_queued=max_queued,
-            max_attempts=max_attempts if on_crash == "rerun" else 1,
+            max_attempts=(max_attempts or _ATTEMPTS) if on_crash == "rerun" else 1,
             keep_runs=keep_runs,
             keep_days=keep_days,
             stop_seconds=stop_seconds,
@@ -215,15 +229,30 @@ async def _show_live(outputs: AsyncGenerator[Output | RunResult], show: Show) ->
 
 
 def _read_input(text: str | None) -> Mapping[str, Any]:
-    if text is None and (sys.stdin is None or sys.stdin.isatty()):  # None: it was closed
-        raise InputError(InputProblem(field="input", message="expected --input or JSON on stdin"))
     try:
-        value = parse_json(sys.stdin.buffer.read().decode("utf-8-sig") if text is None else text)
-    except ValueError:
-        raise InputError(InputProblem(field="input", message="expected JSON in UTF-8")) from None
+        value = parse_json(_read_stdin() if text is None else text)
+    except InvalidJsonError as error:
+        raise _bad_input(f"expected JSON: {error}") from None
     if not isinstance(value, dict):
-        raise InputError(InputProblem(field="input", message="expected a JSON object"))
+        raise _bad_input("expected a JSON object")
     return cast("dict[str, Any]", value)
+
+
+def _read_stdin() -> str:
+    data = b""
+    if sys.stdin is not None and not sys.stdin.isatty():  # None: it was closed
+        data = sys.stdin.buffer.read()
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise _bad_input("expected JSON in UTF-8") from None
+    if not text.strip():
+        raise _bad_input("expected --input or JSON on stdin")
+    return text
+
+
+def _bad_input(message: str) -> InputError:
+    return InputError(InputProblem(field="input", message=message))
 
 
 def _exit_code(result: RunResult | None) -> int:
