@@ -214,12 +214,22 @@ def test_a_refusal_carries_its_facts(transport: Transport) -> None:
     assert "'foo'" in str(error)
 
 
-def test_what_looks_like_a_key_is_taken_out_of_an_explanation(transport: Transport) -> None:
-    error = refusal(
-        HttpError(status=400, message="Bad key sk-proj-abcdef123456 " + "x" * 1000), transport
-    )
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("sk-proj-abcdef123456", "sk-[redacted]"),
+        ("sess-abcdef123456", "sess-[redacted]"),
+        ("sk-ab****cdef", "sk-[redacted]"),
+        ("password=abcdef", "password=[redacted]"),
+    ],
+)
+def test_what_looks_like_a_key_is_taken_out_of_an_explanation(
+    transport: Transport, written: str, shown: str
+) -> None:
+    error = refusal(HttpError(status=400, message=f"Bad key {written} " + "x" * 1000), transport)
 
-    assert "abcdef" not in str(error)
+    assert "cdef" not in str(error)
+    assert f"Bad key {shown} " in str(error)
     assert len(str(error)) < 500
 
 

@@ -110,6 +110,8 @@ def test_json_inside_a_string_is_redacted_by_structure():
         f"bearer {SECRET}",
         f"Incorrect API key provided: sk-proj-{SECRET}.",
         f'{{"error": "no such key: sk-{SECRET}"}}',
+        *(f"no such key: {prefix}-{SECRET}" for prefix in ("sess", "pk", "rk", "org", "proj")),
+        f"no such key: sk-****{SECRET}",
         f"DB_PASSWORD={SECRET}\nnext",
         f"MYSQL_PWD={SECRET}",
         f"signingKey: {SECRET}",

@@ -1,6 +1,5 @@
 """What the official client, its HTTP library and the stream's own events report, as this package's errors."""
 
-import re
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -8,7 +7,7 @@ import openai
 
 from gpt5_messages import ResponseFailure
 from gpt5_payloads import profile_for
-from stream_text import KnownSecrets
+from stream_text import KnownSecrets, redact_text
 
 from ._causes import connection_sentence, find_cause, timeout_sentence
 from ._errors import (
@@ -31,7 +30,6 @@ from ._errors import (
 _EXPLANATION_CHARACTERS = 300
 _FACT_CHARACTERS = 100  # far more than any code or name of a parameter
 _NO_SECRETS = KnownSecrets(())
-_KEY_LIKE = re.compile(r"\b(?:sk|sess|pk|rk|org|proj)-[\w*\-]{4,}|Bearer\s+\S+", re.IGNORECASE)
 _FIRST_SERVER_STATUS = 500
 _REDIRECTS = range(300, 400)
 
@@ -155,7 +153,7 @@ def interrupted(*, request_id: str | None) -> StreamInterruptedError:
 
 def explanation(text: str, secrets: KnownSecrets) -> str:
     """Shorten what a server wrote and take out the secrets and whatever looks like a key."""
-    plain = " ".join(_KEY_LIKE.sub("[removed]", secrets.redact(text)).split())
+    plain = " ".join(redact_text(secrets.redact(text)).split())
     if len(plain) <= _EXPLANATION_CHARACTERS:
         return plain
     return plain[:_EXPLANATION_CHARACTERS] + "..."

@@ -29,7 +29,7 @@ _PATTERNS: Final = (
     rf"""(?P<head>(?:{WORDS})[\w-]{{0,64}}\\?["']?\s*[:=]\s*){_VALUE}""",
     r"(?P<head>\bcookie\s*:\s*)[^\r\n\"']+",
     r"(?P<head>\b(?:bearer|basic)\s+)[\w.~+/=-]{8,}",
-    r"(?P<head>\bsk-)[\w-]{8,}",  # OpenAI's keys, and those of many that copied the habit
+    r"(?P<head>\b(?:sk|sess|pk|rk|org|proj)-)[\w*-]{8,}",  # OpenAI's, Stripe's, and those of many that copied the habit
     r"(?P<head>://)[^/\s@:]*:[^/\s@]*(?=@)",  # user and password of a URL
 )
 
@@ -125,9 +125,9 @@ def redact_log_data(data: object, *, known: KnownSecrets = _NONE_KNOWN) -> Any:
     The value of a key that names a secret becomes `[redacted]`: one that holds token, secret, password, credential, cookie,
     auth, api key and the like (in any case, with `_`, `-`, a space or nothing between), or ends in key, pass, pwd, dsn, private
     or session after another word. Counts such as `total_tokens: 12` stay. JSON inside strings is treated the same way, and
-    `key=value` or `key: value` pairs in other text as far as they can be told, passwords in URLs, and keys that begin with
-    `sk-`. Strings keep their first 2,000 characters, halves of surrogate pairs become `?`. Bytes become their size, objects
-    that JSON does not know the name of their type.
+    `key=value` or `key: value` pairs in other text as far as they can be told, passwords in URLs, and what begins like a key
+    (`sk-` and the like). Strings keep their first 2,000 characters, halves of surrogate pairs become `?`. Bytes become their
+    size, objects that JSON does not know the name of their type.
 
     Args:
         data: What is to be logged.
