@@ -60,6 +60,10 @@ NEARLY_JSON = [
     '\ufeff{"extra_policy": "Answer in French."}',
     '{"extra_policy": "Answer\nin French."}',
     '{"a":' * 100_000,
+    '{"extra_policy": NaN}',
+    '{"extra_policy": [-Infinity]}',
+    '{"extra_policy": 1e999}',
+    '{"extra_policy": ' + "[" * 300 + "]" * 300 + "}",
 ]
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, cast
 
+from stream_text import InvalidJsonError, parse_json
+
 from ._blocks import (
     CONTEXT_GATHERING_POLICY,
     PERSISTENCE_POLICY,
@@ -95,8 +97,8 @@ def check_overrides(prompt_policy_overrides: object) -> tuple[str, ...]:
     """
     if isinstance(prompt_policy_overrides, str):
         try:
-            value: object = json.loads(prompt_policy_overrides)
-        except (ValueError, RecursionError) as error:
+            value: object = parse_json(prompt_policy_overrides)
+        except InvalidJsonError as error:
             is_meant = _NEARLY_JSON.match(prompt_policy_overrides)
             return (_describe_failure(error),) if is_meant else ()
     else:
@@ -107,13 +109,8 @@ def check_overrides(prompt_policy_overrides: object) -> tuple[str, ...]:
     )
 
 
-def _describe_failure(error: Exception) -> str:
-    cause = (
-        str(error)
-        if isinstance(error, json.JSONDecodeError)
-        else "it nests too deep, or has too long a number"
-    )
-    return f"it looks like a JSON object but cannot be read as one, and changes nothing: {cause}"
+def _describe_failure(error: InvalidJsonError) -> str:
+    return f"it looks like a JSON object but cannot be read as one, and changes nothing: {error}"
 
 
 def _instruction_text(base_instruction: object) -> str:
@@ -132,8 +129,8 @@ def _read_overrides(overrides: object) -> Mapping[str, object]:
     if not isinstance(overrides, str):
         raise PolicyError("prompt_policy_overrides", "text, a mapping or None", overrides)
     try:
-        value: object = json.loads(overrides)
-    except (ValueError, RecursionError):
+        value: object = parse_json(overrides)
+    except InvalidJsonError:
         return {} if _NEARLY_JSON.match(overrides) else {_EXTRA_KEY: overrides}
     return cast("dict[str, object]", value) if isinstance(value, dict) else {_EXTRA_KEY: overrides}
 
