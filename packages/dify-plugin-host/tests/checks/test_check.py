@@ -480,6 +480,15 @@ def test_a_file_that_is_no_archive_is_named(unreadable, packages, tmp_path):
     assert "expected a readable zip archive: Bad CRC-32 for file 'main.py'" in err
 
 
+def test_a_folder_is_no_package_but_can_be_made_one(unreadable, tmp_path):
+    code, err = unreadable(tmp_path)
+    assert code == 2
+    assert err == (
+        f"dify-host: error: {tmp_path}: expected a .difypkg file, found a folder; "
+        f"`dify-host package {tmp_path}` makes one of a plugin's folder\n"
+    )
+
+
 def test_an_archive_that_grows_beyond_the_platforms_limit_is_not_even_read(unreadable, tmp_path):
     path = tmp_path / "p.difypkg"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -380,6 +380,14 @@ def test_two_plugins_of_a_kind_are_one_too_many(dify_host, make_plugin):
             "fail InvokeConnectionError no",
             f"no answer from {SERVER}; expected a Responses API at OPENAI_BASE_URL",
         ),
+        (
+            "fail InvokeServerUnavailableError no",
+            f"the model call failed: no (asked was {SERVER}, named by OPENAI_BASE_URL)",
+        ),
+        (
+            "fail InvokeBadRequestError no",
+            f"the model call failed: no (asked was {SERVER}, named by OPENAI_BASE_URL)",
+        ),
         ("fail InvokeRateLimitError slow down", "the model call failed: slow down"),
         ("null", "the run failed: read llm model failed: unmarshal json failed: content field"),
         ("odd", "unmarshal_error: unmarshal json failed: type: got 'hologram'"),
@@ -391,6 +399,12 @@ def test_a_run_that_fails_gets_one_line_and_exit_code_1(dify_host, question, pro
     assert code == 1
     assert err.count("\n") == 1
     assert err.startswith(f"dify-host: error: {problem}")
+
+
+def test_a_server_that_no_setting_names_is_not_blamed_on_one(dify_host, monkeypatch):
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    err = dify_host("chat", "fail InvokeServerUnavailableError no")[2]
+    assert err == "dify-host: error: the model call failed: no\n"
 
 
 def test_programs_get_the_failure_as_an_event_too(dify_host):

@@ -201,6 +201,11 @@ class _Chat:
                 problem = f"{server} refused the key; expected a valid one in OPENAI_API_KEY"
             case "InvokeConnectionError":
                 problem = f"no answer from {server}; expected a Responses API at OPENAI_BASE_URL"
+            case "InvokeServerUnavailableError" | "InvokeBadRequestError" if (
+                self._server.url_setting
+            ):
+                asked = f"asked was {server}, named by {self._server.url_setting}"
+                problem = f"the model call failed: {cause.message} ({asked})"
             case _:
                 problem = f"the model call failed: {cause.message}"
         return ChatError(problem)

@@ -60,7 +60,7 @@ def chat(  # noqa: PLR0913 - every option is one
         str | None, typer.Option(help="The model's reasoning effort, such as low.")
     ] = None,
     max_iterations: Annotated[
-        int | None, typer.Option(min=1, help="How often a run may call the model.")
+        int | None, typer.Option(min=1, help="How often a run may call the model (rounds).")
     ] = None,
     instruction: Annotated[str | None, typer.Option(help="The agent's instruction.")] = None,
     hide_thoughts: Annotated[

@@ -55,6 +55,9 @@ class Archive:
                 comment = archive.comment
         except FileNotFoundError:
             raise PackageError(path, "no such file; expected a .difypkg file") from None
+        except IsADirectoryError:
+            problem = f"expected a .difypkg file, found a folder; `dify-host package {path}` makes one of a plugin's folder"
+            raise PackageError(path, problem) from None
         except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
             raise PackageError(path, f"expected a readable zip archive: {error}") from None
         return cls(

@@ -27,11 +27,13 @@ class ModelServer:
         description: For people; never holds the key.
         credentials: For the model plugin.
         environment: For the plugins' processes.
+        url_setting: The environment variable that names its address; None if none does.
     """
 
     description: str
     credentials: Mapping[str, str] = field(repr=False)
     environment: Mapping[str, str] = field(repr=False)
+    url_setting: str | None = None
 
 
 @contextlib.contextmanager
@@ -97,7 +99,12 @@ def _named_server(key: str, url: str, environment: Mapping[str, str]) -> ModelSe
     else:
         description = f"the OpenAI-compatible server at {_shown_address(url)}"
         credentials["openai_api_base"] = url
-    return ModelServer(description=description, credentials=credentials, environment=environment)
+    return ModelServer(
+        description=description,
+        credentials=credentials,
+        environment=environment,
+        url_setting=_URL if url else None,
+    )
 
 
 def _shown_address(url: str) -> str:
