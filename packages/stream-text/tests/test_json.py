@@ -46,6 +46,8 @@ def test_what_is_no_json_is_refused(text):
     ("text", "message"),
     [
         ('{"a":\n}', "Expecting value at line 2 column 1"),
+        ('["', "Unterminated string starting at line 1 column 2"),
+        ('["\n"]', "Invalid control character at line 1 column 3"),
         ("[NaN]", "NaN is not JSON"),
         ("1e999", "expected a number within the range of a float"),
         ("9" * 5000, "expected a number with fewer digits"),

@@ -125,3 +125,11 @@ def test_blank_space_that_opens_a_thought_costs_no_more(assert_linear):
         run_filter(["<think>", *[" "] * count], show=True)
 
     assert_linear(act)
+
+
+@pytest.mark.parametrize("text", ["", "\n", " \t\n "])
+def test_blank_space_alone_is_stripped_of_nothing_and_shown_as_nothing(text):
+    hiding = ThinkFilter(show=False)
+
+    assert strip_think(text) == text
+    assert hiding.feed(text) + hiding.close() == ""

@@ -37,7 +37,8 @@ def parse_json(text: str, *, max_depth: int = MAX_DEPTH) -> Any:
         raise
     except json.JSONDecodeError as error:
         where = f"line {error.lineno} column {error.colno}"
-        raise InvalidJsonError(f"{error.msg} at {where}") from None
+        # Some of its messages end with the word themselves.
+        raise InvalidJsonError(f"{error.msg.removesuffix(' at')} at {where}") from None
     except ValueError:  # of `int`, whose limit guards against endless conversions
         raise InvalidJsonError("expected a number with fewer digits") from None
     # Only a text with this many brackets can nest so deep; hardly any is walked through.

@@ -27,7 +27,8 @@ class ThinkReader:
 
     Tags may come in any case of letters. A block lasts to the tag that closes it, or to the end of the text. Tags inside a
     block that only open and close again within it, and closing tags without a block, vanish; what stood around such a tag
-    never becomes a tag itself: where it could, a space comes between.
+    never becomes a tag itself: where it could, a space comes between. That holds within a block. Pieces of different blocks are
+    not to be joined as they are, for there a tag could arise; `ThinkFilter` joins them safely.
 
     Args:
         trim: Leave out what only lays out the text: one line break next to each tag of a block, blank space between a

@@ -102,7 +102,9 @@ class _ShowingFilter:
 
 
 def strip_think(text: str) -> str:
-    """Return `text` without its thoughts, as a hiding `ThinkFilter` leaves it; a text without tags comes back as it is.
+    """Return `text` without its thoughts, as a hiding `ThinkFilter` leaves it.
+
+    But a text without `<` comes back as it is, even if it is blank space alone, of which the filter shows nothing.
 
     Thoughts are how reasoning is shown to people; a model must not read them back as its own answer.
 
