@@ -41,10 +41,9 @@ def build_payload(
 
 
 def _validate(fields: Any, schema: Mapping[str, Any]) -> None:
-    from .schema import check_value  # noqa: PLC0415 - slow to load, and most agents have no schema
+    from .schema import validate_value  # noqa: PLC0415 - slow to load, and most agents have no schema
 
-    if problems := check_value(fields, schema, name=INPUT_SCHEMA):
-        raise InputError(*problems)
+    validate_value(fields, schema, name=INPUT_SCHEMA)
 
 
 def _name_problems(fields: Mapping[Any, Any]) -> list[InputProblem]:

@@ -11,7 +11,7 @@ from jsonschema.validators import validator_for
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
-from agent_runner._errors import ConfigurationError, InputProblem
+from agent_runner._errors import ConfigurationError, InputError, InputProblem
 
 
 _SHOWN_CHARACTERS = 200
@@ -39,12 +39,13 @@ def read_schema(schema: Any, *, name: str) -> Mapping[str, Any]:
     return fields
 
 
-def check_value(value: Any, schema: Mapping[str, Any], *, name: str) -> list[InputProblem]:
-    """Return everything in which the value is not what the schema expects.
+def validate_value(value: Any, schema: Mapping[str, Any], *, name: str) -> None:
+    """Refuse a value that is not what the schema expects.
 
     Nothing is fetched to resolve a `$ref`, and `format` is not checked.
 
     Raises:
+        InputError: If the value is not what the schema expects; everything in which it is not is named.
         ConfigurationError: If the schema refers to what it does not hold, or a pattern in it is broken.
     """
     validator = _validator_class(schema)(schema, registry=Registry())
@@ -60,7 +61,10 @@ def check_value(value: Any, schema: Mapping[str, Any], *, name: str) -> list[Inp
         raise ConfigurationError(
             name, f"expected every pattern to be a regular expression: {error}"
         ) from error
-    return list(dict.fromkeys(problem for error in errors for problem in _problems(error)))
+    if errors:
+        raise InputError(
+            *dict.fromkeys(problem for error in errors for problem in _problems(error))
+        )
 
 
 def _validator_class(schema: Mapping[str, Any]) -> type[Validator]:
