@@ -17,7 +17,7 @@ _PLUGINS = Path(__file__).parent.parent / "plugins"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """Name a model plugin and an agent plugin that belong together.
+    """A model plugin and an agent plugin that belong together.
 
     Attributes:
         owner: Whose they are.

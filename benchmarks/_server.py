@@ -50,7 +50,7 @@ def _record() -> bytes:
 
 
 class _Server:
-    """Answer every request of every connection with the same events."""
+    """A server that answers every request of every connection with the same events."""
 
     def __init__(self, recording: bytes) -> None:
         events = [event + b"\n\n" for event in recording.split(b"\n\n") if event]

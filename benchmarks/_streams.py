@@ -46,7 +46,7 @@ class _Measured:
 
 
 class _Caller:
-    """Call one running model plugin."""
+    """A caller of one running model plugin."""
 
     def __init__(self, pair: Pair, plugin: PluginProcess) -> None:
         self._pair = pair

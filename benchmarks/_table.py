@@ -19,7 +19,7 @@ _DECIMALS: Mapping[_Unit, int] = {"μs": 0, "ms": 0, "s": 2, "MB": 0, "%": 0}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """Describe a row of the table.
+    """A row of the table.
 
     Attributes:
         key: The figure's key.

@@ -24,7 +24,7 @@ _UNRELEASED = re.compile(r"^## Unreleased\n(?P<entry>.*?)(?=^## |\Z)", re.MULTIL
 
 
 class ReleaseError(Exception):
-    """Say what stands in the way of a release, and what was expected."""
+    """A release that something stands in the way of; the message says what, and what was expected."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ def release(root: Path, folder: Path, bump: str) -> None:
     """Check everything first, then change, commit, tag and build.
 
     Raises:
-        ReleaseError: Something stands in the way. The checks come before any change; if git or uv fails after them, what has been
+        ReleaseError: If something stands in the way. The checks come before any change; if git or uv fails after them, what has been
             written so far is left in the work tree for a look.
     """
     members = read_members(root)
@@ -140,7 +140,7 @@ def check(root: Path, members: list[Member], member: Member, version: Version) -
     """Find everything that stands in the way of this release.
 
     Raises:
-        ReleaseError: Something does; all of it is named.
+        ReleaseError: If something does; all of it is named.
     """
     tags = _run(
         root, "git", "tag", "--list", f"{member.tag(version).rpartition('-v')[0]}-v*"

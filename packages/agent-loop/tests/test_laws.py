@@ -86,7 +86,7 @@ def split_delta(delta, cut):
 
 
 class Driver:
-    """Drive a run by a script of answers and note all that it asks for."""
+    """A driver that answers a run by a script and notes all that the run asks for."""
 
     def __init__(self, run, script):
         self.run = run
@@ -127,7 +127,7 @@ class Driver:
 
 
 class RudeDriver(Driver):
-    """Before everything that is right, try everything that is wrong."""
+    """A driver that tries everything that is wrong before everything that is right."""
 
     def feed(self, received):
         wrong = {
@@ -143,7 +143,7 @@ class RudeDriver(Driver):
 
 
 class FailingDriver(Driver):
-    """Feed a failure in place of the input number `point`, and nothing after it."""
+    """A driver that feeds a failure instead of the input number `point`, and nothing after it."""
 
     point = 0
 

@@ -38,7 +38,7 @@ class CounterState(BaseModel):
 
 @dataclass(slots=True, eq=False)
 class CounterLayer(PlainLayer[NoLayerDeps, CounterConfig, CounterState]):
-    """Counts its entries, and says what happens to it in a list that belongs to the test."""
+    """A layer that counts its entries, and says what happens to it in a list that belongs to the test."""
 
     type_id: ClassVar[str] = "test.counter"
 

@@ -57,7 +57,7 @@ type Turn = Callable[[list[ModelMessage], AgentInfo], AsyncIterator[Delta]]
 
 @dataclass(slots=True, eq=False)
 class GreetingLayer(PlainLayer[NoLayerDeps, LayerConfig, EmptyRuntimeState]):
-    """Has a ready-made tool."""
+    """A layer with a ready-made tool."""
 
     type_id: ClassVar[str] = "test.greeting"
 
@@ -71,7 +71,7 @@ class GreetingLayer(PlainLayer[NoLayerDeps, LayerConfig, EmptyRuntimeState]):
 
 @dataclass(slots=True, eq=False)
 class ScriptedModelLayer(PlainLayer[NoLayerDeps, LayerConfig, EmptyRuntimeState]):
-    """Has the model that a test wrote, instead of one behind a daemon."""
+    """A layer with the model that a test wrote, instead of one behind a daemon."""
 
     type_id: ClassVar[str] = "test.model"
 

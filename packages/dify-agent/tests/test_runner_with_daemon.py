@@ -127,7 +127,7 @@ async def test_a_composition_runs_a_model_and_a_tool_of_two_plugins():
 
 
 class EndlessAnswer(httpx.AsyncByteStream):
-    """Says one word, and then nothing for as long as somebody listens."""
+    """An answer of one word, and then nothing for as long as somebody listens."""
 
     def __init__(self) -> None:
         self.said = asyncio.Event()

@@ -163,7 +163,7 @@ def daemon_of(*folders, **options):
 
 
 class Caller:
-    """Call a daemon server as Dify does."""
+    """A caller of a daemon server, as Dify is one."""
 
     def __init__(self, server, client, loop):
         self.server, self.client, self._loop = server, client, loop

@@ -22,7 +22,7 @@ REQUEST_ID = "req_0123456789abcdef"
 
 
 class Untouchable:
-    """Fails the test as soon as anything is asked of it."""
+    """An object that fails the test as soon as anything is asked of it."""
 
     def __getattribute__(self, name):
         raise AssertionError(name)

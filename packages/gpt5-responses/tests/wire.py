@@ -18,7 +18,7 @@ type Answer = Callable[[socket.socket], None]
 
 
 class Wire:
-    """Answer each request of each connection by `answer`, and count the connections."""
+    """A server that answers each request of each connection by `answer`, and counts the connections."""
 
     def __init__(self, answer: Answer) -> None:
         self.connections = 0

@@ -42,7 +42,9 @@ class Tool:
 
         Raises:
             ToolingError: If a parameter cannot be read.
-            KeyError, TypeError, ValueError: If something else cannot.
+            KeyError: If its identity, or the provider or the name in it, is missing.
+            TypeError: If the identity is no mapping.
+            ValueError: If the type of its provider is unknown.
         """
         parameters = tuple(ToolParameter.from_raw(item) for item in raw.get("parameters") or ())
         description = (raw.get("description") or {}).get("llm") or ""

@@ -108,7 +108,7 @@ class Transcript:
 
 
 class ScriptedDify:
-    """Answer a plugin's calls by script, and keep what was asked.
+    """A Dify that answers a plugin's calls by script, and keeps what was asked.
 
     `model` holds a list of chunks per model call; an exception among them is raised there. `tools` maps a tool's name to what it gives: a list
     of messages, or a function of its parameters that returns or asynchronously yields them.

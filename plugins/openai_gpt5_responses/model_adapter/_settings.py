@@ -8,7 +8,7 @@ from typing import Self
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaceSettings:
-    """How an answer reaches Dify.
+    """The pace at which an answer reaches Dify.
 
     Attributes:
         window_seconds: Text that arrives within this time leaves as one chunk; 0 to 1.

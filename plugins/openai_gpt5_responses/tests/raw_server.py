@@ -21,7 +21,7 @@ def delta(text: str) -> bytes:
 
 
 class RawServer:
-    """Answer every connection by `answer`, in a thread of its own."""
+    """A server that answers every connection by `answer`, in a thread of its own."""
 
     def __init__(self, answer: Callable[[socket.socket], None]) -> None:
         self.connections = 0
@@ -67,7 +67,7 @@ class RawServer:
 
 
 class EndlessAnswer:
-    """Stream an answer that has no end, until the client goes."""
+    """A stream without an end, until the client goes."""
 
     def __init__(self, *opening: bytes) -> None:
         self.client_has_gone = threading.Event()

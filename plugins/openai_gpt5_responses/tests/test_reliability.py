@@ -104,7 +104,7 @@ def test_a_retired_model_s_successor_is_named(
 
 
 class Echo:
-    """Say back what was asked, in a thought, in a text and in a call that has the same id for everybody."""
+    """A model that says back what was asked, in a thought, in a text and in a call that has the same id for everybody."""
 
     def respond(self, request: ModelRequest) -> Turn:
         asked = request.items[-1]["content"][0]["text"]

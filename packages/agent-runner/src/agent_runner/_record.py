@@ -10,7 +10,7 @@ type RunStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a run ended.
+    """The end of a run, as it is kept.
 
     Attributes:
         status: Whether the script exited by itself with code 0.

@@ -41,7 +41,7 @@ class ServeSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineSettings:
-    """How runs are queued and kept.
+    """The settings by which runs are queued and kept.
 
     Attributes:
         database_url: A SQLAlchemy URL, of SQLite or PostgreSQL.

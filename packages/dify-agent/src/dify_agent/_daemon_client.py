@@ -31,7 +31,13 @@ class PluginDaemonClient:
     def dispatch(self, operation: str, data: Mapping[str, object]) -> AsyncGenerator[object]:
         """Yield the data of each frame that an operation such as `llm/invoke` answers with.
 
-        Raises what `stream_plugin_daemon` raises, and is closed as that is.
+        It is closed as `stream_plugin_daemon` is.
+
+        Raises:
+            ValueError: If the data holds a number or a nesting that JSON cannot carry.
+            TypeError: If it holds a value that JSON does not know.
+            PluginDaemonError: If the daemon or the plugin reported an error, or the reply is not what it may be.
+            httpx.TransportError: If the daemon could not be reached, or the connection broke.
         """
         user = {} if self.user_id is None else {"user_id": self.user_id}
         return stream_plugin_daemon(

@@ -34,7 +34,7 @@ def _no_settings_in_the_environment(monkeypatch):
 
 
 class Host:
-    """Read what `dify-host serve` says, a line at a time."""
+    """A running `dify-host serve`, read a line at a time."""
 
     def __init__(self, lines):
         self._lines = lines

@@ -24,7 +24,7 @@ DEFAULT_BASE_URL = "https://api.openai.com/v1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
-    """How to reach one server with one key.
+    """The way to one server with one key.
 
     Attributes:
         api_key: The key; never part of `repr`.

@@ -28,7 +28,7 @@ class Patience:
         connection: Whose limits these are.
 
     Raises:
-        ConnectionTimeoutError: By `note` and `validate`, if the time is over.
+        ConnectionTimeoutError: If the time is over when `note` or `validate` is called.
     """
 
     def __init__(self, connection: Connection) -> None:

@@ -1,4 +1,4 @@
-"""How a run ended."""
+"""The end of a run."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from agent_runner._process import StopReason
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """How a run ended.
+    """The end of a run.
 
     Attributes:
         status: `succeeded` where the script exited by itself with code 0, whatever it wrote to stderr.

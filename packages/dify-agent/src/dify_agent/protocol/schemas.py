@@ -123,7 +123,7 @@ class CreateRunResponse(ProtocolModel):
 
 
 class RunStatusResponse(ProtocolModel):
-    """Where a run stands.
+    """The status of a run.
 
     Attributes:
         run_id: The run.

@@ -36,7 +36,7 @@ _WORKER_THREADS = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Storage:
-    """Where runs are stored.
+    """The store of runs.
 
     Attributes:
         database: The open database.

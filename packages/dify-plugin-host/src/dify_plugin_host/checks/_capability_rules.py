@@ -52,7 +52,7 @@ class _Python(Rules):
 
 
 class Extra(Rules):
-    """Where the code lies."""
+    """The entry of a YAML file that says where the code lies."""
 
     python: _Python
 

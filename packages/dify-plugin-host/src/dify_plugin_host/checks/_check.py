@@ -22,7 +22,7 @@ type Checks = Sequence[tuple[str, Check]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckResult:
-    """How one check went.
+    """The result of one check.
 
     Attributes:
         name: The check.

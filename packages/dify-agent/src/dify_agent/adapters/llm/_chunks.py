@@ -49,7 +49,7 @@ class _Wire(BaseModel):
 
 
 class FunctionPiece(_Wire):
-    """Name and arguments of a call, each possibly a piece only."""
+    """The name and the arguments of a call, each possibly a piece only."""
 
     name: _Text = ""
     arguments: _Text = ""
@@ -102,7 +102,7 @@ class AnswerMessage(_Wire):
 
 
 class TokenDetails(_Wire):
-    """Which of the prompt's tokens were read from a cache."""
+    """The part of the prompt's tokens that was read from a cache."""
 
     cached_tokens: int | None = Field(default=None, ge=0)
 

@@ -126,7 +126,7 @@ class DifyPluginToolParameterType(StrEnum):
 
 
 class DifyPluginToolParameterForm(StrEnum):
-    """Who fills a parameter in: whoever sets the tool up, the workflow's author, or the model."""
+    """The one who fills a parameter in: whoever sets the tool up, the workflow's author, or the model."""
 
     SCHEMA = "schema"
     FORM = "form"

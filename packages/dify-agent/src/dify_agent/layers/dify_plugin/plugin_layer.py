@@ -21,7 +21,7 @@ __all__ = [
 
 
 class _Access(TypedDict):
-    """Whom the clients for a plugin call, for whom, and over which connections."""
+    """The arguments that all clients for a plugin share: whom they call, for whom, and over which connections."""
 
     tenant_id: str
     plugin_id: str
