@@ -10,6 +10,7 @@ import json
 import logging
 import sys
 from collections.abc import Iterable
+from threading import Lock, local
 from typing import Any, TextIO, cast, override
 
 from dify_plugin.errors.model import InvokeServerUnavailableError
@@ -24,10 +25,16 @@ _KEPT_CHARACTERS = 2_000  # of a message that is far too long to be read
 _TOO_LARGE = "The answer is larger than Dify takes in one piece. Ask for less at once."
 
 
+class _Unfinished(local):
+    """The line that a call at the same time as others has not finished yet."""
+
+    text = ""
+
+
 class BoundedLines(io.TextIOBase):
     """A text stream of whole lines, none of them longer than the daemon reads.
 
-    Each is written in one piece, so that those of calls at the same time stay apart. What is too long becomes shorter where that does no
+    Each call has its unfinished line for itself, and writes the whole one in one piece. What is too long becomes shorter where that does no
     harm: an answer leaves its items to the plugin's own memory, an error its trace, a log line its end.
 
     Args:
@@ -36,7 +43,8 @@ class BoundedLines(io.TextIOBase):
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._rest = ""
+        self._unfinished = _Unfinished()
+        self._lock = Lock()
         self._lines = LineWriter(self._pass_on, max_line_bytes=_MOST_BYTES, shorten=_shorten)
 
     @override
@@ -50,10 +58,10 @@ class BoundedLines(io.TextIOBase):
         Raises:
             InvokeServerUnavailableError: If a line is too long and must not be shortened.
         """
-        *lines, self._rest = (self._rest + text).split("\n")
+        *lines, self._unfinished.text = (self._unfinished.text + text).split("\n")
         try:
-            for line in lines:
-                if line:
+            for line in filter(None, lines):
+                with self._lock:
                     self._lines.write(line.encode(errors="replace"))
         except LineTooLongError:
             raise InvokeServerUnavailableError(_TOO_LARGE) from None
@@ -73,8 +81,12 @@ def bound_lines(handlers: Iterable[logging.Handler]) -> None:
 
 
 def _shorten(line: bytes, _limit: int) -> bytes:
-    """Leave out of a line of the plugin's protocol what nobody needs, or return it as it is."""
-    match json.loads(line):
+    """Leave out of a line of the plugin's protocol what nobody needs, or return it as it is; of any other line its beginning stays."""
+    try:
+        told: object = json.loads(line)
+    except (ValueError, RecursionError):
+        return line[:_KEPT_CHARACTERS]
+    match told:
         case {"event": "log", "data": {"message": str(text)} as data} as whole:
             data["message"] = text[:_KEPT_CHARACTERS]
         case {"data": {"type": "error", "data": {"message": str(text)} as error}} as whole:
