@@ -2,10 +2,9 @@
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from gpt5_simulator._demo_values import Values, kind_of, words_apart
+from gpt5_simulator._demo_values import Values, is_asked_for
 from gpt5_simulator._json import Json, dump, object_at, objects_in
 from gpt5_simulator._request import ModelRequest, Tool, item_text, read_tool
 from gpt5_simulator._turn import CustomToolCall, FunctionCall, Reasoning, Text, Turn, TurnItem
@@ -17,9 +16,7 @@ type _Result = tuple[str, str]  # a tool's name and its output
 _ENOUGH_POINTS = 2
 _MAX_QUOTE = 500
 _PARTS = re.compile(
-    r"(?<=[.?!;])\s+|(?<=[\u3002\uff01\uff1f])|\n+|,?\s+(?:and\s+)?then\s+"
-    r"|,?\s+and\s+(?=(?:what|who|when|where|how|which|why|is|are|tell|show|use|call)\b)",
-    re.IGNORECASE,
+    r"(?<=[.?!;])\s+|\n+|,?\s+(?:and\s+)?then\s+|,?\s+and\s+(?=wh|how)", re.IGNORECASE
 )
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _ACTION = re.compile(r"\bAction:\s*(?=\{)")
@@ -32,15 +29,13 @@ class DemoModel:
     It calls the tools that a question asks for, all at once where the request allows it, and answers by quoting their results. It does
     the same in plain text for agents that describe their tools in the instructions and read `Action: {...}` from the answer.
 
-    - A question falls into parts: sentences, lines, and what follows a "then", or an "and" before a question word. A part goes to the
-      tool with most points, if it has 2 or more: 2 for each word of the tool's name, 1 for each longer word of its description or
-      parameters, 2 for each parameter of a kind that the part asks for: time zone, sum, place, address, date. No call is made twice.
-    - A string gets the value of its parameter's kind, or what stands in quotation marks, or the part itself. A number gets the next
-      number of the part, an enum the value that the part names. What the part lacks is null, the default, or the least that the
-      schema allows. An optional parameter is left out unless the part has a value of its kind or enum.
+    A part of the question (a sentence, a line, what follows a "then" or an "and what") goes to the tool with most points, if it has 2:
+    2 for each word of the tool's name, 1 for each longer word of its description or parameters, 2 for a `timezone`, `expression`,
+    `city` or `location` that the part speaks of. Those get what the part says, another string its quoted text or the part itself, a
+    number its next number, an enum the value that it names. Other optional parameters are left out.
 
-    It cannot hand the result of one tool to another, call a tool for several cities, read sums in words, try again, ask back, or know
-    anything. Of JSON schema it leaves out `allOf`, `pattern`, `format` and `multipleOf`. `ScriptedModel` says whatever else is needed.
+    It cannot hand the result of one tool to another, try again, or know anything. Of JSON schema it leaves out `allOf`, `pattern`,
+    `format` and `multipleOf`. `ScriptedModel` says whatever else is needed.
     """
 
     def respond(self, request: ModelRequest) -> Turn:
@@ -48,16 +43,17 @@ class DemoModel:
         is_text = not request.tools and "action_input" in request.instructions
         tools = _tools_in(request.instructions) if is_text else request.tools
         question, results = _read_conversation(request.items)
-        answer = _answer(question, results, offered=len(tools))
+        answer = _answer(question, results)
         calls = _open_calls(question, results, tools)
-        if request.tool_mode == "required" and not calls:
-            calls = _forced_calls(question, results, tools, text=answer if results else question)
+        if request.tool_mode == "required" and tools and not calls:
+            tool = _forced_tool(question, results, tools)
+            calls = [(tool, _arguments(tool, question, text=answer if results else question))]
         if is_text or not request.parallel:
             calls = calls[:1]
         names = " and ".join(dict.fromkeys(tool.name for tool, _ in calls))
+        thought = f"The question asks for {names}." if calls else "No call is left to make."
         items: list[TurnItem] = []
         if request.effort not in {"none", "minimal"}:
-            thought = f"The question asks for {names}." if calls else "No call is left to make."
             items.append(Reasoning(summary=(f"**Planning the next step**\n\n{thought}",)))
         if is_text:
             return [*items, Text(text=_text_step(request.instructions, calls, answer))]
@@ -65,7 +61,12 @@ class DemoModel:
             items.append(Text(text=f"I will use {names} for this."))
         if not calls:
             items.append(Text(text=_formatted(request.text_format, answer, question, results)))
-        return [*items, *(_call_item(tool, arguments) for tool, arguments in calls)]
+        for tool, arguments in calls:
+            if tool.kind == "custom":
+                items.append(CustomToolCall(name=tool.name, input=arguments["input"]))
+            else:
+                items.append(FunctionCall(name=tool.name, arguments=arguments))
+        return items
 
 
 def _read_conversation(items: Sequence[Json]) -> tuple[str, list[_Result]]:
@@ -95,44 +96,32 @@ def _open_calls(question: str, results: Sequence[_Result], tools: Sequence[Tool]
     """Return the calls that a question asks for, but for as many of each tool as were made already."""
     calls: dict[tuple[str, str], _Call] = {}
     for part in filter(None, map(str.strip, _PARTS.split(question))):
-        tool = _best_tool(part, tools)
+        tool = max(tools, key=lambda tool: _points(part, tool), default=None)
         if tool is not None and _points(part, tool) >= _ENOUGH_POINTS:
             arguments = _arguments(tool, part, text=part)
             calls.setdefault((tool.name, dump(arguments)), (tool, arguments))
-    made = Counter(name for name, _ in results)
-    open_calls: list[_Call] = []
-    for tool, arguments in calls.values():
-        made[tool.name] -= 1
-        if made[tool.name] < 0:
-            open_calls.append((tool, arguments))
-    return open_calls
+    for name, _ in results:
+        calls.pop(next((key for key in calls if key[0] == name), ("", "")), None)
+    return list(calls.values())
 
 
-def _forced_calls(
-    question: str, results: Sequence[_Result], tools: Sequence[Tool], *, text: str
-) -> list[_Call]:
-    """Return a call of the best tool not called yet; of equal ones the last, where agents put the tool that takes the answer."""
+def _forced_tool(question: str, results: Sequence[_Result], tools: Sequence[Tool]) -> Tool:
+    """Return the best tool not called yet; of equal ones the last, where agents put the tool that takes the answer."""
     made = {name for name, _ in results}
     fresh = [tool for tool in reversed(tools) if tool.name not in made]
-    tool = _best_tool(question, fresh or tools)
-    return [] if tool is None else [(tool, _arguments(tool, question, text=text))]
-
-
-def _best_tool(part: str, tools: Sequence[Tool]) -> Tool | None:
-    return max(tools, key=lambda tool: _points(part, tool), default=None)
+    return max(fresh or tools, key=lambda tool: _points(question, tool))
 
 
 def _points(part: str, tool: Tool) -> int:
     parameters = object_at(tool.parameters, "properties")
     words, name = _words(part), _words(tool.name)
     rest = {word for word in _words(" ".join([tool.description, *parameters])) if len(word) > 4}  # noqa: PLR2004  shorter ones say little
-    kinds = filter(None, map(kind_of, parameters))
-    topics = sum(re.search(kind.topic or kind.value, part) is not None for kind in kinds)
+    topics = sum(is_asked_for(parameter, part) for parameter in parameters)
     return 2 * len(words & name) + len(words & rest - name) + 2 * topics
 
 
 def _words(text: str) -> set[str]:
-    return set(_WORD.findall(words_apart(text)))
+    return set(_WORD.findall(text.lower().replace("_", " ")))
 
 
 def _arguments(tool: Tool, part: str, *, text: str) -> Json:
@@ -141,15 +130,12 @@ def _arguments(tool: Tool, part: str, *, text: str) -> Json:
     return Values(tool.parameters, part=part, text=text).fields(tool.parameters)
 
 
-def _answer(question: str, results: Sequence[_Result], *, offered: int) -> str:
-    if results:
-        lines = [
-            f"- {name}: {output[:_MAX_QUOTE].strip() or '(nothing)'}" for name, output in results
-        ]
-        return "\n".join(["This is what the tools returned:", *lines])
-    tools = f"None of the {offered} tools on offer fits" if offered else "There is no tool for"
+def _answer(question: str, results: Sequence[_Result]) -> str:
+    quotes = [f"- {name}: {output[:_MAX_QUOTE].strip() or '(nothing)'}" for name, output in results]
+    if quotes:
+        return "\n".join(["This is what the tools returned:", *quotes])
     asked = f"“{question[:_MAX_QUOTE].strip()}”" if question.strip() else "what was asked"
-    return f"I am a simulator that works by rules, not a language model. {tools} {asked}."
+    return f"I am a simulator, not a language model. There is no tool for {asked}."
 
 
 def _formatted(shape: Json, answer: str, question: str, results: Sequence[_Result]) -> str:
@@ -161,12 +147,6 @@ def _formatted(shape: Json, answer: str, question: str, results: Sequence[_Resul
         return answer
     words = "\n".join([*(output for _, output in results), question])
     return dump(Values(schema, part=words, text=answer).value("answer", schema))
-
-
-def _call_item(tool: Tool, arguments: Json) -> TurnItem:
-    if tool.kind == "custom":
-        return CustomToolCall(name=tool.name, input=arguments["input"])
-    return FunctionCall(name=tool.name, arguments=arguments)
 
 
 def _tools_in(instructions: str) -> list[Tool]:
@@ -189,9 +169,7 @@ def _text_step(instructions: str, calls: Sequence[_Call], answer: str) -> str:
     """Return the next step as text. It does not quote the question, whose braces a reader might take for the action."""
     if not calls and "FinalAnswer:" in instructions:
         return f"Thought: I can answer.\nFinalAnswer: {answer}"
-    name, value = "Final Answer", answer
-    for tool, arguments in calls:
-        name, value = tool.name, arguments
+    name, value = (calls[0][0].name, calls[0][1]) if calls else ("Final Answer", answer)
     return f"Thought: Next is {name}.\nAction: {dump({'action': name, 'action_input': value})}"
 
 
