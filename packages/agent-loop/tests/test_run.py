@@ -106,12 +106,23 @@ def test_results_may_come_in_any_order_and_go_back_in_the_order_of_the_calls():
     assert [message.content for message in request.messages[-2:]] == ["first", "second"]
 
 
-def test_thoughts_never_go_back_to_the_model():
-    run = build_run()
+@pytest.mark.parametrize("shows_thoughts", [True, False])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<think>plan</think>I will add.",
+        "<think>\n\u2063plan\n</think>",
+        " \n<think>a</think>\n\n<think>b</think> Adding. ",
+        "<think>left open",
+    ],
+)
+def test_a_text_goes_back_as_it_came(text, shows_thoughts):
+    """Clients of other providers rebuild a model's reasoning from it."""
+    run = build_run(emit_intermediate_thoughts=shows_thoughts)
     run.start()
-    ask_tools(run, text="<think>secret plan</think>I will add.")
+    ask_tools(run, text=text)
     [request] = only(run.feed(ToolResult(call_id="c1", content="4")), CallModel)
-    assert request.messages[2].content == "I will add."
+    assert request.messages[2].content == text
 
 
 def test_what_the_client_wants_back_travels_with_the_answer_and_the_last_snapshot_counts():

@@ -17,7 +17,6 @@ from dify_plugin.entities.model.message import (
 
 from agent_loop import Message, Role, ToolCall
 from agent_policy import build_system_instruction
-from stream_text import strip_think
 
 from ._errors import ParameterError
 from ._model import Model
@@ -45,8 +44,8 @@ _FEATURES: Mapping[str, PartFeature] = {
 def build_messages(parameters: Parameters) -> list[Message]:
     """Return what a run begins with: the system instruction, the history, the query.
 
-    Of the history, thoughts are left out, and so are results that name no call; files that the model cannot read are named in
-    their place.
+    The history stays as it is, thoughts included, but for results that name no call, which are left out, and files that the model
+    cannot read, which are named in their place.
 
     Raises:
         ParameterError: If something in the history is no prompt message.
@@ -100,17 +99,7 @@ def _read_prompt(raw: object, index: int) -> PromptMessage:
 
 def _to_content(prompt: PromptMessage, model: Model) -> str | tuple[Any, ...]:
     content = prompt.content or ""
-    is_answer = prompt.role is PromptMessageRole.ASSISTANT
-    if isinstance(content, str):
-        return strip_think(content) if is_answer else content
-    parts = tuple(_without_thoughts(part) for part in content) if is_answer else tuple(content)
-    return _to_readable(parts, model)
-
-
-def _without_thoughts(part: PromptMessageContent) -> PromptMessageContent:
-    if not isinstance(part, TextPromptMessageContent):
-        return part
-    return part.model_copy(update={"data": strip_think(part.data)})
+    return content if isinstance(content, str) else _to_readable(tuple(content), model)
 
 
 def _to_readable(

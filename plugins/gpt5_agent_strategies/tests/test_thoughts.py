@@ -62,7 +62,7 @@ def test_an_action_quoted_in_a_text_is_never_run(agent):
 @pytest.mark.parametrize(
     "answer",
     [
-        chunk("<think>plan</think>Adding.", calls=[SUM], opaque=OPAQUE),
+        chunk("Adding.", calls=[SUM], opaque=OPAQUE),
         chunk(
             content=[{"type": "text", "data": "Adding.", "opaque_body": OPAQUE}],
             calls=[SUM],
@@ -70,7 +70,7 @@ def test_an_action_quoted_in_a_text_is_never_run(agent):
     ],
 )
 def test_reasoning_goes_back_in_a_content_part_and_nowhere_else(agent, answer):
-    """C4: the official strategy loses it, and sends thoughts back as if they were answers."""
+    """C4: the official strategy loses it."""
     agent.dify.model = [[answer], [chunk("4")]]
     agent.dify.tools["add"] = [text_message("4")]
     agent.run(tools=[ADD])
@@ -99,20 +99,37 @@ def test_without_anything_to_carry_the_content_is_plain_text(agent):
     assert [message["content"] for message in messages[2:]] == ["", ""]
 
 
-def test_the_history_comes_between_instruction_and_query_without_thoughts(agent):
+@pytest.mark.parametrize("strategy", ["gpt5_function_calling", "gpt5_react"])
+@pytest.mark.parametrize("flag", [True, False])
+def test_what_the_model_said_goes_back_as_its_plugin_gave_it(agent, strategy, flag):
+    """The plugins of DeepSeek and Moonshot rebuild a model's reasoning from its `<think>` blocks."""
+    agent.dify.model = [
+        [chunk("<think>\n\u2063pl"), chunk("an\n</think>\n\nAdding. "), chunk(calls=[SUM])],
+        [chunk("<think>more</think>4")],
+    ]
+    agent.dify.tools["add"] = [text_message("4")]
+    transcript = agent.run(strategy=strategy, tools=[ADD], emit_intermediate_thoughts=flag)
+    assert assistants(agent, 1)[0]["content"] == "<think>\n\u2063plan\n</think>\n\nAdding. "
+    assert ("plan" in transcript.text, "more" in transcript.text) == (flag, flag)
+
+
+def test_the_history_comes_between_instruction_and_query_as_it_is(agent):
     agent.dify.model = [[chunk("4")]]
     history = [
         {"role": "user", "content": "Hello"},
         {"role": "assistant", "content": "<think>greet</think>Hi", "opaque_body": OPAQUE},
+        {"role": "assistant", "content": [{"type": "text", "data": "<think>b</think>Ho"}]},
         {"role": "developer", "content": "Formal."},
         {"role": "assistant", "content": None, "tool_calls": [SUM]},
         {"role": "tool", "content": "4", "tool_call_id": "c1"},
     ]
     agent.run(model={"history_prompt_messages": history})
     messages = agent.dify.model_requests[0]["prompt_messages"][1:]
+    thinking = {"type": "text", "data": "<think>greet</think>Hi"}
     assert [(message["role"], message["content"]) for message in messages] == [
         ("user", "Hello"),
-        ("assistant", [{"opaque_body": OPAQUE, "type": "text", "data": "Hi"}]),
+        ("assistant", [thinking | {"opaque_body": OPAQUE}]),
+        ("assistant", [{"opaque_body": None, "type": "text", "data": "<think>b</think>Ho"}]),
         ("system", "Formal."),
         ("assistant", ""),
         ("tool", "4"),

@@ -109,7 +109,7 @@ class Round:
         """Return what the next request adds for this round: the answer, and the results in the order of the calls."""
         assistant = Message(
             role="assistant",
-            content=self.answer,
+            content=self.text,
             tool_calls=tuple(map(to_replayed, self.calls)),
             opaque=self._opaque,
         )
