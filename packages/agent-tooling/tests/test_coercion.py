@@ -1,4 +1,5 @@
 import copy
+import json
 
 import pytest
 from hypothesis import given
@@ -123,8 +124,83 @@ def test_an_object_is_a_dictionary_or_json_text_or_else_empty(value, mapping):
     assert cast_value(parameter(type="object"), value) == mapping
 
 
-def test_a_type_without_a_rule_keeps_its_value():
-    assert cast_value(parameter(type="date"), 5) == 5
+@pytest.mark.parametrize("kind", ["select", "dynamic-select"])
+@pytest.mark.parametrize(
+    ("value", "chosen"),
+    [
+        (["a", "b"], ["a", "b"]),
+        ([1, True, None], ["1", "True", ""]),
+        ([], []),
+        ('["a", "b"]', ["a", "b"]),
+        ("a", ["a"]),
+        ("a, b", ["a, b"]),
+        (3, ["3"]),
+        ("", []),
+        (None, []),
+    ],
+)
+def test_several_choices_are_a_list(kind, value, chosen):
+    assert cast_value(parameter(type=kind, multiple=True), value) == chosen
+
+
+@pytest.mark.parametrize("kind", ["string", "number", "hologram"])
+def test_only_choices_can_be_several(kind):
+    assert cast_value(parameter(type=kind, multiple=True), "7") in {"7", 7}
+
+
+@pytest.mark.parametrize(
+    ("value", "day"), [("2024-02-29", "2024-02-29"), ("", ""), (None, ""), ("0001-01-01",) * 2]
+)
+def test_a_date_is_a_day_of_the_calendar(value, day):
+    assert cast_value(parameter(type="date"), value) == day
+
+
+@pytest.mark.parametrize(
+    "value", ["a", "2024-02-30", "20240229", "2024-W09-4", " 2024-02-29", 2024, [], "٢٠٢٤-٠٢-٢٩"]
+)
+def test_anything_else_is_no_date(value):
+    for kind, wrong in [("date", value), ("date-range", {"end": value}), ("date-range", value)]:
+        if not wrong:
+            continue
+        with pytest.raises(ArgumentError, match=r"^The date must be a day of the calendar"):
+            cast_value(parameter(type=kind), wrong)
+
+
+@pytest.mark.parametrize(
+    ("value", "days"),
+    [
+        (
+            {"start": "2024-01-01", "end": "2024-01-01"},
+            {"start": "2024-01-01", "end": "2024-01-01"},
+        ),
+        ('{"start": "2024-01-01", "end": ""}', {"start": "2024-01-01"}),
+        ({"end": "2024-01-02", "note": 3}, {"end": "2024-01-02"}),
+        ("2024-01-01", {"start": "2024-01-01"}),
+        ("{}", {}),
+        ({}, {}),
+        ("", {}),
+        (None, {}),
+    ],
+)
+def test_a_date_range_may_be_open(value, days):
+    assert cast_value(parameter(type="date-range"), value) == days
+
+
+@pytest.mark.parametrize("form", [dict, str])
+def test_a_date_range_ends_after_it_starts(form):
+    days = {"start": "2024-01-02", "end": "2024-01-01"}
+    value = days if form is dict else json.dumps(days)
+    with pytest.raises(ArgumentError, match="must not end before it starts"):
+        cast_value(parameter(type="date-range"), value)
+
+
+@pytest.mark.parametrize(("value", "text"), [(5, "5"), (None, ""), ("x", "x"), (True, "True")])
+def test_an_unknown_type_is_text(value, text):
+    assert cast_value(parameter(type="hologram"), value) == text
+
+
+def test_an_integer_is_a_number():
+    assert cast_value(parameter(type="integer"), "7") == 7
 
 
 def test_configured_values_give_way_to_the_models_and_defaults_to_both():
@@ -190,12 +266,14 @@ JSON_VALUES = st.recursive(
     ),
     max_leaves=5,
 )
-KINDS = st.sampled_from([*TEXT_TYPES, "boolean", "number", "array", "object", "files", "any"])
+KINDS = st.sampled_from(
+    [*TEXT_TYPES, "boolean", "number", "array", "object", "files", "any", "date", "date-range"]
+)
 
 
-@given(KINDS, JSON_VALUES)
-def test_casting_twice_is_casting_once(kind, value):
-    declared = parameter(type=kind)
+@given(KINDS, st.booleans(), JSON_VALUES | st.dates().map(str))
+def test_casting_twice_is_casting_once(kind, multiple, value):
+    declared = parameter(type=kind, multiple=multiple)
     try:
         once = cast_value(declared, value)
     except ArgumentError:

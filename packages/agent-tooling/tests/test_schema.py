@@ -47,6 +47,7 @@ def test_required_parameters_are_listed_in_the_order_of_their_declaration():
         ("secret-input", "string"),
         ("checkbox", "string"),
         ("date", "string"),
+        ("hologram", "string"),
         ("array", "array"),
         ("object", "object"),
         ("any", "any"),
@@ -100,6 +101,21 @@ def test_a_multiple_select_is_a_list_of_its_options():
         "description": "",
         "items": {"type": "string", "enum": ["a"]},
     }
+
+
+def test_several_of_the_options_that_a_plugin_fetches_are_a_list():
+    schema = property_schema(type="dynamic-select", multiple=True, default=["a"])
+
+    assert schema == {
+        "type": "array",
+        "description": "",
+        "items": {"type": "string"},
+        "default": ["a"],
+    }
+
+
+def test_only_choices_can_be_several():
+    assert property_schema(type="string", multiple=True)["type"] == "string"
 
 
 def test_bounds_and_default_are_shown():

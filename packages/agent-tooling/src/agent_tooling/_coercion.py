@@ -6,6 +6,7 @@ Source: docs/contracts/dify-agent.md, C21 to C23; docs/evidence/dify-platform.md
 """
 
 import copy
+import datetime as dt
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, cast
 
@@ -77,14 +78,48 @@ def cast_value(parameter: object, value: object) -> Any:
         DeclarationError: If the parameter cannot be read.
     """
     declared = ToolParameter.from_raw(parameter)
+    cast_type = _cast_choices if declared.multiple else _CASTS.get(declared.type, _cast_text)
     try:
-        return _CASTS.get(declared.type, _keep)(value)
+        return cast_type(value)
     except ValueError as error:
         raise ArgumentError(declared.name, str(error)) from error
 
 
 def _cast_text(value: object) -> str:
     return "" if value is None else str(value)
+
+
+def _cast_choices(value: object) -> list[str]:
+    """Return the chosen options, which text may hold as JSON; no text is no choice."""
+    if value is None or value == "":
+        return []
+    return [_cast_text(item) for item in _cast_array(value)]
+
+
+def _cast_date(value: object) -> str:
+    if value is None or value == "":
+        return ""
+    # `fromisoformat` reads other forms of a date as well.
+    if isinstance(value, str) and _find_date(value) == value:
+        return value
+    raise ValueError("The date must be a day of the calendar, written as YYYY-MM-DD.")
+
+
+def _find_date(text: str) -> str | None:
+    try:
+        return dt.date.fromisoformat(text).isoformat()
+    except ValueError:
+        return None
+
+
+def _cast_date_range(value: object) -> dict[str, str]:
+    """Return a range of days, without the ends that are open. A day alone is where it starts."""
+    parsed = _find_json(value)
+    ends = cast("dict[str, object]", parsed if isinstance(parsed, dict) else {"start": value})
+    days = {name: day for name in ("start", "end") if (day := _cast_date(ends.get(name)))}
+    if list(days.values()) != sorted(days.values()):
+        raise ValueError("The date range must not end before it starts.")
+    return days
 
 
 def _cast_boolean(value: object) -> bool:
@@ -129,7 +164,7 @@ def _cast_any(value: object) -> object:
     return cast("object", value)
 
 
-def _cast_array(value: object) -> object:
+def _cast_array(value: object) -> list[object]:
     parsed = _find_json(value)
     return cast("list[object]", parsed) if isinstance(parsed, list) else [value]
 
@@ -149,19 +184,18 @@ def _find_json(value: object) -> object:
         return None
 
 
-def _keep(value: object) -> object:
-    return value
-
-
 _CASTS: Final[Mapping[str, Callable[[object], object]]] = {
     "any": _cast_any,
     "app-selector": _cast_selector,
     "array": _cast_array,
     "boolean": _cast_boolean,
     "checkbox": _cast_text,
+    "date": _cast_date,
+    "date-range": _cast_date_range,
     "dynamic-select": _cast_text,
     "file": _cast_file,
     "files": _cast_files,
+    "integer": _cast_number,
     "model-selector": _cast_selector,
     "number": _cast_number,
     "object": _cast_object,

@@ -13,6 +13,7 @@ from ._fields import plain_value, read_field
 type ParameterForm = Literal["schema", "form", "llm"]
 
 FILE_TYPES: Final = frozenset({"file", "files", "system-files"})
+_CHOICE_TYPES: Final = frozenset({"select", "dynamic-select"})
 _INTEGRAL_FLOAT_LIMIT: Final = 1e15  # Above it a float no longer says which integer was meant.
 
 
@@ -22,7 +23,7 @@ class ToolParameter:
 
     Attributes:
         name: Key of the argument.
-        type: Dify's parameter type, such as `string`, `number`, `select` or `array`.
+        type: Dify's parameter type, such as `string`, `number`, `select` or `array`; one that is not known here is treated as `string`.
         form: Who supplies the value: `llm` the model, `form` and `schema` the person who configures the tool.
         required: Whether a call without the value is refused.
         default: Value that stands in when none was given; None for no default.
@@ -31,9 +32,9 @@ class ToolParameter:
         options: Allowed values as text; empty for no restriction.
         minimum: Smallest allowed number, inclusive.
         maximum: Largest allowed number, inclusive.
-        multiple: Whether a `select` takes a list of its options.
+        multiple: Whether a `select` or `dynamic-select` takes a list of its options.
 
-    Source: Dify's plugin SDK, `entities/tool.py`, version 0.10.2.
+    Source: Dify's plugin SDK, `entities/tool.py`, version 0.10.2; docs/evidence/dify-platform.md, P22.
     """
 
     name: str
@@ -50,7 +51,7 @@ class ToolParameter:
 
     @classmethod
     def from_raw(cls, raw: object) -> Self:
-        """Read a parameter from a mapping or an object with Dify's field names.
+        """Read a parameter from a mapping or an object with Dify's field names. A field that is null counts as left out.
 
         Raises:
             DeclarationError: If the name, type, form or input schema cannot be read.
@@ -69,7 +70,7 @@ class ToolParameter:
             options=_read_options(raw),
             minimum=_number(read_field(raw, "min")),
             maximum=_number(read_field(raw, "max")),
-            multiple=bool(read_field(raw, "multiple")),
+            multiple=kind in _CHOICE_TYPES and bool(read_field(raw, "multiple")),
         )
 
     @property

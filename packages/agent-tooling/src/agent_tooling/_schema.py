@@ -9,12 +9,12 @@ from ._parameters import ToolParameter, to_parameters
 
 type JsonSchema = dict[str, Any]
 
-_TEXT_TYPES: Final = frozenset({"secret-input", "select", "checkbox", "date"})
 _PORTABLE_TYPES: Final[dict[str, JsonSchema]] = {
     "any": {},
     "app-selector": {"type": "object"},
     "array": {"type": "array", "items": {}},
     "boolean": {"type": "boolean"},
+    "dynamic-select": {"type": "string"},
     "integer": {"type": "integer"},
     "model-selector": {"type": "object"},
     "number": {"type": "number"},
@@ -31,9 +31,9 @@ def llm_json_schema(parameters: Iterable[object] | None, *, portable: bool = Fal
 
     Args:
         parameters: The tool's parameters, merged with its runtime ones.
-        portable: Whether types that only Dify knows (`any`, `dynamic-select`, the selectors, those of later versions)
-            and arrays without items are written as JSON schema that every model API accepts: one parameter of an
-            unknown type must not have a whole request refused. Off, the types are exactly Dify's own.
+        portable: Whether types that only Dify knows (`any`, `dynamic-select`, the selectors) and arrays without items
+            are written as JSON schema that every model API accepts: one parameter must not have a whole request
+            refused. Off, the types are exactly Dify's own. One that is not known here is text either way.
 
     Raises:
         DeclarationError: If a parameter cannot be read.
@@ -69,10 +69,10 @@ def _type_schema(parameter: ToolParameter, *, portable: bool) -> JsonSchema:
     if parameter.type == "date-range":
         ends = {"start": {"type": "string"}, "end": {"type": "string"}}
         return {"type": "object", "properties": ends}
-    if portable:
-        # `bind_arguments` takes text for whatever it does not know.
-        return copy.deepcopy(_PORTABLE_TYPES.get(parameter.type, {"type": "string"}))
-    return {"type": "string" if parameter.type in _TEXT_TYPES else parameter.type}
+    schema = _PORTABLE_TYPES.get(parameter.type)
+    if schema is None:
+        return {"type": "string"}
+    return copy.deepcopy(schema) if portable else {"type": parameter.type}
 
 
 def _options_schema(parameter: ToolParameter) -> JsonSchema:
