@@ -210,7 +210,7 @@ def test_the_value_of_an_option_becomes_text(value, text):
     assert DifyPluginToolOption.model_validate({"value": value}).value == text
 
 
-def test_every_kind_but_secrets_selections_and_checkboxes_is_shown_as_itself():
+def test_every_kind_but_secrets_selections_checkboxes_and_dates_is_shown_as_itself():
     shown = {kind: kind.as_normal_type() for kind in DifyPluginToolParameterType}
     as_text = {kind for kind, name in shown.items() if name == "string"}
     assert as_text == {
@@ -218,8 +218,16 @@ def test_every_kind_but_secrets_selections_and_checkboxes_is_shown_as_itself():
         DifyPluginToolParameterType.SECRET_INPUT,
         DifyPluginToolParameterType.SELECT,
         DifyPluginToolParameterType.CHECKBOX,
+        DifyPluginToolParameterType.DATE,
     }
+    assert shown.pop(DifyPluginToolParameterType.DATE_RANGE) == "object"
     assert all(shown[kind] == kind.value for kind in shown.keys() - as_text)
+
+
+@pytest.mark.parametrize("kind", [None, 5, ["string"], {}])
+def test_what_is_no_name_of_a_kind_is_refused(kind):
+    with pytest.raises(ValidationError, match="type"):
+        DifyPluginToolParameter.model_validate({"name": "q", "type": kind, "form": "llm"})
 
 
 def test_a_configuration_does_not_show_its_secrets():

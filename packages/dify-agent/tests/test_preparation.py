@@ -1,6 +1,8 @@
 import copy
+import json
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -11,6 +13,7 @@ from dify_agent.layers.dify_plugin import DifyPluginToolConfig, DifyPluginToolPa
 from dify_agent.preparation import prepare_tool_config
 
 
+FIXTURES = Path(__file__).parent / "fixtures"
 CONFIG = DifyPluginToolConfig(
     plugin_id="langgenius/search",
     provider="search",
@@ -83,6 +86,78 @@ def test_a_runtime_parameter_replaces_the_declared_one_or_is_appended():
     assert prepared.parameters_json_schema["required"] == []
 
 
+# What the daemon adds to a parameter where its declaration says nothing.
+ABSENT = dict.fromkeys(
+    ["scope", "auto_generate", "template", "default", "min", "max", "precision", "options"]
+)
+
+
+@pytest.mark.parametrize("as_declared", [dict, lambda fields: SimpleNamespace(**fields)])
+def test_null_counts_as_left_out(as_declared):
+    nulls = ABSENT | dict.fromkeys(
+        ["required", "multiple", "llm_description", "input_schema", "human_description", "label"]
+    )
+    declared = {"name": "query", "type": "string", "form": "llm"}
+    bare = prepare_tool_config(CONFIG, declared=[declared])
+
+    assert prepare_tool_config(CONFIG, declared=[as_declared(nulls | declared)]) == bare
+
+
+def test_what_the_daemon_tells_of_a_tool_prepares_it():
+    """The answer of a real daemon's `management/tools`; see the fixture."""
+    answer = json.loads((FIXTURES / "management_tools.json").read_text())
+    [provider] = answer["data"]
+    [tool] = provider["declaration"]["tools"]
+    prepared = prepare_tool_config(CONFIG, declared=tool["parameters"])
+
+    assert [(each.name, each.default) for each in prepared.parameters] == [
+        ("text", None),
+        ("ending", "space"),
+    ]
+    assert [option.value for option in prepared.parameters[1].options] == ["space", "newline"]
+    assert prepared.parameters_json_schema == {
+        "type": "object",
+        "properties": {"text": {"type": "string", "description": "The text."}},
+        "required": ["text"],
+    }
+    sent = DifyPluginToolConfig.model_validate_json(prepared.model_dump_json())
+    assert sent == prepared
+
+
+@pytest.mark.parametrize("portable", [True, False])
+def test_a_kind_of_parameter_that_nobody_knows_yet_is_text(portable):
+    declared = [ABSENT | {"name": "x", "type": "hologram", "form": "llm"}]
+    prepared = prepare_tool_config(CONFIG, declared=declared, portable=portable)
+
+    assert prepared.parameters[0].type == "string"
+    assert prepared.parameters_json_schema["properties"] == {
+        "x": {"type": "string", "description": ""}
+    }
+
+
+def test_several_choices_and_dates_are_shown_and_kept():
+    options = [{"value": "a", "label": {}, "icon": ""}]
+    declared = [
+        ABSENT | {"name": "day", "type": "date", "form": "llm"},
+        ABSENT | {"name": "stay", "type": "date-range", "form": "llm"},
+        ABSENT | {"name": "tags", "type": "select", "form": "llm", "multiple": True, "options": options},
+    ]  # fmt: skip
+    prepared = prepare_tool_config(CONFIG, declared=declared)
+
+    assert [(each.type, each.multiple) for each in prepared.parameters] == [
+        ("date", False),
+        ("date-range", False),
+        ("select", True),
+    ]
+    shown = prepared.parameters_json_schema["properties"]
+    assert [shown[name]["type"] for name in ("day", "stay", "tags")] == [
+        "string",
+        "object",
+        "array",
+    ]
+    assert shown["tags"]["items"] == {"type": "string", "enum": ["a"]}
+
+
 def test_a_tool_without_parameters_has_an_empty_schema():
     prepared = prepare_tool_config(CONFIG, declared=None)
 
@@ -146,5 +221,5 @@ def test_preparing_a_tool_loads_nothing_of_the_server():
 def test_a_declaration_that_cannot_be_read_is_refused():
     with pytest.raises(DeclarationError, match="parameter name"):
         prepare_tool_config(CONFIG, declared=[{"type": "string", "form": "llm"}])
-    with pytest.raises(ValidationError, match="type"):
-        prepare_tool_config(CONFIG, declared=[{"name": "x", "type": "hologram", "form": "llm"}])
+    with pytest.raises(ValidationError, match="default"):
+        prepare_tool_config(CONFIG, declared=[QUERY | {"default": object()}])

@@ -163,6 +163,13 @@ TABLE = {
     "any": ANY_ROWS,
     "array": ARRAY_ROWS,
     "object": OBJECT_ROWS,
+    "date": [("2026-11-22", "2026-11-22"), ("", ""), (None, "")],
+    "date-range": [
+        ({"start": "2026-11-22", "end": "2026-11-23"},) * 2,
+        ('{"end": "2026-11-23"}', {"end": "2026-11-23"}),
+        ("2026-11-22", {"start": "2026-11-22"}),
+        (None, {}),
+    ],
 }
 
 
@@ -189,6 +196,12 @@ def test_a_value_is_cast_for_the_daemon(kind, given, sent):
             ("number", text, f"invalid literal for int() with base 10: {text!r}")
             for text in ("1e5", "nan", "0x10", "1,5", "seven", " ")
         ],
+        *[
+            (kind, value, "The date must be a day of the calendar, written as YYYY-MM-DD.")
+            for kind in ("date", "date-range")
+            for value in ("tomorrow", "2026-02-29", 20261122)
+        ],
+        ("date-range", {"start": "2026-11-23", "end": "2026-11-22"}, "The date range must not end before it starts."),
         ("number", "1.2.3", "could not convert string to float: '1.2.3'"),
         *[
             ("file", files, "This parameter only accepts one file but got multiple files while invoking.")
@@ -205,6 +218,16 @@ def test_a_value_without_a_cast_is_refused_before_any_request(kind, value, reaso
     assert refusal(kind, value) == (
         f"tool parameters validation error: {reason}, please check your tool parameters"
     )
+
+
+@pytest.mark.parametrize("kind", ["select", "dynamic-select"])
+@pytest.mark.parametrize(
+    ("given", "sent"), [(["a", "b"], ["a", "b"]), ('["a"]', ["a"]), ("a", ["a"]), (None, [])]
+)
+def test_several_choices_reach_the_daemon_as_a_list(kind, given, sent):
+    declared = [parameter("value", kind, multiple=True, options=None)]
+    arguments, _ = call(declared, {"value": given})
+    assert arguments == {"value": sent}
 
 
 JSON = st.recursive(

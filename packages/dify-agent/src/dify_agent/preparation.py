@@ -28,13 +28,13 @@ def prepare_tool_config(
 
     Args:
         config: The tool, its credentials and values; parameters and schema that it has are replaced.
-        declared: The tool's declared parameters, mappings or objects with Dify's field names.
+        declared: The tool's declared parameters, mappings or objects with Dify's field names, such as the daemon's `management/tools` has them.
         runtime: What the plugin says of them at run time; each replaces the declared one of its name, or is appended.
         portable: Whether the schema is written in plain JSON schema only; off, its types are exactly Dify's own.
 
     Raises:
         DeclarationError: If a parameter is declared in a way that cannot be read.
-        pydantic.ValidationError: If it has a type or a default that `DifyPluginToolParameter` does not know.
+        pydantic.ValidationError: If it has a form or a default that `DifyPluginToolParameter` does not know.
     """
     merged = merge_parameters(declared, runtime)
     prepared = {

@@ -7,9 +7,17 @@ Source: docs/contracts/dify-agent.md, C5 to C14.
 """
 
 from enum import StrEnum
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, override
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationInfo,
+    field_validator,
+)
 from pydantic_ai.settings import ModelSettings
 
 from dify_agent.compositor import LayerConfig
@@ -98,7 +106,7 @@ class DifyPluginToolOption(BaseModel):
 
 
 class DifyPluginToolParameterType(StrEnum):
-    """The kinds of tool parameters."""
+    """The kinds of tool parameters. A kind that a later version adds is taken for `string`."""
 
     STRING = "string"
     NUMBER = "number"
@@ -115,12 +123,24 @@ class DifyPluginToolParameterType(StrEnum):
     SYSTEM_FILES = "system-files"
     ARRAY = "array"
     OBJECT = "object"
+    DATE = "date"
+    DATE_RANGE = "date-range"
+
+    @classmethod
+    @override
+    def _missing_(cls, value: object) -> "DifyPluginToolParameterType | None":
+        return cls.STRING if isinstance(value, str) else None
 
     def as_normal_type(self) -> str:
-        """Return the type that Dify shows for this kind: `string` for secrets, selections and checkboxes, else itself."""
+        """Return the type that Dify shows for this kind.
+
+        It is `string` for secrets, selections, checkboxes and dates, `object` for a range of dates, else the kind itself.
+        """
         match self:
-            case self.SECRET_INPUT | self.SELECT | self.CHECKBOX:
+            case self.SECRET_INPUT | self.SELECT | self.CHECKBOX | self.DATE:
                 return "string"
+            case self.DATE_RANGE:
+                return "object"
             case _:
                 return self.value
 
@@ -136,7 +156,8 @@ class DifyPluginToolParameterForm(StrEnum):
 class DifyPluginToolParameter(BaseModel):
     """One parameter as it is in effect for an invocation.
 
-    A whole declaration of Dify's is accepted, as a mapping or an object; what an invocation does not need is left aside.
+    A whole declaration of Dify's is accepted, as a mapping or an object; what an invocation does not need is left aside, and
+    null counts as left out.
 
     Attributes:
         name: Its name in the payload.
@@ -147,6 +168,7 @@ class DifyPluginToolParameter(BaseModel):
         llm_description: What the model is told about it.
         input_schema: Its own JSON schema, if it has one.
         options: The values of a selection.
+        multiple: Whether a selection takes a list of its values.
     """
 
     model_config = ConfigDict(extra="ignore", from_attributes=True)
@@ -159,6 +181,13 @@ class DifyPluginToolParameter(BaseModel):
     llm_description: str | None = None
     input_schema: dict[str, JsonValue] | None = None
     options: list[DifyPluginToolOption] = Field(default_factory=list[DifyPluginToolOption])
+    multiple: bool = False
+
+    @field_validator("required", "options", "multiple", mode="before")
+    @classmethod
+    def _read_null(cls, value: object, info: ValidationInfo) -> object:
+        absent = [] if info.field_name == "options" else False
+        return absent if value is None else value
 
 
 def _no_parameters() -> dict[str, JsonValue]:
