@@ -11,6 +11,9 @@ import httpx
 import pytest
 import yaml
 
+from dify_agent.layers.dify_plugin import DifyPluginToolConfig
+from dify_agent.preparation import prepare_tool_config
+
 
 ROOT = Path(__file__).parents[1]
 MODEL_PLUGIN = ROOT / "plugins/openai_gpt5_responses"
@@ -34,6 +37,40 @@ def daemon(tmp_path_factory):
             yield json.loads(process.stdout.readline())
         finally:
             process.terminate()
+
+
+@pytest.fixture(scope="session")
+def declarations(daemon):
+    """What the daemon tells of the tools that it serves, by plugin and name."""
+    answer = httpx.get(
+        f"{daemon['base_url']}/plugin/tenant/management/tools?page=1&page_size=256",
+        headers={"x-api-key": daemon["api_key"]},
+        trust_env=False,
+    )
+    return {
+        (provider["plugin_id"], tool["identity"]["name"]): tool
+        for provider in answer.json()["data"]
+        for tool in provider["declaration"]["tools"]
+    }
+
+
+@pytest.fixture
+def tool(declarations):
+    """Give out a function that prepares a tool from what the daemon tells of it."""
+
+    def prepare(tool_name, *, plugin="demo_tools", **settings):
+        declaration = declarations[f"tests/{plugin}", tool_name]
+        config = DifyPluginToolConfig(
+            plugin_id=f"tests/{plugin}",
+            provider="demo",
+            tool_name=tool_name,
+            credential_type="unauthorized",
+            description=declaration["description"]["llm"],
+            **settings,
+        )
+        return prepare_tool_config(config, declared=declaration["parameters"])
+
+    return prepare
 
 
 @pytest.fixture

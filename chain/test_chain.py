@@ -4,17 +4,13 @@ import asyncio
 import sys
 
 import pytest
-import yaml
 
-from conftest import TOOL_PLUGIN
 from dify_agent.layers.dify_plugin import (
     DifyPluginLayerConfig,
     DifyPluginLLMLayerConfig,
-    DifyPluginToolConfig,
     DifyPluginToolsLayerConfig,
 )
 from dify_agent.layers.prompt import PromptLayerConfig
-from dify_agent.preparation import prepare_tool_config
 from dify_agent.protocol import RUN_EVENT_ADAPTER, CreateRunRequest, RunComposition, RunLayerSpec
 from dify_agent.runtime.event_sink import InMemoryRunEventSink
 from dify_agent.runtime.layer_providers import create_default_layer_providers
@@ -32,19 +28,6 @@ from gpt5_simulator import (
 pytestmark = pytest.mark.anyio
 
 KEY = "sk-chain-0123456789"
-
-
-def tool(tool_name, *, plugin="demo_tools", **settings):
-    declaration = yaml.safe_load((TOOL_PLUGIN / f"tools/{tool_name}.yaml").read_text())
-    config = DifyPluginToolConfig(
-        plugin_id=f"tests/{plugin}",
-        provider="demo",
-        tool_name=tool_name,
-        credential_type="unauthorized",
-        description=declaration["description"]["llm"],
-        **settings,
-    )
-    return prepare_tool_config(config, declared=declaration["parameters"])
 
 
 def ask(simulator, *tools):
@@ -101,7 +84,7 @@ def results(events):
     }
 
 
-async def test_a_run_streams_and_calls_tools_of_two_plugins(daemon, http_client):
+async def test_a_run_streams_and_calls_tools_of_two_plugins(daemon, http_client, tool):
     calls = [
         FunctionCall(name="words", arguments={"text": "from the first"}),
         FunctionCall(name="more_words", arguments={"text": "from the second"}),
@@ -126,8 +109,17 @@ async def test_a_run_streams_and_calls_tools_of_two_plugins(daemon, http_client)
     assert second["input"][: len(first["input"])] == first["input"]
 
 
+def test_the_daemon_writes_null_where_a_plugin_declares_nothing(declarations):
+    """So that the tools of these tests are prepared from what a real daemon sends, and not from the plugin's file."""
+    [text, _] = declarations["tests/demo_tools", "words"]["parameters"]
+    nulls = {field for field, value in text.items() if value is None}
+    assert nulls == {
+        *("auto_generate", "default", "max", "min", "options", "precision", "scope", "template")
+    }
+
+
 async def test_a_plugin_error_nested_in_the_daemons_becomes_what_the_model_reads(
-    daemon, http_client
+    daemon, http_client, tool
 ):
     call = FunctionCall(name="fail", arguments={"way": "value_error"})
     with simulate([call], [Text(text="It failed.")]) as simulator:
@@ -137,7 +129,7 @@ async def test_a_plugin_error_nested_in_the_daemons_becomes_what_the_model_reads
     assert results(events) == {"fail": "tool invoke error: cannot do 'value_error'"}
 
 
-async def test_a_blob_is_told_of_and_not_shown(daemon, http_client):
+async def test_a_blob_is_told_of_and_not_shown(daemon, http_client, tool):
     call = FunctionCall(name="blob", arguments={"size": 100_000})
     with simulate([call], [Text(text="Done.")]) as simulator:
         events = await run(daemon, http_client, ask(simulator, tool("blob")))
@@ -158,7 +150,9 @@ async def test_a_refusal_of_the_models_server_fails_the_run_without_showing_the_
     assert KEY not in repr(events)
 
 
-async def test_a_cancelled_run_says_so_and_leaves_the_daemon_working(daemon, http_client, tmp_path):
+async def test_a_cancelled_run_says_so_and_leaves_the_daemon_working(
+    daemon, http_client, tool, tmp_path
+):
     gate = tmp_path / "gate"
     call = FunctionCall(name="slow", arguments={})
     sink = InMemoryRunEventSink()
@@ -179,7 +173,7 @@ async def test_a_cancelled_run_says_so_and_leaves_the_daemon_working(daemon, htt
     assert events[-1].output == "Still here."
 
 
-async def test_the_server_tells_the_same_run_as_events(server, http_client):
+async def test_the_server_tells_the_same_run_as_events(server, http_client, tool):
     calls = [FunctionCall(name="words", arguments={"text": "from the server"})]
     with simulate(calls, [Text(text="Told.")]) as simulator:
         request = ask(simulator, tool("words"))
