@@ -39,7 +39,7 @@ calls = st.sampled_from(
     [
         ToolCallFragment(id=id_, name=name, arguments=arguments)
         for id_ in ["c1", "c2", "c3", ""]
-        for name in ["add", "sub", ""]
+        for name in ["add", "sub", "<think>", ""]
         for arguments in ["", "{}", '{"a": [1, 2]}', '{"a"', "[1]"]
     ]
 )

@@ -25,6 +25,8 @@ CUT_BEFORE_ANSWER = (
 
 def build_refusal(name: str, *, reason: ClosingReason, maximum_iterations: int) -> str:
     """Return what a call to tool `name` gets that came after the closing call."""
+    # No tool is called so, and where this is shown it could begin a tag.
+    name = name.replace("<", " ")
     if reason == "time_limit":
         return f"Time limit reached. Cannot call tool '{name}'."
     return (
