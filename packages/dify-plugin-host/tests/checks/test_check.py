@@ -377,18 +377,18 @@ def failures(results):
     return {name: text for mark, name, text in results if mark == "✗"}
 
 
-def test_a_package_without_the_sdk_fails_its_installation(check, workshop):
+def test_an_sdk_that_cannot_be_imported_stops_no_installation(check, workshop):
+    """The daemon imports it to warm up and goes on whatever comes of it; a plugin that needs it does not start."""
     sdk = workshop / "packages/dify-plugin/src/dify_plugin/__init__.py"
     sdk.write_text("import gone")
     command = [Path(sys.executable).with_name("dify-host"), "package", MODEL]
     subprocess.run(command, cwd=workshop, check=True, capture_output=True)
     code, results = check(workshop / "dist" / "echo_model-0.0.1.difypkg")
-    assert code == 1
-    expected = "`import dify_plugin` failed: ModuleNotFoundError: No module named 'gone'"
-    assert failures(results) == {
-        "install from uv.lock": expected,
-        "install from requirements.txt": expected,
-    }
+    marks = {name: mark for mark, name, _ in results if name.startswith("install from")}
+    assert (code, marks) == (
+        0,
+        {f"install from {route}": "✓" for route in ("uv.lock", "requirements.txt")},
+    )
 
 
 @pytest.fixture

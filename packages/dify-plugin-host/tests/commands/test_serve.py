@@ -1,4 +1,3 @@
-import importlib.metadata
 import json
 import os
 import select
@@ -6,9 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import zipfile
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -33,114 +30,20 @@ def _no_settings_in_the_environment(monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
 
-class Host:
-    """A running `dify-host serve`, read a line at a time."""
-
-    def __init__(self, lines):
-        self._lines = lines
-
-    def event(self):
-        return json.loads(self._lines.readline())
-
-    def read(self, last):
-        """Return the lines up to the one that begins with `last`."""
-        taken = []
-        for line in self._lines:
-            taken.append(line.rstrip("\n"))
-            if line.startswith(last):
-                return taken
-        raise AssertionError(taken)
-
-
-@pytest.fixture
-def command(monkeypatch, plugins):
-    """Return a function that runs the installed command in this process and returns its exit code."""
-    monkeypatch.chdir(plugins.parent)
-    (installed,) = importlib.metadata.entry_points(group="console_scripts", name="dify-host")
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["dify-host", "serve", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            installed.load()()
-        return ended.value.code
-
-    return run
-
-
-@pytest.fixture
-def serve(monkeypatch, command):
-    """Run the command while `talk` talks to it in another thread; then end it, and return what `talk` does."""
-
-    def run(*arguments, talk):
-        reading, writing = os.pipe()
-        has_ended = threading.Event()
-
-        def talk_and_end(lines):
-            try:
-                return talk(Host(lines))
-            finally:
-                if not has_ended.is_set():
-                    os.kill(os.getpid(), signal.SIGTERM)
-
-        with os.fdopen(reading) as lines, ThreadPoolExecutor(1) as pool:
-            with os.fdopen(writing, "w") as out, monkeypatch.context() as patch:
-                patch.setattr(sys, "stdout", out)
-                told = pool.submit(talk_and_end, lines)
-                code = command("--port", 0, *arguments)
-                has_ended.set()
-            told = told.result()
-        assert code == 143
-        return told
-
-    return run
-
-
-@pytest.fixture
-def usage(command, capsys):
-    """Run the command where it is to fail; return exit code and stderr."""
-
-    def run(*arguments):
-        code = command(*arguments)
-        out, err = capsys.readouterr()
-        assert out == ""
-        return code, err
-
-    return run
-
-
-def call(base_url, key, plugin, path, data):
-    """Return the data of a dispatch that goes well."""
-    headers = {"X-Api-Key": key, "X-Plugin-ID": plugin, "Content-Type": "application/json"}
-    body = json.dumps({"user_id": "u", "data": data})
-    url = f"{base_url}/plugin/t/dispatch/{path}"
-    response = httpx.post(url, headers=headers, content=body, timeout=60)
-    events = response.text.split("\n\n")[:-1]
-    return [json.loads(event.removeprefix("data: "))["data"] for event in events]
-
-
-def ask(base_url, key, text):
-    data = {"provider": "echo", "model_type": "llm", "model": "echo-2", "credentials": {}}
-    data["prompt_messages"] = [{"role": "user", "content": text}]
-    chunks = call(base_url, key, "tests/echo_model", "llm/invoke", data)
-    return "".join(chunk["delta"]["message"]["content"] for chunk in chunks)
-
-
-def run_strategy(ready, query):
+def run_strategy(host, query):
     model = {"provider": "tests/echo_model/echo", "model": "echo-2", "model_type": "llm"}
     model |= {"mode": "chat", "completion_params": {}}
     params = {"query": query, "maximum_iterations": 2, "model": model}
     data = {"agent_strategy_provider": "small", "agent_strategy": "steps"}
     data["agent_strategy_params"] = params
-    key, url = ready["api_key"], ready["base_url"]
-    messages = call(url, key, "tests/small_agent", "agent_strategy/invoke", data)
+    messages = host.call("tests/small_agent", "agent_strategy/invoke", data)
     return next(m["message"]["text"] for m in messages if m["type"] == "text")
 
 
 def test_programs_learn_where_the_server_is_and_what_it_serves(serve):
     def talk(host):
-        ready = host.event()
-        assert ask(ready["base_url"], ready["api_key"], "hello") == "hello"
-        return ready
+        assert host.ask("hello") == "hello"
+        return host.ready
 
     ready = serve("--json", talk=talk)
     assert ready["event"] == "ready"
@@ -177,7 +80,7 @@ def test_people_learn_it_with_an_example(serve):
 
 
 def ids(host):
-    return {plugin["id"] for plugin in host.event()["plugins"]}
+    return {plugin["id"] for plugin in host.ready["plugins"]}
 
 
 def test_plugins_are_named_by_folder_and_by_the_folder_they_lie_in(serve, plugins, make_plugin):
@@ -252,8 +155,7 @@ def test_packages_are_served_as_their_sources_are(serve, packages, monkeypatch, 
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
     def talk(host):
-        ready = host.event()
-        return ask(ready["base_url"], ready["api_key"], "hello")
+        return host.ask("hello")
 
     assert serve(packages / "echo_model.difypkg", "--json", talk=talk) == "hello"
     both = {"tests/echo_model", "tests/small_agent"}
@@ -266,9 +168,8 @@ def test_a_key_that_was_given_is_taken_and_never_shown(serve, monkeypatch, optio
         monkeypatch.setenv("DIFY_HOST_API_KEY", "my-key")
 
     def talk(host):
-        ready = host.event()
-        assert ask(ready["base_url"], "my-key", "hello") == "hello"
-        return ready
+        assert host.ask("hello", key="my-key") == "hello"
+        return host.ready
 
     ready = serve("--json", *options, talk=talk)
     assert ready["api_key"] is None
@@ -279,11 +180,10 @@ def test_the_simulator_offers_credentials_to_send(serve, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
 
     def talk(host):
-        ready = host.event()
-        given = ready["simulator_credentials"]
+        given = host.ready["simulator_credentials"]
         bearer = {"Authorization": f"Bearer {given['openai_api_key']}"}
         assert httpx.get(f"{given['openai_api_base']}/models", headers=bearer).status_code == 200
-        return given, json.loads(run_strategy(ready, "request"))["credentials"]
+        return given, json.loads(run_strategy(host, "request"))["credentials"]
 
     given, sent = serve("--json", "--simulator", talk=talk)
     assert given.items() <= sent.items()
@@ -300,8 +200,7 @@ def test_models_that_plugins_call_back_get_the_key_of_the_environment(serve, mon
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
 
     def talk(host):
-        ready = host.event()
-        return ready, json.loads(run_strategy(ready, "request"))["credentials"]
+        return host.ready, json.loads(run_strategy(host, "request"))["credentials"]
 
     ready, sent = serve("--json", talk=talk)
     assert sent["openai_api_key"] == "sk-very-secret"
@@ -314,7 +213,7 @@ def test_tools_of_a_file_are_there_for_plugins(serve, tmp_path):
 
     def talk(host):
         payload = {"provider": "host", "tool": "greet", "tool_parameters": {"name": "Ada"}}
-        return json.loads(run_strategy(host.event(), f"raw tool {json.dumps(payload)}"))
+        return json.loads(run_strategy(host, f"raw tool {json.dumps(payload)}"))
 
     replies = serve("--json", "--tools", path, talk=talk)
     assert replies[0]["data"]["message"] == {"text": "good day, Ada"}
@@ -336,7 +235,7 @@ def test_what_plugins_complain_about_is_shown(serve, make_plugin):
     (folder / "p.yaml").write_text(json.dumps({"provider": "p", "models": models}))
     (folder / "m.yaml").write_text('{"model": "m"}')
     expected = {"event": "notice", "plugin": "odd", "level": "WARNING", "text": "low on ink"}
-    assert serve(folder, "--json", talk=Host.event) == expected
+    assert serve(folder, "--json", talk=lambda host: host.event()) == expected
     assert serve(folder, talk=lambda host: host.read("odd")) == ["odd: WARNING: low on ink"]
 
 

@@ -7,13 +7,14 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
 from rich.console import Console
 
 from dify_plugin_host._errors import PluginHostError, PluginInvokeError, UnknownNameError
+from dify_plugin_host.packaging import InstallSettings
 from dify_plugin_host.platform import AgentRequest, ModelServer, PluginHost, open_server
 from dify_plugin_host.plugin import PluginFolder
 from dify_plugin_host.process import Notice
@@ -39,6 +40,7 @@ class ChatOptions:
     question: str
     plugins: Path | None = None
     packages: Path | None = None
+    installing: InstallSettings = field(default_factory=InstallSettings)
     strategy: str | None = None
     model: str | None = None
     effort: str | None = None
@@ -90,7 +92,7 @@ def _plugins(options: ChatOptions) -> tuple[PluginFolder, PluginFolder]:
     if options.packages is None:
         return find_plugins(options.plugins, start=Path.cwd())
     with Console(stderr=True).status("installing the packages"):
-        return install_plugins(options.packages)
+        return install_plugins(options.packages, settings=options.installing)
 
 
 def _json_lines(out: TextIO) -> Show:

@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Generator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,6 +25,9 @@ from dify_plugin_host._errors import (
 from dify_plugin_host.platform import ServerAddressError
 
 
+if TYPE_CHECKING:
+    from dify_plugin_host.packaging import InstallSettings
+
 _USAGE_ERRORS = (
     DaemonServerError,
     PackageError,
@@ -37,6 +40,21 @@ _USAGE_ERRORS = (
 _ToolFiles = Annotated[
     list[Path] | None,
     typer.Option(help="A Python file whose functions become tools; can be given several times."),
+]
+
+_Requirements = Annotated[
+    bool,
+    typer.Option(
+        "--requirements",
+        help="Install packages from their requirements.txt where they have one, as a daemon with a mirror does.",
+    ),
+]
+_InstallAsDaemon = Annotated[
+    bool,
+    typer.Option(
+        "--install-as-daemon",
+        help="Install packages with what the daemon hands to uv and nothing of how this machine reaches its index.",
+    ),
 ]
 
 app = typer.Typer(
@@ -74,6 +92,8 @@ def chat(  # noqa: PLR0913 - every option is one
     packages: Annotated[
         Path | None, typer.Option(help="A folder of packages to run instead of plugin folders.")
     ] = None,
+    requirements: _Requirements = False,
+    install_as_daemon: _InstallAsDaemon = False,
 ) -> None:
     """Ask a question and watch the agent answer it.
 
@@ -90,6 +110,7 @@ def chat(  # noqa: PLR0913 - every option is one
         question=_validated_question(question),
         plugins=plugins,
         packages=packages,
+        installing=_install_settings(requirements=requirements, as_daemon=install_as_daemon),
         strategy=strategy,
         model=model,
         effort=effort,
@@ -178,6 +199,8 @@ def serve(  # noqa: PLR0913 - every option is one
             help="The key that callers must send; DIFY_HOST_API_KEY or a random one by default."
         ),
     ] = None,
+    requirements: _Requirements = False,
+    install_as_daemon: _InstallAsDaemon = False,
     tools: _ToolFiles = None,
     simulator: Annotated[
         bool,
@@ -198,6 +221,7 @@ def serve(  # noqa: PLR0913 - every option is one
         sources=tuple(sources or ()),
         plugins=plugins,
         packages=packages,
+        installing=_install_settings(requirements=requirements, as_daemon=install_as_daemon),
         port=port,
         api_key=api_key,
         tools=tuple(tools or ()),
@@ -212,6 +236,13 @@ def serve(  # noqa: PLR0913 - every option is one
 def run_dify_host() -> None:
     """Run the command."""
     app(prog_name="dify-host")
+
+
+def _install_settings(*, requirements: bool, as_daemon: bool) -> "InstallSettings":
+    from dify_plugin_host.packaging import InstallSettings
+
+    route = "requirements.txt" if requirements else "uv.lock"
+    return InstallSettings.from_environment(os.environ, route=route, is_bare=as_daemon)
 
 
 def _validated_question(question: str) -> str:

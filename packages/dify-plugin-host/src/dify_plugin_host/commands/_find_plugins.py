@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from packaging.version import Version
-
 from dify_plugin_host._errors import PluginFolderError
-from dify_plugin_host.packaging import installed, read_identity
+from dify_plugin_host.packaging import InstallSettings, VersionOrder, installed, read_identity
 from dify_plugin_host.plugin import PluginFolder, PluginKind
 
 
@@ -29,7 +27,9 @@ def find_plugins(explicit: Path | None, *, start: Path) -> tuple[PluginFolder, P
     return models, _single(folder, found, "agent_strategies", "agent strategy plugin")
 
 
-def install_plugins(folder: Path) -> tuple[PluginFolder, PluginFolder]:
+def install_plugins(
+    folder: Path, *, settings: InstallSettings | None = None
+) -> tuple[PluginFolder, PluginFolder]:
     """Install what lies in a folder of packages; return a model plugin and an agent strategy plugin of it.
 
     Of several versions of a plugin the latest is taken; what is installed already stays.
@@ -39,7 +39,7 @@ def install_plugins(folder: Path) -> tuple[PluginFolder, PluginFolder]:
         PackageError: If a file in it is no package.
         InstallError: If a package cannot be installed.
     """
-    found = install_packages(folder)
+    found = install_packages(folder, settings=settings)
     models = _single(folder, found, "models", "model plugin")
     return models, _single(folder, found, "agent_strategies", "agent strategy plugin")
 
@@ -55,7 +55,9 @@ def read_plugins(folder: Path) -> list[PluginFolder]:
     return [PluginFolder.read(path.parent) for path in sorted(folder.glob("*/manifest.yaml"))]
 
 
-def install_packages(folder: Path) -> list[PluginFolder]:
+def install_packages(
+    folder: Path, *, settings: InstallSettings | None = None
+) -> list[PluginFolder]:
     """Install what lies in a folder of packages, of several versions of a plugin the latest.
 
     Raises:
@@ -65,12 +67,12 @@ def install_packages(folder: Path) -> list[PluginFolder]:
     """
     if not folder.is_dir():
         raise PluginFolderError(folder, "no such folder; expected one that holds packages")
-    latest: dict[tuple[str, str], tuple[Version, Path]] = {}
+    latest: dict[tuple[str, str], tuple[VersionOrder, Path]] = {}
     for path in sorted(folder.glob("*.difypkg")):
         author, name, version = read_identity(path)
         if (author, name) not in latest or latest[author, name][0] < version:
             latest[author, name] = version, path
-    return [PluginFolder.read(installed(path)) for _, path in latest.values()]
+    return [PluginFolder.read(installed(path, settings=settings)) for _, path in latest.values()]
 
 
 def find_folders(names: Sequence[str], *, start: Path) -> list[Path]:

@@ -5,7 +5,7 @@ import contextlib
 import json
 import os
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
@@ -14,7 +14,7 @@ from rich.console import Console
 from dify_plugin_host._errors import PluginFolderError
 from dify_plugin_host._json import JsonObject
 from dify_plugin_host.daemon import DaemonServer
-from dify_plugin_host.packaging import installed
+from dify_plugin_host.packaging import InstallSettings, installed
 from dify_plugin_host.platform import ModelServer, named_server, open_simulator, without_server
 from dify_plugin_host.plugin import PluginFolder
 from dify_plugin_host.process import Notice
@@ -37,6 +37,7 @@ class ServeOptions:
     sources: tuple[Path, ...] = ()
     plugins: Path | None = None
     packages: Path | None = None
+    installing: InstallSettings = field(default_factory=InstallSettings)
     port: int = 0
     api_key: str | None = None
     tools: tuple[Path, ...] = ()
@@ -98,12 +99,12 @@ def _model_server(
 
 def _folders(options: ServeOptions) -> list[PluginFolder]:
     """Return the plugins that were named, each once; those of the `plugins` folder if none was."""
-    found = [_read(path) for path in options.sources]
+    found = [_read(path, options.installing) for path in options.sources]
     if options.plugins:
         found += read_plugins(options.plugins)
     if options.packages:
         with Console(stderr=True).status("installing the packages"):
-            found += install_packages(options.packages)
+            found += install_packages(options.packages, settings=options.installing)
     if not (options.sources or options.plugins or options.packages):
         found = [PluginFolder.read(folder) for folder in find_folders((), start=Path.cwd())]
     if not found:
@@ -112,11 +113,11 @@ def _folders(options: ServeOptions) -> list[PluginFolder]:
     return list({folder.path: folder for folder in found}.values())
 
 
-def _read(source: Path) -> PluginFolder:
+def _read(source: Path, installing: InstallSettings) -> PluginFolder:
     if source.suffix != ".difypkg":
         return PluginFolder.read(source)
     with Console(stderr=True).status(f"installing {source.name}"):
-        return PluginFolder.read(installed(source))
+        return PluginFolder.read(installed(source, settings=installing))
 
 
 class _Reporter:

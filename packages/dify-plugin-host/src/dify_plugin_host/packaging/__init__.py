@@ -3,8 +3,9 @@
 from ._archive import Archive, is_inside
 from ._build import build_package
 from ._contents import ContentError, Contents
-from ._identity import identifier_of, read_identity
-from ._install import ROUTES, Route, install, installed
+from ._identity import VersionOrder, identifier_of, read_identity
+from ._install import install, installed
+from ._install_settings import ROUTES, InstallSettings, Route
 from ._workspace import Workspace
 
 
@@ -13,7 +14,9 @@ __all__ = [
     "Archive",
     "ContentError",
     "Contents",
+    "InstallSettings",
     "Route",
+    "VersionOrder",
     "Workspace",
     "build_package",
     "identifier_of",

@@ -2,13 +2,15 @@
 
 from pathlib import Path
 
-from packaging.version import InvalidVersion, Version
-
 from dify_plugin_host._errors import PackageError
 from dify_plugin_host.plugin import build_identifier, is_identifier
 
 from ._archive import Archive
 from ._contents import ContentError, Contents
+
+
+type VersionOrder = tuple[tuple[int, ...], bool, str]
+"""A version as something that can be compared: its numbers, whether it has no suffix, the suffix."""
 
 
 def identifier_of(archive: Archive) -> str:
@@ -39,17 +41,20 @@ def validate_identifier(path: Path, identifier: str) -> None:
         raise PackageError(path, problem)
 
 
-def read_identity(path: Path) -> tuple[str, str, Version]:
-    """Return author, name and version of a package.
+def read_identity(path: Path) -> tuple[str, str, VersionOrder]:
+    """Return author, name and version of a package; of two versions the later one is greater.
 
     Raises:
-        PackageError: If the file is no package.
+        PackageError: If the file is no package, or its names make no identifier.
     """
+    archive = Archive.read(path)
     try:
-        author, name, version = _names(Archive.read(path))
-        return author, name, Version(version)
-    except (ContentError, InvalidVersion) as error:
+        validate_identifier(path, identifier_of(archive))
+    except ContentError as error:
         raise PackageError(path, str(error)) from None
+    author, name, version = _names(archive)
+    numbers, _, suffix = version.partition("-")
+    return author, name, (tuple(map(int, numbers.split("."))), not suffix, suffix)
 
 
 def _names(archive: Archive) -> tuple[str, str, str]:
