@@ -186,8 +186,9 @@ class DifyPluginToolParameter(BaseModel):
     @field_validator("required", "options", "multiple", mode="before")
     @classmethod
     def _read_null(cls, value: object, info: ValidationInfo) -> object:
-        absent = [] if info.field_name == "options" else False
-        return absent if value is None else value
+        if value is not None:
+            return value
+        return list[object]() if info.field_name == "options" else False
 
 
 def _no_parameters() -> dict[str, JsonValue]:
