@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -65,7 +66,7 @@ async def test_reasoning_items_go_back_with_the_tool_results(daemon, streamed):
         {"role": "user", "content": "2+2?"},
         {
             "role": "assistant",
-            "content": [{"type": "text", "data": "Let me add.", "opaque_body": ITEMS}],
+            "content": "<think>\nAdd them.\n</think>Let me add.",
             "tool_calls": [
                 {
                     "id": "c1",
@@ -73,18 +74,10 @@ async def test_reasoning_items_go_back_with_the_tool_results(daemon, streamed):
                     "function": {"name": "add", "arguments": '{"a":2,"b":2}'},
                 }
             ],
+            "opaque_body": ITEMS,
         },
         {"role": "tool", "content": "4", "tool_call_id": "c1", "name": "add"},
     ]
-
-
-@pytest.mark.parametrize("streamed", [False, True])
-async def test_without_items_the_thoughts_go_back(daemon, streamed):
-    reply_in_two_rounds(daemon)
-
-    await run(make_agent(daemon), streamed=streamed)
-
-    assert daemon.sent["prompt_messages"][1]["content"] == "<think>\nAdd them.\n</think>Let me add."
 
 
 async def test_items_survive_a_stored_history(daemon):
@@ -96,8 +89,8 @@ async def test_items_survive_a_stored_history(daemon):
     await make_agent(daemon).run("What did I ask?", message_history=history)
 
     first, last = (m for m in daemon.sent["prompt_messages"] if m["role"] == "assistant")
-    assert first["content"][0]["opaque_body"] == ITEMS
-    assert last["content"] == "4"
+    assert first["opaque_body"] == ITEMS
+    assert (last["content"], "opaque_body" in last) == ("4", False)
 
 
 async def test_items_of_a_content_part_are_kept_too(daemon):
@@ -129,22 +122,24 @@ async def test_a_body_may_be_any_value_but_null(daemon, body):
 
     _, prompt = await daemon.ask_for(ModelRequest.user_text_prompt("hi"), answer)
 
-    assert prompt["content"] == [{"type": "text", "data": "a", "opaque_body": body}]
+    assert (prompt["content"], prompt["opaque_body"]) == ("a", body)
 
 
 async def test_a_body_without_anything_else_goes_back(daemon):
-    (prompt,) = await daemon.ask_for(own(ThinkingPart("hm")))
+    (prompt,) = await daemon.ask_for(own())
 
-    assert prompt["content"] == [{"type": "text", "data": "", "opaque_body": ITEMS}]
+    assert (prompt["content"], prompt["opaque_body"]) == ("", ITEMS)
 
 
-async def test_a_body_goes_on_the_text_before_files(daemon):
+async def test_a_body_goes_on_the_message_beside_files_too(daemon):
     picture = FilePart(content=BinaryContent(data=b"png", media_type="image/png"))
 
     (prompt,) = await daemon.ask_for(own(picture, TextPart("Here.")))
 
-    assert prompt["content"][0] == {"type": "text", "data": "Here.", "opaque_body": ITEMS}
+    assert prompt["content"][0] == {"type": "text", "data": "Here."}
     assert prompt["content"][1]["type"] == "image"
+    assert "opaque_body" not in prompt["content"][1]
+    assert prompt["opaque_body"] == ITEMS
 
 
 @pytest.mark.parametrize(
@@ -163,9 +158,75 @@ async def test_items_of_another_provider_stay_behind(daemon, origin):
     (prompt,) = await daemon.ask_for(answer)
 
     assert prompt["content"] == "<think>\nAdd.\n</think>4"
-
-
-async def test_a_message_level_body_is_never_sent(daemon):
-    (prompt,) = await daemon.ask_for(own(TextPart("4")))
-
     assert "opaque_body" not in prompt
+
+
+async def test_a_phase_is_nothing_to_carry_back(daemon):
+    said = [{"type": "text", "data": "I add.", "opaque_body": {"phase": "commentary"}}]
+    daemon.reply(daemon.chunk(said), daemon.chunk("", opaque_body={"phase": "final_answer"}))
+    assert (await daemon.ask()).provider_details == {"model_provider": "openai"}
+
+    daemon.reply(daemon.chunk("", opaque_body=ITEMS), daemon.chunk(said))
+    assert (await daemon.ask()).provider_details["opaque_body"] == ITEMS
+
+    more = {"phase": "commentary", "id": 1}
+    daemon.reply(daemon.chunk([{"type": "text", "data": "a", "opaque_body": more}]))
+    assert (await daemon.ask()).provider_details["opaque_body"] == more
+
+
+AS_GIVEN = [
+    "<think>\n<!--marker-->1 &lt; 2\n</think>\n\nLet me add. ",
+    "<think>plan</think>Adding.",
+    "<THINK>plan</Think> Adding.",
+    "One. <think>a<think>b</think>c</think>\n<think></think>Two.",
+    "<think>\nleft open\n",
+    "stray</think>tag",
+    "\n\n",
+    "No thought at all.",
+]
+
+
+@pytest.mark.parametrize("body", [None, {"reasoning_content": "1 < 2"}])
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("text", AS_GIVEN)
+async def test_a_text_goes_back_as_its_plugin_gave_it(daemon, text, streamed, body):
+    """The plugins of DeepSeek and Moonshot rebuild a model's reasoning from it."""
+    half = len(text) // 2
+    call = daemon.chunk(text[half:], tool_calls=[daemon.call("c1", "add", '{"a": 2, "b": 2}')])
+    daemon.reply(daemon.chunk(text[:half]), call, daemon.chunk("", opaque_body=body))
+    daemon.reply(daemon.chunk("4"))
+
+    await run(make_agent(daemon), streamed=streamed)
+
+    prompt = daemon.sent["prompt_messages"][1]
+    assert (prompt["content"], prompt.get("opaque_body")) == (text, body)
+
+
+async def test_a_text_goes_back_as_it_came_from_a_stored_history(daemon):
+    daemon.reply(daemon.chunk("<think>greet\n</think>\n\nHi"))
+    stored = (await make_agent(daemon).run("Hello")).all_messages_json()
+    daemon.reply(daemon.chunk("Again."))
+
+    history = ModelMessagesTypeAdapter.validate_json(stored)
+    await make_agent(daemon).run("And now?", message_history=history)
+
+    assert daemon.sent["prompt_messages"][1]["content"] == "<think>greet\n</think>\n\nHi"
+
+
+async def test_what_somebody_has_changed_in_a_history_counts(daemon):
+    daemon.reply(daemon.chunk("<think>greet\n</think>\n\nHi Ann"))
+    answer = await daemon.ask()
+    changed = replace(answer, parts=[ThinkingPart("greet"), TextPart("Hi X")])
+
+    (prompt,) = await daemon.ask_for(changed)
+
+    assert prompt["content"] == "<think>\ngreet\n</think>Hi X"
+
+
+async def test_the_text_of_another_provider_goes_as_its_parts_say(daemon):
+    daemon.reply(daemon.chunk("<think><!--mark-->greet</think>\n\nHi"))
+    answer = replace(await daemon.ask(), provider_name="DifyPlugin/langgenius/deepseek")
+
+    (prompt,) = await daemon.ask_for(answer)
+
+    assert prompt["content"] == "<think>\n<!--mark-->greet\n</think>Hi"

@@ -1,32 +1,76 @@
-"""What a plugin wants back with its answer, such as encrypted reasoning, kept in the message history.
+"""What goes back to a plugin of its own answer, kept in the message history beside the parts that were made of it.
 
-A plugin attaches an `opaque_body` to a message or to a part of its content. It is kept in the `provider_details` of the
-`ModelResponse`, which Pydantic AI stores with the history, and goes back to the provider of the plugin that made it and to
-no other.
+That is the text as the plugin gave it, for some rebuild their model's reasoning from its `<think>` blocks, and the
+`opaque_body` that it attached. Both stand in the `provider_details` of the `ModelResponse`, which Pydantic AI stores with the
+history, and go back to the provider of the plugin that made them and to no other.
+
+Source: docs/contracts/dify-agent.md, C47 and C48.
 """
 
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Final
 
-from pydantic_ai.messages import ModelResponse
+from pydantic_ai.messages import ModelResponse, ModelResponsePart, TextPart, ThinkingPart
+
+from stream_text import render_thinking
 
 
 OPAQUE_BODY_KEY: Final = "opaque_body"
 MODEL_PROVIDER_KEY: Final = "model_provider"
+_TEXT_KEY: Final = "text"
+_DIGEST_KEY: Final = "text_digest"
 
 
-def carried_opaque_body(
-    response: ModelResponse, *, provider_name: str, model_provider: str
-) -> object:
-    """Return what goes back with a response; None if there is nothing, or another provider made it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Carried:
+    """The part of an answer that goes back.
+
+    Attributes:
+        text: Its text, thoughts included.
+        opaque_body: What the plugin wants back with it; None if there is nothing.
+    """
+
+    text: str
+    opaque_body: object
+
+
+def build_text_details(text: str, parts: Iterable[ModelResponsePart]) -> dict[str, object]:
+    """Build the details that keep an answer's text as it came; none where its parts say the same.
+
+    The digest is that of the parts: once somebody has changed them, they count and not the text.
+    """
+    rendered = _render_text(parts)
+    return {} if rendered == text else {_TEXT_KEY: text, _DIGEST_KEY: _digest(rendered)}
+
+
+def read_carried(response: ModelResponse, *, provider_name: str, model_provider: str) -> Carried:
+    """Return what goes back of a response; of another provider's that is what its parts say.
 
     Args:
         response: A response of the history.
         provider_name: Name of the Pydantic AI provider that the request goes to.
         model_provider: The provider inside the plugin.
     """
+    rendered = _render_text(response.parts)
     details = response.provider_details or {}
-    is_own = (response.provider_name, details.get(MODEL_PROVIDER_KEY)) == (
-        provider_name,
-        model_provider,
-    )
-    return details.get(OPAQUE_BODY_KEY) if is_own else None
+    if (response.provider_name, details.get(MODEL_PROVIDER_KEY)) != (provider_name, model_provider):
+        return Carried(text=rendered, opaque_body=None)
+    is_unchanged = details.get(_DIGEST_KEY) == _digest(rendered)
+    text = str(details.get(_TEXT_KEY, rendered)) if is_unchanged else rendered
+    return Carried(text=text, opaque_body=details.get(OPAQUE_BODY_KEY))
+
+
+def _render_text(parts: Iterable[ModelResponsePart]) -> str:
+    texts: list[str] = []
+    for part in parts:
+        if isinstance(part, TextPart):
+            texts.append(part.content)
+        elif isinstance(part, ThinkingPart) and part.content:
+            texts.append(render_thinking(part.content))
+    return "".join(texts)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()

@@ -40,6 +40,10 @@ def _id_of(value: object) -> object:
     return value
 
 
+def _is_wanted_back(body: JsonValue) -> bool:
+    return body is not None and not (isinstance(body, dict) and set(body) == {"phase"})
+
+
 type _Text = Annotated[str, BeforeValidator(_text_of)]
 type _CallId = Annotated[str | None, BeforeValidator(_id_of)]
 
@@ -94,11 +98,10 @@ class AnswerMessage(_Wire):
 
     @property
     def opaque(self) -> JsonValue:
-        """What the plugin wants back with this message, wherever it wrote it; the last one counts."""
-        if self.opaque_body is not None or isinstance(self.content, str):
-            return self.opaque_body
-        bodies = (part.opaque_body for part in reversed(self.content))
-        return next((body for body in bodies if body is not None), None)
+        """What the plugin wants back with this message, wherever it wrote it; the last one counts, and a phase alone does not."""
+        parts = [] if isinstance(self.content, str) else self.content
+        bodies = [part.opaque_body for part in parts] + [self.opaque_body]
+        return next((body for body in reversed(bodies) if _is_wanted_back(body)), None)
 
 
 class TokenDetails(_Wire):

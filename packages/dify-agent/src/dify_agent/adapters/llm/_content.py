@@ -35,10 +35,9 @@ _URL_KINDS: Final[Mapping[str, FileKind]] = MappingProxyType(
 )
 
 
-def text_part(text: str, *, opaque_body: object = None) -> ContentPart:
-    """Build a text part, with what the plugin wants back if there is any."""
-    part: ContentPart = {"type": "text", "data": text}
-    return part if opaque_body is None else {**part, "opaque_body": opaque_body}
+def text_part(text: str) -> ContentPart:
+    """Build a text part."""
+    return {"type": "text", "data": text}
 
 
 def build_content(content: Iterable[UserContent]) -> list[ContentPart]:

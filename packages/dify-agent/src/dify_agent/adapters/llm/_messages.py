@@ -28,10 +28,8 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from stream_text import render_thinking
-
+from ._carried import Carried, read_carried
 from ._content import ContentPart, build_content, build_file, text_part
-from ._opaque import carried_opaque_body
 
 
 type PromptMessage = dict[str, object]
@@ -46,8 +44,8 @@ def build_prompt_messages(
 ) -> list[PromptMessage]:
     """Build the prompt messages of a request.
 
-    Instructions follow the system messages at the beginning. A response goes back with its `opaque_body` and without its
-    thoughts, which that body has in the provider's own form; without one its thoughts go back as `<think>` blocks.
+    Instructions follow the system messages at the beginning. A response goes back with its text as the plugin gave it, thoughts
+    included, and with its `opaque_body` on the message.
 
     Args:
         messages: The history, as `Model.prepare_messages` leaves it.
@@ -64,10 +62,10 @@ def build_prompt_messages(
         if isinstance(message, ModelRequest):
             prompts += _request_messages(message)
         else:
-            opaque = carried_opaque_body(
+            carried = read_carried(
                 message, provider_name=provider_name, model_provider=model_provider
             )
-            prompts += _assistant_messages(message, opaque)
+            prompts += _assistant_messages(message, carried)
     leading = len(list(takewhile(lambda prompt: prompt["role"] == "system", prompts)))
     system = [_message("system", part.content) for part in instructions]
     return [*prompts[:leading], *system, *prompts[leading:]]
@@ -125,38 +123,34 @@ def _replacement_id(tool_name: str, index: int) -> str:
     return f"tool-call-{index}-{tool_name}"
 
 
-def _assistant_messages(response: ModelResponse, opaque: object) -> Iterator[PromptMessage]:
-    """Yield the message of a response, unless there is nothing in it."""
-    calls = [part for part in response.parts if isinstance(part, ToolCallPart)]
-    content = _assistant_content(response, opaque)
-    if content or calls:
-        tool_calls = [_tool_call(call, index) for index, call in enumerate(calls)]
-        yield _message("assistant", content, tool_calls=tool_calls)
+def _assistant_messages(response: ModelResponse, carried: Carried) -> Iterator[PromptMessage]:
+    """Yield the message of a response, unless there is nothing in it.
 
-
-def _assistant_content(response: ModelResponse, opaque: object) -> str | list[ContentPart]:
-    """Return a response's content: one text if there is nothing but text.
-
-    The daemon refuses null content, and refuses a message-level `opaque_body` from agents: it goes on the first text.
+    Content is never null, which the daemon refuses, and in parts only where there is a file: some plugins cannot read
+    anything else than a text.
     """
-    texts: list[str] = []
+    calls = [part for part in response.parts if isinstance(part, ToolCallPart)]
+    files = _assistant_files(response)
+    content = [text_part(carried.text), *files] if files else carried.text
+    body = {} if carried.opaque_body is None else {"opaque_body": carried.opaque_body}
+    if content or calls or body:
+        tool_calls = [_tool_call(call, index) for index, call in enumerate(calls)]
+        yield _message("assistant", content, tool_calls=tool_calls, **body)
+
+
+def _assistant_files(response: ModelResponse) -> list[ContentPart]:
     files: list[ContentPart] = []
     for part in response.parts:
         match part:
-            case TextPart():
-                texts.append(part.content)
-            case ThinkingPart():
-                texts += [render_thinking(part.content)] if part.content and opaque is None else []
             case FilePart():
                 files.append(build_file(part.content))
-            case ToolCallPart() | NativeToolCallPart() | NativeToolReturnPart() | CompactionPart():
-                pass  # calls have a field of their own; the others mean something to the provider that made them only
+            case TextPart() | ThinkingPart() | ToolCallPart():
+                pass  # these have fields of their own
+            case NativeToolCallPart() | NativeToolReturnPart() | CompactionPart():
+                pass  # these mean something to the provider that made them only
             case _:
                 raise _unknown(part.part_kind)
-    text = "".join(texts)
-    if opaque is None and not files:
-        return text
-    return [text_part(text, opaque_body=opaque), *files]
+    return files
 
 
 def _tool_call(call: ToolCallPart, index: int) -> dict[str, object]:

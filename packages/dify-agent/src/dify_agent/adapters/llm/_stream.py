@@ -13,6 +13,7 @@ from pydantic_ai.usage import RequestUsage
 
 from stream_text import ThinkPiece, ThinkReader, ToolCallMerger
 
+from ._carried import MODEL_PROVIDER_KEY, OPAQUE_BODY_KEY, build_text_details
 from ._chunks import (
     AnswerMessage,
     Chunk,
@@ -23,7 +24,6 @@ from ._chunks import (
     ToolCallPiece,
 )
 from ._errors import protocol_error
-from ._opaque import MODEL_PROVIDER_KEY, OPAQUE_BODY_KEY
 from ._reader import ChunkReader
 
 
@@ -51,8 +51,8 @@ _FINISH_REASONS: Final[Mapping[str, FinishReason]] = MappingProxyType(
 class DifyStreamedResponse(StreamedResponse):
     """The chunks of an answer as Pydantic AI's events.
 
-    Thoughts in `<think>` blocks become thinking parts. What the plugin wants back with the answer (`opaque_body`), the name
-    of its provider and its own finish reason are kept in `provider_details`.
+    Thoughts in `<think>` blocks become thinking parts. The text as it came, what the plugin wants back with the answer
+    (`opaque_body`), the name of its provider and its own finish reason are kept in `provider_details`.
     """
 
     _reader: ChunkReader
@@ -61,6 +61,7 @@ class DifyStreamedResponse(StreamedResponse):
     _provider_name: str
     _timestamp: datetime = field(default_factory=lambda: datetime.now(UTC))
     _think_reader: ThinkReader = field(default_factory=partial(ThinkReader, trim=True), init=False)
+    _texts: list[str] = field(default_factory=list[str], init=False)
     _calls: ToolCallMerger = field(default_factory=ToolCallMerger, init=False)
     _usage_received: bool | None = field(default=False, init=False)
 
@@ -102,6 +103,9 @@ class DifyStreamedResponse(StreamedResponse):
                 yield event
         for event in self._end_block():
             yield event
+        text = "".join(self._texts)
+        for key, value in build_text_details(text, self._parts_manager.get_parts()).items():
+            self._add_detail(key, value)
         if self._calls.has_unnamed and not self.cancelled:
             raise protocol_error(
                 "Plugin daemon returned a tool call without a name.",
@@ -140,6 +144,7 @@ class DifyStreamedResponse(StreamedResponse):
             yield from self._file_events(part)
 
     def _text_events(self, text: str) -> Iterator[ModelResponseStreamEvent]:
+        self._texts.append(text)
         for piece in self._think_reader.feed(text):
             yield from self._piece_events(piece)
 
