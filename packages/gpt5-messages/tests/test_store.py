@@ -53,6 +53,17 @@ def test_items_come_back_to_the_message_with_the_same_calls() -> None:
     assert items[1:4] == [THOUGHT, made("a"), made("b")]
 
 
+@pytest.mark.parametrize(("answer_only", "content"), [(False, "Hm.{}"), (True, "{}")])
+def test_items_come_back_to_what_was_shown_of_the_answer(
+    *, answer_only: bool, content: str
+) -> None:
+    store, items = ItemStore(), [THOUGHT, {**said("Hm."), "phase": "commentary"}, said("{}")]
+    store.remember("s", [QUESTION], [*items, made("a")], answer_only=answer_only)
+
+    assert is_recalled(store, QUESTION, *called("a", content=content))
+    assert not is_recalled(store, QUESTION, *called("a", content="{}Hm."))
+
+
 def test_items_are_never_shared_between_scopes() -> None:
     assert not is_recalled(filled(made("a")), QUESTION, *called("a"), scope="another")
 

@@ -12,8 +12,8 @@ def answer(text: str, index: int = 9) -> BlockDelta:
     return BlockDelta(index=index, kind="text", text=text)
 
 
-def shown(*events: StreamEvent, stop: tuple[str, ...] = ()) -> str:
-    visible = VisibleText(stop)
+def shown(*events: StreamEvent, stop: tuple[str, ...] = (), answer_only: bool = False) -> str:
+    visible = VisibleText(stop, answer_only=answer_only)
     return "".join(visible.feed(event) for event in events) + visible.close()
 
 
@@ -101,3 +101,58 @@ def test_a_whole_response_is_shown_like_its_stream() -> None:
     events = StreamDecoder().feed({"type": "response.completed", "response": response})
 
     assert shown(*events) == "<think>\nPlan\n</think>42"
+
+
+WHOLE = {
+    "status": "completed",
+    "output": [
+        {"type": "reasoning", "summary": [{"type": "summary_text", "text": 'Plan {"a": 1}'}]},
+        {
+            "type": "message",
+            "phase": "commentary",
+            "content": [{"type": "output_text", "text": "Let me see."}],
+        },
+        {
+            "type": "message",
+            "phase": "final_answer",
+            "content": [{"type": "output_text", "text": '{"a": 2}'}],
+        },
+    ],
+}
+
+
+def test_only_the_answer_of_a_whole_response_can_be_shown() -> None:
+    events = StreamDecoder().feed({"type": "response.completed", "response": WHOLE})
+
+    assert shown(*events) == '<think>\nPlan {"a": 1}\n</think>Let me see.{"a": 2}'
+    assert shown(*events, answer_only=True) == '{"a": 2}'
+
+
+def test_only_the_answer_of_a_stream_can_be_shown() -> None:
+    events = (
+        BlockStart(index=0, kind="summary_text"),
+        summary("Plan {", 0),
+        BlockStart(index=1, kind="text", phase="commentary"),
+        answer("Let me", 1),
+        BlockStart(index=2, kind="text", phase="final_answer"),
+        answer("{", 2),
+        answer(" see.", 1),
+        summary("still planning", 0),
+        answer("}END", 2),
+    )
+
+    assert shown(*events, answer_only=True, stop=("END",)) == "{}"
+    assert shown(summary("Plan"), answer_only=True) == ""
+
+
+def test_a_refusal_is_shown_where_only_the_answer_is() -> None:
+    refusal = BlockDelta(index=1, kind="refusal", text="No.")
+
+    assert shown(summary("Plan"), refusal, answer_only=True) == "No."
+
+
+@given(EVENTS)
+def test_only_the_answer_is_all_text_that_is_no_summary(events: list[StreamEvent]) -> None:
+    answers = [event for event in events if getattr(event, "kind", "") == "text"]
+
+    assert shown(*events, answer_only=True) == shown(*answers)

@@ -88,19 +88,27 @@ class ItemStore:
         """Count the responses that are kept."""
         return len(self._entries)
 
-    def remember(self, scope: str, messages: Iterable[object], items: Iterable[Item]) -> None:
+    def remember(
+        self,
+        scope: str,
+        messages: Iterable[object],
+        items: Iterable[Item],
+        *,
+        answer_only: bool = False,
+    ) -> None:
         """Keep the items of one response; without a call in them there is nothing to find them by.
 
         Args:
             scope: Whose items these are, such as a fingerprint of the credentials.
             messages: The conversation that the response answered, as `build_input` takes it.
             items: All output items of the response, in order.
+            answer_only: Whether only the answer of the response was shown, as `VisibleText` has it.
         """
         kept = list(items)
         calls = [call_key(call) for item in kept if (call := read_tool_call(item))]
         if not calls:
             return
-        turn = History(messages).turn(calls, _shown_text(kept))
+        turn = History(messages).turn(calls, _shown_text(kept, answer_only=answer_only))
         text = json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
         data = text.encode(errors="surrogatepass")
         key = (scope, turn.digest)
@@ -173,9 +181,9 @@ class _CallIds:
             barred.add(key)
 
 
-def _shown_text(items: list[Item]) -> str:
+def _shown_text(items: list[Item], *, answer_only: bool) -> str:
     """Return the text that a person has seen of these items."""
-    visible = VisibleText()
+    visible = VisibleText(answer_only=answer_only)
     events = StreamDecoder().feed({"type": "response.completed", "response": {"output": items}})
     return "".join(visible.feed(event) for event in events) + visible.close()
 

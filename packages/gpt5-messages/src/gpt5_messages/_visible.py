@@ -18,6 +18,7 @@ class VisibleText:
 
     Args:
         stop: Stop sequences for the answer text.
+        answer_only: Whether only the answer is shown, without summaries and commentary: for a program that reads all of the text as JSON.
 
     Example:
         >>> from gpt5_messages import BlockDelta
@@ -28,8 +29,10 @@ class VisibleText:
         '\n</think>4'
     """
 
-    def __init__(self, stop: Iterable[str] = ()) -> None:
+    def __init__(self, stop: Iterable[str] = (), *, answer_only: bool = False) -> None:
         self._stop = StopFilter(stop)
+        self._answer_only = answer_only
+        self._hidden_blocks: set[int] = set()
         self._thinking_block: int | None = None  # the summary part that is being shown
         self._ends_in_line_break = True
 
@@ -40,7 +43,7 @@ class VisibleText:
 
     def feed(self, event: StreamEvent) -> str:
         """Return what this event adds to the visible text; often nothing."""
-        if self.is_stopped:
+        if self.is_stopped or (self._answer_only and self._is_hidden(event)):
             return ""
         match event:
             case BlockDelta(kind="summary_text"):
@@ -55,6 +58,14 @@ class VisibleText:
     def close(self) -> str:
         """Return what ends the text: a held-back beginning of a stop sequence, and the closing tag."""
         return self._shown(self._stop.flush() + self._end_think())
+
+    def _is_hidden(self, event: StreamEvent) -> bool:
+        """Return whether an event belongs to something else than the answer."""
+        if isinstance(event, BlockStart) and event.phase == "commentary":
+            self._hidden_blocks.add(event.index)
+        return isinstance(event, BlockDelta) and (
+            event.kind == "summary_text" or event.index in self._hidden_blocks
+        )
 
     def _think(self, event: BlockDelta) -> str:
         if self._thinking_block is None:
