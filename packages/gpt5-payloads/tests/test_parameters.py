@@ -125,6 +125,29 @@ def test_the_summary_fits_the_model(model, given, sent):
     assert build(model=model, reasoning_summary=given)["reasoning"]["summary"] == sent
 
 
+@pytest.mark.parametrize("off", ["off", " Off ", False])
+@pytest.mark.parametrize("model", ["gpt-5.2", "gpt-5", "my-deployment"])
+def test_no_summary_is_asked_for_where_it_is_off(off, model):
+    assert build(model=model, reasoning_summary=off)["reasoning"] == {"effort": "medium"}
+
+
+@pytest.mark.parametrize("summary", ["auto", "detailed", "off", None])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {"response_format": "json_schema", "json_schema": {"schema": {"type": "object"}}},
+        {"response_format": "json_object"},
+    ],
+)
+def test_no_summary_is_asked_for_where_the_answer_is_json(summary, shape):
+    request = build_request(
+        model="gpt-5.2", input="JSON please", parameters={"reasoning_summary": summary, **shape}
+    )
+
+    assert request["reasoning"] == {"effort": "medium"}
+    assert request["include"] == ["reasoning.encrypted_content"]
+
+
 @pytest.mark.parametrize(
     ("model", "given", "text"),
     [
@@ -147,9 +170,9 @@ def test_a_model_that_does_not_reason_is_sent_no_reasoning(model):
     ("name", "options"),
     [
         ("reasoning_effort", "none, minimal, low, medium, high, xhigh, max"),
-        ("reasoning_summary", "auto, concise, detailed"),
+        ("reasoning_summary", "auto, concise, detailed, off"),
         ("verbosity", "low, medium, high"),
-        ("response_format", "text, json_schema"),
+        ("response_format", "text, json_schema, json_object"),
     ],
 )
 @pytest.mark.parametrize("value", ["ultra", 3, ["low"]])
@@ -185,6 +208,39 @@ def test_a_json_schema_becomes_the_text_format():
 
 def test_the_schema_is_ignored_in_text_mode():
     assert build(json_schema="not JSON at all") == build()
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        "Answer in JSON.",
+        [{"role": "user", "content": "json!"}],
+        [{"role": "user", "content": [{"type": "input_text", "text": "As Json."}]}],
+        [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Some JSON?"}],
+    ],
+)
+def test_json_without_a_schema_can_be_asked_for(messages):
+    shape = {"response_format": "json_object"}
+    request = build_request(model="gpt-5.2", input=messages, parameters=shape)
+
+    assert request["text"]["format"] == {"type": "json_object"}
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        "Answer me.",
+        [],
+        [{"role": "user", "content": "Hi"}],
+        [{"type": "reasoning", "encrypted_content": "JSON", "summary": []}],
+    ],
+)
+def test_json_that_no_message_speaks_of_is_refused_as_the_api_would(messages):
+    shape = {"response_format": "json_object"}
+    with pytest.raises(PayloadError, match="needs the word JSON in a message") as caught:
+        build_request(model="gpt-5.2", input=messages, parameters=shape, instructions="JSON")
+
+    assert caught.value.field == "response_format"
 
 
 def test_json_schema_mode_needs_a_schema():

@@ -17,9 +17,11 @@ from ._tools import ToolChoice, read_tool_choice
 from ._values import choose, coerce_bool, coerce_int, is_blank
 
 
-type ResponseFormat = Literal["text", "json_schema"]
+type ResponseFormat = Literal["text", "json_schema", "json_object"]
+type SummarySetting = Summary | Literal["off"]
 
-_RESPONSE_FORMATS: tuple[ResponseFormat, ...] = ("text", "json_schema")
+_RESPONSE_FORMATS: tuple[ResponseFormat, ...] = ("text", "json_schema", "json_object")
+_SUMMARY_SETTINGS: tuple[SummarySetting, ...] = (*SUMMARIES, "off")
 _MAX_OUTPUT_TOKENS = 128_000
 # The API's own minimum ("integer below minimum value. Expected a value >= 16"), while the form allows 1.
 _API_MIN_OUTPUT_TOKENS = 16
@@ -32,7 +34,7 @@ class Parameters:
     Attributes:
         max_output_tokens: Most tokens of the output, reasoning included: 16 to 128,000.
         reasoning_effort: How much the model reasons.
-        reasoning_summary: How full the summary of its reasoning is.
+        reasoning_summary: How full the summary of its reasoning is; `off` for none.
         verbosity: How long the answer is.
         text_format: `text.format`, ready to send.
         tool_choice: A mode, a function's name, or a form of the API.
@@ -42,7 +44,7 @@ class Parameters:
 
     max_output_tokens: int
     reasoning_effort: Effort
-    reasoning_summary: Summary
+    reasoning_summary: SummarySetting
     verbosity: Verbosity
     text_format: dict[str, Any]
     tool_choice: ToolChoice
@@ -64,11 +66,7 @@ class Parameters:
                 field="reasoning_effort",
                 options=EFFORTS,
             ),
-            reasoning_summary=choose(
-                set_values.get("reasoning_summary", "auto"),
-                field="reasoning_summary",
-                options=SUMMARIES,
-            ),
+            reasoning_summary=_reasoning_summary(set_values.get("reasoning_summary", "auto")),
             verbosity=choose(
                 set_values.get("verbosity", "medium"), field="verbosity", options=VERBOSITIES
             ),
@@ -84,17 +82,21 @@ def _max_output_tokens(value: object) -> int:
     return max(number, _API_MIN_OUTPUT_TOKENS)
 
 
+def _reasoning_summary(value: object) -> SummarySetting:
+    # YAML reads an unquoted `off` as false.
+    told = "off" if value is False else value
+    return choose(told, field="reasoning_summary", options=_SUMMARY_SETTINGS)
+
+
 def _text_format(set_values: Mapping[str, object]) -> dict[str, Any]:
     kind = choose(
         set_values.get("response_format", "text"),
         field="response_format",
         options=_RESPONSE_FORMATS,
     )
-    return (
-        json_schema_format(set_values.get("json_schema"))
-        if kind == "json_schema"
-        else {"type": kind}
-    )
+    if kind != "json_schema":
+        return {"type": kind}
+    return json_schema_format(set_values.get("json_schema"))
 
 
 def _switch(raw: Mapping[str, object], name: str) -> bool:

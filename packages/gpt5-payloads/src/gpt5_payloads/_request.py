@@ -13,6 +13,7 @@ from ._profiles import (
     fit,
     profile_for,
 )
+from ._tokens import iter_texts
 from ._tools import function_tool, resolve_tool_choice
 from ._values import is_blank
 
@@ -32,7 +33,7 @@ def build_request(  # noqa: PLR0913  one keyword for each independent part of a 
     """Build the body of `POST /v1/responses`.
 
     The call is stateless: `store` is false, and a model that reasons gives its reasoning in encrypted form, to be carried to the
-    next turn. Effort, summary and verbosity become the nearest value that the model accepts, or are left out where it has no
+    next turn. No summary of it is asked for where the answer is JSON, which is read as a whole. Effort, summary and verbosity become the nearest value that the model accepts, or are left out where it has no
     such parameter. No argument is changed, and equal arguments give equal bytes.
 
     Args:
@@ -54,9 +55,12 @@ def build_request(  # noqa: PLR0913  one keyword for each independent part of a 
     profile = profile_for(_model_name(model))
     settings = Parameters.read(parameters)
     functions = [function_tool(tool) for tool in tools or ()]
+    items = _input(input, profile)
+    if settings.text_format["type"] == "json_object":
+        _validate_mention(items)
     request = {
         "model": model.strip(),
-        "input": _input(input, profile),
+        "input": items,
         "stream": stream and settings.enable_stream and profile.streaming,
         "store": False,
         "max_output_tokens": min(settings.max_output_tokens, profile.max_output_tokens),
@@ -92,15 +96,28 @@ def _item(item: object, profile: ModelProfile) -> dict[str, Any]:
     return plain | {"role": profile.system_role} if plain.get("role") == "system" else plain
 
 
+def _validate_mention(items: str | list[Any]) -> None:
+    """Refuse what the API refuses: JSON as the format of the answer that no message speaks of.
+
+    Source: docs/evidence/responses-api.md, R23.
+    """
+    if not any("json" in text.lower() for text in iter_texts(items)):
+        raise PayloadError(
+            "response_format json_object needs the word JSON in a message, such as: Answer in JSON.",
+            field="response_format",
+        )
+
+
 def _reasoning(settings: Parameters, profile: ModelProfile) -> dict[str, Any]:
     if not profile.reasoning:
         return {}
     effort = fit(settings.reasoning_effort, accepted=profile.efforts, ladder=EFFORTS)
-    summary = fit(settings.reasoning_summary, accepted=profile.summaries, ladder=SUMMARIES)
-    return {
-        "reasoning": {"effort": effort, "summary": summary},
-        "include": ["reasoning.encrypted_content"],
-    }
+    reasoning = {"effort": effort}
+    if settings.reasoning_summary != "off" and settings.text_format["type"] == "text":
+        reasoning["summary"] = fit(
+            settings.reasoning_summary, accepted=profile.summaries, ladder=SUMMARIES
+        )
+    return {"reasoning": reasoning, "include": ["reasoning.encrypted_content"]}
 
 
 def _text(settings: Parameters, profile: ModelProfile) -> dict[str, Any]:

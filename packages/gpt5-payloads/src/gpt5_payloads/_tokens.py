@@ -31,19 +31,19 @@ def count_tokens(
         tools: The function tools, as `function_tool` makes them.
         count: Counts the tokens of one text, such as a tokenizer; by default an estimate.
     """
-    texts = ["".join(_iter_texts(item)) for item in items]
+    texts = ["".join(iter_texts(item)) for item in items]
     texts += [json.dumps(tool, ensure_ascii=False) for tool in tools]
     return sum(_TOKENS_PER_PART + count(text) for text in texts)
 
 
-def _iter_texts(value: object) -> Iterator[str]:
-    """Yield the texts in an item that the model reads."""
+def iter_texts(value: object) -> Iterator[str]:
+    """Yield the texts in an item, or in a list of them, that the model reads."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         for key, part in cast("Mapping[str, object]", value).items():
             if key not in _NOT_READ:
-                yield from _iter_texts(part)
+                yield from iter_texts(part)
     elif isinstance(value, list):
         for part in cast("list[object]", value):
-            yield from _iter_texts(part)
+            yield from iter_texts(part)
