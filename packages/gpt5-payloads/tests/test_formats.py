@@ -7,6 +7,7 @@ from gpt5_payloads import PayloadError, json_schema_format
 
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+CLOSED = SCHEMA | {"additionalProperties": False}
 
 
 def test_a_named_schema_becomes_the_format():
@@ -20,8 +21,41 @@ def test_name_and_strict_have_defaults():
         "type": "json_schema",
         "name": "structured_output",
         "schema": SCHEMA,
-        "strict": True,
+        "strict": False,
     }
+
+
+@pytest.mark.parametrize(("schema", "strict"), [(SCHEMA, False), (CLOSED, True)])
+def test_a_schema_that_says_nothing_is_strict_where_the_api_takes_it_so(schema, strict):
+    """What Dify sends: without strict, with optional fields as often as not."""
+    assert json_schema_format({"schema": schema, "name": "llm_response"})["strict"] is strict
+    assert json_schema_format(json.dumps(schema))["strict"] is strict
+
+
+@pytest.mark.parametrize("said", [True, "true", 1, False, "0"])
+def test_what_the_user_wrote_of_strict_counts(said):
+    wanted = said in (True, "true")
+
+    assert json_schema_format({"schema": CLOSED, "strict": said})["strict"] is wanted
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        SCHEMA,
+        {"properties": {"schema": {"type": "object"}}},
+        {"type": "array", "items": {"type": "string"}},
+        {"type": ["object", "null"]},
+        {"$ref": "#/$defs/a", "$defs": {"a": SCHEMA}},
+        {"anyOf": [SCHEMA]},
+        {"enum": ["a", "b"]},
+    ],
+)
+def test_a_schema_alone_is_named_as_dify_names_it(schema):
+    wrapped = {"name": "llm_response", "schema": schema}
+
+    for raw in (schema, json.dumps(schema), {"type": "json_schema", "json_schema": schema}):
+        assert json_schema_format(raw) == json_schema_format(wrapped)
 
 
 @pytest.mark.parametrize("name", [None, "", "  "])
@@ -86,8 +120,15 @@ def test_what_is_no_object_is_refused(raw):
     assert caught.value.field == "json_schema"
 
 
-@pytest.mark.parametrize("raw", [SCHEMA, {}, {"schema": None}, {"schema": "{}"}, {"schema": []}])
-def test_a_bare_schema_lacks_the_schema_field(raw):
+@pytest.mark.parametrize(
+    "raw",
+    [
+        *({}, {"schema": None}, {"schema": "{}"}, {"schema": []}, {"schema": None} | SCHEMA),
+        *({"name": "place", "strict": True}, {"type": "json_schema"}, {"type": ["place", 1]}),
+    ],
+    ids=repr,
+)
+def test_what_is_no_schema_lacks_the_schema_field(raw):
     with pytest.raises(PayloadError) as caught:
         json_schema_format(raw)
 

@@ -28,6 +28,49 @@ def test_a_mapping_becomes_a_function_tool_that_is_not_strict():
     assert function_tool(WEATHER) == {"type": "function", **WEATHER, "strict": False}
 
 
+def tool_with(schema, **said):
+    return {"name": "f", "parameters": schema, **said}
+
+
+CLOSED = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}},
+    "required": ["city"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("tool", "strict"),
+    [
+        (tool_with(CLOSED), True),
+        (tool_with(CLOSED, strict=None), True),
+        (tool_with(CLOSED, strict=False), False),
+        (tool_with(CLOSED, strict="true"), True),
+        (tool_with(CLOSED | {"required": []}), False),
+        (tool_with({}, strict=False), False),
+        (SimpleNamespace(name="f", parameters=CLOSED, strict=None), True),
+    ],
+)
+def test_a_tool_is_strict_where_the_api_takes_it_so_and_nobody_says_otherwise(tool, strict):
+    assert function_tool(tool)["strict"] is strict
+
+
+def test_a_tool_that_cannot_be_strict_is_told():
+    with pytest.raises(PayloadError) as caught:
+        function_tool(WEATHER | {"strict": True})
+
+    assert str(caught.value) == (
+        "parameters of tool 'get_weather' cannot be strict: additionalProperties must be false. Correct it, or leave strict out."
+    )
+    assert caught.value.field == "tools"
+
+
+def test_a_tool_says_whether_it_is_strict_by_a_boolean():
+    with pytest.raises(PayloadError, match=r"^tools.strict must be a boolean-like value$"):
+        function_tool(WEATHER | {"strict": "maybe"})
+
+
 def test_an_object_becomes_the_same_tool():
     assert function_tool(SimpleNamespace(**WEATHER)) == function_tool(WEATHER)
 

@@ -5,11 +5,16 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from ._errors import PayloadError
+from ._strict import is_strict, validate_strict
+from ._strict_keywords import TYPES, named_types
 from ._values import coerce_bool, copy_json, is_blank, parse_json
 
 
 _FIELD = "json_schema"
 _DEFAULT_NAME = "structured_output"
+_BARE_NAME = "llm_response"  # as Dify calls it where it names a schema
+# A mapping without a `schema` that has one of these is a schema itself.
+_SCHEMA_KEYWORDS = frozenset({"$ref", "allOf", "anyOf", "enum", "items", "oneOf", "properties"})
 # Source: openai-python 3.54, docstring of `ResponseFormatTextJSONSchemaConfig.name`.
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
@@ -17,33 +22,51 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 def json_schema_format(raw: object) -> dict[str, Any]:
     """Build `text.format` from a JSON schema, as text or as a mapping.
 
-    Two shapes are accepted: `{"name": ..., "schema": {...}, "strict": true}`, where only `schema` is required, and the same
-    wrapped as Chat Completions has it: `{"type": "json_schema", "json_schema": {...}}`. A bare schema is refused, because its
-    missing `schema` field cannot be told from a mistake.
+    Three shapes are accepted: `{"name": ..., "schema": {...}, "strict": true}`, where only `schema` is required; the same
+    wrapped as Chat Completions has it: `{"type": "json_schema", "json_schema": {...}}`; and the schema alone, as some runtimes of Dify send it.
 
     Returns:
-        `{"type": "json_schema", "name": ..., "schema": {...}, "strict": ...}`, with `description` where there is one;
-        `name` is `structured_output` and `strict` is true unless said otherwise.
+        `{"type": "json_schema", "name": ..., "schema": {...}, "strict": ...}`, with `description` where there is one. Without a name it is
+        `structured_output`, or `llm_response` for a schema alone. Where nothing is said, `strict` is true only for a schema that the API takes so
+        as it stands; false is sent too, because the API reads nothing as true.
 
     Raises:
-        PayloadError: If it is blank or no JSON object, or if one of its fields is missing or unusable.
+        PayloadError: If it is blank or no JSON object, if one of its fields is missing or unusable, or if it is to be strict and its root is no
+            object. Whatever else the API refuses of a strict schema, `build_request` does.
 
-    Source: https://platform.openai.com/docs/api-reference/responses/create, `text.format`.
+    Source: https://platform.openai.com/docs/api-reference/responses/create, `text.format`; docs/evidence/responses-api.md, R18.
     """
-    spec = _unwrapped(_json_object(raw))
+    spec = _named(_unwrapped(_json_object(raw)))
     schema = spec.get("schema")
     if not isinstance(schema, Mapping):
         raise PayloadError(f"{_FIELD} must include an object field named 'schema'", field=_FIELD)
+    field = f"{_FIELD}.schema"
+    copied = copy_json(cast("object", schema), field=field)
     result: dict[str, Any] = {
         "type": "json_schema",
         "name": _name(spec.get("name")),
-        "schema": copy_json(cast("object", schema), field=f"{_FIELD}.schema"),
-        "strict": coerce_bool(spec.get("strict", True), field=f"{_FIELD}.strict"),
+        "schema": copied,
+        "strict": coerce_bool(spec["strict"], field=f"{_FIELD}.strict")
+        if "strict" in spec
+        else is_strict(copied),
     }
+    if copied.get("type", "object") != "object":
+        validate_format(result)
     description = spec.get("description")
     if isinstance(description, str) and description.strip():
         result["description"] = description
     return result
+
+
+def validate_format(text_format: Mapping[str, Any]) -> None:
+    """Refuse a format that a user wants strict and the API refuses so.
+
+    Raises:
+        PayloadError: If its schema is one that the API is known to refuse as strict.
+    """
+    if text_format["strict"]:
+        field = f"{_FIELD}.schema"
+        validate_strict(text_format["schema"], field=field, name=field)
 
 
 def _json_object(raw: object) -> Mapping[str, Any]:
@@ -62,6 +85,14 @@ def _unwrapped(spec: Mapping[str, Any]) -> Mapping[str, Any]:
     if spec.get("type") == "json_schema" and isinstance(inner, Mapping):
         return cast("Mapping[str, Any]", inner)
     return spec
+
+
+def _named(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a schema alone as what it stands for, and anything else as it is."""
+    is_schema = bool(_SCHEMA_KEYWORDS & spec.keys() or TYPES & named_types(spec))
+    if "schema" in spec or not is_schema:
+        return spec
+    return {"name": _BARE_NAME, "schema": spec}
 
 
 def _name(value: object) -> str:

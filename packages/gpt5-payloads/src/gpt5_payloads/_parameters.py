@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
-from ._formats import json_schema_format
+from ._formats import json_schema_format, validate_format
 from ._profiles import (
     EFFORTS,
     SUMMARIES,
@@ -96,7 +96,9 @@ def _text_format(set_values: Mapping[str, object]) -> dict[str, Any]:
     )
     if kind != "json_schema":
         return {"type": kind}
-    return json_schema_format(set_values.get("json_schema"))
+    text_format = json_schema_format(set_values.get("json_schema"))
+    validate_format(text_format)
+    return text_format
 
 
 def _switch(raw: Mapping[str, object], name: str) -> bool:

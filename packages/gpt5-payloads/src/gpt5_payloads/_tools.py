@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from ._errors import PayloadError
-from ._values import copy_json, is_blank, parse_json, quote
+from ._strict import is_strict, validate_strict
+from ._values import coerce_bool, copy_json, is_blank, parse_json, quote
 
 
 type ToolChoice = str | dict[str, Any]
@@ -24,26 +25,33 @@ _SCHEMA_MAP_KEYS = frozenset(
 def function_tool(tool: object) -> dict[str, Any]:
     """Build a Responses function tool from a mapping or an object with `name`, `description` and `parameters`.
 
-    `strict` is always false: strict mode refuses optional parameters, which most tools have. An object schema without
-    `properties`, at the top or nested, gets an empty one, because the API refuses it otherwise. `tool` itself stays as it is.
+    An object schema without `properties`, at the top or nested, gets an empty one, because the API refuses it otherwise. A tool that
+    says nothing of `strict` is strict only if the API takes its schema so as it stands, which most tools' optional parameters forbid. `tool`
+    itself stays as it is.
 
     Returns:
-        `{"type": "function", "name": ..., "description": ..., "parameters": {...}, "strict": false}`.
+        `{"type": "function", "name": ..., "description": ..., "parameters": {...}, "strict": ...}`.
 
     Raises:
-        PayloadError: If the name is blank or not one that the API takes, or if `parameters` is not a JSON schema of an object.
+        PayloadError: If the name is blank or not one that the API takes, if `parameters` is not a JSON schema of an object, or if the tool is to
+            be strict and the API would refuse it.
 
-    Source: https://platform.openai.com/docs/api-reference/responses/create, `tools`; for `properties`
-    docs/evidence/responses-api.md, R15.
+    Source: https://platform.openai.com/docs/api-reference/responses/create, `tools`; for `properties` and `strict`
+    docs/evidence/responses-api.md, R15 and R18.
     """
     name = _tool_name(_read(tool, "name"))
     description = _read(tool, "description")
+    parameters = _parameters(_read(tool, "parameters"), name)
+    wanted = _read(tool, "strict")
+    strict = is_strict(parameters) if wanted is None else coerce_bool(wanted, field="tools.strict")
+    if strict and wanted is not None:
+        validate_strict(parameters, field="tools", name=f"parameters of tool {name!r}")
     return {
         "type": "function",
         "name": name,
         "description": "" if description is None else str(description),
-        "parameters": _parameters(_read(tool, "parameters"), name),
-        "strict": False,
+        "parameters": parameters,
+        "strict": strict,
     }
 
 

@@ -1,0 +1,253 @@
+"""Which JSON schemas the API takes with `strict: true`, as they stand.
+
+The API says what a strict schema has to be, and refuses more than it says. So a schema counts as strict only if nothing in it is in
+doubt: every keyword, and what it holds, is one of those that the API is known to take.
+
+Source: https://platform.openai.com/docs/guides/structured-outputs, "Supported schemas"; docs/evidence/responses-api.md, R18 to R22;
+docs/decisions/0010-strict-schemas.md.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+from ._errors import PayloadError
+from ._strict_keywords import (
+    DEFINITIONS,
+    TEXTS,
+    TYPES,
+    Doubt,
+    check_keywords,
+    enum_values,
+    named_types,
+)
+from ._values import quote
+
+
+type _Schema = dict[str, Any]
+
+_MAX_LEVELS = 10  # of objects and lists inside one another; a definition is counted for itself
+_MAX_PATH = 100  # `anyOf` in `anyOf` is no level, and has no end
+_MAX_PROPERTIES = 5_000
+_MAX_ENUM_VALUES = 1_000
+_MAX_CHARACTERS = 120_000  # of all names and values
+_LARGE_ENUM_VALUES = 250
+_MAX_LARGE_ENUM_CHARACTERS = 15_000
+_REFERENCE = re.compile(r"#(?:/(\$defs|definitions)/([^/~%]+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class StrictFinding:
+    """A reason against sending a schema as strict.
+
+    Attributes:
+        path: Where in the schema, such as `properties.city`; empty for its root.
+        expected: What the API wants there.
+        is_certain: Whether the API is known to refuse anything else; otherwise it is only not known to take it.
+    """
+
+    path: str
+    expected: str
+    is_certain: bool = False
+
+
+def is_strict(schema: _Schema) -> bool:
+    """Return whether nothing speaks against sending a schema as strict."""
+    return next(check_strict(schema), None) is None
+
+
+def validate_strict(schema: _Schema, *, field: str, name: str) -> None:
+    """Refuse a schema that a user wants strict and the API refuses so; what is only in doubt is the server's to judge.
+
+    Args:
+        schema: The schema as it will be sent.
+        field: The field that it came in.
+        name: What to call it in the message.
+
+    Raises:
+        PayloadError: If the API is known to refuse it.
+    """
+    for finding in check_strict(schema):
+        if finding.is_certain:
+            where = f" (at {quote(finding.path)})" if finding.path else ""
+            raise PayloadError(
+                f"{name} cannot be strict: {finding.expected}{where}. Correct it, or leave strict out.",
+                field=field,
+            )
+
+
+def check_strict(schema: _Schema) -> Iterator[StrictFinding]:
+    """Yield what speaks against sending a schema as strict: what the API refuses, and what is in doubt."""
+    if schema.get("type") != "object":
+        yield StrictFinding("", "its root must be of type object", is_certain=True)
+    if "anyOf" in schema:
+        yield StrictFinding("", "its root must not be anyOf", is_certain=True)
+    size = _Size()
+    for node in _iter_nodes(schema):
+        for expected, is_certain in _check_node(node, schema):
+            yield StrictFinding(".".join(node.path), expected, is_certain)
+        size.add(node.schema)
+    for expected in size.check():
+        yield StrictFinding("", expected)
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """A schema inside of a schema."""
+
+    schema: _Schema
+    path: tuple[str, ...] = ()
+    level: int = 1
+
+    @property
+    def is_too_deep(self) -> bool:
+        is_level = not named_types(self.schema).isdisjoint({"array", "object"})
+        return (is_level and self.level > _MAX_LEVELS) or len(self.path) > _MAX_PATH
+
+
+def _iter_nodes(schema: _Schema) -> Iterator[_Node]:
+    """Yield a schema and all in it, in the order in which they stand; what nests too deeply is not gone into."""
+    waiting = [_Node(schema)]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not node.is_too_deep:
+            waiting += reversed(list(_iter_children(node)))
+
+
+def _iter_children(node: _Node) -> Iterator[_Node]:
+    for keyword, value in node.schema.items():
+        level, members = node.level + 1, []
+        if keyword in DEFINITIONS:
+            level = 1
+        if keyword in ("properties", *DEFINITIONS) and isinstance(value, dict):
+            members = list(cast("dict[str, object]", value).items())
+        elif keyword == "anyOf" and isinstance(value, list):
+            level = node.level
+            members = [(str(index), one) for index, one in enumerate(cast("list[object]", value))]
+        elif keyword == "items":
+            members = [("", value)]
+        for name, child in members:
+            if isinstance(child, dict):
+                path = (*node.path, keyword, name) if name else (*node.path, keyword)
+                yield _Node(cast("_Schema", child), path, level)
+
+
+def _check_node(node: _Node, root: _Schema) -> Iterator[Doubt]:
+    schema = node.schema
+    if "$ref" in schema and node.path:
+        yield from _check_reference(node, root)
+        return
+    if node.is_too_deep:
+        yield f"objects and lists must nest at most {_MAX_LEVELS} levels deep", False
+    yield from check_keywords(schema, is_root=not node.path)
+    types = named_types(schema)
+    if "anyOf" in schema:
+        yield from _check_union(schema, root)
+    elif not types or not types <= TYPES:
+        yield "it must have a type", schema.keys().isdisjoint({"type", "enum", "const"})
+    if "object" in types or "properties" in schema:
+        yield from _check_object(schema)
+    if "array" in types and "items" not in schema:
+        yield "a list must say what its items are", True
+
+
+def _check_reference(node: _Node, root: _Schema) -> Iterator[Doubt]:
+    if len(node.schema) > 1:
+        yield "nothing may stand beside $ref", True
+    if len(node.path) == 2 and node.path[0] in DEFINITIONS:  # noqa: PLR2004  the group and the name
+        yield "a definition must be more than a reference", False
+    if _resolved(node.schema, root) is None:
+        yield "$ref must be # or name a definition at the root", False
+
+
+def _resolved(schema: _Schema, root: _Schema) -> _Schema | None:
+    """Return what a schema refers to, or the schema itself; None where that is not to be found."""
+    if "$ref" not in schema:
+        return schema
+    reference = schema["$ref"]
+    found = _REFERENCE.fullmatch(reference) if isinstance(reference, str) else None
+    if found is None:
+        return None
+    if found[1] is None:
+        return root
+    group = root.get(found[1])
+    target = cast("dict[str, object]", group).get(found[2]) if isinstance(group, dict) else None
+    return cast("_Schema", target) if isinstance(target, dict) else None
+
+
+def _check_object(schema: _Schema) -> Iterator[Doubt]:
+    if schema.get("additionalProperties") is not False:
+        yield "additionalProperties must be false", True
+    properties, required = schema.get("properties"), schema.get("required")
+    if not isinstance(properties, dict):
+        yield "an object must have properties", False
+    elif not isinstance(required, list):
+        yield "required must list every property", bool(cast("_Schema", properties))
+    elif set(cast("_Schema", properties)) != set(map(str, cast("list[object]", required))):
+        yield "required must list every property and nothing else", True
+
+
+def _check_union(schema: _Schema, root: _Schema) -> Iterator[Doubt]:
+    if not schema.keys() <= {"anyOf", *DEFINITIONS, *TEXTS}:
+        yield "only texts may stand beside anyOf", False
+    members = schema["anyOf"]
+    names: set[str] = set()
+    seen: set[tuple[str, str | None]] = set()
+    for member in cast("list[object]", members) if isinstance(members, list) else ():
+        if (first := _first_property(member, root)) is None:
+            continue
+        name, value = first
+        if seen & {first, (name, None)} or (value is None and name in names):
+            yield "objects in anyOf must begin with different properties", False
+            return
+        names.add(name)
+        seen.add(first)
+
+
+def _first_property(schema: object, root: _Schema) -> tuple[str, str | None] | None:
+    """Return the first property of an object, and its value where that is fixed: by these the API tells the members of `anyOf` apart."""
+    target = _resolved(cast("_Schema", schema), root) if isinstance(schema, dict) else None
+    properties = target.get("properties") if target else None
+    if not isinstance(properties, dict) or not properties:
+        return None
+    name, child = next(iter(cast("_Schema", properties).items()))
+    told = cast("_Schema", child) if isinstance(child, dict) else {}
+    return name, repr(told["const"]) if "const" in told else None
+
+
+class _Size:
+    """The amounts of what the API limits."""
+
+    def __init__(self) -> None:
+        self._properties = 0
+        self._enum_values = 0
+        self._characters = 0
+        self._has_large_enum = False
+
+    def add(self, schema: _Schema) -> None:
+        names = [
+            name
+            for keyword in ("properties", *DEFINITIONS)
+            if isinstance(group := schema.get(keyword), dict)
+            for name in cast("_Schema", group)
+        ]
+        values = enum_values(schema)
+        texts = [value for value in (*values, schema.get("const")) if isinstance(value, str)]
+        characters = sum(map(len, texts))
+        self._properties += len(names)
+        self._enum_values += len(values)
+        self._characters += sum(map(len, names)) + characters
+        is_large = len(values) > _LARGE_ENUM_VALUES
+        self._has_large_enum |= is_large and characters > _MAX_LARGE_ENUM_CHARACTERS
+
+    def check(self) -> Iterator[str]:
+        if self._properties > _MAX_PROPERTIES:
+            yield f"it must have at most {_MAX_PROPERTIES} properties"
+        if self._enum_values > _MAX_ENUM_VALUES:
+            yield f"it must have at most {_MAX_ENUM_VALUES} values in enums"
+        if self._characters > _MAX_CHARACTERS:
+            yield f"its names and values must have at most {_MAX_CHARACTERS} characters"
+        if self._has_large_enum:
+            yield f"a large enum must have at most {_MAX_LARGE_ENUM_CHARACTERS} characters"

@@ -1,0 +1,139 @@
+"""The keywords that the API takes in a strict schema, with what they may hold.
+
+Source: https://platform.openai.com/docs/guides/structured-outputs, "Supported schemas"; docs/evidence/responses-api.md, R20.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, cast
+
+from ._values import quote
+
+
+type Doubt = tuple[str, bool]
+"""What the API wants, and whether it is known to refuse anything else."""
+
+DEFINITIONS = ("$defs", "definitions")
+TEXTS = frozenset({"description", "title"})
+TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
+
+_REFUSED = frozenset(
+    {"allOf", "dependentRequired", "dependentSchemas", "else", "if", "not", "oneOf", "then"}
+)
+_FORMATS = frozenset(
+    {"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "time", "uuid"}
+)
+_LOOKAROUND = re.compile(r"\(\?<?[=!]")
+
+
+def named_types(schema: Mapping[str, Any]) -> frozenset[str]:
+    """Return the types that a schema names; none if it does not name them as it should."""
+    told = schema.get("type")
+    names = [told] if isinstance(told, str) else told
+    return frozenset(cast("list[str]", names)) if names and _is_names(names) else frozenset()
+
+
+def enum_values(schema: Mapping[str, Any]) -> list[object]:
+    """Return the values of a schema's `enum`; none if there is no list of them."""
+    values = schema.get("enum")
+    return cast("list[object]", values) if isinstance(values, list) else []
+
+
+def check_keywords(schema: Mapping[str, Any], *, is_root: bool) -> Iterator[Doubt]:
+    """Yield what is wrong with the keywords of one schema, each seen for itself."""
+    types = named_types(schema)
+    for keyword, value in schema.items():
+        if keyword in _REFUSED:
+            yield f"the keyword {keyword} is not accepted", True
+        elif keyword in DEFINITIONS:
+            if not (is_root and _is_schemas(value)):
+                yield f"{keyword} must stand at the root and hold schemas", False
+        elif keyword not in _KEYWORDS:
+            yield f"the keyword {quote(keyword)} is not known to be accepted", False
+        else:
+            of_types, is_usable = _KEYWORDS[keyword]
+            if not is_usable(value):
+                yield f"{keyword} has a value that is not accepted", keyword == "format"
+            elif of_types and not types & of_types:
+                yield f"{keyword} does not go with the type", False
+    values = [*enum_values(schema), *([schema["const"]] if "const" in schema else [])]
+    if not all(_is_of(value, types) for value in values):
+        yield "values must be of the type that stands beside them", False
+
+
+def _is_of(value: object, types: frozenset[str]) -> bool:
+    match value:
+        case None:
+            return "null" in types
+        case bool():
+            return "boolean" in types
+        case int():
+            return bool(types & _NUMERIC)
+        case float():
+            return "number" in types
+        case str():
+            return "string" in types
+        case _:
+            return False
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_names(value: object) -> bool:
+    """Return whether a value is a list of texts, none of them twice."""
+    if not isinstance(value, list) or not all(map(_is_text, cast("list[object]", value))):
+        return False
+    return len(set(cast("list[str]", value))) == len(cast("list[str]", value))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_schemas(value: object) -> bool:
+    """Return whether a value is a schema's members: schemas by name, or one or more in a list."""
+    if isinstance(value, dict):
+        value = list(cast("dict[str, object]", value).values())
+    elif not value:
+        return False
+    return isinstance(value, list) and all(
+        isinstance(one, dict) for one in cast("list[object]", value)
+    )
+
+
+_NUMERIC = frozenset({"integer", "number"})
+_ANY: frozenset[str] = frozenset()
+# With which types a keyword goes, any if empty, and with which value.
+_KEYWORDS: Mapping[str, tuple[frozenset[str], Callable[[object], bool]]] = {
+    "type": (_ANY, lambda value: _is_text(value) or (bool(value) and _is_names(value))),
+    "title": (_ANY, _is_text),
+    "description": (_ANY, _is_text),
+    "enum": (_ANY, lambda value: isinstance(value, list) and bool(cast("list[object]", value))),
+    "const": (_ANY, lambda _: True),
+    "anyOf": (_ANY, lambda value: isinstance(value, list) and _is_schemas(cast("object", value))),
+    "properties": (
+        frozenset({"object"}),
+        lambda value: isinstance(value, dict) and _is_schemas(cast("object", value)),
+    ),
+    "required": (frozenset({"object"}), _is_names),
+    "additionalProperties": (frozenset({"object"}), lambda value: isinstance(value, bool)),
+    "items": (frozenset({"array"}), lambda value: isinstance(value, dict)),
+    "minItems": (frozenset({"array"}), _is_count),
+    "maxItems": (frozenset({"array"}), _is_count),
+    "pattern": (
+        frozenset({"string"}),
+        lambda value: isinstance(value, str) and not _LOOKAROUND.search(value),
+    ),
+    "format": (frozenset({"string"}), lambda value: value in _FORMATS),
+    "minimum": (_NUMERIC, _is_number),
+    "maximum": (_NUMERIC, _is_number),
+    "exclusiveMinimum": (_NUMERIC, _is_number),
+    "exclusiveMaximum": (_NUMERIC, _is_number),
+    "multipleOf": (_NUMERIC, lambda value: _is_number(value) and cast("float", value) > 0),
+}
