@@ -57,6 +57,7 @@ def _label(model: Mapping[str, Any]) -> dict[str, str]:
         return {"en_US": label}
     return {
         "en_US": f"{label} (retired, use {successor})",
+        "zh_Hans": f"{label}（已停用，请改用 {successor}）",  # noqa: RUF001  Chinese punctuation
         "ja_JP": f"{label}（提供終了、{successor} を使用）",  # noqa: RUF001  Japanese punctuation
     }
 

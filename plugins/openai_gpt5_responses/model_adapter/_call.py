@@ -103,7 +103,9 @@ def _iter_response(
 ) -> Iterator[LLMResultChunk]:
     started = time.perf_counter()
     index, whole_text = 0, ""
-    visible = VisibleText(call.stop)
+    # Dify parses all of the text where it has asked for JSON.
+    answer_only = request["text"]["format"]["type"] != "text"
+    visible = VisibleText(call.stop, answer_only=answer_only)
     texts = _iter_texts(stream, visible)
     if call.stream:
         for text, phase in texts:
@@ -121,7 +123,9 @@ def _iter_response(
     )
     is_whole = completion.status == "completed" and not visible.is_stopped
     if is_whole:
-        _ITEMS.remember(connection.fingerprint, call.messages, completion.items)
+        _ITEMS.remember(
+            connection.fingerprint, call.messages, completion.items, answer_only=answer_only
+        )
     yield chunk(
         completion.model or call.model,
         index + 1,

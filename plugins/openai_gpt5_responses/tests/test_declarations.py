@@ -31,7 +31,7 @@ SEED_EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh"]
 PARAMETERS = {
     "max_output_tokens": ("int", 8192, None),
     "reasoning_effort": ("string", "medium", SEED_EFFORTS),
-    "reasoning_summary": ("string", "auto", ["auto", "concise", "detailed"]),
+    "reasoning_summary": ("string", "auto", ["auto", "concise", "detailed", "off"]),
     "verbosity": ("string", "medium", ["low", "medium", "high"]),
     "response_format": ("string", "text", ["text", "json_schema"]),
     "json_schema": ("text", None, None),
@@ -224,7 +224,7 @@ def test_every_rule_can_be_read_by_both_of_dify_s_readers(name):
     for rule in MODELS[name]["parameter_rules"]:
         assert "use_template" not in rule
         assert rule["required"] is False
-        assert rule["label"].keys() == rule["help"].keys() == {"en_US", "ja_JP"}
+        assert rule["label"].keys() == rule["help"].keys() == {"en_US", "ja_JP", "zh_Hans"}
         assert all(isinstance(option, str) for option in rule.get("options", []))
         assert "options" not in rule or rule["default"] in rule["options"]
 
