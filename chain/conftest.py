@@ -5,19 +5,39 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
 import yaml
 
-from dify_agent.layers.dify_plugin import DifyPluginToolConfig
-from dify_agent.preparation import prepare_tool_config
+from runs import prepare
 
 
+BIN = Path(sys.executable).parent
 ROOT = Path(__file__).parents[1]
 MODEL_PLUGIN = ROOT / "plugins/openai_gpt5_responses"
+STRATEGY_PLUGIN = ROOT / "plugins/gpt5_agent_strategies"
 TOOL_PLUGIN = ROOT / "packages/dify-plugin-host/tests/plugins/demo_tools"
+OFFICIAL = [
+    *("models/openai", "models/deepseek", "models/moonshot"),
+    *("tools/maths", "tools/json_process", "tools/regex", "tools/qrcode"),
+]
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--official",
+        metavar="CHECKOUT",
+        help="A checkout of langgenius/dify-official-plugins: also run with plugins of it.",
+    )
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Leave out what needs a checkout unless one is given."""
+    needs_checkout = collection_path.name == "test_official_plugins.py"
+    return True if needs_checkout and not config.getoption("official") else None
 
 
 @pytest.fixture
@@ -29,27 +49,59 @@ def anyio_backend():
 def daemon(tmp_path_factory):
     """Run `dify-host serve` with the model plugin and two tool plugins, and give out where it is."""
     second = rename(TOOL_PLUGIN, tmp_path_factory.mktemp("plugins"), "more_tools")
-    command = [Path(sys.executable).with_name("dify-host"), "serve", "--json", "--port", "0"]
-    with subprocess.Popen(
-        [*command, MODEL_PLUGIN, TOOL_PLUGIN, second], stdout=subprocess.PIPE, text=True
-    ) as process:
+    with serve(MODEL_PLUGIN, TOOL_PLUGIN, second) as daemon:
+        yield daemon
+
+
+@pytest.fixture(scope="session")
+def official_daemon(request, tmp_path_factory):
+    """Run `dify-host serve` with our plugins and official ones, packaged and installed as Dify does it."""
+    folder = tmp_path_factory.mktemp("packages")
+    packages = [folder / f"{Path(name).name}.difypkg" for name in OFFICIAL]
+    for name, package in zip(OFFICIAL, packages, strict=True):
+        source = Path(request.config.getoption("official")) / name
+        command = [BIN / "dify-plugin", "plugin", "package", source, "--output_path", package]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    with serve(MODEL_PLUGIN, STRATEGY_PLUGIN, *packages) as daemon:
+        yield daemon
+
+
+@contextmanager
+def serve(*plugins):
+    command = [BIN / "dify-host", "serve", "--json", "--port", "0", *plugins]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield json.loads(process.stdout.readline())
         finally:
             process.terminate()
 
 
-@pytest.fixture(scope="session")
-def declarations(daemon):
-    """What the daemon tells of the tools that it serves, by plugin and name."""
+def list_tools(daemon):
+    """Return what a daemon tells of its tool providers."""
     answer = httpx.get(
         f"{daemon['base_url']}/plugin/tenant/management/tools?page=1&page_size=256",
         headers={"x-api-key": daemon["api_key"]},
         trust_env=False,
     )
+    return answer.json()["data"]
+
+
+@pytest.fixture(scope="session")
+def declarations(daemon):
+    """What the daemon tells of the tools that it serves, by plugin and name."""
     return {
         (provider["plugin_id"], tool["identity"]["name"]): tool
-        for provider in answer.json()["data"]
+        for provider in list_tools(daemon)
+        for tool in provider["declaration"]["tools"]
+    }
+
+
+@pytest.fixture(scope="session")
+def official_tools(official_daemon):
+    """The tools of the official plugins, by name."""
+    return {
+        tool["identity"]["name"]: (provider, tool)
+        for provider in list_tools(official_daemon)
         for tool in provider["declaration"]["tools"]
     }
 
@@ -58,19 +110,11 @@ def declarations(daemon):
 def tool(declarations):
     """Give out a function that prepares a tool from what the daemon tells of it."""
 
-    def prepare(tool_name, *, plugin="demo_tools", **settings):
-        declaration = declarations[f"tests/{plugin}", tool_name]
-        config = DifyPluginToolConfig(
-            plugin_id=f"tests/{plugin}",
-            provider="demo",
-            tool_name=tool_name,
-            credential_type="unauthorized",
-            description=declaration["description"]["llm"],
-            **settings,
-        )
-        return prepare_tool_config(config, declared=declaration["parameters"])
+    def prepare_demo(tool_name, *, plugin="demo_tools", **settings):
+        plugin_id = f"tests/{plugin}"
+        return prepare(plugin_id, "demo", declarations[plugin_id, tool_name], **settings)
 
-    return prepare
+    return prepare_demo
 
 
 @pytest.fixture
@@ -81,7 +125,7 @@ def server(daemon, tmp_path):
         "DIFY_AGENT_PLUGIN_DAEMON_API_KEY": daemon["api_key"],
         "DIFY_AGENT_DATABASE_URL": f"sqlite:///{tmp_path}/runs/runs.sqlite",
     }
-    command = [Path(sys.executable).with_name("dify-agent"), "serve", "--port", "0"]
+    command = [BIN / "dify-agent", "serve", "--port", "0"]
     with subprocess.Popen(
         command, env={**os.environ, **settings}, stdout=subprocess.PIPE, text=True
     ) as process:

@@ -5,83 +5,13 @@ import sys
 
 import pytest
 
-from dify_agent.layers.dify_plugin import (
-    DifyPluginLayerConfig,
-    DifyPluginLLMLayerConfig,
-    DifyPluginToolsLayerConfig,
-)
-from dify_agent.layers.prompt import PromptLayerConfig
-from dify_agent.protocol import RUN_EVENT_ADAPTER, CreateRunRequest, RunComposition, RunLayerSpec
+from dify_agent.protocol import RUN_EVENT_ADAPTER
 from dify_agent.runtime.event_sink import InMemoryRunEventSink
-from dify_agent.runtime.layer_providers import create_default_layer_providers
-from dify_agent.runtime.runner import AgentRunRunner
-from gpt5_simulator import (
-    FunctionCall,
-    HttpError,
-    Reasoning,
-    ResponsesSimulator,
-    ScriptedModel,
-    Text,
-)
+from gpt5_simulator import FunctionCall, HttpError, Reasoning, Text
+from runs import KEY, ask, our_model, results, run, runner, simulate
 
 
 pytestmark = pytest.mark.anyio
-
-KEY = "sk-chain-0123456789"
-
-
-def ask(simulator, *tools):
-    """Ask for a run over the model plugin, whose server is the simulator."""
-    credentials = {"openai_api_key": KEY, "openai_api_base": simulator.base_url}
-    model = DifyPluginLLMLayerConfig(
-        plugin_id="gpt5-dify/openai_gpt5_responses",
-        model_provider="openai_gpt5_responses",
-        model="gpt-5.2",
-        credentials=credentials,
-    )
-    plugin = DifyPluginLayerConfig(tenant_id="tenant", user_id="user")
-    layers = [
-        ("plugin", "dify.plugin", {}, plugin),
-        ("prompt", "plain.prompt", {}, PromptLayerConfig(user="Do it.")),
-        ("llm", "dify.plugin.llm", {"plugin": "plugin"}, model),
-        (
-            "tools",
-            "dify.plugin.tools",
-            {"plugin": "plugin"},
-            DifyPluginToolsLayerConfig(tools=list(tools)),
-        ),
-    ]
-    return CreateRunRequest(
-        composition=RunComposition(
-            layers=[
-                RunLayerSpec(name=name, type=kind, deps=deps, config=config)
-                for name, kind, deps, config in layers
-            ]
-        )
-    )
-
-
-def runner(daemon, http_client, sink):
-    providers = create_default_layer_providers(
-        plugin_daemon_url=daemon["base_url"], plugin_daemon_api_key=daemon["api_key"]
-    )
-    return AgentRunRunner(http_client=http_client, event_sink=sink, layer_providers=providers)
-
-
-async def run(daemon, http_client, request):
-    sink = InMemoryRunEventSink()
-    await runner(daemon, http_client, sink).run("run-1", request)
-    return sink.events("run-1")
-
-
-def simulate(*turns, **settings):
-    return ResponsesSimulator(model=ScriptedModel(list(turns)), api_keys=[KEY], **settings)
-
-
-def results(events):
-    return {
-        event.tool_name: event.content.strip() for event in events if event.type == "tool_result"
-    }
 
 
 async def test_a_run_streams_and_calls_tools_of_two_plugins(daemon, http_client, tool):
@@ -93,7 +23,9 @@ async def test_a_run_streams_and_calls_tools_of_two_plugins(daemon, http_client,
     answer = Text(text="They say so. " * 40)
     with simulate([thought, *calls], [answer]) as simulator:
         more_words = tool("words", plugin="more_tools", name="more_words")
-        events = await run(daemon, http_client, ask(simulator, tool("words"), more_words))
+        events = await run(
+            daemon, http_client, ask(our_model(simulator), tool("words"), more_words)
+        )
         first, second = [request.body for request in simulator.requests]
 
     assert events[-1].type == "run_succeeded", events[-1]
@@ -123,7 +55,7 @@ async def test_a_plugin_error_nested_in_the_daemons_becomes_what_the_model_reads
 ):
     call = FunctionCall(name="fail", arguments={"way": "value_error"})
     with simulate([call], [Text(text="It failed.")]) as simulator:
-        events = await run(daemon, http_client, ask(simulator, tool("fail")))
+        events = await run(daemon, http_client, ask(our_model(simulator), tool("fail")))
 
     assert events[-1].output == "It failed."
     assert results(events) == {"fail": "tool invoke error: cannot do 'value_error'"}
@@ -132,7 +64,7 @@ async def test_a_plugin_error_nested_in_the_daemons_becomes_what_the_model_reads
 async def test_a_blob_is_told_of_and_not_shown(daemon, http_client, tool):
     call = FunctionCall(name="blob", arguments={"size": 100_000})
     with simulate([call], [Text(text="Done.")]) as simulator:
-        events = await run(daemon, http_client, ask(simulator, tool("blob")))
+        events = await run(daemon, http_client, ask(our_model(simulator), tool("blob")))
 
     assert len(results(events)["blob"]) < 200
     assert "100" in results(events)["blob"]
@@ -143,7 +75,7 @@ async def test_a_refusal_of_the_models_server_fails_the_run_without_showing_the_
 ):
     refusal = HttpError(status=401, times=None)
     with simulate([Text(text="never")], faults=[refusal]) as simulator:
-        events = await run(daemon, http_client, ask(simulator))
+        events = await run(daemon, http_client, ask(our_model(simulator)))
 
     assert [event.type for event in events][-1] == "run_failed"
     assert events[-1].error_type == "InvokeAuthorizationError"
@@ -159,7 +91,7 @@ async def test_a_cancelled_run_says_so_and_leaves_the_daemon_working(
     with simulate([call], [Text(text="never")]) as simulator:
         slow = tool("slow", runtime_parameters={"until": str(gate)})
         task = asyncio.create_task(
-            runner(daemon, http_client, sink).run("run-1", ask(simulator, slow))
+            runner(daemon, http_client, sink).run("run-1", ask(our_model(simulator), slow))
         )
         async for event in sink.iter_events("run-1"):
             if event.type == "tool_call":
@@ -169,14 +101,14 @@ async def test_a_cancelled_run_says_so_and_leaves_the_daemon_working(
         assert sink.events("run-1")[-1].type == "run_cancelled"
         gate.touch()
     with simulate([Text(text="Still here.")]) as simulator:
-        events = await run(daemon, http_client, ask(simulator))
+        events = await run(daemon, http_client, ask(our_model(simulator)))
     assert events[-1].output == "Still here."
 
 
 async def test_the_server_tells_the_same_run_as_events(server, http_client, tool):
     calls = [FunctionCall(name="words", arguments={"text": "from the server"})]
     with simulate(calls, [Text(text="Told.")]) as simulator:
-        request = ask(simulator, tool("words"))
+        request = ask(our_model(simulator), tool("words"))
         accepted = await http_client.post(
             f"{server}/runs",
             content=request.model_dump_json(),
