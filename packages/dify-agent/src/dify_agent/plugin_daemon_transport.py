@@ -15,14 +15,17 @@ from pydantic import BaseModel
 
 from stream_text import KnownSecrets, LineSplitter
 
-from ._error_payloads import (
+from ._daemon_errors import (
+    PROTOCOL_ERROR_TYPE,
+    PluginDaemonError,
     PluginDaemonErrorPayload,
+    build_protocol_error,
+    build_reported_error,
     decode_plugin_daemon_error_payload,
     unwrap_plugin_daemon_error,
 )
-from ._frames import parse_frame
+from ._envelope import parse_envelope
 from ._headers import is_header_text
-from .exceptions import DifyAgentError
 
 
 __all__ = [
@@ -36,34 +39,11 @@ __all__ = [
     "unwrap_plugin_daemon_error",
 ]
 
-PROTOCOL_ERROR_TYPE: Final = "PluginDaemonProtocolError"
-"""The error type of a reply that breaks the daemon's own rules."""
-
 _INVALID_ITEM: Final = "Plugin daemon returned an invalid stream item."
 _TOO_LARGE: Final = "Plugin daemon reply is too large."
 _MAX_REPLY_BYTES: Final = 128 * 1024 * 1024  # Three files of the largest size, in base64.
 _MAX_LINE_BYTES: Final = 48 * 1024 * 1024  # One of them, and its envelope.
 _MAX_ERROR_BODY_BYTES: Final = 64 * 1024
-_MAX_ERROR_CHARACTERS: Final = 10_000
-_MAX_ERROR_TYPE_CHARACTERS: Final = 200
-
-
-class PluginDaemonError(DifyAgentError):
-    """A call that the plugin daemon refused or failed, or a reply that cannot be read.
-
-    Attributes:
-        message: What went wrong, without credentials; at most 10,000 characters.
-        error_type: The name of the error in the daemon or the plugin; None when it gave none.
-        status_code: The HTTP status; None for an error inside a stream, which has none of its own.
-    """
-
-    def __init__(
-        self, message: str, *, error_type: str | None = None, status_code: int | None = None
-    ) -> None:
-        super().__init__(message)
-        self.message = message
-        self.error_type = error_type
-        self.status_code = status_code
 
 
 def to_plugin_daemon_jsonable(value: object) -> object:
@@ -130,7 +110,7 @@ async def stream_plugin_daemon(
             if not response.is_success:
                 raise await _http_error(response, secrets)
             if _is_packed(response):
-                raise _protocol_error(_INVALID_ITEM)
+                raise build_protocol_error(_INVALID_ITEM)
             async for line in _iter_lines(response):
                 for data in _iter_data(line, secrets):
                     yield data
@@ -193,7 +173,7 @@ async def _iter_lines(response: httpx.Response) -> AsyncIterator[bytes]:
         for line in splitter.feed(data):
             yield line
         if splitter.overflowed or size > _MAX_REPLY_BYTES:
-            raise _protocol_error(_TOO_LARGE)
+            raise build_protocol_error(_TOO_LARGE)
     for line in splitter.close():
         yield line
 
@@ -201,19 +181,19 @@ async def _iter_lines(response: httpx.Response) -> AsyncIterator[bytes]:
 def _iter_data(line: bytes, secrets: KnownSecrets) -> Iterator[object]:
     """Yield the data of the frame on a line, nothing when there is no frame."""
     try:
-        frame = parse_frame(line)
+        frame = parse_envelope(line)
     except ValueError:
-        raise _protocol_error(_INVALID_ITEM) from None
+        raise build_protocol_error(_INVALID_ITEM) from None
     if frame is None:
         return
     if frame.code != 0:
-        raise _reported_error(
+        raise build_reported_error(
             frame.message,
             fallback="Plugin daemon returned an error stream item.",
             secrets=secrets,
         )
     if frame.data is None:
-        raise _protocol_error("Plugin daemon returned an empty stream item.")
+        raise build_protocol_error("Plugin daemon returned an empty stream item.")
     yield frame.data
 
 
@@ -225,7 +205,7 @@ async def _http_error(response: httpx.Response, secrets: KnownSecrets) -> Plugin
             body += data
             if len(body) > _MAX_ERROR_BODY_BYTES:
                 break
-    return _reported_error(
+    return build_reported_error(
         _error_message(body[:_MAX_ERROR_BODY_BYTES]),
         fallback="Plugin daemon stream request failed.",
         secrets=secrets,
@@ -237,26 +217,7 @@ def _error_message(body: bytes) -> str:
     """Return the message of an envelope, which the daemon sends with error statuses too, or the body itself."""
     text = body.decode(errors="replace")
     try:
-        frame = parse_frame(body)
+        frame = parse_envelope(body)
     except ValueError:
         return text
     return text if frame is None else frame.message or text
-
-
-def _reported_error(
-    raw_message: str, *, fallback: str, secrets: KnownSecrets, status_code: int | None = None
-) -> PluginDaemonError:
-    """Build the error that the daemon or the plugin reported."""
-    payload = decode_plugin_daemon_error_payload(raw_message)
-    if payload is None:
-        error_type, message = None, raw_message
-    else:
-        payload = unwrap_plugin_daemon_error(error_type=payload.error_type, message=payload.message)
-        error_type = secrets.redact(payload.error_type)[:_MAX_ERROR_TYPE_CHARACTERS]
-        message = payload.message
-    shown = secrets.redact(message)[:_MAX_ERROR_CHARACTERS]
-    return PluginDaemonError(shown or fallback, error_type=error_type, status_code=status_code)
-
-
-def _protocol_error(message: str) -> PluginDaemonError:
-    return PluginDaemonError(message, error_type=PROTOCOL_ERROR_TYPE)

@@ -9,7 +9,7 @@ import httpx
 from dify_agent.plugin_daemon_transport import PluginDaemonError
 
 from ._chunks import Chunk
-from ._errors import protocol_error, to_connection_error, to_model_error
+from ._error_mapping import protocol_error, to_connection_error, to_model_error
 
 
 class ChunkReader:

@@ -23,7 +23,7 @@ from ._chunks import (
     TokenUsage,
     ToolCallPiece,
 )
-from ._errors import protocol_error
+from ._error_mapping import protocol_error
 from ._reader import ChunkReader
 
 

@@ -1,4 +1,4 @@
-"""The frames of a plugin daemon's reply, without any I/O.
+"""The envelopes of a plugin daemon's reply, each a frame of the stream, without any I/O.
 
 The daemon answers with server-sent events whose data is one JSON envelope a line:
 `data: {"code": 0, "message": "success", "data": ...}`.
@@ -16,7 +16,7 @@ _NO_FRAMES: Final = (b":", b"event:", b"id:", b"retry:")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
+class Envelope:
     """One envelope of a reply.
 
     Attributes:
@@ -48,7 +48,7 @@ class Frame:
                 raise ValueError("an envelope must be an object with an integer code")
 
 
-def parse_frame(line: bytes) -> Frame | None:
+def parse_envelope(line: bytes) -> Envelope | None:
     """Read the frame on a line; None for a blank line, a comment and the other fields of an event.
 
     A line may also be the bare envelope, without `data:`.
@@ -60,4 +60,4 @@ def parse_frame(line: bytes) -> Frame | None:
     if text.startswith(_NO_FRAMES):
         return None
     text = text.removeprefix(b"data:").strip()
-    return Frame.from_json(text.decode()) if text else None
+    return Envelope.from_json(text.decode()) if text else None
