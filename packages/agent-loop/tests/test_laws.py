@@ -18,6 +18,7 @@ from agent_loop import (
     ModelCallEnded,
     ModelDelta,
     ModelDone,
+    ModelFailure,
     RoundEnded,
     RoundStarted,
     RunTools,
@@ -27,6 +28,7 @@ from agent_loop import (
     ToolCallFragment,
     ToolCallStarted,
     ToolResult,
+    Usage,
 )
 
 
@@ -61,6 +63,14 @@ settings = st.fixed_dictionaries(
     }
 )
 scripts = st.lists(answers, min_size=4, max_size=4)
+failures = st.builds(
+    ModelFailure,
+    message=st.just("the line broke"),
+    is_transient=st.booleans(),
+    wait_seconds=st.sampled_from([0, 2]),
+    has_time=st.booleans(),
+)
+breaks = st.lists(st.none() | st.tuples(st.integers(0, 4), failures), min_size=4, max_size=4)
 
 
 def split_call(fragment, cut):
@@ -152,6 +162,28 @@ class FailingDriver(Driver):
             return ()
         self.point -= 1
         return super().feed(received if self.point >= 0 else Failure(message="It broke."))
+
+
+class BreakingDriver(Driver):
+    """A driver whose model calls fail where `breaks` says so, after that many deltas; each uses one token."""
+
+    breaks = ()
+
+    def act(self, event):
+        if not isinstance(event, CallModel):
+            yield from super().act(event)
+            return
+        broken = self.breaks[event.round - 1]
+        said = self.script[event.round - 1]
+        yield from self.feed(ModelDelta(usage=Usage(total_tokens=1)))
+        for delta in said if broken is None else said[: broken[0]]:
+            yield from self.feed(delta)
+        may_retry = self.run.may_retry
+        events = self.feed(broken[1] if broken else ModelDone())
+        if broken:
+            is_retried = may_retry and broken[1].is_transient and broken[1].has_time
+            assert isinstance(events[-1], CallModel if is_retried else Finished)
+        yield from events
 
 
 def drive(setting, script, driver=Driver):
@@ -258,3 +290,28 @@ def test_a_failure_at_any_point_leaves_balanced_text_and_an_end(setting, answer,
     tags = re.findall("</?think>", shown)
     assert tags == ["<think>", "</think>"] * (len(tags) // 2)
     assert events[-1].error == "It broke."
+
+
+@given(settings, scripts, breaks)
+def test_model_calls_that_fail_keep_every_law_of_a_run(setting, script, broken):
+    driver = BreakingDriver(AgentRun(QUESTION, tools=("add", "sub"), **setting), script)
+    driver.breaks = broken
+    driven = driver.drive()
+    [finished] = driven.only(Finished)
+    requests = driven.only(CallModel)
+    rounds = list(range(1, len(requests) + 1))
+    assert driven.events[-1] == finished
+    assert finished.rounds == len(requests) <= setting["maximum_iterations"]
+    assert finished.usage == Usage(total_tokens=len(requests))
+    for kind in (RoundStarted, ModelCallEnded, RoundEnded):
+        assert [event.round for event in driven.only(kind)] == rounds
+    started = Counter(event.call.id for event in driven.only(ToolCallStarted))
+    assert Counter(event.call.id for event in driven.only(ToolCallEnded)) == started
+    errors = [event.error for event in driven.only(ModelCallEnded)]
+    assert all(not (first and second) for first, second in pairwise(errors[:-1]))
+    for before, after in pairwise(requests):
+        assert after.messages[: len(before.messages)] == before.messages
+        assert (after.messages == before.messages) == bool(errors[before.round - 1])
+    assert driven.shown.strip() or not finished.is_answered
+    tags = re.findall("</?think>", driven.shown)
+    assert tags == ["<think>", "</think>"] * (len(tags) // 2)

@@ -341,7 +341,7 @@ def test_a_failing_model_call_closes_what_is_open_and_keeps_what_was_shown():
         ShowText(text="\n</think>"),
         ModelCallEnded(round=1, text="<think>pl", tool_calls=(), usage=usage, error="It broke."),
         RoundEnded(round=1, answer="", results=(), usage=usage, error="It broke."),
-        Finished(reason="error", rounds=1, usage=usage, error="It broke."),
+        Finished(reason="error", rounds=1, usage=usage, error="It broke.", is_answered=False),
     )
 
 
@@ -358,7 +358,9 @@ def test_a_failure_while_tools_run_gives_each_open_call_its_result():
 
 def test_a_failure_before_the_start_ends_the_run_without_a_round():
     events = build_run().feed(Failure(message="No model."))
-    assert events == (Finished(reason="error", rounds=0, usage=Usage(), error="No model."),)
+    assert events == (
+        Finished(reason="error", rounds=0, usage=Usage(), error="No model.", is_answered=False),
+    )
 
 
 def test_usage_is_summed_over_rounds_and_the_last_of_a_round_counts():

@@ -14,6 +14,7 @@ from ._events import (
     ModelCallEnded,
     ModelDelta,
     ModelDone,
+    ModelFailure,
     RoundEnded,
     RoundStarted,
     RunTools,
@@ -26,8 +27,10 @@ from ._events import (
     ToolResult,
 )
 from ._messages import Message, Role, ToolCall
+from ._model_failures import read_model_failure
 from ._run import AgentRun
 from ._state import TRANSITIONS, State, Trigger
+from ._time import CallWatch, TimeBudget
 from ._usage import Usage
 
 
@@ -36,6 +39,7 @@ __all__ = [
     "AgentLoopError",
     "AgentRun",
     "CallModel",
+    "CallWatch",
     "ClosingReason",
     "Event",
     "Failure",
@@ -47,6 +51,7 @@ __all__ = [
     "ModelCallEnded",
     "ModelDelta",
     "ModelDone",
+    "ModelFailure",
     "Role",
     "RoundEnded",
     "RoundStarted",
@@ -55,6 +60,7 @@ __all__ = [
     "State",
     "StopReason",
     "ThinkFilter",
+    "TimeBudget",
     "TimeShort",
     "ToolCall",
     "ToolCallEnded",
@@ -63,5 +69,6 @@ __all__ = [
     "ToolResult",
     "Trigger",
     "Usage",
+    "read_model_failure",
     "should_emit_text",
 ]

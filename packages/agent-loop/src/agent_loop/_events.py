@@ -1,6 +1,6 @@
 """What a run is fed with and what it answers: values, nothing else.
 
-A driver feeds `ModelDelta`, `ModelDone`, `ToolResult`, `TimeShort` and `Failure`. It must act on `CallModel` and `RunTools`, should show every
+A driver feeds `ModelDelta`, `ModelDone`, `ModelFailure`, `ToolResult`, `TimeShort` and `Failure`. It must act on `CallModel` and `RunTools`, should show every
 `ShowText`, and may log the rest. `Finished` is always the last event of a run.
 """
 
@@ -22,7 +22,8 @@ type StopReason = Literal[
 """Why a run stopped.
 
 `answered`: the model answered of its own accord. `maximum_iterations`, `time_limit`: its last call was the closing one, or no call was left.
-`output_limit`: the answer was cut at the model's output limit. `empty_answer`: the model said nothing. `error`: a failure was fed.
+`output_limit`: the answer was cut at the model's output limit. `empty_answer`: the model said nothing. `error`: a model call failed, or another
+failure was fed.
 """
 
 
@@ -64,10 +65,32 @@ class ModelDelta:
     finish_reason: str | None = None
     phase: str | None = None
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it holds nothing of an answer."""
+        return self == ModelDelta(phase=self.phase)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelDone:
     """The end of the model's answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFailure:
+    """The end of a model call that failed.
+
+    Attributes:
+        message: Why, as a clause that a person can read.
+        is_transient: Whether the platform broke it off, so that it may pass when it is made again.
+        wait_seconds: How long to wait before that.
+        has_time: Whether there is time for that.
+    """
+
+    message: str
+    is_transient: bool
+    wait_seconds: float = 0.0
+    has_time: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,11 +101,13 @@ class ToolResult:
         call_id: The call that it answers.
         content: The text for the model.
         is_error: Whether the call was refused or failed.
+        is_unfinished: Whether the tool was given up while it still ran.
     """
 
     call_id: str
     content: str
     is_error: bool = False
+    is_unfinished: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,14 +121,14 @@ class Failure:
 
     Attributes:
         message: One sentence for the reader.
-        reason: `error`, or `time_limit` when the clock ended the run.
+        reason: `error`, or `time_limit` when the clock ended the run; then what is known so far is the answer.
     """
 
     message: str
     reason: Literal["error", "time_limit"] = "error"
 
 
-type Input = ModelDelta | ModelDone | ToolResult | TimeShort | Failure
+type Input = ModelDelta | ModelDone | ModelFailure | ToolResult | TimeShort | Failure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +152,7 @@ class CallModel:
         tools: The tools to offer: those the run was given, or none in a closing call to a model without tool choice.
         tool_choice: `auto`, `none`, `required` or a tool's name; None leaves it unset.
         is_closing: Whether the model must answer now, without tools.
+        wait_seconds: How long to wait before, because the call before has failed.
     """
 
     round: int
@@ -134,6 +160,7 @@ class CallModel:
     tools: tuple[Any, ...] = ()
     tool_choice: str | None = None
     is_closing: bool = False
+    wait_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,6 +244,8 @@ class Finished:
         usage: The sum over all rounds.
         answer: What the model said last, without thoughts.
         error: The sentence of the failure, or None.
+        is_answered: Whether something was shown that ends the run: an answer, or in its place what is known so far and the sentence of the
+            failure. If not, the driver has to tell of `error`.
     """
 
     reason: StopReason
@@ -224,6 +253,7 @@ class Finished:
     usage: Usage
     answer: str = ""
     error: str | None = None
+    is_answered: bool = True
 
 
 type Event = (

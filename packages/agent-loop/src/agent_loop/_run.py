@@ -17,6 +17,7 @@ from ._events import (
     ModelCallEnded,
     ModelDelta,
     ModelDone,
+    ModelFailure,
     RoundEnded,
     RoundStarted,
     RunTools,
@@ -33,8 +34,12 @@ from ._sentences import (
     MAX_CALLS,
     NO_ANSWER,
     TOO_MANY_CALLS,
+    build_known,
+    build_model_failure,
     build_refusal,
     build_status,
+    build_unfinished,
+    shorten_result,
 )
 from ._state import State, Trigger, next_state
 from ._usage import Usage
@@ -48,6 +53,9 @@ class AgentRun:
     The rounds: at most `maximum_iterations` model calls are made. With more than one allowed, the last is the closing call: same messages, same
     tools, tool choice `none`, so that the model answers with what it has. If it asks for tools all the same, they are refused and a sentence
     says so. With exactly one allowed, its tools run and their results are shown. `TimeShort` makes the next call the closing one.
+
+    A model call that the platform broke off is made once more, as a round of its own, where nothing was shown of it and rounds and time are left.
+    Otherwise the run ends with the sentence of the failure and what the tools have answered so far. A call that was refused ends it at once.
 
     Each request begins with the whole request before it. A forced tool choice falls back to `auto` once a round's tools have run, since the
     model could never answer otherwise.
@@ -85,6 +93,9 @@ class AgentRun:
         self._state: State = "ready"
         self._usage = Usage()
         self._is_time_short = False
+        self._is_retry = False
+        self._known: list[tuple[str, str]] = []
+        self._unfinished: list[str] = []
         self._display = Display()
         self._round = self._build_round(0)
 
@@ -92,6 +103,12 @@ class AgentRun:
     def state(self) -> State:
         """Where the run is: `ready`, `model`, `tools` or `finished`."""
         return self._state
+
+    @property
+    def may_retry(self) -> bool:
+        """Whether the open model call would be made once more if it failed now, for a passing reason and with time left."""
+        is_first = self._state == "model" and not self._is_retry
+        return is_first and self._round.number < self._maximum and not self._display.has_words
 
     def start(self) -> tuple[Event, ...]:
         """Begin the first round.
@@ -115,6 +132,8 @@ class AgentRun:
                 events = self._end_answer()
             case ToolResult():
                 events = self._take_result(received)
+            case ModelFailure():
+                events = self._take_model_failure(received)
             case TimeShort():
                 events = self._take_time_short()
             case Failure():
@@ -132,7 +151,9 @@ class AgentRun:
             closing = "maximum_iterations"
         return Round(number=number, closing=closing, show_thoughts=self._emit_thoughts)
 
-    def _call_model(self) -> Iterator[Event]:
+    def _call_model(self, failure: ModelFailure | None = None) -> Iterator[Event]:
+        """Begin a round, after a failure with the request that failed."""
+        self._is_retry = failure is not None
         self._round = self._build_round(self._round.number + 1)
         self._display.open_round()
         is_closing = self._round.closing is not None
@@ -145,6 +166,7 @@ class AgentRun:
             tools=tools,
             tool_choice=choice if tools and self._has_tool_choice else None,
             is_closing=is_closing,
+            wait_seconds=failure.wait_seconds if failure else 0.0,
         )
 
     def _take_delta(self, delta: ModelDelta) -> Iterator[Event]:
@@ -235,9 +257,23 @@ class AgentRun:
             yield from self._end_tools()
 
     def _close_call(self, result: ToolResult) -> Iterator[Event]:
-        yield ToolCallEnded(call=self._round.take_result(result), result=result)
+        call = self._round.take_result(result)
+        if result.is_unfinished:
+            self._unfinished.append(call.name)
+        elif not result.is_error:
+            self._known.append((call.name, self._balance(shorten_result(result.content))))
+        yield ToolCallEnded(call=call, result=result)
+
+    def _show_apart(self, *texts: str) -> Iterator[Event]:
+        """Show texts of our own, each on a line of its own and none of them a part of an answer."""
+        for text in texts:
+            self._display.open_round()
+            yield from self._display.show(text)
+        self._display.open_round()
 
     def _end_tools(self) -> Iterator[Event]:
+        yield from self._show_apart(build_unfinished(self._unfinished))
+        self._unfinished.clear()
         if self._maximum == 1:
             self._move("results_shown")
             yield from self._show_results()
@@ -253,29 +289,52 @@ class AgentRun:
     def _show_results(self) -> Iterator[Event]:
         for result in self._round.results[: MAX_CALLS + 1]:
             self._display.open_round()
-            # A tag that a tool left open would swallow everything after it.
-            shown = ThinkFilter(show=self._emit_thoughts)
-            yield from self._display.show(shown.feed(result.content) + shown.close())
+            yield from self._display.show(self._balance(result.content))
         if not self._display.has_words:
             yield from self._display.show(NO_ANSWER)
+
+    def _balance(self, text: str) -> str:
+        """Return a tool's text as it can be shown: a tag left open would swallow everything after it."""
+        shown = ThinkFilter(show=self._emit_thoughts)
+        return shown.feed(text) + shown.close()
 
     def _take_time_short(self) -> Iterator[Event]:
         self._move("time_short")
         self._is_time_short = True
         yield from ()
 
+    def _take_model_failure(self, failure: ModelFailure) -> Iterator[Event]:
+        error = build_model_failure(self._round.number, failure.message)
+        if not (failure.is_transient and failure.has_time and self.may_retry):
+            next_state(self._state, "retry")  # Taken where a model call is open, and nowhere else.
+            yield from self._end_failed(error, "error", is_answered=failure.is_transient)
+            return
+        self._move("retry")
+        self._round.break_answer()  # What was held back of it is not shown any more.
+        yield self._build_broken_call(error)
+        yield self._end_round(error)
+        yield from self._call_model(failure)
+
     def _fail(self, failure: Failure) -> Iterator[Event]:
+        is_answered = failure.reason == "time_limit"
+        return self._end_failed(failure.message, failure.reason, is_answered=is_answered)
+
+    def _end_failed(self, error: str, reason: StopReason, *, is_answered: bool) -> Iterator[Event]:
         state, self._state = self._state, next_state(self._state, "failure")
         if state == "model":
-            yield from self._break_model_call(failure.message)
+            yield from self._show_answer(self._round.break_answer())
+            yield self._build_broken_call(error)
         for call in self._round.open_calls:
-            result = ToolResult(call_id=call.id, content=failure.message, is_error=True)
+            result = ToolResult(call_id=call.id, content=error, is_error=True)
             yield from self._close_call(result)
-        yield from self._finish(failure.reason, error=failure.message)
+        if is_answered:
+            known = build_known(self._known)
+            sentence = self._balance(error)
+            yield from self._show_apart(sentence, build_unfinished(self._unfinished), known)
+        yield from self._finish(reason, error=error, is_answered=is_answered)
 
-    def _break_model_call(self, error: str) -> Iterator[Event]:
-        yield from self._show_answer(self._round.break_answer())
-        yield ModelCallEnded(
+    def _build_broken_call(self, error: str) -> ModelCallEnded:
+        return ModelCallEnded(
             round=self._round.number,
             text=self._round.text,
             tool_calls=(),
@@ -283,7 +342,9 @@ class AgentRun:
             error=error,
         )
 
-    def _finish(self, reason: StopReason, *, error: str | None = None) -> Iterator[Event]:
+    def _finish(
+        self, reason: StopReason, *, error: str | None = None, is_answered: bool = True
+    ) -> Iterator[Event]:
         if self._round.number:
             yield self._end_round(error)
         yield Finished(
@@ -292,6 +353,7 @@ class AgentRun:
             usage=self._usage,
             answer=self._round.answer,
             error=error,
+            is_answered=is_answered,
         )
 
     def _end_round(self, error: str | None = None) -> RoundEnded:

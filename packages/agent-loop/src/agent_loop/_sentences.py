@@ -8,6 +8,8 @@ from ._events import ClosingReason
 
 
 _NAMES_SHOWN = 3
+_RESULTS_SHOWN = 20
+_MAX_RESULT_CHARACTERS = 500
 
 MAX_CALLS = 128
 """How many calls of one round are made: no honest model asks for as many, and each takes a place among those that wait; our choice."""
@@ -25,8 +27,7 @@ CUT_BEFORE_ANSWER = (
 
 def build_refusal(name: str, *, reason: ClosingReason, maximum_iterations: int) -> str:
     """Return what a call to tool `name` gets that came after the closing call."""
-    # No tool is called so, and where this is shown it could begin a tag.
-    name = name.replace("<", " ")
+    name = _without_tags(name)
     if reason == "time_limit":
         return f"Time limit reached. Cannot call tool '{name}'."
     return (
@@ -40,3 +41,38 @@ def build_status(names: Sequence[str]) -> str:
     shown = ", ".join(names[:_NAMES_SHOWN])
     rest = "..." if len(names) > _NAMES_SHOWN else ""
     return render_thinking(f"Calling {shown}{rest}")
+
+
+def build_model_failure(round_number: int, cause: str) -> str:
+    """Return what a person reads because the model call of a round failed."""
+    return f"The model call of round {round_number} failed: {cause}"
+
+
+def build_unfinished(names: Sequence[str]) -> str:
+    """Return what a person reads because tools were given up while they still ran; nothing where there are none."""
+    if not names:
+        return ""
+    listed = ", ".join(dict.fromkeys(map(_without_tags, names)))
+    return f"Not finished in time, so missing here: {listed}."
+
+
+def build_known(results: Sequence[tuple[str, str]]) -> str:
+    """Return what a person reads of the tool results, each with its tool's name, of a run that ends without an answer; nothing where there are none."""
+    if not results:
+        return ""
+    lines = [f"- {_without_tags(name)}: {result}" for name, result in results[-_RESULTS_SHOWN:]]
+    left_out = len(results) - len(lines)
+    more = [f"- ({left_out} earlier results)"] if left_out else []
+    return "\n".join(["What the tools answered so far:", *more, *lines])
+
+
+def shorten_result(text: str) -> str:
+    """Return the beginning of a tool result in one line."""
+    line = " ".join(text[: 2 * _MAX_RESULT_CHARACTERS].split())
+    is_whole = len(text) <= 2 * _MAX_RESULT_CHARACTERS and len(line) <= _MAX_RESULT_CHARACTERS
+    return line if is_whole else f"{line[:_MAX_RESULT_CHARACTERS]} [...]"
+
+
+def _without_tags(name: str) -> str:
+    """Return the name of a tool as it can be shown: none is called so, but a model may call one by a name that would begin a tag."""
+    return name.replace("<", " ")

@@ -3,6 +3,7 @@
 Everything that decides about states stands in this table; `AgentRun` names the trigger and takes what it finds.
 
     ready ──start──▶ model ──tool_calls──▶ tools ──results──▶ model ...
+                       │ retry ──▶ model     │
                        │                     │
                        │ answer, refusal     │ results_shown
                        ▼                     ▼
@@ -23,6 +24,7 @@ type Trigger = Literal[
     "start",
     "delta",
     "time_short",
+    "retry",
     "tool_calls",
     "answer",
     "refusal",
@@ -42,6 +44,7 @@ TRANSITIONS: Final[Mapping[State, Mapping[Trigger, State]]] = MappingProxyType(
         "model": {
             "delta": "model",
             "time_short": "model",
+            "retry": "model",
             "tool_calls": "tools",
             "answer": "finished",
             "refusal": "finished",

@@ -1,0 +1,174 @@
+"""How long a run and its calls may take. No clock is read here: every time is told, in seconds since the run began.
+
+The platform ends a run, and each model call in it, without regard for what a person then reads. So each has a limit of its own below that.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Literal, Self
+
+from ._events import Failure, ModelDelta, ModelFailure
+
+
+_RUN_LIMIT_SECONDS = 600.0
+_CALL_LIMIT_SECONDS = 240.0
+_CLOSING_SECONDS = 120.0
+_SILENCE_SECONDS = 900.0
+_KEEP_ALIVE_SILENCE_SECONDS = 60.0
+
+type _Bound = Literal["run", "room", "call", "silence", "death"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeBudget:
+    """The time of a run.
+
+    Attributes:
+        run_seconds: How long the run may take in all.
+        closing_seconds: How much of that is kept for the closing call.
+        call_seconds: How long one model call may take in all.
+        silence_seconds: How long a model may be silent.
+    """
+
+    run_seconds: float = 570.0
+    closing_seconds: float = 120.0
+    call_seconds: float = 235.2
+    silence_seconds: float = _SILENCE_SECONDS
+
+    @classmethod
+    def within(
+        cls,
+        *,
+        run_limit_seconds: float | None = None,
+        call_limit_seconds: float | None = None,
+        run_seconds: float | None = None,
+        closing_seconds: float | None = None,
+        silence_seconds: float | None = None,
+    ) -> Self:
+        """Return a budget that ends before the platform's limits do.
+
+        A run ends a twentieth of its limit before it, 30 s at most; a call a fiftieth, 5 s at most. A third of the run is kept for the closing
+        call, 120 s at most. All are our choice.
+
+        Args:
+            run_limit_seconds: After this the platform ends a run; None where it does not say, which means 600 unless `run_seconds` is given.
+            call_limit_seconds: After this it ends a model call; None means 240.
+            run_seconds: How long a run shall take at most; shorter where the limit is.
+            closing_seconds: How much is kept for the closing call.
+            silence_seconds: How long a model may be silent; None means 900.
+        """
+        if run_limit_seconds is None:
+            run = run_seconds or _before(_RUN_LIMIT_SECONDS, part=20, most=30)
+        else:
+            run = _before(run_limit_seconds, part=20, most=30)
+            run = min(run, run_seconds or run)
+        return cls(
+            run_seconds=run,
+            closing_seconds=min(_CLOSING_SECONDS, run / 3)
+            if closing_seconds is None
+            else closing_seconds,
+            call_seconds=_before(call_limit_seconds or _CALL_LIMIT_SECONDS, part=50, most=5),
+            silence_seconds=silence_seconds or _SILENCE_SECONDS,
+        )
+
+    def seconds_left(self, now: float) -> float:
+        """Return how long the run may still take; never under 0."""
+        return max(0.0, self.run_seconds - now)
+
+    def seconds_for_tools(self, now: float) -> float:
+        """Return how long until nothing but the closing call fits; never under 0."""
+        return max(0.0, self.seconds_left(now) - self.closing_seconds)
+
+    def is_short(self, now: float) -> bool:
+        """Return whether only the closing call fits."""
+        return self.seconds_for_tools(now) == 0
+
+    def fit(self, failure: ModelFailure, now: float) -> ModelFailure:
+        """Return a failure that says whether there is time to make its call once more: a third of what is kept for the closing call."""
+        left = self.seconds_left(now + failure.wait_seconds)
+        return replace(failure, has_time=left > 0 and left >= self.closing_seconds / 3)
+
+    def end_of_run(self) -> Failure:
+        """Return what ends a run whose time is up."""
+        message = f"The run reached its time limit of {self.run_seconds:.4g} seconds before the model was done."
+        return Failure(message=message, reason="time_limit")
+
+
+def _before(limit: float, *, part: int, most: float) -> float:
+    return limit - min(limit / part, most)
+
+
+class CallWatch:
+    """The time of one model call: told what comes and when, it says when the call is to be given up, and as what.
+
+    A model's plugin that is dead says nothing, and the platform does not tell. A minute of silence means death only where keep-alives were
+    seen in the call before. A keep-alive is a delta that holds nothing.
+
+    Args:
+        budget: The time of the run.
+        now: When the call begins.
+        is_closing: Whether it is the closing call, which may take all that is left.
+    """
+
+    def __init__(self, budget: TimeBudget, *, now: float, is_closing: bool) -> None:
+        self._budget = budget
+        room = budget.run_seconds - budget.closing_seconds / 2
+        self._room = None if is_closing or room <= now else room
+        self._started = now
+        self._heard = now
+        self._has_heard = False
+        self._has_keep_alives = False
+
+    def take(self, delta: ModelDelta, *, now: float) -> None:
+        """Take note of what has come."""
+        self._has_keep_alives = self._has_keep_alives or delta.is_empty
+        self._has_heard = True
+        self._heard = now
+
+    def seconds_left(self, *, now: float, may_retry: bool) -> float:
+        """Return how long to wait for what comes next; never under 0.
+
+        Args:
+            now: The time.
+            may_retry: Whether the call would be made once more if it failed now; then it leaves room for the closing call, half of the time
+                that is kept for that.
+        """
+        return max(0.0, self._deadline(may_retry=may_retry)[0] - now)
+
+    def give_up(self, *, now: float, may_retry: bool) -> Failure | ModelFailure:
+        """Return what a call has failed by whose time is up."""
+        bound = self._deadline(may_retry=may_retry)[1]
+        if bound == "run":
+            return self._budget.end_of_run()
+        took, silent = now - self._started, now - self._heard
+        messages = {
+            "room": f"it had said nothing that could be shown after {took:.0f} seconds, and the time of the run was short",
+            "call": f"it took over {took:.0f} seconds, and Dify's plugin daemon would have ended it "
+            "(DIFY_BACKWARDS_INVOCATION_READ_TIMEOUT)",
+            "silence": f"the model was silent for {silent:.0f} seconds",
+            "death": f"the model's plugin seems to have died: it was silent for {silent:.0f} seconds, where it had sent keep-alives",
+        }
+        return self._budget.fit(ModelFailure(message=messages[bound], is_transient=True), now)
+
+    def end(self, *, now: float) -> ModelFailure | None:
+        """Return what a call has failed by that has ended; None where it has not failed.
+
+        The platform closes a stream without a word when the model's daemon goes away.
+        """
+        if self._has_heard:
+            return None
+        failure = ModelFailure(message="it ended without any answer", is_transient=True)
+        return self._budget.fit(failure, now)
+
+    def _deadline(self, *, may_retry: bool) -> tuple[float, _Bound]:
+        budget = self._budget
+        bounds: dict[_Bound, float] = {
+            "run": budget.run_seconds,
+            "call": self._started + budget.call_seconds,
+            "silence": self._heard + budget.silence_seconds,
+        }
+        if may_retry and self._room is not None:
+            bounds["room"] = self._room
+        if self._has_keep_alives:
+            bounds["death"] = self._heard + _KEEP_ALIVE_SILENCE_SECONDS
+        bound = min(bounds, key=lambda name: bounds[name])
+        return bounds[bound], bound

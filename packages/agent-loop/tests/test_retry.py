@@ -1,0 +1,210 @@
+"""Model calls that fail: made once more, or the end of a run that still answers."""
+
+import pytest
+
+from agent_loop import (
+    AgentRun,
+    CallModel,
+    Failure,
+    Finished,
+    LocalProtocolError,
+    Message,
+    ModelCallEnded,
+    ModelDelta,
+    ModelDone,
+    ModelFailure,
+    RoundEnded,
+    RoundStarted,
+    ShowText,
+    TimeShort,
+    ToolCallFragment,
+    ToolResult,
+    Usage,
+)
+
+
+QUESTION = (Message(role="user", content="?"),)
+BROKEN = ModelFailure(message="the line broke", is_transient=True, wait_seconds=2)
+SENTENCE = "The model call of round 1 failed: the line broke"
+
+
+def start(**settings):
+    run = AgentRun(QUESTION, **{"maximum_iterations": 6, "tools": ("add", "sub")} | settings)
+    run.start()
+    return run
+
+
+def use_tools(run, *results):
+    """Have the model ask for a tool for each result, and give them."""
+    calls = tuple(
+        ToolCallFragment(id=result.call_id, name=f"tool_{result.call_id}") for result in results
+    )
+    run.feed(ModelDelta(tool_calls=calls))
+    run.feed(ModelDone())
+    return [event for result in results for event in run.feed(result)]
+
+
+def shown(events):
+    return "".join(event.text for event in events if isinstance(event, ShowText))
+
+
+def test_a_call_of_which_nothing_was_shown_is_made_once_more_as_a_round_of_its_own():
+    run = start()
+    usage = Usage(total_tokens=3)
+    run.feed(ModelDelta(tool_calls=(ToolCallFragment(id="c", name="add"),), usage=usage))
+    assert run.may_retry
+    assert run.feed(BROKEN) == (
+        ModelCallEnded(round=1, text="", tool_calls=(), usage=usage, error=SENTENCE),
+        RoundEnded(round=1, answer="", results=(), usage=usage, error=SENTENCE),
+        RoundStarted(round=2),
+        CallModel(round=2, messages=QUESTION, tools=("add", "sub"), wait_seconds=2),
+    )
+    assert not run.may_retry
+    run.feed(ModelDelta(text="4", usage=usage))
+    assert run.feed(ModelDone())[-1] == Finished(
+        reason="answered", rounds=2, usage=usage + usage, answer="4"
+    )
+
+
+def test_what_was_held_back_of_a_broken_answer_is_never_shown():
+    run = start()
+    assert shown(run.feed(ModelDelta(text="\n<thi"))) == "\n"
+    assert shown(run.feed(BROKEN)) == ""
+    assert shown(run.feed(ModelDelta(text="nk of it"))) == "nk of it"
+
+
+def test_hidden_text_does_not_stand_in_the_way_of_another_try():
+    run = start(emit_intermediate_thoughts=False)
+    run.feed(ModelDelta(text="<think>well"))
+    assert isinstance(run.feed(BROKEN)[-1], CallModel)
+
+
+@pytest.mark.parametrize(
+    ("settings", "deltas", "failure"),
+    [
+        ({}, [ModelDelta(text="So")], BROKEN),
+        ({}, [ModelDelta(text="<think>hm")], BROKEN),
+        ({"maximum_iterations": 1}, [], BROKEN),
+        ({}, [], ModelFailure(message="the line broke", is_transient=True, has_time=False)),
+    ],
+)
+def test_a_call_that_is_not_made_again_ends_the_run_with_a_sentence(settings, deltas, failure):
+    run = start(**settings)
+    for delta in deltas:
+        run.feed(delta)
+    events = run.feed(failure)
+    assert shown(events).endswith(SENTENCE)
+    assert events[-1] == Finished(
+        reason="error",
+        rounds=1,
+        usage=Usage(),
+        answer="So" if deltas and deltas[0].text == "So" else "",
+        error=SENTENCE,
+    )
+
+
+def test_a_call_is_made_once_more_and_not_twice_but_so_is_a_later_one():
+    run = start()
+    run.feed(BROKEN)
+    use_tools(run, ToolResult(call_id="a", content="1"))
+    assert run.may_retry
+    assert isinstance(run.feed(BROKEN)[-1], CallModel)
+    events = run.feed(BROKEN)
+    assert isinstance(events[-1], Finished)
+    assert events[-1].rounds == 4
+
+
+def test_another_try_of_the_last_round_is_the_closing_call():
+    run = start(maximum_iterations=2)
+    assert run.feed(BROKEN)[-1] == CallModel(
+        round=2,
+        messages=QUESTION,
+        tools=("add", "sub"),
+        tool_choice="none",
+        is_closing=True,
+        wait_seconds=2,
+    )
+    run = start()
+    run.feed(TimeShort())
+    assert run.feed(BROKEN)[-1].is_closing
+
+
+def test_a_run_that_ends_early_tells_what_the_tools_have_answered():
+    run = start()
+    results = [
+        ToolResult(call_id="a", content="first\n line <think>of"),
+        ToolResult(call_id="b", content="no", is_error=True),
+        ToolResult(call_id="c", content="x" * 600),
+    ]
+    use_tools(run, *results)
+    run.feed(BROKEN)
+    assert shown(run.feed(BROKEN)) == (
+        "\nThe model call of round 3 failed: the line broke\n"
+        "What the tools answered so far:\n"
+        "- tool_a: first line <think>of\n</think>\n"
+        f"- tool_c: {'x' * 500} [...]"
+    )
+
+
+def test_of_many_results_the_last_twenty_are_told():
+    run = start()
+    use_tools(run, *(ToolResult(call_id=f"c{n}", content=str(n)) for n in range(25)))
+    run.feed(BROKEN)
+    lines = shown(run.feed(BROKEN)).strip().splitlines()
+    assert lines[2] == "- (5 earlier results)"
+    assert lines[3:] == [f"- tool_c{n}: {n}" for n in range(5, 25)]
+
+
+def test_what_is_refused_ends_the_run_with_an_error_to_tell():
+    run = start()
+    use_tools(run, ToolResult(call_id="a", content="1"))
+    events = run.feed(ModelFailure(message="no such model", is_transient=False))
+    assert shown(events) == ""
+    assert events[-1] == Finished(
+        reason="error",
+        rounds=2,
+        usage=Usage(),
+        error="The model call of round 2 failed: no such model",
+        is_answered=False,
+    )
+
+
+def test_a_run_that_the_clock_ends_answers_with_what_is_known():
+    run = start()
+    use_tools(run, ToolResult(call_id="a", content="1"))
+    events = run.feed(Failure(message="Time is up.", reason="time_limit"))
+    assert shown(events) == "\nTime is up.\nWhat the tools answered so far:\n- tool_a: 1"
+    assert (events[-1].reason, events[-1].is_answered) == ("time_limit", True)
+
+
+SLOW = ToolResult(call_id="s", content="too slow", is_error=True, is_unfinished=True)
+
+
+def test_tools_that_were_given_up_are_told_before_the_closing_answer():
+    run = start()
+    run.feed(TimeShort())
+    events = use_tools(run, ToolResult(call_id="a", content="1"), SLOW)
+    assert shown(events) == "\nNot finished in time, so missing here: tool_s."
+    assert isinstance(events[-1], CallModel)
+    assert run.may_retry  # It is no part of the answer.
+    run.feed(BROKEN)
+    assert shown(run.feed(ModelDelta(text="So far 1."))) == "\nSo far 1."
+
+
+def test_tools_that_were_given_up_are_told_without_a_closing_call_too():
+    run = start(maximum_iterations=1, emit_intermediate_thoughts=False)
+    events = use_tools(run, SLOW, ToolResult(call_id="a", content="1"))
+    assert shown(events) == "Not finished in time, so missing here: tool_s.\ntoo slow\n1"
+
+
+def test_a_model_call_can_only_fail_while_one_is_open():
+    run = AgentRun(QUESTION, maximum_iterations=6)
+    with pytest.raises(LocalProtocolError):
+        run.feed(BROKEN)
+    assert not run.may_retry
+    run.start()
+    run.feed(ModelDelta(tool_calls=(ToolCallFragment(id="c", name="add"),)))
+    run.feed(ModelDone())
+    with pytest.raises(LocalProtocolError):
+        run.feed(BROKEN)
+    assert run.state == "tools"
