@@ -2,32 +2,36 @@
 
 import time
 
-from ._settings import Settings
+from agent_loop import TimeBudget
 
 
 class Clock:
-    """A clock that counts down from the moment it is made."""
+    """A clock that runs from the moment it is made, and knows what time there is.
 
-    def __init__(self, settings: Settings) -> None:
-        self._closing_seconds = settings.closing_seconds
-        self._end = time.monotonic() + settings.run_seconds
+    Attributes:
+        budget: The time of the run.
+    """
+
+    def __init__(self, budget: TimeBudget) -> None:
+        self.budget = budget
+        self._started = time.monotonic()
+
+    @property
+    def now(self) -> float:
+        """Seconds since the run began."""
+        return time.monotonic() - self._started
 
     @property
     def seconds_left(self) -> float:
         """Seconds until the run must be over; never under 0."""
-        return max(0.0, self._end - time.monotonic())
+        return self.budget.seconds_left(self.now)
 
     @property
     def seconds_for_tools(self) -> float:
         """Seconds until nothing but the closing call fits; never under 0."""
-        return max(0.0, self.seconds_left - self._closing_seconds)
+        return self.budget.seconds_for_tools(self.now)
 
     @property
     def is_short(self) -> bool:
         """Whether only the closing call fits."""
-        return self.seconds_for_tools == 0
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the run must be over."""
-        return self.seconds_left == 0
+        return self.budget.is_short(self.now)

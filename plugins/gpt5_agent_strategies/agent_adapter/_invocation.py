@@ -7,7 +7,6 @@ from typing import Any, cast
 
 from dify_plugin.entities.agent import AgentInvokeMessage
 from dify_plugin.entities.invoke_message import InvokeMessage
-from dify_plugin.entities.model.message import PromptMessage
 from dify_plugin.interfaces.agent import AgentStrategy
 
 from agent_loop import (
@@ -17,8 +16,7 @@ from agent_loop import (
     Failure,
     Finished,
     ModelCallEnded,
-    ModelDelta,
-    ModelDone,
+    ModelFailure,
     RoundEnded,
     RoundStarted,
     RunTools,
@@ -34,11 +32,11 @@ from ._errors import AgentRunError, ParameterError
 from ._file_links import accept_file_links
 from ._logs import RunLog
 from ._metadata import build_execution_metadata
-from ._model_failures import describe_model_failure
+from ._model_calls import ModelCalls
 from ._output import split_text
 from ._parameters import Parameters
 from ._plugin_log import log_break, log_unused
-from ._prompts import build_messages, to_prompt
+from ._prompts import build_messages
 from ._secrets import find_secrets
 from ._settings import Settings
 from ._sources import build_resources
@@ -88,13 +86,14 @@ class _Invocation:
         self._strategy = strategy
         self._session = strategy.session
         self._parameters = parameters
-        self._settings = settings
-        self._clock = Clock(settings)
+        self._clock = Clock(settings.time)
         self._toolbox = Toolbox.from_raw(parameters.tools)
         self._known = find_secrets(parameters.tools)
-        self._prompts: list[PromptMessage] = []
         self._causes: dict[str, str] = {}
         self._finished: Finished | None = None
+        self._calls = ModelCalls(
+            self._session, parameters.model, clock=self._clock, known=self._known
+        )
         self._executor = ToolExecutor(
             self._session, self._toolbox, clock=self._clock, settings=settings
         )
@@ -125,7 +124,7 @@ class _Invocation:
             log_break(error, self._known)
             yield from self._break_off()
         yield from self._tell_figures()
-        if self._finished is not None and self._finished.error:
+        if self._finished is not None and not self._finished.is_answered:
             raise AgentRunError(self._finished.error)
 
     def _warn(self, label: str, lines: tuple[str, ...]) -> Iterator[InvokeMessage]:
@@ -155,42 +154,12 @@ class _Invocation:
 
     def _call_model(self, request: CallModel) -> _Messages:
         action: _Action | None = None
-        for received in self._iter_answer(request):
+        answer = self._calls.iter_answer(request, may_retry=lambda: self._run.may_retry)
+        for received in answer:
+            if isinstance(received, ModelFailure):
+                self._watch_time()
             action = yield from self._report(self._run.feed(received))
         return action
-
-    def _iter_answer(self, request: CallModel) -> Iterator[ModelDelta | ModelDone | Failure]:
-        known = len(self._prompts)
-        self._prompts += [to_prompt(message) for message in request.messages[known:]]
-        # The SDK counts seconds of silence; it shall not wait beyond the end of the run.
-        left = int(self._clock.seconds_left) + 1
-        self._session.max_invocation_timeout = min(left, self._settings.silence_seconds)
-        try:
-            for delta in self._parameters.model.stream(
-                self._session,
-                prompts=self._prompts,
-                tools=list(request.tools),
-                tool_choice=request.tool_choice,
-            ):
-                yield delta
-                if self._clock.is_over:
-                    yield self._end_of_time()
-                    return
-        except Exception as error:  # noqa: BLE001 - the SDK raises plain exceptions
-            yield self._to_failure(error, round_number=request.round)
-            return
-        yield ModelDone()
-
-    def _to_failure(self, error: Exception, *, round_number: int) -> Failure:
-        if self._clock.is_over:
-            return self._end_of_time()
-        message = describe_model_failure(error, round_number=round_number, known=self._known)
-        return Failure(message=message)
-
-    def _end_of_time(self) -> Failure:
-        seconds = self._settings.run_seconds
-        message = f"The run reached its time limit of {seconds} seconds before the model was done."
-        return Failure(message=message, reason="time_limit")
 
     def _run_tools(self, request: RunTools) -> _Messages:
         action: _Action | None = None

@@ -98,7 +98,7 @@ class Model:
         prompts: list[PromptMessage],
         tools: list[PromptMessageTool],
         tool_choice: str | None,
-    ) -> Iterator[ModelDelta]:
+    ) -> Generator[ModelDelta]:
         """Call the model and iterate over what it says.
 
         Always in the streaming form: the SDK's other form loses tool calls, `opaque_body` and prices.

@@ -23,6 +23,11 @@ def log_break(error: Exception, known: KnownSecrets) -> None:
     _logger.error("the agent run broke: %s", redact_text(trace[-_MAX_CHARACTERS:]))
 
 
+def log_model_failure(text: str, known: KnownSecrets) -> None:
+    """Say in the platform's own words why a model call failed."""
+    _logger.warning("a model call failed: %s", redact_text(known.redact(text)[:_MAX_CHARACTERS]))
+
+
 def log_unused(label: str, lines: tuple[str, ...], known: KnownSecrets) -> None:
     """Say what was given and is not used."""
     told = known.redact("; ".join(lines))

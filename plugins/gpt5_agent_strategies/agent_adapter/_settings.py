@@ -1,8 +1,11 @@
 """What the administrator of the plugin may set, as environment variables."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Self
+
+from agent_loop import TimeBudget
 
 
 _FALSE_TEXTS = frozenset({"false", "0", "no", "off"})
@@ -42,19 +45,16 @@ class Settings:
     """The settings of every run.
 
     Attributes:
-        run_seconds: How long a run may take in all. `GPT5_AGENT_RUN_SECONDS`, 1 to 3600. The platform ends a run without a word after
-            `PLUGIN_MAX_EXECUTION_TIMEOUT` (600 s by default), so this stays under that.
-        closing_seconds: How much of that is kept for the closing call. `GPT5_AGENT_CLOSING_SECONDS`, 0 to 1800.
-        silence_seconds: How long a model may be silent. `MAX_INVOCATION_TIMEOUT`, 60 to 3600.
+        time: How long a run may take, and what of it. `GPT5_AGENT_RUN_SECONDS` for all of it, 1 to 3600; `GPT5_AGENT_CLOSING_SECONDS` for the closing
+            call, 0 to 1800; `MAX_INVOCATION_TIMEOUT` for how long a model may be silent, 60 to 3600. It stays under the limits of the platform,
+            `PLUGIN_MAX_EXECUTION_TIMEOUT` (seconds) and `DIFY_BACKWARDS_INVOCATION_READ_TIMEOUT` (milliseconds), which the daemon hands on.
         tool_seconds: How long a tool may be silent. `GPT5_AGENT_TOOL_SECONDS`, 1 to 3600.
         result_characters: How much of a tool's result the model reads. `GPT5_AGENT_RESULT_CHARACTERS`, 1,000 to 1,000,000.
         files_root: The only folder that tools may show images from. `GPT5_AGENT_FILES_ROOT`, an absolute path.
         logs_content: Whether logs hold texts, arguments and results, redacted, or only counts. `GPT5_AGENT_LOG_CONTENT`.
     """
 
-    run_seconds: int = 570
-    closing_seconds: int = 120
-    silence_seconds: int = 900
+    time: TimeBudget = field(default_factory=TimeBudget)
     tool_seconds: int = 240
     result_characters: int = 200_000
     files_root: str = "/files"
@@ -64,11 +64,7 @@ class Settings:
     def from_environment(cls, environment: Mapping[str, str]) -> Self:
         """Read the settings; what is missing or unreadable keeps its default."""
         return cls(
-            run_seconds=read_seconds(environment, "GPT5_AGENT_RUN_SECONDS", default=570, minimum=1),
-            closing_seconds=read_seconds(
-                environment, "GPT5_AGENT_CLOSING_SECONDS", default=120, minimum=0, maximum=1800
-            ),
-            silence_seconds=read_seconds(environment, "MAX_INVOCATION_TIMEOUT", default=900),
+            time=_read_time(environment),
             tool_seconds=read_seconds(
                 environment, "GPT5_AGENT_TOOL_SECONDS", default=240, minimum=1
             ),
@@ -83,3 +79,23 @@ class Settings:
             logs_content=environment.get("GPT5_AGENT_LOG_CONTENT", "").strip().lower()
             not in _FALSE_TEXTS,
         )
+
+
+def _read_time(environment: Mapping[str, str]) -> TimeBudget:
+    read = partial(_read_optional, environment)
+    call_milliseconds = read("DIFY_BACKWARDS_INVOCATION_READ_TIMEOUT")
+    return TimeBudget.within(
+        run_limit_seconds=read("PLUGIN_MAX_EXECUTION_TIMEOUT"),
+        call_limit_seconds=call_milliseconds and call_milliseconds / 1000,
+        run_seconds=read("GPT5_AGENT_RUN_SECONDS", maximum=3600),
+        closing_seconds=read("GPT5_AGENT_CLOSING_SECONDS", minimum=0, maximum=1800),
+        silence_seconds=read("MAX_INVOCATION_TIMEOUT", minimum=60, maximum=3600),
+    )
+
+
+def _read_optional(
+    environment: Mapping[str, str], name: str, *, minimum: int = 1, maximum: int = 10**9
+) -> int | None:
+    """Return a whole number, clamped to `minimum`..`maximum`; None where there is none."""
+    number = read_number(environment, name, default=-1, minimum=minimum, maximum=maximum)
+    return None if number == -1 else number

@@ -15,6 +15,7 @@ from agent_loop import ToolCall, ToolResult
 from agent_tooling import (
     REPEATED_FAILURE,
     TOOL_FAILED,
+    TOOL_UNFINISHED,
     FailureMemory,
     ResultBudget,
     bind_arguments,
@@ -31,7 +32,6 @@ from ._tools import Tool, Toolbox
 
 
 _PARALLEL_CALLS = 8
-TOOL_TOO_SLOW = "tool invoke error: the tool did not answer in time"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,7 +201,7 @@ def _refuse(call: ToolCall, text: str, *, is_error: bool = True) -> Outcome:
 
 
 def _give_up(call: ToolCall) -> Outcome:
-    result = ToolResult(call_id=call.id, content=TOOL_TOO_SLOW, is_error=True)
+    result = ToolResult(call_id=call.id, content=TOOL_UNFINISHED, is_error=True, is_unfinished=True)
     return Outcome(result=result, cause="no answer within the time that the run has for tools")
 
 

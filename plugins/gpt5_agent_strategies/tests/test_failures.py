@@ -62,13 +62,12 @@ def test_a_model_call_that_fails_in_any_round_leaves_text_logs_figures_and_one_s
         [chunk(f"Step {n}. "), chunk(calls=[echo_call(n)], usage=usage())]
         for n in range(1, fails_in)
     ]
-    agent.dify.model = [*rounds, [chunk("So "), DifyError("connection reset")]]
+    agent.dify.model = [*rounds, [chunk("So "), DifyError("the account is closed")]]
     agent.dify.tools["echo"] = [text_message("ok")]
     transcript = agent.run(tools=[ECHO])
     assert transcript.text.endswith("So ")
-    assert (
-        transcript.error.message == f"The model call of round {fails_in} failed: connection reset"
-    )
+    sentence = f"The model call of round {fails_in} failed: the account is closed"
+    assert transcript.error.message == sentence
     assert all(
         states in (["start", "success"], ["start", "error"])
         for states in statuses(transcript).values()

@@ -279,7 +279,7 @@ def test_a_failing_model_call_leaves_everything_closed_and_one_sentence(agent):
     ]
     agent.dify.tools["add"] = [text_message("4")]
     transcript = agent.run(tools=[ADD])
-    sentence = "The model call of round 2 failed: [models] Rate limit reached, api_key=[redacted]"
+    sentence = "The model call of round 2 failed: Rate limit reached, api_key=[redacted]"
     assert (transcript.error.error_type, transcript.error.message) == ("AgentRunError", sentence)
     assert transcript.text.endswith("<think>so\n</think>")
     assert transcript.logs["ROUND 2"]["error"] == sentence
