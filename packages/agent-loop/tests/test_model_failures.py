@@ -271,7 +271,9 @@ def test_a_person_reads_no_addresses_no_markup_and_no_nested_json(plain, layers)
         text = noise + wrap(text)
     said = read_model_failure(text).message
     assert said
-    assert not re.search(r'[{}<>]|\\|": ?"|://|:\d{2,}|127\.0|db8|Traceback|PluginInvokeError', said)
+    assert not re.search(
+        r'[{}<>]|\\|": ?"|://|:\d{2,}|127\.0|db8|Traceback|PluginInvokeError', said
+    )
 
 
 @given(
