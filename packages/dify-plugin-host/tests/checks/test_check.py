@@ -430,6 +430,15 @@ def test_a_plugin_that_does_not_start_or_answer_is_refused(check_spoilt, old, ne
     assert reason in problems["start and call, from uv.lock"]
 
 
+def test_an_installation_that_fails_is_told_and_nothing_is_started(check, packages, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", "/dev/null")  # uv finds no place for its cache
+    code, results = check(packages / f"{MODEL}.difypkg")
+    problems = failures(results)
+    assert code == 1
+    assert problems.keys() == {"install from uv.lock", "install from requirements.txt"}
+    assert "`uv venv .venv --python 3.12` failed" in problems["install from uv.lock"]
+
+
 def test_a_strategy_that_keeps_the_models_answer_to_itself_is_refused(check_spoilt):
     said = 'text(request, delta["message"]["content"])'
     code, problems = check_spoilt(swap("main.py", said, 'text(request, "hm")'), AGENT)

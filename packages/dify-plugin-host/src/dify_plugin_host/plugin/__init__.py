@@ -10,10 +10,12 @@ from ._declarations import (
 )
 from ._folder import PluginFolder, PluginKind
 from ._identifier import build_identifier, is_identifier
+from ._offers import Offer, offers
 
 
 __all__ = [
     "ModelProvider",
+    "Offer",
     "PluginFolder",
     "PluginKind",
     "Strategy",
@@ -21,6 +23,7 @@ __all__ = [
     "build_identifier",
     "is_identifier",
     "model_providers",
+    "offers",
     "strategies",
     "tool_providers",
 ]

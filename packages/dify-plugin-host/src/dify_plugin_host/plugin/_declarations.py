@@ -8,6 +8,7 @@ from dify_plugin_host._errors import PluginFolderError
 from dify_plugin_host._json import JsonObject, list_at, object_at, objects_at
 
 from ._folder import PluginFolder
+from ._offers import model_files, parts_of
 
 
 # What Go writes of a tool's parameter where its declaration says nothing.
@@ -103,7 +104,12 @@ def model_providers(folder: PluginFolder) -> Iterator[ModelProvider]:
         yield ModelProvider(
             name=_name(folder, declaration.get("provider"), "a model provider's 'provider'"),
             folder=folder,
-            models=tuple(_models(folder, declaration)),
+            models=tuple(
+                str(content.get("model"))
+                for content in model_files(
+                    folder, object_at(object_at(declaration, "models"), "llm")
+                )
+            ),
             credential_defaults={
                 str(field.get("variable")): str(field["default"])
                 for field in objects_at(schema, "credential_form_schemas")
@@ -140,10 +146,9 @@ def tool_providers(folder: PluginFolder) -> Iterator[ToolProvider]:
         PluginFolderError: If a declaration cannot be read.
     """
     for declaration in folder.providers("tools"):
-        files = [str(relative) for relative in list_at(declaration, "tools")]
         tools = {
-            _identity_name(folder, content, f"'identity.name' in {relative!r}"): content
-            for relative, content in ((file, folder.read_yaml(file)) for file in files)
+            _identity_name(folder, content, "a tool's 'identity.name'"): content
+            for content in parts_of(folder, declaration, "tools")
         }
         credentials = _credential_fields(declaration)
         yield ToolProvider(
@@ -156,12 +161,23 @@ def tool_providers(folder: PluginFolder) -> Iterator[ToolProvider]:
                 if field.get("default") is not None
             },
             declaration={
-                "identity": object_at(declaration, "identity"),
+                "identity": _tool_identity(folder, declaration),
                 "credentials_schema": credentials,
                 "oauth_schema": declaration.get("oauth_schema"),
                 "tools": [_tool_declaration(content) for content in tools.values()],
             },
         )
+
+
+def _tool_identity(folder: PluginFolder, declaration: JsonObject) -> JsonObject:
+    """Return the identity of a tool provider; what it does not say of itself, the manifest says, as the daemon has it.
+
+    Source: `FillInDefaultValues` in `pkg/entities/plugin_entities/plugin_declaration.go` of langgenius/dify-plugin-daemon at bdb5642a.
+    """
+    identity = object_at(declaration, "identity")
+    if not object_at(identity, "description").get("en_US"):
+        identity = {**identity, "description": folder.manifest.description}
+    return {**identity, "tags": list_at(identity, "tags") or folder.manifest.tags}
 
 
 def _credential_fields(declaration: JsonObject) -> list[JsonObject]:
@@ -185,21 +201,6 @@ def _tool_declaration(content: JsonObject) -> JsonObject:
     }
     schema = object_at(content, "output_schema")
     return {**declared, "output_schema": schema} if schema else declared
-
-
-def _models(folder: PluginFolder, declaration: JsonObject) -> list[str]:
-    """Return the predefined LLMs: those of the position file first, the others by name."""
-    llm = object_at(object_at(declaration, "models"), "llm")
-    position = llm.get("position")
-    declared = {
-        str(folder.read_yaml(str(path.relative_to(folder.path))).get("model"))
-        for pattern in list_at(llm, "predefined")
-        for path in folder.path.glob(str(pattern))
-        if not path.name.startswith("_")
-    }
-    order = folder.read_names(str(position)) if position else []
-    first = [name for name in order if name in declared]
-    return [*first, *sorted(declared.difference(first))]
 
 
 def _identity_name(folder: PluginFolder, declaration: JsonObject, field: str) -> str:

@@ -1,0 +1,109 @@
+"""What a plugin offers, of every kind and by name."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dify_plugin_host._json import JsonObject, is_object, list_at, object_at
+
+from ._folder import PluginFolder, PluginKind
+
+
+# The key of a provider's YAML under which its parts stand.
+_PARTS: dict[PluginKind, str] = {
+    "tools": "tools",
+    "agent_strategies": "strategies",
+    "endpoints": "endpoints",
+    "datasources": "datasources",
+    "triggers": "events",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """What one provider of a plugin offers of one kind.
+
+    Attributes:
+        kind: The kind.
+        provider: The provider's short name; empty for endpoints, whose groups have none.
+        names: The names of its models, tools, strategies, datasources or events; method and path of endpoints. None of a
+            provider whose users name the models.
+        model_type: The type of the models, such as `"text-embedding"`; empty for everything else.
+    """
+
+    kind: PluginKind
+    provider: str
+    names: tuple[str, ...]
+    model_type: str = ""
+
+
+def offers(folder: PluginFolder) -> Iterator[Offer]:
+    """Iterate over what a plugin offers.
+
+    Raises:
+        PluginFolderError: If a declaration cannot be read.
+    """
+    for declaration in folder.providers("models"):
+        yield from _model_offers(folder, declaration)
+    for kind, key in _PARTS.items():
+        for declaration in folder.providers(kind):
+            parts = parts_of(folder, declaration, key)
+            yield Offer(
+                kind=kind,
+                provider=str(object_at(declaration, "identity").get("name") or ""),
+                names=tuple(_name(part) for part in parts),
+            )
+
+
+def parts_of(folder: PluginFolder, declaration: JsonObject, key: str) -> list[JsonObject]:
+    """Return the parts of a provider, each of which stands in a file of its own or in place.
+
+    Raises:
+        PluginFolderError: If a file cannot be read.
+    """
+    return [
+        part if is_object(part) else folder.read_yaml(str(part))
+        for part in list_at(declaration, key)
+    ]
+
+
+def model_files(folder: PluginFolder, declared: JsonObject) -> Iterator[JsonObject]:
+    """Iterate over the contents of the predefined models' files of one type, those of the position file first, the others by name.
+
+    Raises:
+        PluginFolderError: If a file cannot be read.
+    """
+    paths: dict[Path, None] = {}
+    for pattern in list_at(declared, "predefined"):
+        paths |= dict.fromkeys(folder.path.glob(str(pattern)))
+    found = {
+        str(content.get("model")): content
+        for content in (
+            folder.read_yaml(str(path.relative_to(folder.path)))
+            for path in paths
+            if not path.name.startswith("_")
+        )
+    }
+    position = declared.get("position")
+    order = folder.read_names(str(position)) if position else []
+    first = [name for name in order if name in found]
+    yield from (found[name] for name in [*first, *sorted(set(found).difference(first))])
+
+
+def _model_offers(folder: PluginFolder, declaration: JsonObject) -> Iterator[Offer]:
+    provider = str(declaration.get("provider") or "")
+    named: dict[str, list[str]] = {
+        str(kind): [] for kind in list_at(declaration, "supported_model_types")
+    }
+    for declared in object_at(declaration, "models").values():
+        for content in model_files(folder, declared if is_object(declared) else {}):
+            kind = str(content.get("model_type") or "llm")
+            named.setdefault(kind, []).append(str(content.get("model")))
+    for model_type, names in named.items():
+        yield Offer(kind="models", provider=provider, names=tuple(names), model_type=model_type)
+
+
+def _name(part: JsonObject) -> str:
+    name: Any = object_at(part, "identity").get("name")
+    return str(name or f"{part.get('method')} {part.get('path')}")
