@@ -179,14 +179,15 @@ def test_a_provider_whose_users_name_the_models_says_so(serve, declare):
 
 
 @pytest.mark.parametrize(
-    ("provider", "part", "line", "names"),
+    ("provider", "part", "shown"),
     [
-        ({"endpoints": ["part.yaml"]}, {"path": "/hook", "method": "POST"}, "endpoints: POST /hook", {"": ["POST /hook"]}),
-        ({"identity": {"name": "d"}, "datasources": ["part.yaml"]}, {"identity": {"name": "pages"}}, "datasources: d: pages", {"d": ["pages"]}),
-        ({"identity": {"name": "t"}, "events": ["part.yaml"]}, {"identity": {"name": "opened"}}, "triggers: t: opened", {"t": ["opened"]}),
+        ({"endpoints": ["part.yaml"]}, {"path": "/hook", "method": "POST"}, ("endpoints: POST /hook", {"": ["POST /hook"]})),
+        ({"identity": {"name": "d"}, "datasources": ["part.yaml"]}, {"identity": {"name": "pages"}}, ("datasources: d: pages", {"d": ["pages"]})),
+        ({"identity": {"name": "t"}, "events": ["part.yaml"]}, {"identity": {"name": "opened"}}, ("triggers: t: opened", {"t": ["opened"]})),
     ],
 )  # fmt: skip
-def test_what_has_no_route_is_named_all_the_same(serve, declare, provider, part, line, names):
+def test_what_has_no_route_is_named_all_the_same(serve, declare, provider, part, shown):
+    line, names = shown
     kind = line.partition(":")[0]
     folder = declare(kind, provider, part=part)
     assert f"  {line} (no route for these)" in serve(
@@ -230,13 +231,21 @@ def test_values_are_made_up_for_what_a_tool_requires(serve, declare):
     assert body["tool_parameters"] == expected
 
 
-def test_a_strategy_that_needs_what_nobody_can_make_up_has_no_sample(serve, declare):
-    provider = {"identity": {"name": "s"}, "strategies": ["strategy.yaml"]}
+@pytest.mark.parametrize(
+    ("kind", "key", "path"),
+    [
+        ("tools", "tools", "tool/invoke"),
+        ("agent_strategies", "strategies", "agent_strategy/invoke"),
+    ],
+)
+def test_what_needs_something_that_nobody_can_make_up_has_no_sample(
+    serve, declare, kind, key, path
+):
     required = {"name": "document", "type": "file", "required": True}
-    strategy = {"identity": {"name": "reads"}, "parameters": [required]}
-    folder = declare("agent_strategies", provider, strategy=strategy)
+    part = {"identity": {"name": "reads"}, "parameters": [required]}
+    folder = declare(kind, {"identity": {"name": "p"}, key: ["part.yaml"]}, part=part)
     lines = serve(folder, talk=lambda host: host.read("Callers send"))
-    assert "  agent_strategy/invoke: s: reads" in lines
+    assert f"  {path}: p: reads" in lines
 
 
 def test_whoever_gave_the_key_is_told_where_the_samples_look_for_it(serve, plugins):

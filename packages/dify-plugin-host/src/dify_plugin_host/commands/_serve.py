@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import json
 import os
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
@@ -12,22 +11,22 @@ from typing import TextIO
 from rich.console import Console
 
 from dify_plugin_host._errors import PluginFolderError
-from dify_plugin_host._json import JsonObject
 from dify_plugin_host.daemon import DaemonServer
 from dify_plugin_host.packaging import InstallSettings, installed
-from dify_plugin_host.platform import ModelServer, named_server, open_simulator, without_server
+from dify_plugin_host.platform import (
+    SERVER_VARIABLES,
+    ModelServer,
+    named_server,
+    open_simulator,
+    without_server,
+)
 from dify_plugin_host.plugin import PluginFolder
-from dify_plugin_host.process import Notice
 from dify_plugin_host.tools import builtin_tools, load_tools
 from stream_text.signals import cancelled_by_signals
 
 from ._find_plugins import find_folders, install_packages, read_plugins
-
-
-API_KEY = "DIFY_HOST_API_KEY"
-"""The environment variable that may hold the key."""
-
-_QUIET_LEVELS = frozenset({"DEBUG", "INFO"})
+from ._sample_calls import API_KEY, SampleCalls
+from ._serve_report import Reporter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +54,7 @@ def run_serve(options: ServeOptions, *, out: TextIO) -> None:
     for path in options.tools:
         tools |= {tool.name: tool for tool in load_tools(path)}
     given_key = options.api_key or os.environ.get(API_KEY) or None
-    reporter = _Reporter(out, as_json=options.as_json)
+    reporter = Reporter(out, as_json=options.as_json)
     environment = {name: value for name, value in os.environ.items() if name != API_KEY}
     with _model_server(options, environment) as models:
         server = DaemonServer(
@@ -68,11 +67,14 @@ def run_serve(options: ServeOptions, *, out: TextIO) -> None:
             environment=models.environment if models else without_server(environment),
         )
         simulator = models.credentials if models and options.simulator else None
+        samples = SampleCalls(server.host, _shown_credentials(models, simulator))
         shown_key = server.api_key if given_key is None else None
         asyncio.run(
             _serve(
                 server,
-                lambda: reporter.report_ready(server, api_key=shown_key, simulator=simulator),
+                lambda: reporter.report_ready(
+                    server, api_key=shown_key, simulator=simulator, samples=samples
+                ),
             )
         )
 
@@ -97,6 +99,16 @@ def _model_server(
         yield named_server(environment)
 
 
+def _shown_credentials(
+    models: ModelServer | None, simulator: Mapping[str, str] | None
+) -> Mapping[str, str]:
+    """Return the credentials that a sample call may show; instead of those of the environment, the variables that hold them."""
+    if models is None or simulator:
+        return simulator or {}
+    held = {os.environ.get(name, "").strip(): f"@@{name}@@" for name in SERVER_VARIABLES}
+    return {name: held.get(value, value) for name, value in models.credentials.items()}
+
+
 def _folders(options: ServeOptions) -> list[PluginFolder]:
     """Return the plugins that were named, each once; those of the `plugins` folder if none was."""
     found = [_read(path, options.installing) for path in options.sources]
@@ -118,129 +130,3 @@ def _read(source: Path, installing: InstallSettings) -> PluginFolder:
         return PluginFolder.read(source)
     with Console(stderr=True).status(f"installing {source.name}"):
         return PluginFolder.read(installed(source, settings=installing))
-
-
-class _Reporter:
-    """What the server says, to people or to programs."""
-
-    def __init__(self, out: TextIO, *, as_json: bool) -> None:
-        self._out = out
-        self._as_json = as_json
-
-    def report_ready(
-        self,
-        server: DaemonServer,
-        *,
-        api_key: str | None,
-        simulator: Mapping[str, str] | None,
-    ) -> None:
-        """Say where the server is and what it serves."""
-        plugins = [_describe(server, plugin_id) for plugin_id in server.plugins]
-        if self._as_json:
-            self._write(
-                {
-                    "event": "ready",
-                    "base_url": server.base_url,
-                    "api_key": api_key,
-                    "plugins": plugins,
-                    "simulator_credentials": simulator and dict(simulator),
-                }
-            )
-            return
-        lines = [f"serving on {server.base_url}"]
-        if api_key:
-            lines.append(f"export {API_KEY}={api_key}")
-        for plugin in plugins:
-            lines += ["", *_plugin_lines(plugin)]
-        lines += ["", *_credential_lines(simulator), *_example_lines(server, plugins)]
-        self._say("\n".join(lines))
-
-    def report_notice(self, notice: Notice) -> None:
-        """Show what a plugin complains about."""
-        if notice.kind == "log" and notice.level in _QUIET_LEVELS:
-            return
-        if self._as_json:
-            fields = {"plugin": notice.plugin, "level": notice.level, "text": notice.text}
-            self._write({"event": "notice", **fields})
-        else:
-            self._say(f"{notice.plugin}: {notice.level}: {notice.text}")
-
-    def _write(self, event: JsonObject) -> None:
-        self._say(json.dumps(event, ensure_ascii=False))
-
-    def _say(self, text: str) -> None:
-        self._out.write(text + "\n")
-        self._out.flush()
-
-
-def _describe(server: DaemonServer, plugin_id: str) -> JsonObject:
-    folder, host = server.plugins[plugin_id].folder, server.host
-    return {
-        "id": plugin_id,
-        "version": folder.manifest.version,
-        "models": {
-            provider.name: list(provider.models)
-            for provider in host.model_providers
-            if provider.folder is folder
-        },
-        "tools": {
-            provider.name: list(provider.tools)
-            for provider in host.tool_providers
-            if provider.folder is folder
-        },
-        "agent_strategies": {
-            strategy.provider: [
-                other.name
-                for other in host.strategies
-                if other.folder is folder and other.provider == strategy.provider
-            ]
-            for strategy in host.strategies
-            if strategy.folder is folder
-        },
-    }
-
-
-def _plugin_lines(plugin: JsonObject) -> list[str]:
-    lines = [f"X-Plugin-ID: {plugin['id']} ({plugin['version']})"]
-    paths = {"models": "llm/invoke", "tools": "tool/invoke"}
-    paths["agent_strategies"] = "agent_strategy/invoke"
-    for kind, path in paths.items():
-        for provider, names in plugin[kind].items():
-            lines.append(f"  {path}: {provider}: {', '.join(names)}")
-    return lines
-
-
-def _credential_lines(simulator: Mapping[str, str] | None) -> list[str]:
-    if simulator is None:
-        return [
-            "Callers send the credentials for models with each call; --simulator provides some.",
-            "",
-        ]
-    return [f"credentials for the simulator: {json.dumps(dict(simulator))}", ""]
-
-
-def _example_lines(server: DaemonServer, plugins: list[JsonObject]) -> list[str]:
-    """Show how the first tool or model is called."""
-    first = next((plugin for plugin in plugins if plugin["tools"] or plugin["models"]), plugins[0])
-    path, data = _example(first)
-    body = json.dumps({"user_id": "me", "data": data})
-    return [
-        f"curl -N {server.base_url}/plugin/local/dispatch/{path} \\",
-        f"  -H 'X-Api-Key: '\"${API_KEY}\" -H 'X-Plugin-ID: {first['id']}' \\",
-        f"  -H 'Content-Type: application/json' -d '{body}'",
-    ]
-
-
-def _example(plugin: JsonObject) -> tuple[str, JsonObject]:
-    nothing: JsonObject = {}
-    for provider, names in plugin["tools"].items():
-        chosen = {"provider": provider, "tool": names[0], "credentials": nothing}
-        return "tool/invoke", {**chosen, "tool_parameters": nothing}
-    for provider, names in plugin["models"].items():
-        question = [{"role": "user", "content": "hello"}]
-        chosen = {"provider": provider, "model_type": "llm", "model": names[0]}
-        fields = {"credentials": nothing, "model_parameters": nothing}
-        return "llm/invoke", {**chosen, **fields, "prompt_messages": question}
-    provider, names = next(iter(plugin["agent_strategies"].items()))
-    chosen = {"agent_strategy_provider": provider, "agent_strategy": names[0]}
-    return "agent_strategy/invoke", {**chosen, "agent_strategy_params": nothing}

@@ -3,6 +3,7 @@
 from ._agent_node import build_strategy_parameters
 from ._llm_shapes import PromptMessage
 from ._model_server import (
+    SERVER_VARIABLES,
     ModelServer,
     ServerAddressError,
     SimulatorStartError,
@@ -20,6 +21,7 @@ from ._scripted_peer import ANSWER, MODEL_VALUE, answer_scripted
 __all__ = [
     "ANSWER",
     "MODEL_VALUE",
+    "SERVER_VARIABLES",
     "AgentRequest",
     "LLMRequest",
     "ModelServer",
