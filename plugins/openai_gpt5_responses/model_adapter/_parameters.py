@@ -11,4 +11,7 @@ def known_parameters(parameters: Mapping[str, Any], names: Iterable[str]) -> dic
     response_format = known.get("response_format")
     if isinstance(response_format, str):
         known["response_format"] = response_format.lower()
+    elif response_format is None and known.get("json_schema"):
+        # Dify's workflow runtime sends a schema without saying that the answer shall follow it.
+        known["response_format"] = "json_schema"
     return known

@@ -23,6 +23,8 @@ CLOSED = OPEN | {"required": ["word"], "additionalProperties": False}
 AS_DIFY_SENDS_IT = json.dumps({"schema": OPEN, "name": "llm_response"})
 SHAPES = {
     "json_schema": {"response_format": "json_schema", "json_schema": AS_DIFY_SENDS_IT},
+    # As Dify's workflow runtime sends one: without saying that the answer shall follow it.
+    "a schema alone": {"json_schema": json.dumps(OPEN)},
     "json_object": {"response_format": "json_object"},
 }
 SUMMARY = 'The answer has the form {"word": "wrong"}.'
