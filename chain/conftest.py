@@ -12,7 +12,7 @@ import httpx
 import pytest
 import yaml
 
-from runs import prepare
+from runs import GIVEN, TENANT, prepare
 
 
 BIN = Path(sys.executable).parent
@@ -48,6 +48,9 @@ def anyio_backend():
 @pytest.fixture(scope="session")
 def daemon(tmp_path_factory):
     """Run `dify-host serve` with the model plugin and two tool plugins, and give out where it is."""
+    if GIVEN:
+        yield GIVEN
+        return
     second = rename(TOOL_PLUGIN, tmp_path_factory.mktemp("plugins"), "more_tools")
     with serve(MODEL_PLUGIN, TOOL_PLUGIN, second) as daemon:
         yield daemon
@@ -79,7 +82,7 @@ def serve(*plugins):
 def list_tools(daemon):
     """Return what a daemon tells of its tool providers."""
     answer = httpx.get(
-        f"{daemon['base_url']}/plugin/tenant/management/tools?page=1&page_size=256",
+        f"{daemon['base_url']}/plugin/{TENANT}/management/tools?page=1&page_size=256",
         headers={"x-api-key": daemon["api_key"]},
         trust_env=False,
     )

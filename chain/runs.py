@@ -1,5 +1,8 @@
 """What the tests of the chain have in common: how a run is asked for, carried out and looked at."""
 
+import json
+import os
+
 from dify_agent.layers.dify_plugin import (
     DifyPluginLayerConfig,
     DifyPluginLLMLayerConfig,
@@ -16,6 +19,9 @@ from gpt5_simulator import ResponsesSimulator, ScriptedModel
 
 
 KEY = "sk-chain-0123456789"
+GIVEN = json.loads(os.environ.get("CHAIN_DAEMON", "null"))
+"""Another daemon than ours, in which the three plugins are installed: its `base_url`, `api_key` and `tenant`."""
+TENANT = GIVEN["tenant"] if GIVEN else "tenant"
 
 
 def prepare(plugin_id, provider, declaration, **settings):
@@ -50,7 +56,7 @@ def our_model(simulator):
 
 def ask(model, *tools):
     """Ask for a run."""
-    plugin = DifyPluginLayerConfig(tenant_id="tenant", user_id="user")
+    plugin = DifyPluginLayerConfig(tenant_id=TENANT, user_id="user")
     layers = [
         ("plugin", "dify.plugin", {}, plugin),
         ("prompt", "plain.prompt", {}, PromptLayerConfig(user="Do it.")),
