@@ -151,6 +151,22 @@ def chain(session: nox.Session) -> None:
     )
 
 
+@nox.session(name="real-daemon", default=False)
+def real_daemon(session: nox.Session) -> None:
+    """Try both plugins on the real plugin daemon; `-- --daemon CHECKOUT` says what to build it from."""
+    _sync(session, "--all-packages", "--all-extras", "--group", "graphon")
+    session.run(*_REAL_DIFY, "real_dify", "--ignore=real_dify/test_graphon.py", *session.posargs)
+
+
+@nox.session
+def graphon(session: nox.Session) -> None:
+    """Try both plugins under Dify's own runtime; with `-- --daemon CHECKOUT` on the real plugin daemon as well."""
+    _sync(session, "--all-packages", "--all-extras", "--group", "graphon")
+    everything = "--daemon" in session.posargs
+    tests = ["real_dify", "--graphon"] if everything else ["real_dify/test_graphon.py"]
+    session.run(*_REAL_DIFY, *tests, *session.posargs)
+
+
 @nox.session(default=False)
 @nox.parametrize("member", list(MEMBERS), ids=list(MEMBERS))
 def long(session: nox.Session, member: str) -> None:
@@ -341,6 +357,8 @@ if "--parallel-worker" not in sys.argv:  # a process of nox's own for one sessio
     REPORT.unlink(missing_ok=True)
     atexit.register(lambda: _print_times() if REPORT.exists() else None)
 
+
+_REAL_DIFY = ("pytest", "--import-mode=importlib", "-o", "pythonpath=real_dify")
 
 # Run with the package's name, the module's and the version, in isolated mode.
 _IMPORT_ALONE = """

@@ -1,0 +1,105 @@
+"""The real daemon, built from a checkout, with what it needs around it."""
+
+import contextlib
+import itertools
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from client import DaemonClient
+from dify import Models, unchanged, without_opaque_body
+from inner_api import InnerApi
+from servers import SERVER_KEY, Daemon, build_daemon, run_databases
+
+
+ROOT = Path(__file__).parents[1]
+
+
+def pytest_addoption(parser):
+    parser.addoption("--daemon", type=Path, help="a checkout of langgenius/dify-plugin-daemon")
+    parser.addoption("--graphon", action="store_true", help="put graphon's classes between plugins")
+
+
+@pytest.fixture(scope="session")
+def folder():
+    # Not below pytest's own folder, into which the user of PostgreSQL may not look.
+    with tempfile.TemporaryDirectory(prefix="real-dify-") as name:
+        yield Path(name)
+
+
+@pytest.fixture(scope="session")
+def packages(folder):
+    """Both plugins as packages: the model plugin first."""
+    command = [Path(sys.executable).with_name("dify-host"), "package", "--output", folder / "dist"]
+    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    return [next((folder / "dist").glob(f"{name}*")) for name in ("openai_gpt5", "gpt5_agent")]
+
+
+@pytest.fixture(scope="session")
+def binaries(folder, pytestconfig):
+    return build_daemon(pytestconfig.getoption("daemon").resolve(), folder / "bin")
+
+
+@pytest.fixture(scope="session")
+def databases(folder):
+    with run_databases(folder) as databases:
+        yield databases
+
+
+@pytest.fixture(scope="session")
+def inner_api():
+    api = InnerApi()
+    with api.serve():
+        yield api
+
+
+@pytest.fixture(scope="session")
+def start_daemon(binaries, databases, folder, inner_api):
+    """Start daemons, each on databases of its own, with settings of its own."""
+    numbers = itertools.count(1)
+
+    @contextlib.contextmanager
+    def start(**environment):
+        settings = {"DIFY_INNER_API_URL": inner_api.base_url, **databases.create()}
+        daemon = Daemon(binaries, folder / f"daemon-{next(numbers)}", {**settings, **environment})
+        daemon.start()
+        try:
+            yield daemon
+        finally:
+            daemon.stop()
+
+    return start
+
+
+@pytest.fixture(scope="module")
+def daemon(start_daemon):
+    with start_daemon() as daemon:
+        yield daemon
+
+
+@pytest.fixture(scope="module")
+def client(daemon, packages):
+    """A tenant in which both packages are installed."""
+    client = DaemonClient(daemon.base_url, SERVER_KEY)
+    for package in packages:
+        client.install(package)
+    return client
+
+
+@pytest.fixture
+def between(inner_api, pytestconfig):
+    """Put Dify between a strategy and the model: it knows `opaque_body`, or it does not."""
+    messages, chunks = unchanged, unchanged
+    if pytestconfig.getoption("graphon"):
+        from through_graphon import chunk_through_graphon, message_through_graphon
+
+        messages, chunks = message_through_graphon, chunk_through_graphon
+
+    def put(client, base_url, *, keeps_opaque_body=True):
+        to_strategy = chunks if keeps_opaque_body else without_opaque_body
+        inner_api.answer_model = Models(client, base_url, messages, to_strategy).answer
+
+    return put

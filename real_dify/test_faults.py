@@ -1,0 +1,179 @@
+"""Plugins and daemons that are killed, replaced or refused in the middle of a call."""
+
+import os
+import re
+import signal
+import time
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from client import DaemonError
+from dify import (
+    KEY,
+    MODEL_PLUGIN,
+    answer_of,
+    model_call,
+    run_agent,
+    text_of,
+    user,
+)
+from gpt5_simulator import ResponsesSimulator, ScriptedModel, Text
+from servers import wait_until
+
+
+SENTENCE = "A sentence, word by word. "
+LIMIT = 25
+"""The daemon's limit for a call in these tests, in seconds."""
+
+
+@pytest.fixture(scope="module")
+def daemon(start_daemon):
+    with start_daemon(PLUGIN_MAX_EXECUTION_TIMEOUT=str(LIMIT)) as daemon:
+        yield daemon
+
+
+@pytest.fixture
+def simulate():
+    """Run a model that says a text slowly, and then others."""
+
+    def run(*texts, delay_seconds=0.0):
+        model = ScriptedModel([[Text(text=text)] for text in texts])
+        return ResponsesSimulator(model=model, api_keys=[KEY], delay_seconds=delay_seconds)
+
+    return run
+
+
+def call(client, simulator):
+    return list(
+        client.call(MODEL_PLUGIN, "llm/invoke", model_call(simulator.base_url, user("Hello.")))
+    )
+
+
+def test_a_stream_ends_whole_while_its_plugin_is_upgraded(client, simulate, packages, tmp_path):
+    old = client.upload(packages[0])
+    newer = with_version(packages[0], "0.1.1", tmp_path)
+    with simulate(SENTENCE * 40, delay_seconds=0.15) as slow, ThreadPoolExecutor() as pool:
+        running = pool.submit(call, client, slow)
+        wait_until(lambda: slow.requests, "the model to be asked")
+        new = client.upgrade(old, newer)
+        assert not running.done()
+        assert answer_of(running.result()).endswith(SENTENCE * 40)
+    with simulate("From the new one.") as quick:
+        assert answer_of(call(client, quick)).endswith("From the new one.")
+    client.upgrade(new, packages[0])
+
+
+def test_a_call_whose_plugin_dies_ends_by_the_daemons_limit_and_the_next_one_works(
+    daemon, client, simulate
+):
+    with simulate(SENTENCE * 400, "Alive again.", delay_seconds=0.05) as simulator:
+        with ThreadPoolExecutor() as pool:
+            running = pool.submit(call, client, simulator)
+            wait_until(lambda: simulator.requests, "the model to be asked")
+            kill_plugin(daemon, "openai_gpt5_responses")
+            with pytest.raises(DaemonError, match="killed by timeout"):
+                running.result()
+        wait_until(lambda: daemon.plugin_pids("openai_gpt5_responses"), "the plugin to come back")
+    with simulate("Alive again.") as simulator:
+        assert answer_of(retried(lambda: call(client, simulator))).endswith("Alive again.")
+
+
+def test_a_run_whose_model_dies_ends_with_an_answer_before_the_daemons_limit(
+    daemon, client, simulate, between
+):
+    with simulate(SENTENCE * 400, delay_seconds=0.05) as simulator:
+        between(client, simulator.base_url)
+        with ThreadPoolExecutor() as pool:
+            begin = time.monotonic()
+            running = pool.submit(run_agent, client, simulator.base_url)
+            wait_until(lambda: simulator.requests, "the model to be asked")
+            kill_plugin(daemon, "openai_gpt5_responses")
+            messages = running.result()
+    assert time.monotonic() - begin < LIMIT
+    assert "killed by timeout" not in text_of(messages)
+    assert_closed_and_readable(messages)
+
+
+def test_a_run_survives_one_failure_of_difys_inner_api(client, simulate, between, inner_api):
+    with simulate("Said at the second try.") as simulator:
+        between(client, simulator.base_url)
+        inner_api.failures = [500]
+        messages = run_agent(client, simulator.base_url)
+    assert text_of(messages) == "Said at the second try."
+
+
+def test_a_run_that_dify_refuses_ends_in_a_sentence_that_people_can_read(
+    client, simulate, between, inner_api
+):
+    with simulate() as simulator:
+        between(client, simulator.base_url)
+        inner_api.failures = [500] * 5
+        messages = run_agent(client, simulator.base_url)
+    inner_api.failures = []
+    assert text_of(messages)
+    assert_closed_and_readable(messages)
+
+
+def test_streams_of_a_killed_daemon_end_and_a_new_one_serves_the_same_plugins(
+    daemon, client, simulate
+):
+    with simulate(SENTENCE * 400, delay_seconds=0.05) as simulator, ThreadPoolExecutor() as pool:
+        running = pool.submit(call, client, simulator)
+        wait_until(lambda: simulator.requests, "the model to be asked")
+        plugins = daemon.plugin_pids()
+        daemon.kill()
+        assert isinstance(running.exception(timeout=10), Exception | None)
+        wait_until(lambda: not alive(plugins), "the plugins of the killed daemon to end", 10)
+        daemon.start()
+    with simulate("After the restart.") as simulator:
+        assert answer_of(retried(lambda: call(client, simulator))).endswith("After the restart.")
+
+
+def assert_closed_and_readable(messages):
+    logs = [m["message"] for m in messages if m["type"] == "log"]
+    opened = {log["id"] for log in logs if log["status"] == "start"}
+    assert opened == {log["id"] for log in logs if log["status"] in {"success", "error"}}
+    text = text_of(messages)
+    assert not any(sign in text for sign in ("127.0.0.1", "<", "{", "Traceback", KEY))
+
+
+def kill_plugin(daemon, name):
+    [pid] = daemon.plugin_pids(name)
+    os.kill(pid, signal.SIGKILL)
+
+
+def alive(pids):
+    return [pid for pid in pids if Path(f"/proc/{pid}").exists()]
+
+
+def retried(make_call, seconds=60):
+    """Call until the daemon has the plugin running again, which it may take a while to."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            return make_call()
+        except DaemonError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(1)
+
+
+def with_version(package, version, folder):
+    """Return the same package under another version."""
+    target = folder / f"{version}.difypkg"
+    with zipfile.ZipFile(package) as old, zipfile.ZipFile(target, "w") as new:
+        for entry in old.infolist():
+            data = old.read(entry)
+            if entry.filename == "manifest.yaml":
+                data = re.sub(
+                    rb"^version: .*",
+                    f"version: {version}".encode(),
+                    data,
+                    count=1,
+                    flags=re.MULTILINE,
+                )
+            new.writestr(entry, data)
+    return target
