@@ -5,10 +5,10 @@ import secrets
 import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from dify_plugin_host._errors import DaemonServerError, PluginFolderError
+from dify_plugin_host._running import Running
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_host.platform import PluginHost
 from dify_plugin_host.plugin import PluginFolder
@@ -25,7 +25,7 @@ _HOST = "127.0.0.1"
 _KEY = re.compile(r"[!-~]+")
 
 
-class DaemonServer:
+class DaemonServer(Running):
     """The plugin daemon's dispatch API for some plugins, on the loopback interface.
 
     Use it as an asynchronous context manager; leaving it ends the server and every plugin. A plugin that ends by itself is
@@ -90,18 +90,6 @@ class DaemonServer:
     def plugins(self) -> Mapping[str, PluginProcess]:
         """The plugins by their ids, `author/name`."""
         return self._plugins
-
-    async def __aenter__(self) -> Self:
-        await self.start()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.stop()
 
     async def start(self) -> None:
         """Listen, start all plugins at the same time, and serve.

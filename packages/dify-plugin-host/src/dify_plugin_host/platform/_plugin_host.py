@@ -6,11 +6,11 @@ import functools
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from dify_plugin_host._errors import PluginHostError, UnknownNameError
 from dify_plugin_host._json import JsonObject
+from dify_plugin_host._running import Running
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_host.plugin import (
     ModelProvider,
@@ -60,7 +60,7 @@ def _ignore_error(error: PluginHostError) -> None:
     """Leave an error to the plugin that it goes to."""
 
 
-class PluginHost:
+class PluginHost(Running):
     """Plugins that run together, with Dify's part in between: their calls to each other are answered as Dify would.
 
     Use it as an asynchronous context manager; leaving it ends every plugin.
@@ -125,18 +125,6 @@ class PluginHost:
     def strategies(self) -> tuple[Strategy, ...]:
         """The agent strategies that the plugins declare."""
         return tuple(strategy for strategy, _ in self._strategies.values())
-
-    async def __aenter__(self) -> Self:
-        await self.start()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.stop()
 
     async def start(self) -> None:
         """Start all plugins at the same time.

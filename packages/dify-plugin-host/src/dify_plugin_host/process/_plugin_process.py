@@ -6,8 +6,7 @@ import os
 import uuid
 from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from dify_plugin_host._errors import (
     BackwardsError,
@@ -17,6 +16,7 @@ from dify_plugin_host._errors import (
     StreamRejectedError,
 )
 from dify_plugin_host._json import JsonObject, is_object
+from dify_plugin_host._running import Running
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_host.plugin import PluginFolder
 
@@ -36,7 +36,7 @@ def ignore_notice(notice: Notice) -> None:
     """Drop a notice."""
 
 
-class PluginProcess:
+class PluginProcess(Running):
     """A plugin folder, started as the daemon does it, that can be called.
 
     Use it as an asynchronous context manager; leaving it ends the process and everything that it started. Several calls may
@@ -81,18 +81,6 @@ class PluginProcess:
     def protocol_errors(self) -> int:
         """How many lines on the plugin's stdout were no message of the protocol."""
         return self._connection.protocol_errors if self._connection else 0
-
-    async def __aenter__(self) -> Self:
-        await self.start()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.stop()
 
     async def start(self) -> None:
         """Start the process and wait for its first heartbeat.

@@ -1,0 +1,29 @@
+"""Starting and stopping, the same for everything that runs."""
+
+from abc import ABC, abstractmethod
+from types import TracebackType
+from typing import Self
+
+
+class Running(ABC):
+    """Something that runs from its start to its stop, and within an `async with` block."""
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.stop()
+
+    @abstractmethod
+    async def start(self) -> None:
+        """Start; leave nothing running if that fails."""
+
+    @abstractmethod
+    async def stop(self) -> None:
+        """End what runs; do nothing if nothing does."""
