@@ -2,8 +2,12 @@
 
 import asyncio
 import contextlib
+import os
+import re
 import socket
 import ssl
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -171,14 +175,40 @@ def test_a_proxy_that_is_not_there(
     assert "the proxy refused the connection" in told(transport, "http://gateway.example/v1")
 
 
-def test_a_proxy_of_an_unknown_kind(
-    transport: Transport, behind_proxy: Callable[[str], None]
+@pytest.mark.parametrize("name", ["HTTP_PROXY", "https_proxy", "ALL_PROXY"])
+@pytest.mark.parametrize("url", ["gopher://127.0.0.1:1", "http://host:port", "socks5://host:1"])
+def test_a_proxy_that_cannot_be_used(
+    transport: Transport, monkeypatch: pytest.MonkeyPatch, name: str, url: str
 ) -> None:
-    behind_proxy("gopher://127.0.0.1:1")
+    monkeypatch.setenv(name, url)
 
-    assert "proxy and certificate settings" in told(transport, "http://gateway.example/v1")
-    with pytest.raises(ConnectionFailedError, match="proxy and certificate settings"):
+    expected = rf"proxy and certificate settings \({name}\), and API Base URL"
+    assert re.search(expected, told(transport, "http://gateway.example/v1"))
+    with pytest.raises(ConnectionFailedError, match=expected):
         AsyncResponsesClient(ModelConfig(model_id="m", api_key="k"))
+
+
+WITHOUT_CERTIFICATES = """
+import os, sys
+from gpt5_responses import Connection, ConnectionFailedError, create
+for path in ("/no/such/file", "/", sys.executable):
+    os.environ["SSL_CERT_FILE"] = path
+    try:
+        create(Connection(api_key="k", base_url="http://127.0.0.1:9"), {"model": "m", "input": "Hi"})
+    except ConnectionFailedError as error:
+        print(error)
+"""
+
+
+def test_certificates_that_cannot_be_read() -> None:
+    """In a process of their own, since they are read once."""
+    environ = os.environ | {"HTTPS_PROXY": "http://127.0.0.1:9"}
+    command = [sys.executable, "-c", WITHOUT_CERTIFICATES]
+    printed = subprocess.run(command, env=environ, capture_output=True, text=True, check=True)
+
+    sentences = printed.stdout.splitlines()
+    assert len(sentences) == 3
+    assert all("certificate settings (SSL_CERT_FILE), and API" in told for told in sentences)
 
 
 def test_an_asynchronous_client_tells_the_same() -> None:

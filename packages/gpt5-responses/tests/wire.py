@@ -20,11 +20,11 @@ type Answer = Callable[[socket.socket], None]
 class Wire:
     """A server that answers each request of each connection by `answer`, and counts the connections."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: Answer, *, port: int = 0) -> None:
         self.connections = 0
         self.requests: list[bytes] = []
         self._answer = answer
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server(("127.0.0.1", port))
         self._threads: list[threading.Thread] = []
         self._peers: list[socket.socket] = []
 

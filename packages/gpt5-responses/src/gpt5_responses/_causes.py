@@ -3,13 +3,15 @@
 import re
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import openai
 
 
 _CHECK = "Check the network and API Base URL (openai_api_base)."
 _TOO_SLOW = "The server did not answer in time. Try again, or raise request_timeout_seconds or lower reasoning_effort."
+_CERTIFICATES = ("SSL_CERT_FILE", "SSLKEYLOGFILE")
+_PROXIES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY")
 
 
 def connection_sentence(error: openai.APIConnectionError) -> str:
@@ -27,6 +29,15 @@ def timeout_sentence(error: openai.APITimeoutError) -> str:
     if "ConnectTimeout" not in _names(error):
         return _TOO_SLOW
     return f"The server could not be reached: {_who(error)} did not take the connection in time. {_CHECK}"
+
+
+def unusable_sentence(error: Exception, environ: Mapping[str, str]) -> str:
+    """Return the sentence about a client that could not be made, with the variables that may have kept it from being made."""
+    # Certificates fail as files do, and addresses of proxies do not.
+    asked = _CERTIFICATES if isinstance(error, OSError) else _PROXIES
+    names = [name for upper in asked for name in (upper, upper.lower()) if environ.get(name)]
+    named = f" ({', '.join(names)})" if names else ""
+    return f"The connection could not be made. Check the machine's proxy and certificate settings{named}, and API Base URL (openai_api_base)."
 
 
 def find_cause[E: BaseException](error: BaseException, kind: type[E]) -> E | None:

@@ -16,7 +16,7 @@ from ._errors import ResponsesError
 from ._failures import interrupted, to_responses_error
 from ._fallbacks import Fallback
 from ._http import AsyncHttpClient
-from ._patience import MOST_REST_BYTES, REST_SECONDS, Patience, is_delimited, took_too_long
+from ._patience import MOST_REST_BYTES, REST_SECONDS, Patience, is_delimited
 from ._reader import ResponseReader
 from ._scheme import Request, ResponsesScheme
 from ._stream import ResponseStream, open_stream
@@ -190,7 +190,7 @@ class AsyncResponseStream:
             async with asyncio.timeout(self._patience.seconds_left):
                 response = await self._send()
         except TimeoutError:
-            raise took_too_long() from None
+            raise self._patience.took_too_long() from None
         try:
             self._reader.begin(status_code=response.status_code, headers=response.headers)
         except BaseException:
@@ -248,9 +248,9 @@ class AsyncResponseStream:
                 async with asyncio.timeout(self._patience.seconds_left):
                     data = await anext(chunks, None)
             except TimeoutError:
-                raise took_too_long() from None
-            except Exception:  # noqa: BLE001  which HTTP library raises here is the official client's business
-                raise interrupted(request_id=self.request_id) from None
+                raise self._patience.took_too_long() from None
+            except Exception as error:  # noqa: BLE001  which HTTP library raises here is the official client's business
+                raise interrupted(error, request_id=self.request_id) from None
             if data is None:
                 return
             yield data

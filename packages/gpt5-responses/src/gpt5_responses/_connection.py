@@ -19,7 +19,15 @@ ALLOWED_HOSTS_VARIABLE = "OPENAI_GPT5_ALLOWED_BASE_URL_HOSTS"
 TOTAL_SECONDS_VARIABLE = "OPENAI_GPT5_TOTAL_TIMEOUT_SECONDS"
 """Environment variable: how many seconds a call may take in all; no limit where it is empty or 0."""
 
+PLATFORM_SECONDS_VARIABLE = "PLUGIN_MAX_EXECUTION_TIMEOUT"
+"""Environment variable of Dify's plugin daemon, which hands it on: after so many seconds it ends a call without a word from the plugin."""
+
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
+
+_NO_LIMIT = float("inf")
+_PLATFORM_MARGIN = (
+    10.0  # seconds, for the daemon counts from before the plugin has a call to after its last word
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +41,7 @@ class Connection:
         timeout_seconds: Seconds to wait for a connection, and then for each next event, from 30 to 900.
         max_retries: How often a request that could not be started is sent again, from 0 to 5.
         total_seconds: Seconds that a call may take in all, its retries included; None for no limit.
+        total_limit: The setting that `total_seconds` comes from, for the error.
 
     Raises:
         SettingsError: If the key is missing, the base URL is not usable or names the metadata service of a cloud, or key or organisation cannot
@@ -45,6 +54,7 @@ class Connection:
     timeout_seconds: float = 300.0
     max_retries: int = 1
     total_seconds: float | None = None
+    total_limit: str = TOTAL_SECONDS_VARIABLE
 
     def __post_init__(self) -> None:
         """Refuse what would fail, or do harm, when the first request is sent."""
@@ -61,7 +71,7 @@ class Connection:
         Args:
             credentials: `openai_api_key`, and optionally `openai_organization`, `openai_api_base`,
                 `request_timeout_seconds` (default 300, brought within 30 to 900) and `max_retries` (default 1, brought within 0 to 5).
-            environ: Environment variables; the process's own if None.
+            environ: Environment variables; the process's own if None. A call stays under the plugin daemon's limit where it is among them.
 
         Raises:
             SettingsError: If the key is missing, or the key, organisation or base URL is not usable.
@@ -94,13 +104,15 @@ class Connection:
             _text(values, names.base_url),
             variables.get(ALLOWED_HOSTS_VARIABLE, ""),
         )
+        total_seconds, total_limit = _total_seconds(values, names, variables)
         return cls(
             api_key=_header_text(values, names.api_key, required=True),
             organization=_header_text(values, names.organization) or None,
             base_url=_base_url(url, allowed_hosts, names.base_url),
             timeout_seconds=float(_clamped(values, names.timeout_seconds, 300, 30, 900)),
             max_retries=_clamped(values, names.max_retries, 1, 0, 5),
-            total_seconds=_total_seconds(values, names.total_seconds, variables),
+            total_seconds=total_seconds,
+            total_limit=total_limit,
         )
 
     @property
@@ -120,9 +132,15 @@ class Connection:
             "api_key": self.api_key,
             "organization": self.organization,
             "base_url": self.base_url,
-            "timeout": self.timeout_seconds,
+            "timeout": self._try_seconds,
             "max_retries": self.max_retries,
         }
+
+    @property
+    def _try_seconds(self) -> float:
+        """What one try may wait for an answer: a little longer than the whole call may take, which then has the say, and no longer."""
+        most = _NO_LIMIT if self.total_seconds is None else self.total_seconds + 1
+        return min(self.timeout_seconds, most)
 
     @property
     def host(self) -> str:
@@ -145,6 +163,7 @@ class _Names:
     timeout_seconds: str = "timeout_seconds"
     max_retries: str = "max_retries"
     total_seconds: str = "total_seconds"
+    platform_seconds: str | None = None
 
 
 _OWN_NAMES = _Names()
@@ -153,6 +172,7 @@ _CREDENTIAL_NAMES = _Names(
     organization="openai_organization",
     base_url="openai_api_base",
     timeout_seconds="request_timeout_seconds",
+    platform_seconds=PLATFORM_SECONDS_VARIABLE,
 )
 
 
@@ -176,14 +196,25 @@ def _validate_header_text(text: str, name: str, *, required: bool = False) -> No
 
 
 def _total_seconds(
-    values: Mapping[str, Any], name: str, environ: Mapping[str, str]
-) -> float | None:
-    """Read the limit of a whole call, which the operator sets; what is no number above 0 is none."""
+    values: Mapping[str, Any], names: _Names, environ: Mapping[str, str]
+) -> tuple[float | None, str]:
+    """Return the limit of a whole call and the setting that it comes from: the operator's, or the platform's less what it takes to say so."""
+    told = _text(values, names.total_seconds) or environ.get(TOTAL_SECONDS_VARIABLE, "")
+    limits = [(_seconds(told), TOTAL_SECONDS_VARIABLE)]
+    if names.platform_seconds is not None:
+        most = _seconds(environ.get(names.platform_seconds, ""))
+        limits.append((most - min(_PLATFORM_MARGIN, most / 10), names.platform_seconds))
+    seconds, name = min(limits)
+    return (None, TOTAL_SECONDS_VARIABLE) if seconds == _NO_LIMIT else (seconds, name)
+
+
+def _seconds(text: str) -> float:
+    """Read a limit; what is no number above 0 is none."""
     try:
-        seconds = float(_text(values, name) or environ.get(TOTAL_SECONDS_VARIABLE, ""))
+        seconds = float(text)
     except ValueError:
-        return None
-    return seconds if 0 < seconds < float("inf") else None
+        return _NO_LIMIT
+    return seconds if seconds > 0 else _NO_LIMIT
 
 
 def _clamped(values: Mapping[str, Any], name: str, default: int, lowest: int, highest: int) -> int:

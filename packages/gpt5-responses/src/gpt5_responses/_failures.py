@@ -1,5 +1,6 @@
 """What the official client, its HTTP library and the stream's own events report, as this package's errors."""
 
+import os
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -9,7 +10,7 @@ from gpt5_messages import ResponseFailure
 from gpt5_payloads import profile_for
 from stream_text import KnownSecrets, redact_text
 
-from ._causes import connection_sentence, find_cause, timeout_sentence
+from ._causes import connection_sentence, find_cause, timeout_sentence, unusable_sentence
 from ._errors import (
     AuthenticationError,
     ConnectionFailedError,
@@ -35,7 +36,6 @@ _REDIRECTS = range(300, 400)
 
 _REDIRECTED = "The server sends the request on to another address, which is not followed. Check API Base URL (openai_api_base)."
 CHAT_COMPLETIONS = "The server answered with Chat Completions where the Responses API was expected. Check API Base URL (openai_api_base)."
-_UNUSABLE = "The connection could not be made. Check the machine's proxy and certificate settings, and API Base URL (openai_api_base)."
 _SENTENCES: dict[type[ResponsesError], str] = {
     AuthenticationError: "The server does not accept the API key. Check API Key (openai_api_key) and API Base URL (openai_api_base).",
     PermissionDeniedError: "The API key is not allowed to do this. Check the key's project, organisation and permissions.",
@@ -71,6 +71,7 @@ _EVENT_ERRORS: dict[str, type[ResponsesError]] = {
     "inconsistent_stream": UnexpectedResponseError,
     "stream_ended_early": StreamInterruptedError,
 }
+SILENT = "The server kept the connection open and sent no event in time. Try again, or raise request_timeout_seconds or lower reasoning_effort."
 _INTERRUPTED = "The connection broke off before the response was complete. What arrived is shown; try again for the rest."
 
 
@@ -118,7 +119,7 @@ def to_responses_error(
         case openai.OpenAIError():
             return UnexpectedResponseError("The server sent an answer that cannot be read.")
         case _:
-            return ConnectionFailedError(_UNUSABLE)
+            return ConnectionFailedError(unusable_sentence(error, os.environ))
 
 
 def from_event(
@@ -146,8 +147,10 @@ def from_event(
     )
 
 
-def interrupted(*, request_id: str | None) -> StreamInterruptedError:
-    """Return the error for a connection that broke while the stream was being read."""
+def interrupted(error: Exception, *, request_id: str | None) -> ResponsesError:
+    """Return the error for a connection that broke, or went silent, while the stream was being read."""
+    if type(error).__name__ == "ReadTimeout":
+        return ConnectionTimeoutError(SILENT, request_id=request_id)
     return StreamInterruptedError(_INTERRUPTED, request_id=request_id)
 
 

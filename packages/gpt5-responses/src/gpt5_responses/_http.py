@@ -57,7 +57,10 @@ class HttpClient(openai.DefaultHttpxClient):
 
     @override
     def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:
-        response = self._send_once(request, options)
+        with _answered_or_given_up(request):
+            return self._answer(self._send_once(request, options), stream=stream)
+
+    def _answer(self, response: Any, *, stream: bool) -> Any:
         if stream and response.is_success:
             return response
         body = _body(response)
@@ -91,7 +94,10 @@ class AsyncHttpClient(openai.DefaultAsyncHttpxClient):
 
     @override
     async def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:
-        response = await self._send_once(request, options)
+        with _answered_or_given_up(request):
+            return await self._answer(await self._send_once(request, options), stream=stream)
+
+    async def _answer(self, response: Any, *, stream: bool) -> Any:
         if stream and response.is_success:
             return response
         body = _body(response)
@@ -116,6 +122,18 @@ class AsyncHttpClient(openai.DefaultAsyncHttpxClient):
                 stale += 1
                 if guard.has_connected or stale > _MOST_STALE:
                     raise
+
+
+@contextmanager
+def _answered_or_given_up(request: Any) -> Generator[None]:
+    """Keep the official client from asking again where an answer does not come in time: the server may be at work on it, and would be paid twice.
+
+    Its own errors are what it lets through. Where nothing could be sent in time it does ask again.
+    """
+    try:
+        yield
+    except _LIBRARY.ReadTimeout as error:
+        raise openai.APITimeoutError(request=request) from error
 
 
 def _guard(request: Any) -> ConnectGuard:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from ._connection import Connection
 from ._errors import ConnectionTimeoutError
+from ._failures import SILENT
 
 
 REST_SECONDS = 0.25
@@ -15,8 +16,7 @@ REST_SECONDS = 0.25
 MOST_REST_BYTES = 64 * 1024
 """How much of it is read."""
 
-_SILENT = "The server kept the connection open and sent no event in time. Try again, or raise request_timeout_seconds or lower reasoning_effort."
-_TOO_LONG = "The call took longer than it may in all (OPENAI_GPT5_TOTAL_TIMEOUT_SECONDS). What arrived is shown; try again, or ask for less at once."
+_TOO_LONG = "The call took longer than it may in all ({}). What arrived is shown; try again, or ask for less at once."
 
 
 class Patience:
@@ -34,6 +34,7 @@ class Patience:
     def __init__(self, connection: Connection) -> None:
         self._silent_seconds = connection.timeout_seconds
         self._total_seconds = connection.total_seconds
+        self._limit = connection.total_limit
         self._progress = 0
         self._alive_at: float | None = None
         self._deadline: float | None = None
@@ -53,12 +54,12 @@ class Patience:
         if progress != self._progress or self._alive_at is None:
             self._progress, self._alive_at = progress, now
         elif now - self._alive_at > self._silent_seconds:
-            raise ConnectionTimeoutError(_SILENT)
+            raise ConnectionTimeoutError(SILENT)
 
     def validate(self) -> None:
         """Refuse to go on where the whole call has taken too long."""
         if self.seconds_left == 0:
-            raise took_too_long() from None
+            raise self.took_too_long() from None
 
     @contextmanager
     def calling_at_the_end(self, end: Callable[[], None]) -> Generator[None]:
@@ -74,10 +75,9 @@ class Patience:
         finally:
             timer.cancel()
 
-
-def took_too_long() -> ConnectionTimeoutError:
-    """Return the error for a call that took longer than it may in all."""
-    return ConnectionTimeoutError(_TOO_LONG)
+    def took_too_long(self) -> ConnectionTimeoutError:
+        """Return the error for a call that took longer than it may in all."""
+        return ConnectionTimeoutError(_TOO_LONG.format(self._limit))
 
 
 def is_delimited(headers: Mapping[str, str]) -> bool:

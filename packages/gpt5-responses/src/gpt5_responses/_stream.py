@@ -12,7 +12,7 @@ from ._connection import Connection
 from ._errors import ResponsesError
 from ._failures import interrupted
 from ._fallbacks import Fallback
-from ._patience import MOST_REST_BYTES, REST_SECONDS, Patience, is_delimited, took_too_long
+from ._patience import MOST_REST_BYTES, REST_SECONDS, Patience, is_delimited
 from ._reader import ResponseReader
 from ._transport import TRANSPORT, SentRequest, Transport
 
@@ -124,7 +124,7 @@ class ResponseStream:
             return answer.result(self._patience.seconds_left)
         except TimeoutError:
             answer.add_done_callback(_close_when_sent)
-            raise took_too_long() from None
+            raise self._patience.took_too_long() from None
 
     def _send_into(self, answer: Future[SentRequest]) -> None:
         try:
@@ -158,8 +158,8 @@ class ResponseStream:
         while True:
             try:
                 data = next(chunks, None)
-            except Exception:  # noqa: BLE001  which HTTP library raises here is the official client's business
-                raise interrupted(request_id=self.request_id) from None
+            except Exception as error:  # noqa: BLE001  which HTTP library raises here is the official client's business
+                raise interrupted(error, request_id=self.request_id) from None
             if data is None:
                 return
             yield data
