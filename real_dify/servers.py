@@ -194,7 +194,7 @@ def running(command: list[object], **options: object) -> Generator[subprocess.Po
     try:
         yield process
     finally:
-        process.terminate()
+        process.send_signal(signal.SIGINT)  # at which PostgreSQL waits for nobody
         process.wait(timeout=_START_SECONDS)
 
 

@@ -1,10 +1,8 @@
 """Plugins and daemons that are killed, replaced or refused in the middle of a call."""
 
 import os
-import re
 import signal
 import time
-import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -50,20 +48,6 @@ def call(client, simulator):
     return list(
         client.call(MODEL_PLUGIN, "llm/invoke", model_call(simulator.base_url, user("Hello.")))
     )
-
-
-def test_a_stream_ends_whole_while_its_plugin_is_upgraded(client, simulate, packages, tmp_path):
-    old = client.upload(packages[0])
-    newer = with_version(packages[0], "0.1.1", tmp_path)
-    with simulate(SENTENCE * 40, delay_seconds=0.15) as slow, ThreadPoolExecutor() as pool:
-        running = pool.submit(call, client, slow)
-        wait_until(lambda: slow.requests, "the model to be asked")
-        new = client.upgrade(old, newer)
-        assert not running.done()
-        assert answer_of(running.result()).endswith(SENTENCE * 40)
-    with simulate("From the new one.") as quick:
-        assert answer_of(call(client, quick)).endswith("From the new one.")
-    client.upgrade(new, packages[0])
 
 
 def test_a_call_whose_plugin_dies_ends_by_the_daemons_limit_and_the_next_one_works(
@@ -159,21 +143,3 @@ def retried(make_call, seconds=60):
             if time.monotonic() > end:
                 raise
             time.sleep(1)
-
-
-def with_version(package, version, folder):
-    """Return the same package under another version."""
-    target = folder / f"{version}.difypkg"
-    with zipfile.ZipFile(package) as old, zipfile.ZipFile(target, "w") as new:
-        for entry in old.infolist():
-            data = old.read(entry)
-            if entry.filename == "manifest.yaml":
-                data = re.sub(
-                    rb"^version: .*",
-                    f"version: {version}".encode(),
-                    data,
-                    count=1,
-                    flags=re.MULTILINE,
-                )
-            new.writestr(entry, data)
-    return target
