@@ -1,7 +1,9 @@
+import httpx
 import pytest
 
 from dify_agent.layers.dify_plugin import DifyPluginLayerConfig
 from dify_agent.layers.dify_plugin.plugin_layer import DifyPluginLayer
+from dify_agent.plugin_daemon_transport import SilenceLimits
 from dify_agent.runtime.layer_providers import create_default_layer_providers
 
 
@@ -16,6 +18,27 @@ def test_a_server_offers_six_kinds_of_layers():
         "dify.plugin.llm",
         "dify.plugin.tools",
     ]
+
+
+def plugin_layer(**settings):
+    [provider] = (
+        provider
+        for provider in create_default_layer_providers(**settings)
+        if provider.layer_type is DifyPluginLayer
+    )
+    return provider.create(DifyPluginLayerConfig(tenant_id="t"))
+
+
+@pytest.mark.anyio
+async def test_the_server_says_how_long_replies_may_be_silent():
+    assert plugin_layer().silence == SilenceLimits(
+        model_seconds=600, keep_alive_seconds=60, tool_seconds=600
+    )
+    layer = plugin_layer(silence=SilenceLimits(tool_seconds=5))
+    async with httpx.AsyncClient() as http_client:
+        tools = layer.create_tool_client(plugin_id="p", http_client=http_client)
+        models = layer.create_daemon_provider(plugin_id="p", http_client=http_client)
+    assert tools.silence.tool_seconds == models.client.silence.tool_seconds == 5
 
 
 @pytest.mark.parametrize(

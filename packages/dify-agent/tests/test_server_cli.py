@@ -9,7 +9,10 @@ import sse_starlette.sse
 from cryptography.fernet import Fernet
 from typer.testing import CliRunner
 
+from dify_agent.plugin_daemon_transport import SilenceLimits
 from dify_agent.server import cli
+from dify_agent.server.engine import build_layer_providers
+from dify_agent.server.settings import ServerSettings
 
 
 @pytest.fixture
@@ -33,6 +36,9 @@ def serve(monkeypatch, tmp_path):
         ("CONCURRENCY", "0", "expected at least 1"),
         ("CONCURRENCY", "9" * 5000, "expected a whole number with fewer digits"),
         ("LEASE_SECONDS", "s3cret", "expected a number"),
+        ("MODEL_SILENCE_SECONDS", "0", "expected more than 0"),
+        ("KEEP_ALIVE_SILENCE_SECONDS", "nan", "expected more than 0"),
+        ("TOOL_SILENCE_SECONDS", "-1", "expected more than 0"),
         ("LEASE_SECONDS", "0", "expected more than 0"),
         ("PLUGIN_DAEMON_URL", "s3cret", "expected an address that begins with http:// or https://"),
         ("PLUGIN_DAEMON_API_KEY", "s3cret\n", "expected one line of text"),
@@ -49,6 +55,14 @@ def test_a_bad_setting_is_named_and_not_shown(serve, name, value, expected):
     assert result.exit_code == 2
     assert result.output.startswith(f"dify-agent: DIFY_AGENT_{name}: {expected}")
     assert "s3cret" not in result.output
+
+
+def test_how_long_replies_may_be_silent_is_a_setting(monkeypatch):
+    for number, name in enumerate(["MODEL", "KEEP_ALIVE", "TOOL"], start=1):
+        monkeypatch.setenv(f"DIFY_AGENT_{name}_SILENCE_SECONDS", str(number))
+    providers = {each.type_id: each for each in build_layer_providers(ServerSettings())}
+    layer = providers["dify.plugin"].create({"tenant_id": "t"})
+    assert layer.silence == SilenceLimits(model_seconds=1, keep_alive_seconds=2, tool_seconds=3)
 
 
 def test_a_server_without_a_key_does_not_listen_to_the_network(serve):

@@ -12,7 +12,11 @@ from dify_agent.layers.dify_plugin.tool_client import (
     DifyPluginToolClientError,
     DifyPluginToolInvokeMessage,
 )
-from dify_agent.plugin_daemon_transport import PluginDaemonError
+from dify_agent.plugin_daemon_transport import (
+    SILENCE_ERROR_TYPE,
+    PluginDaemonError,
+    SilenceLimits,
+)
 
 
 Message = DifyPluginToolInvokeMessage
@@ -50,7 +54,7 @@ def chunks_of(data, *, size=CHUNK, blob_id="b1", **fields):
     return [*cut, chunk(b"", sequence=len(pieces), total=len(data), end=True, blob_id=blob_id, **fields)]  # fmt: skip
 
 
-def invoke(answer, *, daemon_url="http://daemon", user_id="user-1", **arguments):
+def invoke(answer, *, daemon_url="http://daemon", user_id="user-1", silence=None, **arguments):
     if not callable(answer):
         reply = answer
 
@@ -68,6 +72,7 @@ def invoke(answer, *, daemon_url="http://daemon", user_id="user-1", **arguments)
                 plugin_daemon_api_key="daemon-secret",
                 user_id=user_id,
                 http_client=http_client,
+                silence=silence or SilenceLimits(),
             )
             call = {
                 "provider": "search",
@@ -234,6 +239,22 @@ def test_a_transport_error_is_raised_as_it_is():
 
     with pytest.raises(httpx.ReadTimeout, match="too slow"):
         invoke(answer)
+
+
+def test_a_tool_that_falls_silent_has_failed():
+    class Reply(httpx.AsyncByteStream):
+        async def __aiter__(self):
+            yield frames(text("begin")).encode()
+            await asyncio.Event().wait()
+
+    limits = SilenceLimits(model_seconds=0.01, keep_alive_seconds=0.01, tool_seconds=0.1)
+    with pytest.raises(DifyPluginToolClientError) as caught:
+        invoke(httpx.Response(200, stream=Reply()), silence=limits)
+
+    assert caught.value.error_type == SILENCE_ERROR_TYPE
+    assert caught.value.message == (
+        "The plugin daemon has sent nothing for 0.1 seconds: the plugin's process may have died."
+    )
 
 
 def test_a_parameter_that_json_does_not_know_is_a_type_error():

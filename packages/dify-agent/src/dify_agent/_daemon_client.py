@@ -5,7 +5,12 @@ from dataclasses import dataclass, field
 
 import httpx
 
-from .plugin_daemon_transport import plugin_daemon_dispatch_url, stream_plugin_daemon
+from .plugin_daemon_transport import (
+    Silence,
+    SilenceLimits,
+    plugin_daemon_dispatch_url,
+    stream_plugin_daemon,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +24,7 @@ class PluginDaemonClient:
         plugin_daemon_api_key: The daemon's key.
         user_id: The end user; None leaves it out.
         http_client: An open client, which belongs to whoever made it.
+        silence: How long a reply may say nothing.
     """
 
     tenant_id: str
@@ -27,8 +33,11 @@ class PluginDaemonClient:
     plugin_daemon_api_key: str = field(repr=False)
     user_id: str | None = None
     http_client: httpx.AsyncClient = field(repr=False)
+    silence: SilenceLimits = field(default_factory=SilenceLimits)
 
-    def dispatch(self, operation: str, data: Mapping[str, object]) -> AsyncGenerator[object]:
+    def dispatch(
+        self, operation: str, data: Mapping[str, object], *, silence: Silence
+    ) -> AsyncGenerator[object]:
         """Yield the data of each frame that an operation such as `llm/invoke` answers with.
 
         It is closed as `stream_plugin_daemon` is.
@@ -36,7 +45,7 @@ class PluginDaemonClient:
         Raises:
             ValueError: If the data holds a number or a nesting that JSON cannot carry.
             TypeError: If it holds a value that JSON does not know.
-            PluginDaemonError: If the daemon or the plugin reported an error, or the reply is not what it may be.
+            PluginDaemonError: If the daemon or the plugin reported an error, the reply is not what it may be, or says nothing for too long.
             httpx.TransportError: If the daemon could not be reached, or the connection broke.
         """
         user = {} if self.user_id is None else {"user_id": self.user_id}
@@ -48,4 +57,5 @@ class PluginDaemonClient:
             api_key=self.plugin_daemon_api_key,
             plugin_id=self.plugin_id,
             payload={"data": data, **user},
+            silence=silence,
         )

@@ -6,7 +6,7 @@ Source: docs/contracts/dify-agent.md, C26 to C29; langgenius/dify-plugin-daemon 
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from typing import Final, cast
 from urllib.parse import quote
 
@@ -26,12 +26,16 @@ from ._daemon_errors import (
 )
 from ._envelope import parse_envelope
 from ._headers import is_header_text
+from ._silence import SILENCE_ERROR_TYPE, Silence, SilenceLimits
 
 
 __all__ = [
     "PROTOCOL_ERROR_TYPE",
+    "SILENCE_ERROR_TYPE",
     "PluginDaemonError",
     "PluginDaemonErrorPayload",
+    "Silence",
+    "SilenceLimits",
     "decode_plugin_daemon_error_payload",
     "plugin_daemon_dispatch_url",
     "stream_plugin_daemon",
@@ -70,13 +74,14 @@ def plugin_daemon_dispatch_url(daemon_url: str, *, tenant_id: str, operation: st
     return f"{daemon_url.rstrip('/')}/plugin/{tenant}/dispatch/{operation}"
 
 
-async def stream_plugin_daemon(
+async def stream_plugin_daemon(  # noqa: PLR0913 - what a call consists of
     http_client: httpx.AsyncClient,
     *,
     url: str,
     api_key: str,
     plugin_id: str,
     payload: Mapping[str, object],
+    silence: Silence | None = None,
 ) -> AsyncGenerator[object]:
     """Post a payload, and yield the data of each frame of the reply as it arrives.
 
@@ -84,36 +89,45 @@ async def stream_plugin_daemon(
     `contextlib.aclosing`. Texts among the payload's credentials, and the API key, never show in an error.
 
     Args:
-        http_client: An open client; it is neither configured nor closed here.
+        http_client: An open client; it is neither configured nor closed here. Its timeout for reading does not count:
+            `silence` does.
         url: Address of the operation.
         api_key: The daemon's key.
         plugin_id: The plugin that answers, such as `langgenius/openai`.
         payload: The body, see `to_plugin_daemon_jsonable`; `data.credentials` holds the credentials.
+        silence: How long the reply may say nothing; ten minutes if left out. Comments say nothing.
 
     Raises:
         ValueError: If the payload holds a number or a nesting that JSON cannot carry.
         TypeError: If it holds a value that JSON does not know.
         PluginDaemonError: If the daemon or the plugin reported an error, a frame is empty or malformed, the reply is over
-            128 MiB, or the key or the plugin's id cannot stand in a header.
+            128 MiB or silent for too long, or the key or the plugin's id cannot stand in a header.
         httpx.TransportError: If the daemon could not be reached, or the connection broke.
     """
     secrets = _secrets(api_key, payload)
+    silence = silence or Silence(SilenceLimits().model_seconds)
     request = http_client.stream(
         "POST",
         url,
         content=_body(payload),
         headers=_headers(api_key=api_key, plugin_id=plugin_id),
+        timeout=_without_read_timeout(http_client.timeout),
         follow_redirects=False,  # The key would go along to wherever a redirect points.
     )
     with _errors_without_request():
-        async with request as response:
+        async with AsyncExitStack() as stack:
+            response = await silence.wait(stack.enter_async_context(request))
             if not response.is_success:
-                raise await _http_error(response, secrets)
+                raise await _http_error(response, secrets, silence)
             if _is_packed(response):
                 raise build_protocol_error(_INVALID_ITEM)
-            async for line in _iter_lines(response):
+            async for line in _iter_lines(response, silence):
                 for data in _iter_data(line, secrets):
                     yield data
+
+
+def _without_read_timeout(timeout: httpx.Timeout) -> httpx.Timeout:
+    return httpx.Timeout(connect=timeout.connect, read=None, write=timeout.write, pool=timeout.pool)
 
 
 @contextmanager
@@ -165,10 +179,18 @@ def _is_packed(response: httpx.Response) -> bool:
     return response.headers.get("content-encoding", "identity").strip().lower() != "identity"
 
 
-async def _iter_lines(response: httpx.Response) -> AsyncIterator[bytes]:
+async def _iter_bytes(response: httpx.Response, silence: Silence) -> AsyncIterator[bytes]:
+    pieces = response.aiter_bytes()
+    while (data := await silence.wait(anext(pieces, None))) is not None:
+        if not all(line.startswith(b":") for line in data.split(b"\n") if line.strip()):
+            silence.end()
+        yield data
+
+
+async def _iter_lines(response: httpx.Response, silence: Silence) -> AsyncIterator[bytes]:
     """Yield the reply line by line, up to its limit."""
     splitter, size = LineSplitter(max_line_bytes=_MAX_LINE_BYTES), 0
-    async for data in response.aiter_bytes():
+    async for data in _iter_bytes(response, silence):
         size += len(data)
         for line in splitter.feed(data):
             yield line
@@ -197,11 +219,13 @@ def _iter_data(line: bytes, secrets: KnownSecrets) -> Iterator[object]:
     yield frame.data
 
 
-async def _http_error(response: httpx.Response, secrets: KnownSecrets) -> PluginDaemonError:
+async def _http_error(
+    response: httpx.Response, secrets: KnownSecrets, silence: Silence
+) -> PluginDaemonError:
     """Build the error of a reply with an error status from the beginning of its body."""
     body = b""
     if not _is_packed(response):
-        async for data in response.aiter_bytes():
+        async for data in _iter_bytes(response, silence):
             body += data
             if len(body) > _MAX_ERROR_BODY_BYTES:
                 break

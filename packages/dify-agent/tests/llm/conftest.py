@@ -1,4 +1,5 @@
 import asyncio
+import contextlib
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -183,7 +184,8 @@ class SlowDaemon:
         self.asked.set()
         writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
         sending = asyncio.create_task(self._send_pieces(writer))
-        await reader.read()  # returns when the client closes its side
+        with contextlib.suppress(ConnectionResetError):
+            await reader.read()  # returns when the client closes its side
         self.gone.set()
         sending.cancel()
         writer.close()

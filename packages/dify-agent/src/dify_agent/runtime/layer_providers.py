@@ -13,6 +13,7 @@ from dify_agent.layers.dify_plugin.tools_layer import DifyPluginToolsLayer
 from dify_agent.layers.history import HistoryLayer
 from dify_agent.layers.output import OutputLayer
 from dify_agent.layers.prompt import PromptLayer
+from dify_agent.plugin_daemon_transport import SilenceLimits
 
 
 __all__ = [
@@ -21,18 +22,25 @@ __all__ = [
 
 
 def create_default_layer_providers(
-    *, plugin_daemon_url: str = "http://localhost:5002", plugin_daemon_api_key: str = ""
+    *,
+    plugin_daemon_url: str = "http://localhost:5002",
+    plugin_daemon_api_key: str = "",
+    silence: SilenceLimits | None = None,
 ) -> tuple[LayerProvider[Any], ...]:
     """Return providers of prompts, history, output, and the plugin, model and tools layers.
 
     Args:
         plugin_daemon_url: Where the daemon is; only layers that this server makes come to know it.
         plugin_daemon_api_key: The daemon's key; likewise.
+        silence: How long a reply of the daemon may say nothing; see `SilenceLimits` for what counts if it is left out.
     """
 
     def create_plugin_layer(config: DifyPluginLayerConfig) -> DifyPluginLayer:
         return DifyPluginLayer.from_config_with_settings(
-            config, daemon_url=plugin_daemon_url, daemon_api_key=plugin_daemon_api_key
+            config,
+            daemon_url=plugin_daemon_url,
+            daemon_api_key=plugin_daemon_api_key,
+            silence=silence,
         )
 
     return (

@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from dbos import DBOS, DBOSConfig
 
 from dify_agent.compositor import LayerProvider
+from dify_agent.plugin_daemon_transport import SilenceLimits
 from dify_agent.runtime.layer_providers import create_default_layer_providers
 
 from ._janitor import Janitor
@@ -118,6 +119,11 @@ def build_layer_providers(settings: ServerSettings) -> Sequence[LayerProvider[An
     return create_default_layer_providers(
         plugin_daemon_url=settings.plugin_daemon_url,
         plugin_daemon_api_key=settings.plugin_daemon_api_key.get_secret_value(),
+        silence=SilenceLimits(
+            model_seconds=settings.model_silence_seconds,
+            keep_alive_seconds=settings.keep_alive_silence_seconds,
+            tool_seconds=settings.tool_silence_seconds,
+        ),
     )
 
 

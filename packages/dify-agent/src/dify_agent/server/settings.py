@@ -25,6 +25,9 @@ class ServerSettings(BaseSettings):
     Attributes:
         plugin_daemon_url: Where the plugin daemon listens.
         plugin_daemon_api_key: The daemon's key, sent as `X-Api-Key`.
+        model_silence_seconds: How long a model's reply may say nothing before the run ends.
+        keep_alive_silence_seconds: The same for a model that has shown that it sends keep-alives.
+        tool_silence_seconds: How long a tool's reply may say nothing before the tool counts as failed.
         database_url: Where runs are stored: `sqlite:///path` for one machine, `postgresql://…` for several. Default: a file in
             `~/.dify-agent`.
         storage_key: A Fernet key. Where it is set, requests, results and events are stored encrypted.
@@ -46,6 +49,9 @@ class ServerSettings(BaseSettings):
 
     plugin_daemon_url: str = "http://localhost:5002"
     plugin_daemon_api_key: SecretStr = SecretStr("")
+    model_silence_seconds: float = Field(default=600, gt=0)
+    keep_alive_silence_seconds: float = Field(default=60, gt=0)
+    tool_silence_seconds: float = Field(default=600, gt=0)
     database_url: SecretStr = SecretStr("")
     storage_key: SecretStr | None = None
     api_key: SecretStr | None = None

@@ -2,16 +2,22 @@
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass, field
 
 from dify_agent._daemon_client import PluginDaemonClient
+from dify_agent.plugin_daemon_transport import Silence
 
 from ._chunks import Chunk, read_chunk
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DifyPluginDaemonLLMClient(PluginDaemonClient):
     """A client for the models of one plugin, on behalf of one tenant."""
 
-    __slots__ = ()
+    _keeping_alive: set[tuple[str, str]] = field(
+        default_factory=set[tuple[str, str]], init=False, repr=False, compare=False
+    )
+    """The providers and models that have shown that they send keep-alives."""
 
     async def invoke(  # noqa: PLR0913 - the fields of the dispatch
         self,
@@ -30,7 +36,8 @@ class DifyPluginDaemonLLMClient(PluginDaemonClient):
         The daemon answers in chunks in either case; `stream` says in how many the plugin should cut the answer.
 
         Raises:
-            PluginDaemonError: If the daemon or the plugin reported an error, or what came is no chunk.
+            PluginDaemonError: If the daemon or the plugin reported an error, what came is no chunk, or nothing came for too
+                long.
             httpx.TransportError: If the daemon could not be reached, or the connection broke.
         """
         data: dict[str, object] = {
@@ -44,6 +51,16 @@ class DifyPluginDaemonLLMClient(PluginDaemonClient):
             "stop": stop,
             "stream": stream,
         }
-        async with aclosing(self.dispatch("llm/invoke", data)) as frames:
+        silence = Silence(self.silence.model_seconds)
+        is_first = True
+        async with aclosing(self.dispatch("llm/invoke", data, silence=silence)) as frames:
+            if (provider, model) in self._keeping_alive:
+                silence.expect_keep_alives(self.silence.keep_alive_seconds)
             async for frame in frames:
-                yield read_chunk(frame)
+                chunk = read_chunk(frame)
+                # Many plugins begin with a chunk without content and send no other.
+                if chunk.is_empty and not is_first:
+                    self._keeping_alive.add((provider, model))
+                    silence.expect_keep_alives(self.silence.keep_alive_seconds)
+                is_first = False
+                yield chunk

@@ -23,7 +23,11 @@ from pydantic_ai.exceptions import (
     UserError,
 )
 
-from dify_agent.plugin_daemon_transport import PROTOCOL_ERROR_TYPE, PluginDaemonError
+from dify_agent.plugin_daemon_transport import (
+    PROTOCOL_ERROR_TYPE,
+    SILENCE_ERROR_TYPE,
+    PluginDaemonError,
+)
 
 
 type HTTPCategory = type[
@@ -82,6 +86,8 @@ def to_model_error(
     error_type = error.error_type or type(error).__name__
     if error_type in _USAGE_MISTAKES:
         return UserError(f"{error_type}: {error.message}")
+    if error_type == SILENCE_ERROR_TYPE:
+        return ModelTimeoutError(model_name, error.message)
     status = error.status_code or _STATUSES.get(error_type)
     if status is None:
         return ModelAPIError(

@@ -6,10 +6,14 @@ from typing import cast, override
 import httpx
 from pydantic_ai.providers import Provider
 
+from dify_agent.plugin_daemon_transport import SilenceLimits
+
 from ._client import DifyPluginDaemonLLMClient
 
 
-_TIMEOUT_SECONDS = 600  # As long as Dify lets a plugin call take.
+_TIMEOUT_SECONDS = (
+    600  # For connecting and sending; how long a reply may be silent is `SilenceLimits`.
+)
 
 
 def _make_http_client() -> httpx.AsyncClient:
@@ -28,6 +32,7 @@ class DifyPluginDaemonProvider(Provider[DifyPluginDaemonLLMClient]):
         user_id: The end user; None leaves it out.
         http_client: An open client, which is never closed here. Without one the provider makes its own (timeout 600
             seconds, no proxies) and closes it when `async with provider`, or an agent's `async with`, ends.
+        silence: How long a reply may say nothing; for models ten minutes if left out, one minute for those that send keep-alives.
     """
 
     def __init__(  # noqa: PLR0913 - what a provider consists of
@@ -39,6 +44,7 @@ class DifyPluginDaemonProvider(Provider[DifyPluginDaemonLLMClient]):
         plugin_daemon_api_key: str,
         user_id: str | None = None,
         http_client: httpx.AsyncClient | None = None,
+        silence: SilenceLimits | None = None,
     ) -> None:
         if http_client is None:
             http_client = _make_http_client()
@@ -51,6 +57,7 @@ class DifyPluginDaemonProvider(Provider[DifyPluginDaemonLLMClient]):
             plugin_daemon_api_key=plugin_daemon_api_key,
             user_id=user_id,
             http_client=http_client,
+            silence=silence or SilenceLimits(),
         )
 
     @property

@@ -10,6 +10,7 @@ import httpx
 
 from dify_agent.adapters.llm import DifyPluginDaemonProvider
 from dify_agent.compositor import EmptyRuntimeState, NoLayerDeps, PlainLayer
+from dify_agent.plugin_daemon_transport import SilenceLimits
 
 from .configs import DIFY_PLUGIN_LAYER_TYPE_ID, DifyPluginLayerConfig
 from .tool_client import DifyPluginDaemonToolClient
@@ -29,6 +30,7 @@ class _Access(TypedDict):
     plugin_daemon_api_key: str
     user_id: str | None
     http_client: httpx.AsyncClient
+    silence: SilenceLimits
 
 
 @dataclass(slots=True, eq=False)
@@ -42,6 +44,7 @@ class DifyPluginLayer(PlainLayer[NoLayerDeps, DifyPluginLayerConfig, EmptyRuntim
         config: The public part: tenant and user.
         daemon_url: Where the daemon is, a server's setting.
         daemon_api_key: The daemon's key, a server's setting.
+        silence: How long a reply may say nothing, a server's setting.
     """
 
     type_id: ClassVar[str] = DIFY_PLUGIN_LAYER_TYPE_ID
@@ -49,6 +52,7 @@ class DifyPluginLayer(PlainLayer[NoLayerDeps, DifyPluginLayerConfig, EmptyRuntim
     config: DifyPluginLayerConfig
     daemon_url: str
     daemon_api_key: str = field(repr=False)
+    silence: SilenceLimits = field(default_factory=SilenceLimits)
 
     @classmethod
     @override
@@ -64,10 +68,20 @@ class DifyPluginLayer(PlainLayer[NoLayerDeps, DifyPluginLayerConfig, EmptyRuntim
 
     @classmethod
     def from_config_with_settings(
-        cls, config: DifyPluginLayerConfig, *, daemon_url: str, daemon_api_key: str
+        cls,
+        config: DifyPluginLayerConfig,
+        *,
+        daemon_url: str,
+        daemon_api_key: str,
+        silence: SilenceLimits | None = None,
     ) -> Self:
         """Make the layer from its public configuration and the server's settings."""
-        return cls(config=config, daemon_url=daemon_url, daemon_api_key=daemon_api_key)
+        return cls(
+            config=config,
+            daemon_url=daemon_url,
+            daemon_api_key=daemon_api_key,
+            silence=silence or SilenceLimits(),
+        )
 
     def create_daemon_provider(
         self, *, plugin_id: str, http_client: httpx.AsyncClient
@@ -108,6 +122,7 @@ class DifyPluginLayer(PlainLayer[NoLayerDeps, DifyPluginLayerConfig, EmptyRuntim
             "plugin_daemon_api_key": self.daemon_api_key,
             "user_id": self.config.user_id,
             "http_client": http_client,
+            "silence": self.silence,
         }
 
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from agent_tooling import BlobError, BlobMessage, merge_blob_chunks
 from dify_agent._daemon_client import PluginDaemonClient
-from dify_agent.plugin_daemon_transport import PROTOCOL_ERROR_TYPE, PluginDaemonError
+from dify_agent.plugin_daemon_transport import PROTOCOL_ERROR_TYPE, PluginDaemonError, Silence
 
 from ._tool_messages import DifyPluginToolInvokeMessage
 from .configs import DifyPluginToolCredentialType
@@ -69,8 +69,8 @@ class DifyPluginDaemonToolClient(PluginDaemonClient):
 
         Raises:
             DifyPluginToolClientError: If the daemon or the plugin reported an error, or the reply breaks the rules of its
-                format; among these are chunks over 8 KiB, files over 30 MiB and files without an end. A reply of over 20,000
-                messages or 4 Mi characters is cut there, and the last message says so.
+                format or says nothing for too long; among its rules are chunks up to 8 KiB, files up to 30 MiB and no file
+                without an end. A reply of over 20,000 messages or 4 Mi characters is cut there, and the last message says so.
             httpx.TransportError: If the daemon could not be reached, or the connection broke.
         """
         data = {
@@ -91,7 +91,8 @@ class DifyPluginDaemonToolClient(PluginDaemonClient):
         """Return what the tool replies, up to a bound; beyond it nothing is read."""
         messages: list[DifyPluginToolInvokeMessage] = []
         characters = 0
-        stream = self.dispatch("tool/invoke", data)
+        silence = Silence(self.silence.tool_seconds)
+        stream = self.dispatch("tool/invoke", data, silence=silence)
         async with aclosing(stream):
             async for item in stream:
                 message = _read_message(item)

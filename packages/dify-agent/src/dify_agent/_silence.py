@@ -1,0 +1,83 @@
+"""How long a reply of the daemon may say nothing.
+
+When a plugin's process dies, the daemon sends nothing until its own limit for a whole call, ten minutes by default.
+
+Source: docs/contracts/dify-agent.md, C49; docs/evidence/dify-platform.md, P3.
+"""
+
+import math
+from collections.abc import Awaitable
+from dataclasses import dataclass, fields
+from typing import Final
+
+import anyio
+
+from ._daemon_errors import PluginDaemonError
+
+
+SILENCE_ERROR_TYPE: Final = "PluginDaemonSilenceError"
+"""The error type of a reply that was given up because it had said nothing for too long."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SilenceLimits:
+    """The seconds for which a reply may say nothing; `math.inf` for as long as it likes.
+
+    Attributes:
+        model_seconds: For a model.
+        keep_alive_seconds: For a model that has shown that it sends keep-alives: chunks without content, after the first one.
+        tool_seconds: For a tool.
+
+    Raises:
+        ValueError: If one of them is not over 0.
+    """
+
+    model_seconds: float = 600
+    keep_alive_seconds: float = 60
+    tool_seconds: float = 600
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            seconds: float = getattr(self, field.name)
+            if math.isnan(seconds) or seconds <= 0:
+                raise ValueError(f"{field.name}: expected more than 0 seconds, got {seconds!r}")
+
+
+class Silence:
+    """The silence of one reply, measured while somebody waits for it.
+
+    Args:
+        seconds: How long it may last.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._waited = 0.0
+        self._expects_keep_alives = False
+
+    def expect_keep_alives(self, seconds: float) -> None:
+        """Take it that something is said all the time, so that silence may last this long at most."""
+        self._seconds = min(self._seconds, seconds)
+        self._expects_keep_alives = True
+
+    def end(self) -> None:
+        """Note that something was said."""
+        self._waited = 0.0
+
+    async def wait[Result](self, step: Awaitable[Result]) -> Result:
+        """Wait for the next step of the reply.
+
+        Raises:
+            PluginDaemonError: If the silence lasts too long.
+        """
+        since = anyio.current_time()
+        with anyio.move_on_after(max(0.0, self._seconds - self._waited)):
+            result = await step
+            self._waited += anyio.current_time() - since
+            return result
+        promise = ", though this model sends keep-alives" if self._expects_keep_alives else ""
+        raise PluginDaemonError(
+            f"The plugin daemon has sent nothing for {self._seconds:g} seconds{promise}: "
+            "the plugin's process may have died.",
+            error_type=SILENCE_ERROR_TYPE,
+        )
