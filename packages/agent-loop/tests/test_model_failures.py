@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 
 import pytest
 from hypothesis import given
@@ -283,3 +284,28 @@ def test_any_text_is_read(text):
     said = read_model_failure(text).message
     assert 0 < len(said) <= 500
     assert "{" not in said
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "a",
+        "a.",
+        "1.1.",
+        "a:1",
+        "[",
+        "::",
+        "plugin ",
+        "unmarshal",
+        '"message',
+        "\\",
+        '{"message":"',
+        "Error",
+        "<",
+        "' '",
+    ],
+)
+def test_no_text_takes_long_to_be_read(piece):
+    start = time.process_time()
+    read_model_failure(piece * 1_000_000)
+    assert time.process_time() - start < 0.5

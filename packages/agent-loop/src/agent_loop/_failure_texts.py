@@ -18,6 +18,9 @@ MAX_CHARACTERS = 20_000
 """How much of an error text is looked at; our choice."""
 
 _MAX_SENTENCE = 500
+_MAX_PLAIN = (
+    4_000  # Of the innermost message: what follows is cut off anyhow, whatever is left out of it.
+)
 _MAX_DEPTH = 8
 _NO_TEXT = "no reason was given"
 _KEYS = ("message", "error", "detail", "description", "error_msg", "msg", "errors", "args")
@@ -34,10 +37,10 @@ _MARKUP = re.compile(r"<[!/?a-zA-Z].*|Traceback \(most recent call last\).*", re
 _MESSAGE = re.compile(r'"message\\*"\s*:\s*\\*"([^"\\]+)')
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _ADDRESS = re.compile(
-    r"[a-z][a-z0-9+.-]*://[^\s\"'<>]+|"  # a URL
-    r"\[[0-9a-f:]*:[0-9a-f:.]*\](:\d+)?|"  # IPv6
+    r"[a-z][a-z0-9+.-]{0,20}://[^\s\"'<>]+|"  # a URL
+    r"\[[0-9a-f:]{0,39}:[0-9a-f:.]{0,45}\](:\d+)?|"  # IPv6
     r"\b\d{1,3}(\.\d{1,3}){3}(:\d+)?\b|"  # IPv4
-    r"\b(?=[\w.-]*[a-z])[a-z0-9][\w.-]*:\d{2,5}\b",  # a host with a port
+    r"\b(?=[\w.-]{0,99}[a-z])[a-z0-9][\w.-]{0,99}:\d{2,5}\b",  # a host with a port
     re.IGNORECASE,
 )
 
@@ -50,7 +53,7 @@ def find_error_types(text: str) -> frozenset[str]:
 def to_plain_text(text: str, redact: Callable[[str], str]) -> str:
     """Return what an error text says, redacted, in at most 500 characters; a fixed phrase where nothing is left of it."""
     plain = _MARKUP.sub("", _unwrap(text[:MAX_CHARACTERS], _MAX_DEPTH))
-    plain = _without_prefixes(_ADDRESS.sub("(address)", f"{' '.join(plain.split())} "))
+    plain = _without_prefixes(_ADDRESS.sub("(address)", f"{' '.join(plain[:_MAX_PLAIN].split())} "))
     plain = redact(plain)[:_MAX_SENTENCE].strip(" ,:;-")
     return (plain[1:-1] if _QUOTED.fullmatch(plain) else plain) or _NO_TEXT
 

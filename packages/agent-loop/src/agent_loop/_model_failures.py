@@ -92,7 +92,7 @@ _RULES: Final = (
         "(PLUGIN_MAX_EXECUTION_TIMEOUT, 600 seconds by default)",
     ),
     _rule(
-        r"plugin .* (ended with exit code|was killed)",
+        r"plugin .{0,200} (ended with exit code|was killed)",
         "the model's plugin died",
         wait_seconds=_PAUSE_SECONDS,
     ),
@@ -114,7 +114,7 @@ _RULES: Final = (
         is_transient=False,
     ),
     _rule(
-        r"(unmarshal|invoke_dify|unknown_stream_message_type|serverless_event_not_supported)[\w ]*error|"
+        r"(unmarshal|invoke_dify|unknown_stream_message_type|serverless_event_not_supported)[\w ]{0,20}error|"
         r"failed to parse response|validate request failed|failed to process data",
         "the answer could not be read",
         is_transient=False,
