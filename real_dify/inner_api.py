@@ -15,6 +15,7 @@ from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, StreamingResponse
 from starlette.routing import Route
@@ -75,7 +76,8 @@ class InnerApi:
         return StreamingResponse(_frames(self.answer_model(body)))
 
     async def _invoke_tool(self, request: Request) -> StreamingResponse:
-        text = self.tool((await _body(request))["tool_parameters"])
+        parameters = (await _body(request))["tool_parameters"]
+        text = await run_in_threadpool(self.tool, parameters)
         return StreamingResponse(_frames(iter([{"type": "text", "message": {"text": text}}])))
 
 

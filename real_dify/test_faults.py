@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,7 +19,8 @@ from dify import (
     text_of,
     user,
 )
-from gpt5_simulator import ResponsesSimulator, ScriptedModel, Text
+from dify_plugin_host import PythonTool
+from gpt5_simulator import FunctionCall, ResponsesSimulator, ScriptedModel, Text
 from servers import wait_until
 
 
@@ -79,6 +81,24 @@ def test_a_run_whose_model_dies_ends_with_an_answer_before_the_daemons_limit(
     assert time.monotonic() - begin < LIMIT
     assert "killed by timeout" not in text_of(messages)
     assert_closed_and_readable(messages)
+
+
+@pytest.mark.parametrize("strategy", ["gpt5_function_calling", "gpt5_react"])
+def test_a_run_whose_tool_outlasts_the_daemons_limit_says_what_is_missing(
+    client, between, inner_api, strategy
+):
+    is_over = threading.Event()
+    inner_api.tool = lambda _parameters: str(is_over.wait(2 * LIMIT))
+    slow = PythonTool(name="slow", description="Takes long.", parameters=(), function=str)
+    rounds = [[FunctionCall(name="slow", arguments={})], [Text(text="Without the tool.")]]
+    with ResponsesSimulator(model=ScriptedModel(rounds), api_keys=[KEY]) as simulator:
+        between(client, simulator.base_url)
+        begin = time.monotonic()
+        messages = run_agent(client, simulator.base_url, slow, strategy=strategy)
+    is_over.set()
+    assert time.monotonic() - begin < LIMIT
+    text = text_of(messages)
+    assert text.endswith("Not finished in time, so missing here: slow.\nWithout the tool.")
 
 
 def test_a_run_survives_one_failure_of_difys_inner_api(client, simulate, between, inner_api):
