@@ -1,4 +1,5 @@
 import json
+import math
 
 import pytest
 from hypothesis import given
@@ -149,6 +150,37 @@ def test_null_keeps_the_default_block():
 
 def test_every_block_can_be_removed_so_that_the_instruction_stands_alone():
     assert build_system_instruction("Task", dict.fromkeys(BLOCKS, "")) == "Task"
+
+
+LOOP = []
+LOOP.append(LOOP)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        math.nan,
+        -math.inf,
+        {"limit": [1, math.inf]},
+        [[{"deep": (math.nan,)}]],
+        {("a", "b"): 1},
+        LOOP,
+    ],
+    ids=repr,
+)
+def test_a_value_that_json_does_not_know_changes_nothing_and_is_told(value):
+    for key in (*BLOCKS, "extra_policy"):
+        assert build_system_instruction("Task", {key: value}) == build_system_instruction("Task")
+        assert check_overrides({key: value}) == (
+            f"the key {key!r} has a value that JSON does not know and changes nothing",
+        )
+
+
+def test_the_other_keys_count_beside_such_a_value():
+    overrides = {"persistence_policy": math.nan, "extra_policy": "Be brief."}
+    assert build_system_instruction("Task", overrides) == joined(
+        "Task", *DEFAULT_TEXTS, "Be brief."
+    )
 
 
 def test_unknown_keys_are_ignored():

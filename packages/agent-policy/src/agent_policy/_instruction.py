@@ -71,7 +71,7 @@ def build_system_instruction(
         prompt_policy_overrides: A JSON object, as text or as a mapping, with any of the keys
             `persistence_policy`, `context_gathering_policy`, `uncertainty_policy`, `tool_preamble_policy` and
             `extra_policy`. A text replaces the block (its tags are added when missing), a blank text removes
-            it, null keeps the default, other keys change nothing. Text that is no JSON object is the extra
+            it, null keeps the default, other keys and values that JSON does not know (NaN) change nothing. Text that is no JSON object is the extra
             policy as a whole, but where it nearly is one: that changes nothing. `check_overrides` tells of both.
         model: Name of the model that will read the instruction. Codex models get no default tool preamble:
             they end their turn early when asked for one. An overridden preamble is kept.
@@ -80,10 +80,11 @@ def build_system_instruction(
         PolicyError: If an argument has a type that is not listed above.
     """
     overrides = _read_overrides(prompt_policy_overrides)
+    texts = {key: _find_policy_text(overrides.get(key)) for key in _KEYS}
     sections = [
         _instruction_text(base_instruction),
-        *(_block_text(block, overrides.get(block.key), model=model) for block in _BLOCKS),
-        _policy_text(overrides.get(_EXTRA_KEY)),
+        *(_block_text(block, texts[block.key], model=model) for block in _BLOCKS),
+        texts[_EXTRA_KEY],
     ]
     return "\n\n".join(section for section in sections if section)
 
@@ -103,10 +104,18 @@ def check_overrides(prompt_policy_overrides: object) -> tuple[str, ...]:
             return (_describe_failure(error),) if is_meant else ()
     else:
         value = prompt_policy_overrides
-    keys = list(cast("Mapping[object, object]", value)) if isinstance(value, Mapping) else []
+    overrides = cast("Mapping[object, object]", value if isinstance(value, Mapping) else {})
+    problems = ((key, _find_problem(key, override)) for key, override in overrides.items())
     return tuple(
-        f"the key {key!r} is unknown and changes nothing" for key in keys if key not in _KEYS
+        f"the key {key!r} {problem} and changes nothing" for key, problem in problems if problem
     )
+
+
+def _find_problem(key: object, override: object) -> str | None:
+    if key not in _KEYS:
+        return "is unknown"
+    is_lost = override is not None and _find_policy_text(override) is None
+    return "has a value that JSON does not know" if is_lost else None
 
 
 def _describe_failure(error: InvalidJsonError) -> str:
@@ -135,18 +144,19 @@ def _read_overrides(overrides: object) -> Mapping[str, object]:
     return cast("dict[str, object]", value) if isinstance(value, dict) else {_EXTRA_KEY: overrides}
 
 
-def _block_text(block: _Block, override: object, *, model: str | None) -> str:
+def _block_text(block: _Block, override: str | None, *, model: str | None) -> str:
     """Return a block as it stands in the instruction, "" when it is left out."""
     if override is None:
         is_unwanted = block.key == _PREAMBLE_KEY and "codex" in (model or "").lower()
         return "" if is_unwanted else block.default
-    text = _policy_text(override)
-    return block.wrap(text) if text else ""
+    return block.wrap(override) if override else ""
 
 
-def _policy_text(value: object) -> str:
-    """Return an override's value as stripped text; values that are no text as their JSON."""
-    if value is None:
-        return ""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return text.strip()
+def _find_policy_text(value: object) -> str | None:
+    """Return an override's value as stripped text, what is no text as its JSON; None for null and what JSON does not know."""
+    if value is None or isinstance(value, str):
+        return value and value.strip()
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, default=str)
+    except (ValueError, TypeError, RecursionError):
+        return None
