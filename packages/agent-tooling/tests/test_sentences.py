@@ -5,9 +5,11 @@ from agent_tooling import (
     LOCAL_FILE_FAILED,
     REPEATED_FAILURE,
     TOOL_FAILED,
+    TOOL_UNFINISHED,
     invoke_error_text,
     parameters_error_text,
     parse_error_text,
+    too_many_calls_text,
     unknown_tool_text,
     validation_error_text,
 )
@@ -23,6 +25,11 @@ from agent_tooling import (
         ),
         (CHECK_CREDENTIALS, "Please check your tool provider credentials"),
         (LOCAL_FILE_FAILED, "Failed to process generated image file."),
+        (TOOL_UNFINISHED, "tool invoke error: the tool did not answer in time"),
+        (
+            too_many_calls_text(128),
+            "tool invoke error: only the first 128 calls of a round are made; this one was not run",
+        ),
         (unknown_tool_text("X"), "there is not a tool named X"),
         (parse_error_text("E"), "tool arguments parse error: E"),
         (validation_error_text("E"), "tool arguments validation error: E"),

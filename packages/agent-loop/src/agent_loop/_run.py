@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, assert_never
 
+from agent_tooling import too_many_calls_text
 from stream_text import ThinkFilter
 
 from ._display import Display, should_emit_text
@@ -33,7 +34,6 @@ from ._sentences import (
     CUT_BEFORE_ANSWER,
     MAX_CALLS,
     NO_ANSWER,
-    TOO_MANY_CALLS,
     build_known,
     build_model_failure,
     build_refusal,
@@ -225,7 +225,9 @@ class AgentRun:
             yield from self._display.show(build_status([call.name for call in calls]))
         for call in calls[MAX_CALLS:]:
             yield ToolCallStarted(call=call)
-            result = ToolResult(call_id=call.id, content=TOO_MANY_CALLS, is_error=True)
+            result = ToolResult(
+                call_id=call.id, content=too_many_calls_text(MAX_CALLS), is_error=True
+            )
             yield from self._close_call(result)
         for call in calls[:MAX_CALLS]:
             yield ToolCallStarted(call=call)

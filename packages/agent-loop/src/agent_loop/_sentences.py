@@ -14,10 +14,6 @@ _MAX_RESULT_CHARACTERS = 500
 MAX_CALLS = 128
 """How many calls of one round are made: no honest model asks for as many, and each takes a place among those that wait; our choice."""
 
-TOO_MANY_CALLS = (
-    f"tool invoke error: only the first {MAX_CALLS} calls of a round are made; this one was not run"
-)
-
 NO_ANSWER = "The model returned no answer."
 CUT_BEFORE_ANSWER = (
     "The model reached its output limit before it could answer. "

@@ -38,6 +38,7 @@ from ._sentences import (
     invoke_error_text,
     parameters_error_text,
     parse_error_text,
+    too_many_calls_text,
     unknown_tool_text,
     validation_error_text,
 )
@@ -88,6 +89,7 @@ __all__ = [
     "parse_tool_arguments",
     "prepare_arguments",
     "read_local_file",
+    "too_many_calls_text",
     "unique_tool_names",
     "unknown_tool_text",
     "validation_error_text",

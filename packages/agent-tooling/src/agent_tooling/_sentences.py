@@ -16,6 +16,13 @@ CHECK_CREDENTIALS: Final = "Please check your tool provider credentials"
 LOCAL_FILE_FAILED: Final = "Failed to process generated image file."
 
 
+def too_many_calls_text(limit: int) -> str:
+    """Return the sentence for a call of a round that is made for the first `limit` calls only."""
+    return (
+        f"tool invoke error: only the first {limit} calls of a round are made; this one was not run"
+    )
+
+
 def unknown_tool_text(name: str) -> str:
     """Return the sentence for a call of a tool that does not exist."""
     return f"there is not a tool named {name}"
