@@ -1,11 +1,11 @@
 """Between Dify's shapes and the packages: one module for each thing that is translated."""
 
 from ._call import ModelCall, iter_chunks
-from ._errors import INVOKE_ERRORS, invoke_errors, validated_connection
+from ._error_mapping import INVOKE_ERRORS, invoke_errors, validated_connection
 from ._lines import bound_lines
+from ._operator_settings import PaceSettings, read_seconds
 from ._parameters import known_parameters
 from ._schema import customizable_schema
-from ._settings import PaceSettings, read_seconds
 from ._tokens import estimate_tokens
 
 

@@ -35,9 +35,9 @@ from gpt5_responses.pacing import pace
 from ._audit import audit_without
 from ._chunks import chunk, final_message, iter_pieces, text_message
 from ._identity import prompt_cache_key, safety_identifier
+from ._operator_settings import PaceSettings
 from ._pricing import price_usage
 from ._secrets import known_secrets
-from ._settings import PaceSettings
 from ._tokens import estimate_usage
 
 
