@@ -1,13 +1,13 @@
 """A server that sends what a test wants on the wire, byte for byte."""
 
-import contextlib
 import json
 import socket
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Self
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from gpt5_responses import Connection
+from gpt5_simulator import RawServer
 
 
 REQUEST = {"model": "gpt-5.2", "input": "Hello there", "stream": True, "store": False}
@@ -17,71 +17,13 @@ DONE = {"type": "response.completed", "response": {"status": "completed", "outpu
 type Answer = Callable[[socket.socket], None]
 
 
-class Wire:
-    """A server that answers each request of each connection by `answer`, and counts the connections."""
-
-    def __init__(self, answer: Answer, *, port: int = 0) -> None:
-        self.connections = 0
-        self.requests: list[bytes] = []
-        self._answer = answer
-        self._listener = socket.create_server(("127.0.0.1", port))
-        self._threads: list[threading.Thread] = []
-        self._peers: list[socket.socket] = []
-
-    @property
-    def base_url(self) -> str:
-        return f"http://127.0.0.1:{self._listener.getsockname()[1]}/v1"
+class Wire(RawServer):
+    """A server that answers each request by `answer`, and the connection to it."""
 
     def connection(self, **settings: Any) -> Connection:
         return Connection(
             **{"api_key": "k", "base_url": self.base_url, "max_retries": 0, **settings}
         )
-
-    def __enter__(self) -> Self:
-        self._start(self._accept)
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        for peer in self._peers:
-            with contextlib.suppress(OSError):
-                peer.shutdown(socket.SHUT_RDWR)
-        for thread in self._threads:
-            thread.join(timeout=30)
-
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                peer, _ = self._listener.accept()
-                self.connections += 1
-                self._peers.append(peer)
-                self._start(lambda peer=peer: self._serve(peer))
-
-    def _serve(self, peer: socket.socket) -> None:
-        with peer, contextlib.suppress(OSError):
-            for request in _iter_requests(peer):
-                self.requests.append(request)
-                self._answer(peer)
-
-    def _start(self, target: Callable[[], None]) -> None:
-        thread = threading.Thread(target=target, daemon=True)
-        self._threads.append(thread)
-        thread.start()
-
-
-def _iter_requests(peer: socket.socket) -> Iterator[bytes]:
-    with peer.makefile("rb") as lines:
-        while line := lines.readline():
-            head, length = b"", 0
-            while line.strip():
-                head += line
-                name, _, value = line.partition(b":")
-                if name.lower() == b"content-length":
-                    length = int(value)
-                line = lines.readline()
-            yield head + lines.read(length)
 
 
 def head(status: str = "200 OK", **headers: str) -> bytes:

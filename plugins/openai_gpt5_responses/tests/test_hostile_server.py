@@ -1,6 +1,7 @@
 """Servers that put the key, megabytes or nothing where an answer belongs."""
 
 import json
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -9,9 +10,9 @@ from urllib.parse import quote
 
 import pytest
 
-from gpt5_simulator import HttpError, LateError, LateFailure, ResponsesSimulator
+from gpt5_simulator import HttpError, LateError, LateFailure, RawServer, ResponsesSimulator
 from model_plugin import ModelPlugin
-from raw_server import HEAD, RawServer, delta, frame, json_answers, streams
+from raw_answers import HEAD, delta, frame, json_answers, streams
 
 
 KEY = "gateway/key+0123456789="
@@ -165,7 +166,8 @@ import dify_plugin, json, sys
 sys.path.append("tests")
 from dify_plugin.entities.model.message import UserPromptMessage
 from model_adapter import ModelCall, iter_chunks
-from raw_server import RawServer, delta, streams, terminal_frame
+from gpt5_simulator import RawServer
+from raw_answers import delta, streams, terminal_frame
 
 def ask(server, key):
     return "".join(chunk.delta.message.content for chunk in iter_chunks(ModelCall(
@@ -236,11 +238,11 @@ def test_a_flood_does_not_hold_up_other_calls(
     gone = threading.Event()
 
     def flood(peer: Any) -> None:
-        peer.recv(65_536)
         peer.sendall(head + b"\r\n\r\n")
         try:
             for _ in range(size_bytes // len(body)):
                 peer.sendall(body)
+            peer.shutdown(socket.SHUT_RDWR)
         finally:
             gone.set()
 
@@ -262,11 +264,11 @@ sys.path.append("tests")
 from dify_plugin.entities.model.message import UserPromptMessage
 from gpt5_responses import ConnectionTimeoutError
 from model_adapter import ModelCall, iter_chunks
-from raw_server import HEAD, RawServer, delta, streams, terminal_frame
+from gpt5_simulator import RawServer
+from raw_answers import HEAD, delta, streams, terminal_frame
 
 def drip(opening, piece):
     def answer(peer):
-        peer.recv(65_536)
         peer.sendall(opening)
         while not over.wait(0.02):
             peer.sendall(piece)

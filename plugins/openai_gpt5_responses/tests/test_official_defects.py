@@ -16,6 +16,7 @@ from gpt5_simulator import (
     FunctionCall,
     HttpError,
     LateError,
+    RawServer,
     Reasoning,
     Recording,
     ResponsesSimulator,
@@ -24,7 +25,7 @@ from gpt5_simulator import (
     Text,
 )
 from model_plugin import PLUGIN, ModelPlugin
-from raw_server import EndlessAnswer, RawServer, delta, frame, json_answers
+from raw_answers import EndlessAnswer, delta, frame, json_answers
 
 
 TOOL = {"name": "lookup", "description": "Look up", "parameters": {"type": "object"}}

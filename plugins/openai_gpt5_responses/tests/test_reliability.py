@@ -146,10 +146,10 @@ sys.path.append("tests")
 from dify_plugin.entities.model.message import UserPromptMessage
 from dify_plugin.errors.model import InvokeError
 from model_adapter import ModelCall, invoke_errors, iter_chunks
-from raw_server import HEAD, RawServer
+from gpt5_simulator import RawServer
+from raw_answers import HEAD
 
 def answer(peer):
-    peer.recv(65_536)
     peer.sendall(HEAD if os.environ.get("WITH_HEAD") else b"")
     while peer.recv(65_536):
         pass
@@ -200,7 +200,8 @@ import dify_plugin, json, sys
 sys.path.append("tests")
 from dify_plugin.entities.model.message import UserPromptMessage
 from model_adapter import ModelCall, iter_chunks
-from raw_server import RawServer, delta, silent_after
+from gpt5_simulator import RawServer
+from raw_answers import delta, silent_after
 
 answer, client_has_gone = silent_after(delta("Hel"))
 with RawServer(answer) as server:

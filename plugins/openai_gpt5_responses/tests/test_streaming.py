@@ -15,7 +15,7 @@ from gpt5_simulator import (
     Text,
 )
 from model_plugin import ModelPlugin
-from raw_server import frame
+from raw_answers import frame
 
 
 TOOL = {"name": "lookup", "description": "Look up", "parameters": {"type": "object"}}

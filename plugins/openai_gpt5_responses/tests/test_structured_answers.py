@@ -8,6 +8,7 @@ import pytest
 
 from gpt5_simulator import (
     FunctionCall,
+    RawServer,
     Reasoning,
     Refusal,
     ResponsesSimulator,
@@ -15,7 +16,7 @@ from gpt5_simulator import (
     Text,
 )
 from model_plugin import Answer, ModelPlugin
-from raw_server import RawServer, frame, json_answers, streams
+from raw_answers import frame, json_answers, streams
 
 
 OPEN = {"type": "object", "properties": {"word": {"type": "string"}}}

@@ -24,6 +24,7 @@ from gpt5_simulator._faults import (
     UnverifiedOrganization,
 )
 from gpt5_simulator._profiles import ModelProfile, iter_profiles
+from gpt5_simulator._raw_server import RawServer
 from gpt5_simulator._recorded import RecordedRequest
 from gpt5_simulator._replay import Recording, read_recordings
 from gpt5_simulator._request import ModelRequest, Tool
@@ -59,6 +60,7 @@ __all__ = [
     "Model",
     "ModelProfile",
     "ModelRequest",
+    "RawServer",
     "Reasoning",
     "RecordedRequest",
     "Recording",

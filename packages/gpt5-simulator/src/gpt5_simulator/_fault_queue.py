@@ -1,4 +1,4 @@
-"""Which fault hits which request."""
+"""The faults that wait for their requests, and whose turn it is."""
 
 from collections import deque
 from collections.abc import Iterable
