@@ -12,14 +12,24 @@ gc.disable()
 from dify_plugin import DifyPluginEnv, Plugin  # isort: skip
 
 import os
+from typing import Any, override
 
 from dify_plugin.config.logger_format import plugin_logger_handler
 
-from model_adapter import bound_lines, read_seconds
+from model_adapter import bound_lines, invoke_errors, read_seconds
+
+
+class _Plugin(Plugin):
+    """The SDK's plugin, whose own errors say no more of a request than ours."""
+
+    @override
+    def _execute_request(self, session_id: str, data: Any, *rest: Any, **named: Any) -> None:
+        with invoke_errors(data.get("credentials")):
+            super()._execute_request(session_id, data, *rest, **named)
 
 
 bound_lines([plugin_logger_handler])
-plugin = Plugin(
+plugin = _Plugin(
     DifyPluginEnv(
         MAX_REQUEST_TIMEOUT=read_seconds(os.environ, "MAX_REQUEST_TIMEOUT", default=900),
         MAX_INVOCATION_TIMEOUT=read_seconds(os.environ, "MAX_INVOCATION_TIMEOUT", default=900),

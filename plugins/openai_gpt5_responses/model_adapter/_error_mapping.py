@@ -15,6 +15,7 @@ from dify_plugin.errors.model import (
     InvokeRateLimitError,
     InvokeServerUnavailableError,
 )
+from pydantic import ValidationError
 
 from gpt5_messages import MessageError
 from gpt5_payloads import PayloadError
@@ -75,7 +76,7 @@ _UNEXPECTED = "The credentials could not be checked, for a reason that nobody ex
 
 
 @contextmanager
-def invoke_errors(credentials: Mapping[str, object]) -> Generator[None]:
+def invoke_errors(credentials: object) -> Generator[None]:
     """Raise whatever is raised as what Dify understands, without the key.
 
     The SDK sends the trace of an error along, with all that caused it: so none is named as the cause. Where an unexpected one
@@ -83,6 +84,11 @@ def invoke_errors(credentials: Mapping[str, object]) -> Generator[None]:
     """
     try:
         yield
+    except (InvokeError, CredentialsValidateFailedError):
+        raise
+    except ValidationError as error:  # the SDK's own, of a request: its text quotes what it refuses
+        told = known_secrets(credentials).redact(_describe_request(error))
+        raise InvokeBadRequestError(told) from None
     except (ResponsesError, PayloadError, MessageError) as error:
         told = known_secrets(credentials).redact(str(error))
         raise _invoke_error(error)(told) from None
@@ -93,6 +99,12 @@ def invoke_errors(credentials: Mapping[str, object]) -> Generator[None]:
             f"The call failed unexpectedly ({type(error).__name__}). The plugin's log says where."
         )
         raise InvokeServerUnavailableError(told) from None
+
+
+def _describe_request(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    field = ".".join(map(str, first["loc"]))
+    return f"Dify's request cannot be read: {field}: {first['msg']}"
 
 
 def _invoke_error(error: Exception) -> type[InvokeError]:

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from model_plugin import ModelPlugin
+
 
 AUTHORIZATION = "InvokeAuthorizationError"
 BAD_REQUEST = "InvokeBadRequestError"
@@ -121,3 +123,69 @@ def test_every_error_of_the_official_client_is_the_right_one_of_the_five(
 
 def test_the_five_are_dify_s(seen: dict[str, dict[str, list[str]]]) -> None:
     assert set(seen["order"]) == {AUTHORIZATION, BAD_REQUEST, CONNECTION, RATE_LIMIT, UNAVAILABLE}
+
+
+KEY = "a-key-that-no-pattern-knows"
+NO_MORE = {"model_parameters": {}, "tools": [], "stop": None}
+
+
+@pytest.mark.parametrize(
+    ("field", "wrong"),
+    [
+        ("credentials", KEY),
+        ("credentials", [KEY]),
+        ("model", {"openai_api_key": KEY}),
+        ("prompt_messages", [{"role": "user", "content": [{"type": KEY}]}]),
+        ("tools", [{"name": KEY}]),
+        ("stop", KEY),
+    ],
+)
+def test_a_request_that_the_sdk_refuses_is_told_by_its_field_and_not_quoted(
+    plugin: ModelPlugin, field: str, wrong: object
+) -> None:
+    known = {"openai_api_key": KEY, "openai_api_base": "http://127.0.0.1:9/v1"}
+    request = {"model": "gpt-5.2", "credentials": known, "prompt_messages": [], **NO_MORE}
+
+    error = plugin.call("invoke_llm", **{**request, field: wrong}).error
+
+    assert error is not None
+    assert error.error_type == BAD_REQUEST
+    assert f"cannot be read: {field}" in error.message
+    assert KEY not in repr(vars(error))
+
+
+def test_a_request_to_nobody_is_refused_without_a_quote(plugin: ModelPlugin) -> None:
+    plugin.notices.clear()
+
+    request = {"model": "m", "credentials": {}, "prompt_messages": [], **NO_MORE}
+    error = plugin.call("invoke_llm", provider=KEY, **request).error
+
+    assert error is not None
+    assert error.error_type == UNAVAILABLE
+    assert KEY not in repr((vars(error), plugin.notices))
+
+
+UNREADABLE = """
+import dify_plugin
+import io, json, sys
+from dify_plugin.core.server.stdio.response_writer import StdioResponseWriter
+from model_adapter import bound_lines
+from pydantic import TypeAdapter
+
+plain, sys.stdout = sys.stdout, io.StringIO()
+written = sys.stdout
+bound_lines([])
+try:
+    TypeAdapter(dict).validate_json('["a-key-that-no-pattern-knows"]')
+except ValueError as error:
+    StdioResponseWriter().error(data={"error": str(error)})
+print(json.dumps(json.loads(written.getvalue())), file=plain)
+"""
+
+
+def test_a_line_that_the_sdk_cannot_read_is_not_quoted(run_inside: Callable[..., Any]) -> None:
+    told = run_inside(UNREADABLE)
+
+    assert told["event"] == "error"
+    assert told["data"]["error"].startswith("1 validation error")
+    assert KEY not in str(told)
