@@ -4,12 +4,22 @@
 from dify_plugin import DifyPluginEnv, Plugin  # isort: skip
 
 import os
+from typing import Any, override
 
-from agent_adapter import bound_output, read_seconds
+from agent_adapter import bound_output, read_seconds, request_errors
+
+
+class _Plugin(Plugin):
+    """The SDK's plugin, whose own errors say no more of a request than ours."""
+
+    @override
+    def _execute_request(self, session_id: str, data: Any, *rest: Any, **named: Any) -> None:
+        with request_errors(data):
+            super()._execute_request(session_id, data, *rest, **named)
 
 
 bound_output()
-plugin = Plugin(
+plugin = _Plugin(
     DifyPluginEnv(
         MAX_REQUEST_TIMEOUT=read_seconds(os.environ, "MAX_REQUEST_TIMEOUT", default=900),
         MAX_INVOCATION_TIMEOUT=read_seconds(os.environ, "MAX_INVOCATION_TIMEOUT", default=900),

@@ -6,6 +6,7 @@ Nothing here decides how a run goes: rounds are `agent_loop`'s, arguments and re
 from ._errors import AgentRunError, ParameterError
 from ._invocation import invoke_agent
 from ._output import bound_output
+from ._requests import request_errors
 from ._settings import Settings, read_seconds
 
 
@@ -16,4 +17,5 @@ __all__ = [
     "bound_output",
     "invoke_agent",
     "read_seconds",
+    "request_errors",
 ]

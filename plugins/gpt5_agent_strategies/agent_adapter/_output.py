@@ -84,9 +84,18 @@ class ProtocolOutput(io.TextIOBase):
     def _write_line(self, line: str) -> None:
         try:
             with self._lock:
-                self._lines.write(line.encode(errors="replace"))
+                self._lines.write(_without_quotes(line).encode(errors="replace"))
         except LineTooLongError as error:
             raise RequestTooLargeError(error.size_bytes, error.max_line_bytes) from None
+
+
+def _without_quotes(line: str) -> str:
+    """Return a line as it is, but for the SDK's words about a line of Dify that it could not read: they quote it, from their second line on."""
+    if not line.startswith('{"event":"error"'):
+        return line
+    told = json.loads(line)
+    told["data"]["error"] = str(told["data"].get("error")).partition("\n")[0]
+    return json.dumps(told)
 
 
 def shorten_line(line: bytes, _limit: int) -> bytes:

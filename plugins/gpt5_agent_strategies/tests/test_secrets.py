@@ -6,7 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from scripted_dify import DifyError, call, chunk, parameter, text_message, tool
+from dify_plugin_host import PluginInvokeError
+from scripted_dify import (
+    DifyError,
+    Transcript,
+    build_parameters,
+    call,
+    chunk,
+    parameter,
+    text_message,
+    tool,
+)
 
 
 PLUGIN = Path(__file__).parent.parent
@@ -154,3 +164,33 @@ def test_a_run_that_breaks_before_it_begins_tells_its_figures_and_no_secret(brea
     assert transcript.metadata["stop_reason"] == "error"
     assert "LookupError" in agent.log
     assert leaks(agent, transcript) == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"agent_strategy_params": [SEARCH]}, "agent_strategy_params: Input should be"),
+        ({"agent_strategy": SEARCH}, "agent_strategy: Input should be"),
+        ({"agent_strategy": f"none called {KEY}"}, "the plugin's log says more"),
+        ({"agent_strategy_provider": KEY}, "the plugin's log says more"),
+    ],
+)
+def test_a_request_that_the_sdk_refuses_is_told_by_its_field_and_not_quoted(agent, changed, told):
+    request = {
+        "agent_strategy_provider": "gpt5_agent",
+        "agent_strategy": "gpt5_function_calling",
+        "agent_strategy_params": build_parameters(tools=[SEARCH]),
+    }
+
+    async def refused():
+        with pytest.raises(PluginInvokeError) as caught:
+            async for _ in agent.process.invoke(
+                "agent_strategy", "invoke_agent_strategy", request | changed
+            ):
+                pass
+        return caught.value
+
+    error = agent.run_async(refused())
+    assert error.error_type == "AgentRunError"
+    assert told.casefold() in error.message.casefold()
+    assert leaks(agent, Transcript(error=error)) == []
