@@ -1,6 +1,7 @@
 import pytest
 
 from agent_tooling import (
+    BUDGET_USED_UP,
     CHECK_CREDENTIALS,
     LOCAL_FILE_FAILED,
     REPEATED_FAILURE,
@@ -25,6 +26,10 @@ from agent_tooling import (
         ),
         (CHECK_CREDENTIALS, "Please check your tool provider credentials"),
         (LOCAL_FILE_FAILED, "Failed to process generated image file."),
+        (
+            BUDGET_USED_UP,
+            "tool invoke error: the budget of the run is used up; this call was not run",
+        ),
         (TOOL_UNFINISHED, "tool invoke error: the tool did not answer in time"),
         (
             too_many_calls_text(128),

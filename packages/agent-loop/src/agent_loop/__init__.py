@@ -2,6 +2,7 @@
 
 from stream_text import ThinkFilter
 
+from ._budgets import BudgetName, Budgets
 from ._display import should_emit_text
 from ._errors import AgentLoopError, InvalidSettingError, LocalProtocolError
 from ._events import (
@@ -20,6 +21,7 @@ from ._events import (
     RunTools,
     ShowText,
     StopReason,
+    TimePassed,
     TimeShort,
     ToolCallEnded,
     ToolCallFragment,
@@ -38,6 +40,8 @@ __all__ = [
     "TRANSITIONS",
     "AgentLoopError",
     "AgentRun",
+    "BudgetName",
+    "Budgets",
     "CallModel",
     "CallWatch",
     "ClosingReason",
@@ -61,6 +65,7 @@ __all__ = [
     "StopReason",
     "ThinkFilter",
     "TimeBudget",
+    "TimePassed",
     "TimeShort",
     "ToolCall",
     "ToolCallEnded",

@@ -1,12 +1,13 @@
 """What a run is fed with and what it answers: values, nothing else.
 
-A driver feeds `ModelDelta`, `ModelDone`, `ModelFailure`, `ToolResult`, `TimeShort` and `Failure`. It must act on `CallModel` and `RunTools`, should show every
+A driver feeds `ModelDelta`, `ModelDone`, `ModelFailure`, `ToolResult`, `TimeShort`, `TimePassed` and `Failure`. It must act on `CallModel` and `RunTools`, should show every
 `ShowText`, and may log the rest. `Finished` is always the last event of a run.
 """
 
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ._budgets import BudgetName
 from ._messages import Message, ToolCall
 from ._usage import Usage
 
@@ -15,19 +16,20 @@ type StopReason = Literal[
     "answered",
     "maximum_iterations",
     "time_limit",
+    "budget",
     "output_limit",
     "empty_answer",
     "error",
 ]
 """Why a run stopped.
 
-`answered`: the model answered of its own accord. `maximum_iterations`, `time_limit`: its last call was the closing one, or no call was left.
+`answered`: the model answered of its own accord. `maximum_iterations`, `time_limit`, `budget`: its last call was the closing one, or no call was left.
 `output_limit`: the answer was cut at the model's output limit. `empty_answer`: the model said nothing. `error`: a model call failed, or another
 failure was fed.
 """
 
 
-type ClosingReason = Literal["maximum_iterations", "time_limit"]
+type ClosingReason = Literal["maximum_iterations", "time_limit", "budget"]
 """Why a model call is the closing one."""
 
 
@@ -116,6 +118,17 @@ class TimeShort:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TimePassed:
+    """The news how long the run has lasted, for a budget of seconds.
+
+    Attributes:
+        seconds: Since the run began; a smaller number than before changes nothing.
+    """
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
     """The reason why a run cannot go on.
 
@@ -128,7 +141,7 @@ class Failure:
     reason: Literal["error", "time_limit"] = "error"
 
 
-type Input = ModelDelta | ModelDone | ModelFailure | ToolResult | TimeShort | Failure
+type Input = ModelDelta | ModelDone | ModelFailure | ToolResult | TimeShort | TimePassed | Failure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,6 +259,7 @@ class Finished:
         error: The sentence of the failure, or None.
         is_answered: Whether something was shown that ends the run: an answer, or in its place what is known so far and the sentence of the
             failure. If not, the driver has to tell of `error`.
+        budget: The budget that was used up, whatever the reason.
     """
 
     reason: StopReason
@@ -254,6 +268,7 @@ class Finished:
     answer: str = ""
     error: str | None = None
     is_answered: bool = True
+    budget: BudgetName | None = None
 
 
 type Event = (

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, assert_never
 
-from agent_tooling import too_many_calls_text
+from agent_tooling import BUDGET_USED_UP, too_many_calls_text
 from stream_text import ThinkFilter
 
+from ._budgets import Budgets, Spending
 from ._display import Display, should_emit_text
 from ._errors import InvalidSettingError, LocalProtocolError
 from ._events import (
@@ -23,6 +24,7 @@ from ._events import (
     RoundStarted,
     RunTools,
     StopReason,
+    TimePassed,
     TimeShort,
     ToolCallEnded,
     ToolCallStarted,
@@ -34,15 +36,16 @@ from ._sentences import (
     CUT_BEFORE_ANSWER,
     MAX_CALLS,
     NO_ANSWER,
+    build_budget_notice,
     build_known,
     build_model_failure,
     build_refusal,
     build_status,
     build_unfinished,
+    build_unknown_budget,
     shorten_result,
 )
 from ._state import State, Trigger, next_state
-from ._usage import Usage
 
 
 class AgentRun:
@@ -67,6 +70,7 @@ class AgentRun:
         emit_intermediate_thoughts: Show `<think>` blocks, and what the model says around tool calls.
         tool_choice: The choice of the first call: `auto`, `none`, `required`, a tool's name, or None to leave it unset.
         has_tool_choice: Whether the model knows a tool choice at all; if not, the closing call offers no tools.
+        budgets: What the run may use.
 
     Raises:
         InvalidSettingError: If `maximum_iterations` is under 1.
@@ -81,6 +85,7 @@ class AgentRun:
         emit_intermediate_thoughts: bool = True,
         tool_choice: str | None = None,
         has_tool_choice: bool = True,
+        budgets: Budgets | None = None,
     ) -> None:
         if maximum_iterations < 1:
             raise InvalidSettingError("maximum_iterations", "at least 1", maximum_iterations)
@@ -91,7 +96,7 @@ class AgentRun:
         self._tool_choice = tool_choice
         self._has_tool_choice = has_tool_choice
         self._state: State = "ready"
-        self._usage = Usage()
+        self._spending = Spending(budgets or Budgets())
         self._is_time_short = False
         self._is_retry = False
         self._known: list[tuple[str, str]] = []
@@ -107,7 +112,7 @@ class AgentRun:
     @property
     def may_retry(self) -> bool:
         """Whether the open model call would be made once more if it failed now, for a passing reason and with time left."""
-        is_first = self._state == "model" and not self._is_retry
+        is_first = self._state == "model" and not self._is_retry and self._round.closing != "budget"
         return is_first and self._round.number < self._maximum and not self._display.has_words
 
     def start(self) -> tuple[Event, ...]:
@@ -136,6 +141,8 @@ class AgentRun:
                 events = self._take_model_failure(received)
             case TimeShort():
                 events = self._take_time_short()
+            case TimePassed():
+                events = self._take_time_passed(received)
             case Failure():
                 events = self._fail(received)
             case _:
@@ -146,7 +153,9 @@ class AgentRun:
         self._state = next_state(self._state, trigger)
 
     def _build_round(self, number: int) -> Round:
-        closing: ClosingReason | None = "time_limit" if self._is_time_short else None
+        closing: ClosingReason | None = "budget" if self._spending.used_up else None
+        if self._is_time_short:
+            closing = "time_limit"
         if number == self._maximum > 1:
             closing = "maximum_iterations"
         return Round(number=number, closing=closing, show_thoughts=self._emit_thoughts)
@@ -191,13 +200,16 @@ class AgentRun:
         if not self._round.has_tool_calls:
             self._move("answer")
             return self._answer()
-        if self._round.closing is None:
-            self._move("tool_calls")
-            return self._request_tools()
-        self._move("refusal")
-        return self._refuse_tools(self._round.closing)
+        if self._round.closing is not None:
+            self._move("refusal")
+            return self._refuse_tools(self._round.closing)
+        if unknown := self._spending.find_unknown(self._round.usage):
+            return self._fail(Failure(message=build_unknown_budget(unknown)))
+        self._move("tool_calls")
+        return self._request_tools()
 
     def _end_model_call(self) -> Iterator[Event]:
+        self._spending.usage += self._round.usage
         yield from self._show_answer(self._round.end_answer())
         yield ModelCallEnded(
             round=self._round.number,
@@ -220,18 +232,22 @@ class AgentRun:
 
     def _request_tools(self) -> Iterator[Event]:
         yield from self._end_model_call()
-        calls = self._round.calls
-        if self._emit_thoughts and not self._display.has_words:
-            yield from self._display.show(build_status([call.name for call in calls]))
-        for call in calls[MAX_CALLS:]:
+        left = self._spending.tool_calls_left
+        count = MAX_CALLS if left is None else min(left, MAX_CALLS)
+        text = too_many_calls_text(MAX_CALLS) if count == MAX_CALLS else BUDGET_USED_UP
+        calls, refused = self._round.calls[:count], self._round.calls[count:]
+        self._spending.tool_calls += len(calls)
+        if calls and self._emit_thoughts and not self._display.has_words:
+            yield from self._display.show(build_status([call.name for call in self._round.calls]))
+        for call in refused:
             yield ToolCallStarted(call=call)
-            result = ToolResult(
-                call_id=call.id, content=too_many_calls_text(MAX_CALLS), is_error=True
-            )
-            yield from self._close_call(result)
-        for call in calls[:MAX_CALLS]:
+            yield from self._close_call(ToolResult(call_id=call.id, content=text, is_error=True))
+        for call in calls:
             yield ToolCallStarted(call=call)
-        yield RunTools(calls=calls[:MAX_CALLS])
+        if calls:
+            yield RunTools(calls=calls)
+        else:
+            yield from self._end_tools()
 
     def _refuse_tools(self, reason: ClosingReason) -> Iterator[Event]:
         yield from self._end_model_call()
@@ -284,6 +300,9 @@ class AgentRun:
         self._move("results")
         self._messages += self._round.to_messages()
         yield self._end_round()
+        near = None if self._spending.used_up else self._spending.take_near()
+        if near:
+            self._messages += (Message(role="user", content=build_budget_notice(near)),)
         if self._tool_choice not in {None, "auto", "none"}:
             self._tool_choice = "auto"
         yield from self._call_model()
@@ -317,6 +336,11 @@ class AgentRun:
         yield self._end_round(error)
         yield from self._call_model(failure)
 
+    def _take_time_passed(self, passed: TimePassed) -> Iterator[Event]:
+        self._move("time_passed")
+        self._spending.seconds = max(self._spending.seconds, passed.seconds)
+        yield from ()
+
     def _fail(self, failure: Failure) -> Iterator[Event]:
         is_answered = failure.reason == "time_limit"
         return self._end_failed(failure.message, failure.reason, is_answered=is_answered)
@@ -336,6 +360,7 @@ class AgentRun:
         yield from self._finish(reason, error=error, is_answered=is_answered)
 
     def _build_broken_call(self, error: str) -> ModelCallEnded:
+        self._spending.usage += self._round.usage
         return ModelCallEnded(
             round=self._round.number,
             text=self._round.text,
@@ -352,14 +377,14 @@ class AgentRun:
         yield Finished(
             reason=reason,
             rounds=self._round.number,
-            usage=self._usage,
+            usage=self._spending.usage,
             answer=self._round.answer,
             error=error,
             is_answered=is_answered,
+            budget=self._spending.used_up,
         )
 
     def _end_round(self, error: str | None = None) -> RoundEnded:
-        self._usage += self._round.usage
         return RoundEnded(
             round=self._round.number,
             answer=self._round.answer,

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from stream_text import render_thinking
 
+from ._budgets import BudgetName
 from ._events import ClosingReason
 
 
@@ -26,10 +27,26 @@ def build_refusal(name: str, *, reason: ClosingReason, maximum_iterations: int) 
     name = _without_tags(name)
     if reason == "time_limit":
         return f"Time limit reached. Cannot call tool '{name}'."
+    if reason == "budget":
+        return f"Budget used up. Cannot call tool '{name}'."
     return (
         f"Maximum iteration limit ({maximum_iterations}) reached. Cannot call tool '{name}'. "
         "Please consider increasing the iteration limit."
     )
+
+
+def build_budget_notice(budget: BudgetName) -> str:
+    """Return what the model reads once when the end of a budget is near."""
+    return (
+        f"Four fifths of this run's budget ({budget}) are used. Please finish now: answer with what you have, and call "
+        "only the tools that the answer cannot do without."
+    )
+
+
+def build_unknown_budget(budget: BudgetName) -> str:
+    """Return what a person reads because a budget cannot be kept."""
+    told = "prices" if budget == "max_cost" else "usage"
+    return f"{budget} cannot be kept: the model does not tell its {told}"
 
 
 def build_status(names: Sequence[str]) -> str:

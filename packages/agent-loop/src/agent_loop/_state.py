@@ -24,6 +24,7 @@ type Trigger = Literal[
     "start",
     "delta",
     "time_short",
+    "time_passed",
     "retry",
     "tool_calls",
     "answer",
@@ -39,11 +40,13 @@ TRANSITIONS: Final[Mapping[State, Mapping[Trigger, State]]] = MappingProxyType(
         "ready": {
             "start": "model",
             "time_short": "ready",
+            "time_passed": "ready",
             "failure": "finished",
         },
         "model": {
             "delta": "model",
             "time_short": "model",
+            "time_passed": "model",
             "retry": "model",
             "tool_calls": "tools",
             "answer": "finished",
@@ -53,6 +56,7 @@ TRANSITIONS: Final[Mapping[State, Mapping[Trigger, State]]] = MappingProxyType(
         "tools": {
             "tool_result": "tools",
             "time_short": "tools",
+            "time_passed": "tools",
             "results": "model",
             "results_shown": "finished",
             "failure": "finished",

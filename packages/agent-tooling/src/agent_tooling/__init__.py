@@ -29,6 +29,7 @@ from ._parameters import ToolParameter, merge_parameters
 from ._result_budget import ResultBudget
 from ._schema import llm_json_schema
 from ._sentences import (
+    BUDGET_USED_UP,
     CHECK_CREDENTIALS,
     LOCAL_FILE_FAILED,
     REPEATED_FAILURE,
@@ -46,6 +47,7 @@ from ._tool_names import unique_tool_names
 
 
 __all__ = [
+    "BUDGET_USED_UP",
     "CHECK_CREDENTIALS",
     "LOCAL_FILE_FAILED",
     "REPEATED_FAILURE",

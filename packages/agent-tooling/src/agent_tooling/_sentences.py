@@ -10,6 +10,7 @@ from typing import Final
 
 TOOL_FAILED: Final = "tool invoke error: failed to execute tool"
 TOOL_UNFINISHED: Final = "tool invoke error: the tool did not answer in time"
+BUDGET_USED_UP: Final = "tool invoke error: the budget of the run is used up; this call was not run"
 REPEATED_FAILURE: Final = "tool invoke error: repeated failure detected; skipped duplicate call"
 REPEATED_SUCCESS_NOTICE: Final = "this call was already made with the same arguments and was not run again; its earlier result was:\n"
 CHECK_CREDENTIALS: Final = "Please check your tool provider credentials"

@@ -1,0 +1,102 @@
+"""What a run may use, and what it has used of that."""
+
+from dataclasses import dataclass, fields
+from decimal import Decimal
+from typing import Literal, cast
+
+from ._errors import InvalidSettingError
+from ._usage import Usage
+
+
+_NEAR = Decimal("0.8")
+
+type BudgetName = Literal["max_total_tokens", "max_cost", "max_seconds", "max_tool_calls"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budgets:
+    """What a run may use at most; None is no limit.
+
+    When four fifths of one are used, the model is told so, once in a run. When one is used up, no call starts any more but a closing one: what the
+    model asked for meanwhile is refused with a sentence. A run so exceeds a budget by the response under way and the closing one.
+
+    Attributes:
+        max_total_tokens: Input and output tokens of all model calls, at least 1.
+        max_cost: Money, over 0, in the currency of the model's prices.
+        max_seconds: Seconds since the run began, over 0, as `TimePassed` tells them.
+        max_tool_calls: Tool calls that are made, at least 0.
+
+    Raises:
+        InvalidSettingError: If one is smaller than that.
+    """
+
+    max_total_tokens: int | None = None
+    max_cost: Decimal | None = None
+    max_seconds: float | None = None
+    max_tool_calls: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no run could keep."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            is_count = field.name == "max_tool_calls"
+            if value is not None and (value < 0 or (value == 0 and not is_count)):
+                expected = "at least 0" if is_count else "more than 0"
+                raise InvalidSettingError(field.name, expected, value)
+
+
+class Spending:
+    """What a run has used by now.
+
+    Attributes:
+        usage: The usage of the model calls.
+        seconds: How long the run has lasted.
+        tool_calls: How many tool calls were made.
+    """
+
+    def __init__(self, budgets: Budgets) -> None:
+        self.usage = Usage()
+        self.seconds = 0.0
+        self.tool_calls = 0
+        self._budgets = budgets
+        self._is_told = False
+
+    @property
+    def used_up(self) -> BudgetName | None:
+        """The first budget that is used up."""
+        return self._find(Decimal(1))
+
+    @property
+    def tool_calls_left(self) -> int | None:
+        """How many tool calls may still be made; None for any number."""
+        if self.used_up:
+            return 0
+        maximum = self._budgets.max_tool_calls
+        return None if maximum is None else maximum - self.tool_calls
+
+    def take_near(self) -> BudgetName | None:
+        """Return the budget whose end is near, when it is for the first time."""
+        near = None if self._is_told else self._find(_NEAR)
+        self._is_told = self._is_told or near is not None
+        return near
+
+    def find_unknown(self, usage: Usage) -> BudgetName | None:
+        """Return a budget that cannot be kept, because a model call does not tell what it has used."""
+        if self._budgets.max_total_tokens is not None and not usage.total_tokens:
+            return "max_total_tokens"
+        if self._budgets.max_cost is not None and not usage.total_price:
+            return "max_cost"
+        return None
+
+    def _find(self, share: Decimal) -> BudgetName | None:
+        used = {
+            "max_total_tokens": self.usage.total_tokens,
+            "max_cost": self.usage.total_price,
+            "max_seconds": Decimal(self.seconds),
+            "max_tool_calls": self.tool_calls,
+        }
+        for name, amount in used.items():
+            maximum = getattr(self._budgets, name)
+            if maximum is not None and amount >= Decimal(maximum) * share:
+                return cast("BudgetName", name)
+        return None

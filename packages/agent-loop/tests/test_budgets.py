@@ -1,0 +1,259 @@
+"""What a run may use."""
+
+from collections import Counter
+from decimal import Decimal
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_loop import (
+    AgentRun,
+    Budgets,
+    CallModel,
+    Finished,
+    InvalidSettingError,
+    Message,
+    ModelDelta,
+    ModelDone,
+    ModelFailure,
+    RunTools,
+    ShowText,
+    TimePassed,
+    TimeShort,
+    ToolCallEnded,
+    ToolCallFragment,
+    ToolCallStarted,
+    ToolResult,
+    Usage,
+)
+
+
+QUESTION = (Message(role="user", content="?"),)
+REFUSED = "tool invoke error: the budget of the run is used up; this call was not run"
+NOTICE = "Four fifths of this run's budget"
+BROKEN = ModelFailure(message="the line broke", is_transient=True)
+
+
+def start(maximum_iterations=10, **budgets):
+    run = AgentRun(
+        QUESTION,
+        tools=("add",),
+        maximum_iterations=maximum_iterations,
+        emit_intermediate_thoughts=False,
+        budgets=Budgets(**budgets),
+    )
+    run.start()
+    return run
+
+
+def ask(run, *names, tokens=10, price="0.1"):
+    """Have the model ask for a call of each name, at a price."""
+    calls = tuple(ToolCallFragment(id=f"{name}-{id(run)}", name=name) for name in names)
+    usage = Usage(total_tokens=tokens, total_price=Decimal(price))
+    run.feed(ModelDelta(tool_calls=calls, usage=usage))
+    return run.feed(ModelDone())
+
+
+def give(run, events):
+    """Give each call that is to be run its result, and return what follows."""
+    [request] = [event for event in events if isinstance(event, RunTools)]
+    results = [ToolResult(call_id=call.id, content="4") for call in request.calls]
+    return [event for result in results for event in run.feed(result)]
+
+
+def answer(run, text="So."):
+    return [*run.feed(ModelDelta(text=text)), *run.feed(ModelDone())]
+
+
+def notices(request):
+    return [m.content for m in request.messages if m.role == "user" and NOTICE in m.content]
+
+
+@pytest.mark.parametrize(
+    ("budgets", "name"),
+    [
+        ({"max_total_tokens": 10}, "max_total_tokens"),
+        ({"max_cost": Decimal("0.1")}, "max_cost"),
+        ({"max_total_tokens": 100, "max_cost": Decimal("0.05")}, "max_cost"),
+    ],
+)
+def test_a_budget_that_is_used_up_refuses_calls_and_has_the_model_answer(budgets, name):
+    run = start(**budgets)
+    events = ask(run, "add", "sub")
+    assert [e.result.content for e in events if isinstance(e, ToolCallEnded)] == [REFUSED] * 2
+    assert (events[-1].is_closing, events[-1].tool_choice) == (True, "none")
+    assert [m.content for m in events[-1].messages if m.role == "tool"] == [REFUSED] * 2
+    finished = answer(run)[-1]
+    assert (finished.reason, finished.budget, finished.is_answered) == ("budget", name, True)
+
+
+def test_a_budget_that_the_answer_uses_up_takes_nothing_from_it():
+    run = start(max_total_tokens=10)
+    run.feed(ModelDelta(text="4", usage=Usage(total_tokens=50)))
+    finished = run.feed(ModelDone())[-1]
+    assert (finished.reason, finished.budget) == ("answered", "max_total_tokens")
+
+
+def test_the_calls_of_a_round_are_made_as_far_as_the_budget_goes():
+    run = start(max_tool_calls=3)
+    request = give(run, ask(run, "a", "b"))[-1]
+    assert not request.is_closing
+    events = ask(run, "c", "d")
+    assert [call.name for call in events[-1].calls] == ["c"]
+    request = give(run, events)[-1]
+    assert request.is_closing
+    assert [m.content for m in request.messages if m.role == "tool"] == ["4", "4", "4", REFUSED]
+
+
+def test_where_no_tool_may_run_the_first_call_is_the_closing_one():
+    run = AgentRun(QUESTION, maximum_iterations=6, budgets=Budgets(max_tool_calls=0))
+    assert run.start()[-1].is_closing
+
+
+def test_time_uses_a_budget_up():
+    run = start(max_seconds=10)
+    run.feed(TimePassed(seconds=10))
+    run.feed(TimePassed(seconds=3))
+    assert ask(run, "add")[-1].is_closing
+    assert answer(run)[-1].budget == "max_seconds"
+
+
+def test_a_refused_tool_of_the_closing_call_is_told_with_the_budget():
+    run = start(max_total_tokens=10)
+    ask(run, "add")
+    events = ask(run, "sub")
+    assert [e.text for e in events if isinstance(e, ShowText)] == [
+        "Budget used up. Cannot call tool 'sub'."
+    ]
+    assert events[-1].reason == "budget"
+
+
+def test_the_model_is_told_once_that_an_end_is_near():
+    run = start(max_total_tokens=50, max_tool_calls=10)
+    requests = [give(run, ask(run, "add"))[-1] for _ in range(3)]
+    assert [len(notices(request)) for request in requests] == [0, 0, 0]
+    request = give(run, ask(run, "add"))[-1]
+    assert notices(request) == [request.messages[-1].content]
+    assert "(max_total_tokens)" in request.messages[-1].content
+    request = ask(run, "add")[-1]
+    assert request.is_closing
+    assert len(notices(request)) == 1
+
+
+@pytest.mark.parametrize("closing", ["time_limit", "maximum_iterations"])
+def test_other_reasons_for_the_closing_call_come_first(closing):
+    run = start(2 if closing == "maximum_iterations" else 10, max_total_tokens=10)
+    run.feed(TimeShort())
+    ask(run, "add")
+    assert answer(run)[-1].reason == closing
+
+
+def test_a_closing_call_beyond_the_budget_is_not_made_twice():
+    run = start(max_total_tokens=10)
+    ask(run, "add")
+    assert not run.may_retry
+    finished = run.feed(BROKEN)[-1]
+    assert (finished.reason, finished.rounds) == ("error", 2)
+
+
+def test_what_a_broken_call_used_counts():
+    run = start(max_total_tokens=10)
+    run.feed(ModelDelta(usage=Usage(total_tokens=10)))
+    assert run.feed(BROKEN)[-1].is_closing
+
+
+@pytest.mark.parametrize(
+    ("budgets", "price", "tokens", "sentence"),
+    [
+        (
+            {"max_cost": Decimal(1)},
+            "0",
+            10,
+            "max_cost cannot be kept: the model does not tell its prices",
+        ),
+        (
+            {"max_total_tokens": 10},
+            "0",
+            0,
+            "max_total_tokens cannot be kept: the model does not tell its usage",
+        ),
+    ],
+)
+def test_a_budget_that_cannot_be_kept_ends_the_run_before_its_second_call(
+    budgets, price, tokens, sentence
+):
+    finished = ask(start(**budgets), "add", tokens=tokens, price=price)[-1]
+    assert (finished.error, finished.is_answered, finished.rounds) == (sentence, False, 1)
+    assert answer(start(**budgets))[-1].reason == "answered"
+
+
+@pytest.mark.parametrize(
+    ("budgets", "message"),
+    [
+        ({"max_total_tokens": 0}, "max_total_tokens must be more than 0, not 0"),
+        ({"max_cost": Decimal(-1)}, "max_cost must be more than 0, not Decimal('-1')"),
+        ({"max_seconds": 0.0}, "max_seconds must be more than 0, not 0.0"),
+        ({"max_tool_calls": -1}, "max_tool_calls must be at least 0, not -1"),
+    ],
+)
+def test_a_budget_that_no_run_could_keep_is_refused(budgets, message):
+    with pytest.raises(InvalidSettingError, match=message.replace("(", r"\(").replace(")", r"\)")):
+        Budgets(**budgets)
+
+
+limits = st.fixed_dictionaries(
+    {
+        "max_total_tokens": st.none() | st.integers(1, 60),
+        "max_cost": st.none() | st.decimals("0.01", "0.6", places=2),
+        "max_seconds": st.none() | st.integers(1, 60),
+        "max_tool_calls": st.none() | st.integers(0, 8),
+    }
+)
+rounds = st.lists(st.tuples(st.integers(0, 4), st.booleans()), min_size=12, max_size=12)
+
+
+@given(limits, rounds, st.integers(1, 12))
+def test_no_budget_is_exceeded_by_more_than_the_response_under_way_and_the_closing_one(
+    limits, rounds, maximum
+):
+    """Each call uses 10 tokens, 0.1 and 10 seconds, and asks for tools until it may not; some break."""
+    run = AgentRun(QUESTION, maximum_iterations=maximum, budgets=Budgets(**limits))
+    events, calls_made, position = list(run.start()), 0, 0
+    while position < len(events):
+        event = events[position]
+        position += 1
+        if isinstance(event, CallModel):
+            count, breaks = rounds[event.round - 1]
+            used = Usage(total_tokens=10, total_price=Decimal("0.1"))
+            fragments = tuple(
+                ToolCallFragment(id=f"{event.round}-{n}", name="add") for n in range(count)
+            )
+            events += run.feed(ModelDelta(tool_calls=fragments, usage=used))
+            events += run.feed(TimePassed(seconds=10 * event.round))
+            events += run.feed(BROKEN if breaks else ModelDone())
+        elif isinstance(event, RunTools):
+            assert event.calls
+            calls_made += len(event.calls)
+            for call in event.calls:
+                events += run.feed(ToolResult(call_id=call.id, content="4"))
+    requests = [event for event in events if isinstance(event, CallModel)]
+    finished = events[-1]
+    assert isinstance(finished, Finished)
+    assert finished.is_answered
+    assert calls_made <= (limits["max_tool_calls"] if limits["max_tool_calls"] is not None else 48)
+    for number, request in enumerate(requests[1:], start=1):
+        used = {
+            "max_total_tokens": 10 * number,
+            "max_cost": Decimal(number) / 10,
+            "max_seconds": 10 * number,
+        }
+        is_used_up = any(limits[name] and amount >= limits[name] for name, amount in used.items())
+        assert request.is_closing or not is_used_up
+        assert request == requests[-1] or not request.is_closing
+    started = Counter(event.call.id for event in events if isinstance(event, ToolCallStarted))
+    assert Counter(e.call.id for e in events if isinstance(e, ToolCallEnded)) == started
+    assert len(notices(requests[-1])) <= 1
+    for before, after in pairwise(requests):
+        assert after.messages[: len(before.messages)] == before.messages
