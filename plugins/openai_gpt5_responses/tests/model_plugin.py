@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -91,12 +92,20 @@ class ModelPlugin:
         return self._runner.run(self._collect("invoke_llm", data))
 
     def invoke_all(self, calls: Iterable[Mapping[str, Any]], *, at_once: int) -> list[Answer]:
-        """Make many calls, so many of them at the same time; the answers come in the order of the calls."""
+        """Make many calls, so many of them at the same time; the answers come in the order of the calls.
+
+        Of a call with `most_chunks` no more are read.
+        """
         return self._runner.run(self._collect_all(calls, at_once))
 
     def invoke_timed(self, servers: Sequence[Server]) -> tuple[list[Answer], list[float]]:
         """Call each of these servers, all at the same time; return the answers, and how many seconds each took."""
         return self._runner.run(self._collect_timed(servers))
+
+    @property
+    def pid(self) -> int:
+        assert self._process.pid is not None
+        return self._process.pid
 
     @property
     def peak_memory_bytes(self) -> int:
@@ -118,8 +127,12 @@ class ModelPlugin:
         slots = asyncio.Semaphore(at_once)
 
         async def collect(call: Mapping[str, Any]) -> Answer:
+            data = dict(call)
+            most_chunks = data.pop("most_chunks", None)
             async with slots:
-                return await self._collect("invoke_llm", _call_data(**call))
+                return await self._collect(
+                    "invoke_llm", _call_data(**data), most_chunks=most_chunks
+                )
 
         return await asyncio.gather(*(collect(call) for call in calls))
 
@@ -136,13 +149,20 @@ class ModelPlugin:
         pairs = enumerate(servers)
         return await asyncio.gather(*(collect(*pair) for pair in pairs)), seconds
 
-    async def _collect(self, action: str, data: Mapping[str, Any]) -> Answer:
+    async def _collect(
+        self, action: str, data: Mapping[str, Any], *, most_chunks: int | None = None
+    ) -> Answer:
         answer = Answer()
         user_id = str(data.get("user_id", "user"))
         named = {"provider": PROVIDER, "model_type": "llm", **data}
         try:
-            async for chunk in self._process.invoke("model", action, named, user_id=user_id):
-                answer.chunks.append(chunk)
+            async with aclosing(
+                self._process.invoke("model", action, named, user_id=user_id)
+            ) as chunks:
+                async for chunk in chunks:
+                    answer.chunks.append(chunk)
+                    if len(answer.chunks) == most_chunks:
+                        break
         except PluginInvokeError as error:
             answer.error = error
         return answer
