@@ -1,15 +1,15 @@
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpt5_messages import BlockDelta, ResponseEnded, StreamEvent
-from gpt5_responses.pacing import pace
+from gpt5_messages import BlockDelta, ItemDone, ResponseEnded, StreamEvent
+from gpt5_responses.pacing import Pacer
 
 
 def delta(text: str, index: int = 0) -> BlockDelta:
@@ -17,150 +17,178 @@ def delta(text: str, index: int = 0) -> BlockDelta:
 
 
 END = ResponseEnded(status="completed")
+QUIET = ItemDone(output_index=0, item={})
 LONG = 3600.0
 
 
+class Source:
+    """A stream of what a test puts in; it counts how often its reader had to wait."""
+
+    def __init__(self, *events: StreamEvent) -> None:
+        self.waits = 0
+        self._come: SimpleQueue[StreamEvent | Exception | None] = SimpleQueue()
+        self.put(*events)
+
+    def put(self, *events: StreamEvent | Exception | None) -> None:
+        """Let these arrive; None is the end."""
+        for event in events:
+            self._come.put(event)
+
+    def read(self, pause: Callable[[], bool]) -> Iterator[list[StreamEvent]]:
+        while (event := self._next(pause)) is not None:
+            if isinstance(event, Exception):
+                raise event
+            yield [event]
+
+    def _next(self, pause: Callable[[], bool]) -> StreamEvent | Exception | None:
+        while True:
+            try:
+                return self._come.get_nowait()
+            except Empty:
+                if not pause():
+                    break
+        self.waits += 1
+        return self._come.get()
+
+
+def readers() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "responses-reader"]
+
+
 def test_the_first_piece_of_a_block_leaves_at_once() -> None:
-    go_on = threading.Event()
-
-    def events() -> Iterator[StreamEvent]:
-        yield delta("a")
-        go_on.wait()
-        yield END
-
-    batches = pace(events(), window_seconds=LONG)
+    source = Source(delta("a"))
+    batches = Pacer(window_seconds=LONG).pace(source.read)
 
     assert next(batches) == [delta("a")]
-    go_on.set()
+    source.put(END, None)
     assert list(batches) == [[END]]
 
 
 def test_what_arrives_within_the_window_leaves_together() -> None:
-    go_on = threading.Event()
-
-    def events() -> Iterator[StreamEvent]:
-        yield delta("a")
-        go_on.wait()
-        yield from (delta("b"), delta("c"), END)
-
-    batches = pace(events(), window_seconds=LONG)
+    source = Source(delta("a"))
+    batches = Pacer(window_seconds=LONG).pace(source.read)
     next(batches)
-    go_on.set()
+    source.put(delta("b"))
+    time.sleep(0.1)
+    source.put(delta("c"), END, None)
 
-    assert list(chain.from_iterable(batches)) == [delta("b"), delta("c"), END]
+    assert list(batches) == [[delta("b"), delta("c"), END]]
+    assert source.waits <= 1
 
 
 def test_a_batch_leaves_when_its_window_has_passed() -> None:
-    first_taken, go_on = threading.Event(), threading.Event()
-
-    def events() -> Iterator[StreamEvent]:
-        yield delta("a")
-        first_taken.wait()
-        yield delta("b")
-        go_on.wait()
-
-    batches = pace(events(), window_seconds=0.05)
+    source = Source(delta("a"))
+    batches = Pacer(window_seconds=0.05).pace(source.read)
 
     assert next(batches) == [delta("a")]
-    first_taken.set()
+    source.put(delta("b"))
     assert next(batches) == [delta("b")]
-    go_on.set()
+    source.put(None)
     assert list(batches) == []
 
 
-def test_pieces_that_come_one_by_one_leave_in_fewer_batches() -> None:
+def test_pieces_that_come_one_by_one_are_looked_for_a_few_times() -> None:
     pieces = [delta(str(number)) for number in range(60)]
-    wire: SimpleQueue[StreamEvent] = SimpleQueue()
+    source = Source()
 
     def send() -> None:
-        for piece in [*pieces, END]:
+        for piece in [*pieces, END, None]:
             time.sleep(0.002)
-            wire.put(piece)
+            source.put(piece)
 
     sender = threading.Thread(target=send)
     sender.start()
-    batches = list(pace(iter(wire.get, END), window_seconds=0.05))
+    batches = list(Pacer(window_seconds=0.05).pace(source.read))
     sender.join()
 
-    assert list(chain.from_iterable(batches)) == pieces
+    assert list(chain.from_iterable(batches)) == [*pieces, END]
     assert len(batches) < len(pieces) / 2
+    assert source.waits < len(pieces) / 2
+
+
+def test_many_streams_at_once_have_longer_windows() -> None:
+    pacer = Pacer(window_seconds=0.02)
+    end_of_window = pacer.next_tick() - time.monotonic()
+    sources = [Source(delta("a")) for _ in range(100)]
+    streams = [pacer.pace(source.read) for source in sources]
+    for stream in streams:
+        assert next(stream) == [delta("a")]
+
+    ticks = {round(pacer.next_tick() / 0.08, 6) for _ in range(3)}
+    assert all(tick.is_integer() for tick in ticks)
+    assert end_of_window <= 0.02
+    assert pacer.longest_nap == 0.2
+    for stream in streams:
+        stream.close()
+    for source in sources:
+        source.put(None)
+    assert pacer.longest_nap == 0.05
 
 
 def test_without_a_window_nothing_is_held_back() -> None:
-    taken, go_on = threading.Event(), threading.Event()
+    source = Source(delta("a"))
+    batches = Pacer(window_seconds=0).pace(source.read)
 
-    def events() -> Iterator[StreamEvent]:
-        yield delta("a")
-        taken.wait()
-        time.sleep(0.002)
-        yield delta("b")
-        go_on.wait()
+    for text in "abc":
+        assert next(batches) == [delta(text)]
+        source.put(delta(chr(ord(text) + 1)))
+    source.put(None)
+    assert list(batches) == [[delta("d")]]
 
-    batches = pace(events(), window_seconds=0)
 
-    assert next(batches) == [delta("a")]
-    taken.set()
-    assert next(batches) == [delta("b")]
-    go_on.set()
+def test_what_has_no_text_leaves_and_opens_no_window() -> None:
+    source = Source(QUIET)
+    batches = Pacer(window_seconds=LONG).pace(source.read)
+
+    assert next(batches) == [QUIET]
+    source.put(QUIET)
+    assert next(batches) == [QUIET]
+    source.put(None)
     assert list(batches) == []
 
 
 def test_a_new_block_does_not_wait_for_the_window() -> None:
-    go_on, and_on = threading.Event(), threading.Event()
-
-    def events() -> Iterator[StreamEvent]:
-        yield delta("a")
-        go_on.wait()
-        yield delta("b", index=1)
-        and_on.wait()
-
-    batches = pace(events(), window_seconds=LONG)
+    source = Source(delta("a"))
+    batches = Pacer(window_seconds=LONG).pace(source.read)
     next(batches)
-    go_on.set()
+    source.put(delta("b", index=1))
 
     assert next(batches) == [delta("b", index=1)]
-    and_on.set()
+    source.put(None)
     assert list(batches) == []
 
 
 def test_a_silence_is_broken_by_empty_batches() -> None:
-    go_on = threading.Event()
-
-    def events() -> Iterator[StreamEvent]:
-        go_on.wait()
-        yield END
-
-    batches = pace(events(), keep_alive_seconds=0.01)
+    source = Source()
+    batches = Pacer(keep_alive_seconds=0.01).pace(source.read)
 
     assert next(batches) == next(batches) == []
-    go_on.set()
+    source.put(END, None)
     assert [batch for batch in batches if batch] == [[END]]
 
 
-def test_an_error_comes_after_the_events_before_it() -> None:
-    def events() -> Iterator[StreamEvent]:
-        yield delta("a")
-        raise ConnectionError("broken")
+@pytest.mark.parametrize("window", [0, LONG])
+def test_an_error_comes_after_the_events_before_it(window: float) -> None:
+    source = Source(delta("a"), delta("b"), ConnectionError("broken"))
+    batches = Pacer(window_seconds=window).pace(source.read)
+    events: list[StreamEvent] = []
 
-    batches = pace(events())
-
-    assert next(batches) == [delta("a")]
     with pytest.raises(ConnectionError, match="broken"):
-        next(batches)
+        events.extend(chain.from_iterable(batches))
+    assert events == [delta("a"), delta("b")]
 
 
 def test_a_reader_does_not_run_far_ahead() -> None:
     read: list[int] = []
 
-    def events() -> Iterator[StreamEvent]:
+    def flood(_: object) -> Iterator[list[StreamEvent]]:
         for number in range(10_000):
             read.append(number)
-            yield delta("a")
+            yield [delta("a")]
 
-    batches = pace(events(), window_seconds=LONG)
     ahead: list[int] = []
     taken = 0
-    for batch in batches:
+    for batch in Pacer(window_seconds=LONG).pace(flood):
         taken += len(batch)
         ahead.append(len(read) - taken)
 
@@ -168,45 +196,47 @@ def test_a_reader_does_not_run_far_ahead() -> None:
     assert max(ahead) <= 1024
 
 
-def test_walking_away_from_a_reader_that_waits_ends_it() -> None:
-    def events() -> Iterator[StreamEvent]:
+def test_walking_away_from_a_reader_that_waits_for_room_ends_it() -> None:
+    def flood(_: object) -> Iterator[list[StreamEvent]]:
         while True:
-            yield delta("a")
+            yield [delta("a")]
 
-    batches = pace(events(), window_seconds=0)
+    batches = Pacer(window_seconds=0).pace(flood)
     next(batches)
-    readers = [thread for thread in threading.enumerate() if thread.name == "responses-reader"]
+    threads = readers()
     batches.close()
-    for reader in readers:
+    for reader in threads:
         reader.join(timeout=10)
 
-    assert not any(reader.is_alive() for reader in readers)
+    assert not any(reader.is_alive() for reader in threads)
 
 
 def test_walking_away_closes_the_source_and_ends_the_reader() -> None:
+    source = Source(delta("a"))
     closed = threading.Event()
 
-    def events() -> Iterator[StreamEvent]:
-        yield delta("a")
-        closed.wait()
-        yield delta("b")
-        pytest.fail("was read on")
+    def close() -> None:
+        closed.set()
+        source.put(delta("b"), ConnectionError("was read on"))
 
-    batches = pace(events(), close=closed.set)
+    batches = Pacer().pace(source.read, close=close)
     next(batches)
-    readers = [thread for thread in threading.enumerate() if thread.name == "responses-reader"]
+    threads = readers()
     batches.close()
-    for reader in readers:
+    for reader in threads:
         reader.join(timeout=10)
 
     assert closed.is_set()
-    assert not any(reader.is_alive() for reader in readers)
+    assert not any(reader.is_alive() for reader in threads)
 
 
 @given(
     st.lists(st.builds(delta, st.text(min_size=1), st.integers(0, 3))),
-    st.sampled_from([0.0, 0.001]),
+    st.sampled_from([0.0, 0.001, LONG]),
 )
 @settings(max_examples=30, deadline=None)
 def test_all_events_arrive_once_and_in_order(events: list[StreamEvent], window: float) -> None:
-    assert list(chain.from_iterable(pace(events, window_seconds=window))) == events
+    source = Source(*events)
+    source.put(None)
+
+    assert list(chain.from_iterable(Pacer(window_seconds=window).pace(source.read))) == events

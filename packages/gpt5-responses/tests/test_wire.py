@@ -272,7 +272,7 @@ def test_an_end_that_comes_a_little_later_is_waited_for(transport: Transport) ->
 def test_an_end_that_does_not_come_costs_no_more_than_the_connection(
     tail: bytes, patience: float, transport: Transport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("_stream", "_client"):
+    for module in ("_patience", "_client"):
         monkeypatch.setattr(f"gpt5_responses.{module}.REST_SECONDS", patience)
     with Wire(stream(DELTA, DONE, tail=tail)) as wire:
         for _ in range(2):
@@ -474,9 +474,12 @@ def test_an_answer_that_comes_too_late_is_let_go(transport: Transport) -> None:
         stream(DONE)(peer)
 
     with Wire(answer) as wire:
+        before = set(threading.enumerate())
         with pytest.raises(ConnectionTimeoutError):
             create(wire.connection(total_seconds=0.1), REQUEST, transport=transport)
         pause.set()
+        for thread in set(threading.enumerate()) - before:
+            thread.join(timeout=10)
 
 
 def test_a_limit_that_is_not_reached_changes_nothing(transport: Transport) -> None:

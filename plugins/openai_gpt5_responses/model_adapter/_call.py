@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
@@ -30,7 +30,7 @@ from gpt5_responses import (
     ResponsesError,
     ResponseStream,
 )
-from gpt5_responses.pacing import pace
+from gpt5_responses.pacing import Pacer
 
 from ._audit import audit_without
 from ._chunks import chunk, final_message, iter_pieces, text_message
@@ -43,7 +43,7 @@ from ._tokens import estimate_usage
 
 # Remembered in this process only, for platforms that drop `opaque_body` on the way: docs/decisions/0007-item-store.md.
 _ITEMS = ItemStore()
-_PACE = PaceSettings.from_env(os.environ)
+_PACER = Pacer(**asdict(PaceSettings.from_env(os.environ)))
 
 _ATE_THE_BUDGET = "The model used up max_output_tokens before it could answer. Raise max_output_tokens or lower reasoning_effort."
 
@@ -160,15 +160,9 @@ def _request(call: ModelCall, connection: Connection) -> dict[str, Any]:
 
 def _iter_texts(stream: ResponseStream, visible: VisibleText) -> Iterator[tuple[str, str | None]]:
     """Yield the visible text in paced pieces, each with the phase of its message; an empty one is a keep-alive during a silence."""
-    batches = pace(
-        stream,
-        window_seconds=_PACE.window_seconds,
-        keep_alive_seconds=_PACE.keep_alive_seconds,
-        close=stream.close,
-    )
     phase = None
     try:
-        with closing(batches):
+        with closing(_PACER.pace(stream.batches, close=stream.close)) as batches:
             for batch in batches:
                 if not batch:
                     yield "", phase

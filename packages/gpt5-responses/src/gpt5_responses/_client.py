@@ -232,13 +232,15 @@ class AsyncResponseStream:
     async def _iterate(self, response: _Response) -> AsyncGenerator[StreamEvent]:
         chunks = self._bytes(response)
         async for data in chunks:
-            for event in self._reader.feed(data):
-                yield event
+            for events in self._reader.feed(data):
+                for event in events:
+                    yield event
             if self._reader.is_over:
                 await _read_rest(chunks, response)
                 return
-        for event in self._reader.close():
-            yield event
+        for events in self._reader.close():
+            for event in events:
+                yield event
 
     async def _bytes(self, response: _Response) -> AsyncGenerator[bytes]:
         """Yield the body as it arrives; whatever the HTTP library raises meanwhile is a broken connection."""

@@ -1,9 +1,7 @@
 """How long a response may take: without an event, and in all."""
 
-import threading
 import time
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 
 from ._connection import Connection
 from ._errors import ConnectionTimeoutError
@@ -26,9 +24,6 @@ class Patience:
 
     Args:
         connection: Whose limits these are.
-
-    Raises:
-        ConnectionTimeoutError: If the time is over when `note` or `validate` is called.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -36,8 +31,9 @@ class Patience:
         self._total_seconds = connection.total_seconds
         self._limit = connection.total_limit
         self._progress = 0
-        self._alive_at: float | None = None
+        self._silent_until: float | None = None
         self._deadline: float | None = None
+        self._rest_until: float | None = None
 
     @property
     def seconds_left(self) -> float | None:
@@ -49,31 +45,35 @@ class Patience:
         return max(self._deadline - time.monotonic(), 0)
 
     def note(self, progress: int) -> None:
-        """Take in how far the response has come."""
-        now = time.monotonic()
-        if progress != self._progress or self._alive_at is None:
-            self._progress, self._alive_at = progress, now
-        elif now - self._alive_at > self._silent_seconds:
-            raise ConnectionTimeoutError(SILENT)
+        """Take in how far the response has come.
+
+        Raises:
+            ConnectionTimeoutError: If that, or the call, took too long.
+        """
+        if progress != self._progress or self._silent_until is None:
+            self._progress = progress
+            self._silent_until = time.monotonic() + self._silent_seconds
+        self.validate()
+
+    def wait_seconds(self) -> float:
+        """Return how long may be waited for more of the body, counted from what `note` has been told last; more than 0."""
+        ends = (self._silent_until, self._deadline, self._rest_until)
+        return max(min(end for end in ends if end is not None) - time.monotonic(), 0.001)
+
+    def begin_rest(self) -> None:
+        """Take in that the response is over, and that there is little time for the end of its body."""
+        self._rest_until = time.monotonic() + REST_SECONDS
 
     def validate(self) -> None:
-        """Refuse to go on where the whole call has taken too long."""
+        """Refuse to go on where a time is over.
+
+        Raises:
+            ConnectionTimeoutError: If the server was silent, or the whole call took, for too long.
+        """
         if self.seconds_left == 0:
             raise self.took_too_long() from None
-
-    @contextmanager
-    def calling_at_the_end(self, end: Callable[[], None]) -> Generator[None]:
-        """Call `end` if the time is over before the block is; nothing else could wake a reader from a silence."""
-        if self.seconds_left is None:
-            yield
-            return
-        timer = threading.Timer(self.seconds_left, end)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
+        if self._silent_until is not None and time.monotonic() >= self._silent_until:
+            raise ConnectionTimeoutError(SILENT) from None
 
     def took_too_long(self) -> ConnectionTimeoutError:
         """Return the error for a call that took longer than it may in all."""

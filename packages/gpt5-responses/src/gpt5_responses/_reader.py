@@ -1,7 +1,6 @@
 """One HTTP answer, read without I/O: bytes in, stream events out, errors where they belong in the order."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from gpt5_messages import Completion, ResponseFailure, SSEDecoder, StreamDecoder, StreamEvent
@@ -94,30 +93,26 @@ class ResponseReader:
         """What the response has said so far."""
         return self._decoder.completion
 
-    def feed(self, data: bytes) -> Iterable[StreamEvent]:
-        """Take the next bytes and return the events that they complete, to be iterated at once.
+    def feed(self, data: bytes) -> Iterator[list[StreamEvent]]:
+        """Yield the events that the next bytes complete, in lists.
 
         Raises:
             ResponsesError: If the server reports a failure, after the events before it, or if its answer has no end.
         """
-        if self._unpacker is None:
-            return self._take(data)
-        return chain.from_iterable(map(self._take, self._unpacker.unpack(data)))
+        for piece in (data,) if self._unpacker is None else self._unpacker.unpack(data):
+            self._size += len(piece)
+            max_bytes = _MAX_BYTES if self._is_stream else _MAX_BODY_BYTES
+            if self._size > max_bytes:
+                raise self._unexpected(
+                    f"The server's answer was given up: it is larger than {max_bytes // 1024 // 1024} MiB."
+                )
+            if self._is_stream:
+                yield from self._decode(self._frames.feed(piece))
+            else:
+                self.progress += bool(piece.strip())
+                self._body.append(piece)
 
-    def _take(self, data: bytes) -> Iterable[StreamEvent]:
-        self._size += len(data)
-        max_bytes = _MAX_BYTES if self._is_stream else _MAX_BODY_BYTES
-        if self._size > max_bytes:
-            raise self._unexpected(
-                f"The server's answer was given up: it is larger than {max_bytes // 1024 // 1024} MiB."
-            )
-        if self._is_stream:
-            return self._decode(self._frames.feed(data))
-        self.progress += bool(data.strip())
-        self._body.append(data)
-        return ()
-
-    def close(self) -> Iterator[StreamEvent]:
+    def close(self) -> Iterator[list[StreamEvent]]:
         """Yield what the end of the body brings.
 
         Raises:
@@ -129,22 +124,25 @@ class ResponseReader:
             yield from self._until_failure(self._decoder.feed(self._whole_response()))
         yield from self._until_failure(self._decoder.close())
 
-    def _decode(self, events: list[dict[str, Any]]) -> Iterator[StreamEvent]:
+    def _decode(self, events: list[dict[str, Any]]) -> Iterator[list[StreamEvent]]:
         self.progress += len(events)
+        decoded: list[StreamEvent] = []
         for event in events:
             self.event_count += 1
             self.last_event_type = event["type"]
-            # A loop of its own rather than `_until_failure`: one generator less in the way of every delta.
-            for decoded in self._decoder.feed(event):
-                if isinstance(decoded, ResponseFailure):
-                    raise self._failure(decoded)
-                yield decoded
+            decoded += self._decoder.feed(event)
+            if self._decoder.is_over:
+                break
+        return self._until_failure(decoded)
 
-    def _until_failure(self, events: list[StreamEvent]) -> Iterator[StreamEvent]:
-        for event in events:
-            if isinstance(event, ResponseFailure):
-                raise self._failure(event)
-            yield event
+    def _until_failure(self, events: list[StreamEvent]) -> Iterator[list[StreamEvent]]:
+        # Nothing follows a failure, so there is none to look for before the response is over.
+        if self._decoder.is_over:
+            for index, event in enumerate(events):
+                if isinstance(event, ResponseFailure):
+                    yield events[:index]
+                    raise self._failure(event)
+        yield events
 
     def _failure(self, event: ResponseFailure) -> ResponsesError:
         return from_event(

@@ -2,17 +2,20 @@
 
 import threading
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
+from itertools import chain
 from typing import Any, Self
 
 from gpt5_messages import Completion, StreamEvent
 
+from ._body_reads import BodyReads, Pause
 from ._connection import Connection
 from ._errors import ResponsesError
 from ._failures import interrupted
 from ._fallbacks import Fallback
-from ._patience import MOST_REST_BYTES, REST_SECONDS, Patience, is_delimited
+from ._patience import MOST_REST_BYTES, Patience, is_delimited
 from ._reader import ResponseReader
 from ._transport import TRANSPORT, SentRequest, Transport
 
@@ -53,7 +56,7 @@ class ResponseStream:
         self._lock = threading.Lock()  # `close` may come from another thread while this opens
         self._sent: SentRequest | None = None
         self._is_closed = False
-        self._events = self._iterate()
+        self._events = chain.from_iterable(self.batches())
         self.left_out: tuple[Fallback, ...] = ()
 
     def __enter__(self) -> Self:
@@ -132,59 +135,60 @@ class ResponseStream:
         except BaseException as error:  # noqa: BLE001  it is raised again by whoever waits for the answer
             answer.set_exception(error)
 
-    def _iterate(self) -> Generator[StreamEvent]:
+    def batches(self, pause: Pause | None = None) -> Iterator[list[StreamEvent]]:
+        """Yield the events in lists, each as long as what has arrived together; some are empty.
+
+        Args:
+            pause: Called when all that has arrived has been yielded; returns whether to look for more once again before waiting for it.
+
+        Raises:
+            ResponsesError: If iterating over the stream would raise it.
+        """
         self.open()
-        if self._sent is None:
+        if self._sent is None or self._is_closed:
             return
-        chunks = self._bytes(self._sent)
+        reader, response = self._reader, self._sent.response.http_response
         try:
-            with self._patience.calling_at_the_end(self.close):
+            with BodyReads(response, reader, self._patience, pause):
+                chunks = self._bytes(response.iter_raw())
                 for data in chunks:
-                    yield from self._reader.feed(data)
-                    if self._reader.is_over:
-                        self._read_rest(chunks, self._sent)
+                    yield from reader.feed(data)
+                    if reader.is_over:
+                        if is_delimited(response.headers):
+                            self._read_rest(chunks)
                         return
-                yield from self._reader.close()
-        except ResponsesError:
-            self._patience.validate()
-            raise
+                yield from reader.close()
         finally:
             self.close()
 
-    def _bytes(self, sent: SentRequest) -> Iterator[bytes]:
+    def _bytes(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         """Yield the body as it arrives; whatever the HTTP library raises meanwhile is a broken connection."""
-        chunks = sent.response.http_response.iter_raw()
         turn = 0
         while True:
             try:
                 data = next(chunks, None)
+            except ResponsesError:
+                raise
             except Exception as error:  # noqa: BLE001  which HTTP library raises here is the official client's business
+                self._patience.validate()
                 raise interrupted(error, request_id=self.request_id) from None
             if data is None:
                 return
             yield data
-            self._patience.note(self._reader.progress)
             turn += len(data)
             if turn > _TURN_BYTES:  # under gevent others would wait while a flood comes in
                 turn = 0
                 time.sleep(0)
 
-    def _read_rest(self, chunks: Iterator[bytes], sent: SentRequest) -> None:
+    def _read_rest(self, chunks: Iterator[bytes]) -> None:
         """Read the end of a body whose response is over, so that its connection can serve the next call."""
-        if not is_delimited(sent.response.headers):
-            return
-        timer = threading.Timer(REST_SECONDS, self.close)
-        timer.start()
-        try:
-            size = 0
+        self._patience.begin_rest()
+        size = 0
+        with suppress(ResponsesError):  # the answer is whole all the same
             for data in chunks:
                 size += len(data)
                 if size > MOST_REST_BYTES:
                     return
-        except ResponsesError:
-            return  # the answer is whole all the same
-        finally:
-            timer.cancel()
 
 
 def _close_when_sent(answer: "Future[SentRequest]") -> None:
