@@ -12,11 +12,14 @@ gc.disable()
 from dify_plugin import DifyPluginEnv, Plugin  # isort: skip
 
 import os
+import sys
 from typing import Any, override
 
 from dify_plugin.config.logger_format import plugin_logger_handler
+from dify_plugin.core.server.tcp.request_reader import TCPReaderWriter
 
-from model_adapter import bound_lines, invoke_errors, read_seconds
+from model_adapter import invoke_errors, read_seconds, shorten_line
+from stream_text.stdout import bound_stdout, bound_writer
 
 
 class _Plugin(Plugin):
@@ -28,13 +31,16 @@ class _Plugin(Plugin):
             super()._execute_request(session_id, data, *rest, **named)
 
 
-bound_lines([plugin_logger_handler])
+bound_stdout(shorten_line)
+plugin_logger_handler.setStream(sys.stdout)
 plugin = _Plugin(
     DifyPluginEnv(
         MAX_REQUEST_TIMEOUT=read_seconds(os.environ, "MAX_REQUEST_TIMEOUT", default=900),
         MAX_INVOCATION_TIMEOUT=read_seconds(os.environ, "MAX_INVOCATION_TIMEOUT", default=900),
     )
 )
+if isinstance(plugin.request_reader, TCPReaderWriter):
+    bound_writer(plugin.request_reader, shorten_line)
 gc.freeze()
 gc.enable()
 

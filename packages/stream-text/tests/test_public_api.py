@@ -47,7 +47,7 @@ def test_the_package_knows_its_version():
 
 
 def test_what_acts_on_the_process_is_imported_by_whoever_wants_it():
-    code = "import sys, stream_text; print({'asyncio', 'stream_text.signals'} & sys.modules.keys())"
+    code = "import sys, stream_text; print({'asyncio', 'threading', 'stream_text.signals', 'stream_text.stdout'} & sys.modules.keys())"
 
     shown = subprocess.run(
         [sys.executable, "-c", code], check=True, capture_output=True, text=True

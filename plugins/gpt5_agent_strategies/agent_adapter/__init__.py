@@ -5,7 +5,7 @@ Nothing here decides how a run goes: rounds are `agent_loop`'s, arguments and re
 
 from ._errors import AgentRunError, ParameterError
 from ._invocation import invoke_agent
-from ._output import bound_output
+from ._output import shorten_line
 from ._requests import request_errors
 from ._settings import Settings, read_seconds
 
@@ -14,8 +14,8 @@ __all__ = [
     "AgentRunError",
     "ParameterError",
     "Settings",
-    "bound_output",
     "invoke_agent",
     "read_seconds",
     "request_errors",
+    "shorten_line",
 ]

@@ -2,7 +2,7 @@
 
 from ._call import ModelCall, iter_chunks
 from ._error_mapping import INVOKE_ERRORS, invoke_errors, validated_connection
-from ._lines import bound_lines
+from ._lines import shorten_line
 from ._operator_settings import PaceSettings, read_seconds
 from ._parameters import known_parameters
 from ._schema import customizable_schema
@@ -13,12 +13,12 @@ __all__ = [
     "INVOKE_ERRORS",
     "ModelCall",
     "PaceSettings",
-    "bound_lines",
     "customizable_schema",
     "estimate_tokens",
     "invoke_errors",
     "iter_chunks",
     "known_parameters",
     "read_seconds",
+    "shorten_line",
     "validated_connection",
 ]

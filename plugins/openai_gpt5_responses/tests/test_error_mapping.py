@@ -167,19 +167,19 @@ def test_a_request_to_nobody_is_refused_without_a_quote(plugin: ModelPlugin) -> 
 
 UNREADABLE = """
 import dify_plugin
-import io, json, sys
+import sys
 from dify_plugin.core.server.stdio.response_writer import StdioResponseWriter
-from model_adapter import bound_lines
+from model_adapter import shorten_line
 from pydantic import TypeAdapter
+from stream_text.stdout import LineStream
 
-plain, sys.stdout = sys.stdout, io.StringIO()
-written = sys.stdout
-bound_lines([])
+written = []
+plain, sys.stdout = sys.stdout, LineStream(written.append, shorten_line)
 try:
     TypeAdapter(dict).validate_json('["a-key-that-no-pattern-knows"]')
 except ValueError as error:
     StdioResponseWriter().error(data={"error": str(error)})
-print(json.dumps(json.loads(written.getvalue())), file=plain)
+print(written[0].decode(), file=plain)
 """
 
 

@@ -62,5 +62,5 @@ class BodyReads:
                     raise
             if not self._pause():
                 break
-            self._patience.validate()
+            self._patience.note(self._reader.progress)
         return self._read(max_bytes, timeout=self._patience.wait_seconds())

@@ -53,6 +53,8 @@ class Patience:
         if progress != self._progress or self._silent_until is None:
             self._progress = progress
             self._silent_until = time.monotonic() + self._silent_seconds
+        elif time.monotonic() >= self._silent_until:
+            raise ConnectionTimeoutError(SILENT)
         self.validate()
 
     def wait_seconds(self) -> float:
@@ -65,15 +67,13 @@ class Patience:
         self._rest_until = time.monotonic() + REST_SECONDS
 
     def validate(self) -> None:
-        """Refuse to go on where a time is over.
+        """Refuse to go on where the whole call has taken too long.
 
         Raises:
-            ConnectionTimeoutError: If the server was silent, or the whole call took, for too long.
+            ConnectionTimeoutError: If it has.
         """
         if self.seconds_left == 0:
             raise self.took_too_long() from None
-        if self._silent_until is not None and time.monotonic() >= self._silent_until:
-            raise ConnectionTimeoutError(SILENT) from None
 
     def took_too_long(self) -> ConnectionTimeoutError:
         """Return the error for a call that took longer than it may in all."""

@@ -1,6 +1,6 @@
 """Text of strangers as it streams in: thoughts, tool calls, lines, JSON, and the secrets in it.
 
-Pure: no I/O, no dependencies. `stream_text.signals`, which acts on the process, is imported by whoever wants it.
+Pure: no I/O, no dependencies. `stream_text.signals` and `stream_text.stdout`, which act on the process, are imported by whoever wants them.
 """
 
 from ._errors import InvalidJsonError, InvalidLineError, LineTooLongError, StreamTextError

@@ -64,7 +64,7 @@ class LineSplitter:
 
 
 type Shorten = Callable[[bytes, int], bytes]
-"""A rule that shortens a line: given the line and the limit in bytes, it returns a line within the limit."""
+"""A rule that shortens a line: given the line and the limit in bytes, it returns a line within the limit, or raises what its writer has to know."""
 
 
 class LineWriter:
