@@ -169,12 +169,26 @@ def test_what_is_refused_ends_the_run_with_an_error_to_tell():
     )
 
 
-def test_a_run_that_the_clock_ends_answers_with_what_is_known():
+@pytest.mark.parametrize("reason", ["time_limit", "cancelled"])
+def test_a_run_that_is_ended_from_outside_answers_with_what_is_known(reason):
     run = start()
     use_tools(run, ToolResult(call_id="a", content="1"))
-    events = run.feed(Failure(message="Time is up.", reason="time_limit"))
-    assert shown(events) == "\nTime is up.\nWhat the tools answered so far:\n- tool_a: 1"
-    assert (events[-1].reason, events[-1].is_answered) == ("time_limit", True)
+    events = run.feed(Failure(message="It was ended.", reason=reason))
+    assert shown(events) == "\nIt was ended.\nWhat the tools answered so far:\n- tool_a: 1"
+    assert (events[-1].reason, events[-1].is_answered) == (reason, True)
+
+
+def test_a_run_can_be_cancelled_while_tools_run_and_before_it_starts():
+    ended = Failure(message="It was ended.", reason="cancelled")
+    run = start()
+    run.feed(ModelDelta(tool_calls=(ToolCallFragment(id="a", name="add"),)))
+    run.feed(ModelDone())
+    assert run.feed(ended)[-1].reason == "cancelled"
+    waiting = AgentRun(QUESTION, maximum_iterations=6)
+    assert waiting.feed(ended) == (
+        ShowText(text="It was ended."),
+        Finished(reason="cancelled", rounds=0, usage=Usage(), error="It was ended."),
+    )
 
 
 SLOW = ToolResult(call_id="s", content="too slow", is_error=True, is_unfinished=True)

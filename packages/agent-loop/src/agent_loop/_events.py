@@ -19,12 +19,13 @@ type StopReason = Literal[
     "budget",
     "output_limit",
     "empty_answer",
+    "cancelled",
     "error",
 ]
 """Why a run stopped.
 
 `answered`: the model answered of its own accord. `maximum_iterations`, `time_limit`, `budget`: its last call was the closing one, or no call was left.
-`output_limit`: the answer was cut at the model's output limit. `empty_answer`: the model said nothing. `error`: a model call failed, or another
+`output_limit`: the answer was cut at the model's output limit. `empty_answer`: the model said nothing. `cancelled`: nobody wants the answer any more. `error`: a model call failed, or another
 failure was fed.
 """
 
@@ -134,11 +135,11 @@ class Failure:
 
     Attributes:
         message: One sentence for the reader.
-        reason: `error`, or `time_limit` when the clock ended the run; then what is known so far is the answer.
+        reason: `error`; or `time_limit` when the clock ended the run, `cancelled` when a person did. Then what is known so far is the answer.
     """
 
     message: str
-    reason: Literal["error", "time_limit"] = "error"
+    reason: Literal["error", "time_limit", "cancelled"] = "error"
 
 
 type Input = ModelDelta | ModelDone | ModelFailure | ToolResult | TimeShort | TimePassed | Failure

@@ -342,7 +342,7 @@ class AgentRun:
         yield from ()
 
     def _fail(self, failure: Failure) -> Iterator[Event]:
-        is_answered = failure.reason == "time_limit"
+        is_answered = failure.reason != "error"
         return self._end_failed(failure.message, failure.reason, is_answered=is_answered)
 
     def _end_failed(self, error: str, reason: StopReason, *, is_answered: bool) -> Iterator[Event]:
