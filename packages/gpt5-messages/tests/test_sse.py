@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpt5_messages import SSEDecoder
+from gpt5_messages import SSEDecoder, parse_object
 
 
 def decode(*pieces: bytes, **settings: int) -> list[dict[str, object]]:
@@ -83,6 +83,18 @@ def test_a_line_end_that_comes_in_two_pieces_is_one() -> None:
         {"type": "a"},
         {"type": "b"},
     ]
+
+
+def test_an_object_of_json_is_parsed_and_nothing_else() -> None:
+    assert parse_object('{"status": "completed"}') == {"status": "completed"}
+    assert parse_object("[1]") is parse_object("{oops") is None
+
+
+def test_an_object_that_nests_too_deep_is_an_error_that_names_where() -> None:
+    error = parse_object('{"output": ' + "[" * 100_000)
+
+    assert error is not None
+    assert (error["type"], error["param"]) == ("error", "output")
 
 
 EVENTS = st.lists(

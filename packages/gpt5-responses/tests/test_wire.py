@@ -97,6 +97,53 @@ def test_an_error_with_a_good_status_is_an_error_and_fails_the_validation(
 
 
 @pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("output[0].content", '{"output":[{"type":"message","content":DEEP}]}'),
+        ("output[1].new", '{"output":[{"type":"message"},{"type":"new","new":DEEP}]}'),
+    ],
+)
+@pytest.mark.parametrize("depth", [250, 1_500, 100_000])
+def test_a_body_that_nests_too_deep_names_the_field_streamed_or_not(
+    transport: Transport, path: str, body: str, depth: int
+) -> None:
+    deep = body.replace("DEEP", "[" * depth + "]" * depth)
+    event = f'data: {{"type":"response.completed","response":{deep}}}\n\n'
+
+    error = failure(whole(deep.encode()), transport, WHOLE)
+    streamed = failure(whole(event.encode(), **EVENTS), transport)
+
+    assert type(error) is type(streamed) is UnexpectedResponseError
+    assert error.param == path
+    assert f"{path}: nests deeper than can be read" in str(error)
+    assert str(streamed.param).endswith(path)
+
+
+@pytest.mark.parametrize("body", ["[", '{"usage":', '{"output":[],"usage":{"details":'])
+def test_what_nests_too_deep_outside_of_the_items_is_an_error_too(
+    transport: Transport, body: str
+) -> None:
+    error = failure(whole((body + "[" * 100_000).encode()), transport, WHOLE)
+
+    assert type(error) is UnexpectedResponseError
+
+
+@pytest.mark.parametrize("constant", ["NaN", "-Infinity", "1e999"])
+def test_a_number_that_json_does_not_have_is_left_out_streamed_or_not(
+    transport: Transport, constant: str
+) -> None:
+    part = '{"type":"output_text","text":"Hi"}'
+    item = f'{{"type":"message","score":{constant},"content":[{part}]}}'
+    body = f'{{"status":"completed","temperature":{constant},"output":[{item}]}}'
+    event = f'data: {{"type":"response.completed","response":{body}}}\n\n'
+
+    for answer in (whole(body.encode()), whole(event.encode(), **EVENTS)):
+        with Wire(answer) as wire:
+            completion = create(wire.connection(), REQUEST, transport=transport)
+        assert (completion.text, completion.items[0]["score"]) == ("Hi", None)
+
+
+@pytest.mark.parametrize(
     "body", [b'{"error": {"code": "server_error"}}', b'{"error": "no"}', b'{"status": "error"}']
 )
 def test_a_list_of_models_that_is_an_error_fails_the_validation(

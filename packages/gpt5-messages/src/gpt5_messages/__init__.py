@@ -26,7 +26,7 @@ from ._items import (
 )
 from ._read import read_response
 from ._replay import drop_orphan_outputs, replayable_items, without_reasoning
-from ._sse import SSEDecoder
+from ._sse import SSEDecoder, parse_object
 from ._stop import StopFilter
 from ._store import ItemStore
 from ._stream import StreamDecoder
@@ -69,6 +69,7 @@ __all__ = [
     "build_input",
     "carried_items",
     "drop_orphan_outputs",
+    "parse_object",
     "read_item",
     "read_response",
     "replayable_items",

@@ -110,16 +110,25 @@ def _parse_frame(frame: bytes) -> list[Event]:
     return [] if not data or data == "[DONE]" else _parse_event(data, event_name)
 
 
-def _parse_event(data: str, name: str) -> list[Event]:
+def parse_object(text: str) -> Event | None:
+    """Parse the JSON of an event, or of a response that was not streamed.
+
+    Returns:
+        The object, or an `error` event that says where it nests deeper than can be read; None if it is no JSON object.
+    """
     try:
-        event = json.loads(data)
+        value = json.loads(text)
     except RecursionError:
-        path = deep_path(data)
-        return [{**_parse_error(f"{path}: nests deeper than can be read"), "param": path}]
+        path = deep_path(text)
+        return {**_parse_error(f"{path}: nests deeper than can be read"), "param": path}
     except ValueError:  # bad JSON, or a number that is too long
-        event = None
-    if isinstance(event, dict):
-        event = cast("Event", event)
+        return None
+    return cast("Event", value) if isinstance(value, dict) else None
+
+
+def _parse_event(data: str, name: str) -> list[Event]:
+    event = parse_object(data)
+    if event is not None:
         if not isinstance(event.get("type"), str):
             event["type"] = name
         return [event]

@@ -3,8 +3,15 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from gpt5_messages import Completion, ResponseFailure, SSEDecoder, StreamDecoder, StreamEvent
-from stream_text import InvalidJsonError, KnownSecrets, parse_json
+from gpt5_messages import (
+    Completion,
+    ResponseFailure,
+    SSEDecoder,
+    StreamDecoder,
+    StreamEvent,
+    parse_object,
+)
+from stream_text import KnownSecrets
 
 from ._bodies import Unpacker
 from ._errors import ResponsesError, UnexpectedResponseError
@@ -162,17 +169,17 @@ class ResponseReader:
         """Return the body as the event that it amounts to."""
         try:
             text = b"".join(self._body).decode(errors="surrogatepass").removeprefix("\ufeff")
-            response = parse_json(text)
-        except (InvalidJsonError, UnicodeDecodeError):
-            response = None
-        if not isinstance(response, dict) or response.keys().isdisjoint(_RESPONSE_FIELDS):
-            chat = isinstance(response, dict) and _is_chat(cast("dict[str, Any]", response))
+        except UnicodeDecodeError:
+            text = ""
+        whole = parse_object(text) or {}
+        if whole.get("type") == "error":
+            return whole
+        if whole.keys().isdisjoint(_RESPONSE_FIELDS):
             raise self._unexpected(
                 CHAT_COMPLETIONS
-                if chat
+                if _is_chat(whole)
                 else f"The server's answer is not a response of the Responses API. {_CHECK}"
             )
-        whole = cast("dict[str, Any]", response)
         error = find_error(whole)
         if error is not None:
             return {"type": "error", "error": error}
