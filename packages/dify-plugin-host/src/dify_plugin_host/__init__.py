@@ -20,7 +20,14 @@ from ._errors import (
 from ._settings import HostSettings, PlatformRules
 from .daemon import DaemonServer
 from .platform import AgentRequest, LLMRequest, PluginHost
-from .plugin import ModelProvider, PluginFolder, Strategy, ToolProvider
+from .plugin import (
+    FolderSource,
+    ModelProvider,
+    PluginFolder,
+    PluginSource,
+    Strategy,
+    ToolProvider,
+)
 from .process import (
     BackwardsHandler,
     BackwardsRequest,
@@ -40,6 +47,7 @@ __all__ = [
     "CallOrigin",
     "DaemonServer",
     "DaemonServerError",
+    "FolderSource",
     "HostSettings",
     "InstallError",
     "InvokeTimeoutError",
@@ -58,6 +66,7 @@ __all__ = [
     "PluginKilledError",
     "PluginProcess",
     "PluginProcessError",
+    "PluginSource",
     "PluginStartError",
     "PythonTool",
     "Strategy",

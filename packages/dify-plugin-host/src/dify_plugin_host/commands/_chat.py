@@ -16,13 +16,14 @@ from rich.console import Console
 from dify_plugin_host._errors import PluginHostError, PluginInvokeError, UnknownNameError
 from dify_plugin_host.packaging import InstallSettings
 from dify_plugin_host.platform import AgentRequest, ModelServer, PluginHost, open_server
-from dify_plugin_host.plugin import PluginFolder
+from dify_plugin_host.plugin import PluginFolder, PluginSource
 from dify_plugin_host.process import Notice
 from dify_plugin_host.tools import PythonTool, builtin_tools, load_tools
 from stream_text.signals import cancelled_by_signals
 
 from ._find_plugins import find_plugins, install_plugins
 from ._progress import NoticeGiven, Progress, RunEvent, RunFailed, RunStarted
+from ._questions import Questions, is_terminal
 from ._screen import Screen
 
 
@@ -37,7 +38,7 @@ type Show = Callable[[RunEvent], None]
 class ChatOptions:
     """What was asked on the command line; None takes the default."""
 
-    question: str
+    question: str | None
     plugins: Path | None = None
     packages: Path | None = None
     installing: InstallSettings = field(default_factory=InstallSettings)
@@ -48,6 +49,7 @@ class ChatOptions:
     instruction: str | None = None
     tools: tuple[Path, ...] = ()
     hide_thoughts: bool = False
+    reload: bool = False
     as_json: bool = False
 
 
@@ -71,11 +73,11 @@ def run_chat(options: ChatOptions, *, out: TextIO) -> None:
 
 def _answer(options: ChatOptions, show: Show) -> None:
     tools = _tools(options)
-    folders = _plugins(options)
+    plugins = _plugins(options)
     with open_server(os.environ) as server:
         chat = _Chat(options, server, show)
         host = PluginHost(
-            *folders,
+            *plugins,
             credentials=server.credentials,
             environment=server.environment,
             tools=tools,
@@ -88,11 +90,13 @@ def _answer(options: ChatOptions, show: Show) -> None:
             raise chat.explain(error) from error
 
 
-def _plugins(options: ChatOptions) -> tuple[PluginFolder, PluginFolder]:
+def _plugins(options: ChatOptions) -> list[PluginFolder | PluginSource]:
     if options.packages is None:
-        return find_plugins(options.plugins, start=Path.cwd())
-    with Console(stderr=True).status("installing the packages"):
-        return install_plugins(options.packages, settings=options.installing)
+        found = find_plugins(options.plugins, start=Path.cwd())
+    else:
+        with Console(stderr=True).status("installing the packages"):
+            found = install_plugins(options.packages, settings=options.installing)
+    return [source if options.reload else source.folder for source in found]
 
 
 def _json_lines(out: TextIO) -> Show:
@@ -118,7 +122,7 @@ def _tools(options: ChatOptions) -> tuple[PythonTool, ...]:
 
 
 class _Chat:
-    """One run from start to end."""
+    """One run, or one after the other, from start to end."""
 
     def __init__(self, options: ChatOptions, server: ModelServer, show: Show) -> None:
         self._options = options
@@ -127,20 +131,40 @@ class _Chat:
         self._model_error: PluginHostError | None = None
 
     async def run(self, host: PluginHost) -> None:
-        """Start the plugins, run the strategy, show what happens."""
-        request = self._request(host)
+        """Start the plugins and answer what is asked."""
+        self._request(host, "")  # A wrong name is told before anything is started.
         with cancelled_by_signals(), Console(stderr=True).status("starting the plugins") as status:
             async with host:
                 status.stop()
-                self._show(
-                    RunStarted(
-                        strategy=request.strategy,
-                        model=request.model,
-                        server=self._server.description,
-                        tools=tuple(tool.name for tool in host.tools),
-                    )
-                )
-                await self._follow(host, request)
+                if self._options.question is None or (self._options.reload and is_terminal()):
+                    await self._answer_all(host)
+                else:
+                    await self._answer(host, self._options.question)
+
+    async def _answer_all(self, host: PluginHost) -> None:
+        """Answer questions until there are no more; one that fails does not end it."""
+        questions = Questions(self._options.question)
+        while question := await questions.read():
+            try:
+                await self._answer(host, question)
+            except PluginHostError as error:
+                self._show(RunFailed(message=str(self.explain(error))))
+            if is_terminal():
+                Console(stderr=True).print("Enter asks again; another question, or Ctrl-D to end:")
+
+    async def _answer(self, host: PluginHost, question: str) -> None:
+        self._model_error = None
+        await host.refresh()
+        request = self._request(host, question)
+        self._show(
+            RunStarted(
+                strategy=request.strategy,
+                model=request.model,
+                server=self._server.description,
+                tools=tuple(tool.name for tool in host.tools),
+            )
+        )
+        await self._follow(host, request)
 
     async def _follow(self, host: PluginHost, request: AgentRequest) -> None:
         started = time.monotonic()
@@ -154,7 +178,7 @@ class _Chat:
         for event in events:
             self._show(event)
 
-    def _request(self, host: PluginHost) -> AgentRequest:
+    def _request(self, host: PluginHost, question: str) -> AgentRequest:
         """Fill in the defaults.
 
         Raises:
@@ -171,7 +195,7 @@ class _Chat:
         if options.hide_thoughts and "emit_intermediate_thoughts" in strategies[name].parameters:
             parameters["emit_intermediate_thoughts"] = False
         request = AgentRequest(
-            query=options.question,
+            query=question,
             strategy=name,
             model=options.model or _preferred(_DEFAULT_MODEL, host.model_providers[0].models),
             completion_params={"reasoning_effort": options.effort} if options.effort else {},

@@ -56,6 +56,12 @@ _InstallAsDaemon = Annotated[
         help="Install packages with what the daemon hands to uv and nothing of how this machine reaches its index.",
     ),
 ]
+_Reload = Annotated[
+    bool,
+    typer.Option(
+        "--reload", help="Start a plugin again, between calls, once its files have changed."
+    ),
+]
 
 app = typer.Typer(
     add_completion=False,
@@ -68,7 +74,12 @@ app = typer.Typer(
 
 @app.command()
 def chat(  # noqa: PLR0913 - every option is one
-    question: Annotated[str, typer.Argument(help="What to ask.")],
+    question: Annotated[
+        str | None,
+        typer.Argument(
+            help="What to ask. With --reload it may be left out: then each line of stdin is asked."
+        ),
+    ] = None,
     *,
     strategy: Annotated[
         str | None, typer.Option(help="The agent strategy's name; a wrong one lists all.")
@@ -81,6 +92,7 @@ def chat(  # noqa: PLR0913 - every option is one
         int | None, typer.Option(min=1, help="How often a run may call the model (rounds).")
     ] = None,
     instruction: Annotated[str | None, typer.Option(help="The agent's instruction.")] = None,
+    reload: _Reload = False,
     hide_thoughts: Annotated[
         bool, typer.Option("--hide-thoughts", help="Show no thoughts.")
     ] = False,
@@ -107,7 +119,7 @@ def chat(  # noqa: PLR0913 - every option is one
             "expected either this or --plugins, not both", param_hint="--packages"
         )
     options = ChatOptions(
-        question=_validated_question(question),
+        question=_validated_question(question, reload=reload),
         plugins=plugins,
         packages=packages,
         installing=_install_settings(requirements=requirements, as_daemon=install_as_daemon),
@@ -118,6 +130,7 @@ def chat(  # noqa: PLR0913 - every option is one
         instruction=instruction,
         tools=tuple(tools or ()),
         hide_thoughts=hide_thoughts,
+        reload=reload,
         as_json=json,
     )
     out = sys.stdout
@@ -209,6 +222,7 @@ def serve(  # noqa: PLR0913 - every option is one
             help="Run a simulated model server, which needs no key, and show its credentials.",
         ),
     ] = False,
+    reload: _Reload = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON event per line.")] = False,
 ) -> None:
     """Serve plugins by the daemon's HTTP API.
@@ -226,6 +240,7 @@ def serve(  # noqa: PLR0913 - every option is one
         api_key=api_key,
         tools=tuple(tools or ()),
         simulator=simulator,
+        reload=reload,
         as_json=json,
     )
     out = sys.stdout
@@ -245,7 +260,11 @@ def _install_settings(*, requirements: bool, as_daemon: bool) -> "InstallSetting
     return InstallSettings.from_environment(os.environ, route=route, is_bare=as_daemon)
 
 
-def _validated_question(question: str) -> str:
+def _validated_question(question: str | None, *, reload: bool) -> str | None:
+    if question is None and reload:
+        return None
+    if question is None:
+        raise typer.BadParameter("Missing argument", param_hint="QUESTION")
     try:
         question.encode("utf-8")
     except UnicodeEncodeError:

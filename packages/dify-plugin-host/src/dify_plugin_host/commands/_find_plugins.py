@@ -4,14 +4,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dify_plugin_host._errors import PluginFolderError
-from dify_plugin_host.packaging import InstallSettings, VersionOrder, installed, read_identity
-from dify_plugin_host.plugin import PluginFolder, PluginKind
+from dify_plugin_host.packaging import (
+    InstallSettings,
+    PackageSource,
+    VersionOrder,
+    read_identity,
+)
+from dify_plugin_host.plugin import FolderSource, PluginKind, PluginSource
 
 
 _NAME_THEM = "name the plugins by their folders instead"
 
 
-def find_plugins(explicit: Path | None, *, start: Path) -> tuple[PluginFolder, PluginFolder]:
+def find_plugins(explicit: Path | None, *, start: Path) -> tuple[PluginSource, PluginSource]:
     """Return a model plugin and an agent strategy plugin.
 
     Args:
@@ -29,7 +34,7 @@ def find_plugins(explicit: Path | None, *, start: Path) -> tuple[PluginFolder, P
 
 def install_plugins(
     folder: Path, *, settings: InstallSettings | None = None
-) -> tuple[PluginFolder, PluginFolder]:
+) -> tuple[PluginSource, PluginSource]:
     """Install what lies in a folder of packages; return a model plugin and an agent strategy plugin of it.
 
     Of several versions of a plugin the latest is taken; what is installed already stays.
@@ -44,7 +49,7 @@ def install_plugins(
     return models, _single(folder, found, "agent_strategies", "agent strategy plugin")
 
 
-def read_plugins(folder: Path) -> list[PluginFolder]:
+def read_plugins(folder: Path) -> list[PluginSource]:
     """Return the plugin folders in a folder.
 
     Raises:
@@ -52,12 +57,12 @@ def read_plugins(folder: Path) -> list[PluginFolder]:
     """
     if not folder.is_dir():
         raise PluginFolderError(folder, "no such folder; expected one that holds plugin folders")
-    return [PluginFolder.read(path.parent) for path in sorted(folder.glob("*/manifest.yaml"))]
+    return [FolderSource(path.parent) for path in sorted(folder.glob("*/manifest.yaml"))]
 
 
 def install_packages(
     folder: Path, *, settings: InstallSettings | None = None
-) -> list[PluginFolder]:
+) -> list[PluginSource]:
     """Install what lies in a folder of packages, of several versions of a plugin the latest.
 
     Raises:
@@ -72,7 +77,7 @@ def install_packages(
         author, name, version = read_identity(path)
         if (author, name) not in latest or latest[author, name][0] < version:
             latest[author, name] = version, path
-    return [PluginFolder.read(installed(path, settings=settings)) for _, path in latest.values()]
+    return [PackageSource(path, settings=settings) for _, path in latest.values()]
 
 
 def find_folders(names: Sequence[str], *, start: Path) -> list[Path]:
@@ -107,8 +112,8 @@ def _look_up(start: Path, *, otherwise: str) -> Path:
     raise PluginFolderError(start, problem)
 
 
-def _single(folder: Path, found: list[PluginFolder], kind: PluginKind, name: str) -> PluginFolder:
-    fitting = [plugin for plugin in found if plugin.has(kind)]
+def _single(folder: Path, found: list[PluginSource], kind: PluginKind, name: str) -> PluginSource:
+    fitting = [plugin for plugin in found if plugin.folder.has(kind)]
     match fitting:
         case [plugin]:
             return plugin
@@ -116,5 +121,5 @@ def _single(folder: Path, found: list[PluginFolder], kind: PluginKind, name: str
             problem = f"expected a {name} in it (manifest.yaml with plugins.{kind})"
             raise PluginFolderError(folder, problem)
         case _:
-            names = ", ".join(plugin.path.name for plugin in fitting)
+            names = ", ".join(plugin.folder.path.name for plugin in fitting)
             raise PluginFolderError(folder, f"expected one {name} in it, found: {names}")

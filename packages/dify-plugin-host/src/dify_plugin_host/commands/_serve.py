@@ -12,7 +12,7 @@ from rich.console import Console
 
 from dify_plugin_host._errors import PluginFolderError
 from dify_plugin_host.daemon import DaemonServer
-from dify_plugin_host.packaging import InstallSettings, installed
+from dify_plugin_host.packaging import InstallSettings, PackageSource
 from dify_plugin_host.platform import (
     SERVER_VARIABLES,
     ModelServer,
@@ -20,7 +20,7 @@ from dify_plugin_host.platform import (
     open_simulator,
     without_server,
 )
-from dify_plugin_host.plugin import PluginFolder
+from dify_plugin_host.plugin import FolderSource, PluginFolder, PluginSource
 from dify_plugin_host.tools import builtin_tools, load_tools
 from stream_text.signals import cancelled_by_signals
 
@@ -41,6 +41,7 @@ class ServeOptions:
     api_key: str | None = None
     tools: tuple[Path, ...] = ()
     simulator: bool = False
+    reload: bool = False
     as_json: bool = False
 
 
@@ -58,7 +59,7 @@ def run_serve(options: ServeOptions, *, out: TextIO) -> None:
     environment = {name: value for name, value in os.environ.items() if name != API_KEY}
     with _model_server(options, environment) as models:
         server = DaemonServer(
-            *_folders(options),
+            *_plugins(options),
             port=options.port,
             api_key=given_key,
             credentials=models.credentials if models else {},
@@ -109,7 +110,7 @@ def _shown_credentials(
     return {name: held.get(value, value) for name, value in models.credentials.items()}
 
 
-def _folders(options: ServeOptions) -> list[PluginFolder]:
+def _plugins(options: ServeOptions) -> list[PluginFolder | PluginSource]:
     """Return the plugins that were named, each once; those of the `plugins` folder if none was."""
     found = [_read(path, options.installing) for path in options.sources]
     if options.plugins:
@@ -118,15 +119,16 @@ def _folders(options: ServeOptions) -> list[PluginFolder]:
         with Console(stderr=True).status("installing the packages"):
             found += install_packages(options.packages, settings=options.installing)
     if not (options.sources or options.plugins or options.packages):
-        found = [PluginFolder.read(folder) for folder in find_folders((), start=Path.cwd())]
+        found = [FolderSource(folder) for folder in find_folders((), start=Path.cwd())]
     if not found:
         folder = options.plugins or options.packages or Path.cwd()
         raise PluginFolderError(folder, "found no plugin in it")
-    return list({folder.path: folder for folder in found}.values())
+    each = {source.folder.path: source for source in found}.values()
+    return [source if options.reload else source.folder for source in each]
 
 
-def _read(source: Path, installing: InstallSettings) -> PluginFolder:
-    if source.suffix != ".difypkg":
-        return PluginFolder.read(source)
-    with Console(stderr=True).status(f"installing {source.name}"):
-        return PluginFolder.read(installed(source, settings=installing))
+def _read(path: Path, installing: InstallSettings) -> PluginSource:
+    if path.suffix != ".difypkg":
+        return FolderSource(path)
+    with Console(stderr=True).status(f"installing {path.name}"):
+        return PackageSource(path, settings=installing)

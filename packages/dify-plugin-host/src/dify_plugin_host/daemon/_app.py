@@ -141,13 +141,13 @@ class DaemonApp:
         if page < 1 or not 1 <= size <= _LARGEST_PAGE:
             problem = f"expected 'page' from 1 and 'page_size' from 1 to {_LARGEST_PAGE}"
             raise _RefusalError(400, "PluginDaemonBadRequestError", problem)
-        listed = self._tools.entries(request.path_params["tenant_id"])
+        listed = await self._tools.entries(request.path_params["tenant_id"])
         return _json(success(listed[(page - 1) * size : page * size]))
 
     async def _show_tool(self, request: Request) -> Response:
         self._validate_key(request)
         wanted = request.query_params.get("plugin_id"), request.query_params.get("provider")
-        for entry in self._tools.entries(request.path_params["tenant_id"]):
+        for entry in await self._tools.entries(request.path_params["tenant_id"]):
             if (entry["plugin_id"], entry["provider"]) == wanted:
                 return _json(success(entry))
         # The daemon answers so with status 200: its management routes tell failures in the envelope alone.

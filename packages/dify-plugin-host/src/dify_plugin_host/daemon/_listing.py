@@ -5,23 +5,31 @@ Source: `ListTools` in `internal/service/manage_plugin.go` and `internal/types/m
 """
 
 import uuid
-from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from dify_plugin_host._json import JsonObject
+from dify_plugin_host.platform import PluginHost
 from dify_plugin_host.plugin import ToolProvider, build_identifier
 
 
 class ToolListing:
-    """The tool providers, as installed in every tenant that is asked for."""
+    """The tool providers, as installed in every tenant that is asked for.
 
-    def __init__(self, providers: Sequence[ToolProvider]) -> None:
-        started = datetime.now(UTC).isoformat()
-        self._entries = [_entry(provider, started) for provider in providers]
+    Args:
+        host: The plugins.
+    """
 
-    def entries(self, tenant_id: str) -> list[JsonObject]:
-        """Return one object for every tool provider, with its declaration."""
-        return [{**entry, "tenant_id": tenant_id} for entry in self._entries]
+    def __init__(self, host: PluginHost) -> None:
+        self._host = host
+        self._started = datetime.now(UTC).isoformat()
+
+    async def entries(self, tenant_id: str) -> list[JsonObject]:
+        """Return one object for every tool provider, with its declaration as it is now."""
+        await self._host.refresh()
+        return [
+            {**_entry(provider, self._started), "tenant_id": tenant_id}
+            for provider in self._host.tool_providers
+        ]
 
 
 def _entry(provider: ToolProvider, started: str) -> JsonObject:

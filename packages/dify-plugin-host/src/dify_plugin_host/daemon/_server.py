@@ -11,7 +11,7 @@ from dify_plugin_host._errors import DaemonServerError, PluginFolderError
 from dify_plugin_host._running import Running
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_host.platform import PluginHost
-from dify_plugin_host.plugin import PluginFolder
+from dify_plugin_host.plugin import PluginFolder, PluginSource
 from dify_plugin_host.process import NoticeHandler, PluginProcess, ignore_notice
 from dify_plugin_host.tools import PythonTool
 
@@ -32,7 +32,7 @@ class DaemonServer(Running):
     started again for the next call, as the daemon does.
 
     Args:
-        folders: The plugin folders.
+        folders: The plugin folders, or sources of plugins: these are started again, between calls, once they have changed.
         port: The port; 0 takes a free one.
         api_key: The key that callers must send as `X-Api-Key`; None makes a random one.
         credentials: The credentials for the models that plugins call back, where the caller brings none.
@@ -48,7 +48,7 @@ class DaemonServer(Running):
 
     def __init__(  # noqa: PLR0913 - a server has these settings
         self,
-        *folders: PluginFolder | Path | str,
+        *folders: PluginFolder | PluginSource | Path | str,
         port: int = 0,
         api_key: str | None = None,
         credentials: Mapping[str, str] | None = None,
@@ -107,7 +107,7 @@ class DaemonServer(Running):
         except BaseException:
             listener.close()
             raise
-        listing = ToolListing(self.host.tool_providers)
+        listing = ToolListing(self.host)
         self._running = HttpServer(self._plugins, listing, listener, api_key=self.api_key)
         try:
             await self._running.wait_ready()

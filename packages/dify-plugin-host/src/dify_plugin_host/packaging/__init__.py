@@ -6,6 +6,7 @@ from ._contents import ContentError, Contents
 from ._identity import VersionOrder, identifier_of, read_identity
 from ._install import install, installed
 from ._install_settings import ROUTES, InstallSettings, Route
+from ._source import PackageSource
 from ._workspace import Workspace
 
 
@@ -15,6 +16,7 @@ __all__ = [
     "ContentError",
     "Contents",
     "InstallSettings",
+    "PackageSource",
     "Route",
     "VersionOrder",
     "Workspace",

@@ -1,7 +1,7 @@
 """Model plugins as Dify calls them: requests and chunks change on the way as they do in the daemon."""
 
 import contextlib
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,16 +50,16 @@ class Models:
     def __init__(self, *, credentials: Mapping[str, str], settings: HostSettings) -> None:
         self._credentials = credentials
         self._rules = settings.rules
-        self._entries: list[tuple[ModelProvider, PluginProcess]] = []
+        self._processes: list[PluginProcess] = []
 
     @property
     def providers(self) -> tuple[ModelProvider, ...]:
-        """The providers, in the order in which they were added."""
-        return tuple(provider for provider, _ in self._entries)
+        """The providers, in the order in which their plugins were added."""
+        return tuple(provider for provider, _ in self._entries())
 
-    def add(self, provider: ModelProvider, process: PluginProcess) -> None:
-        """Add a provider and the process that serves it."""
-        self._entries.append((provider, process))
+    def add(self, process: PluginProcess) -> None:
+        """Add what a plugin declares of it, now and after it was changed."""
+        self._processes.append(process)
 
     def find(self, name: str | None) -> ModelProvider:
         """Return the provider of that name; the first one for None.
@@ -97,11 +97,16 @@ class Models:
                 yield to_dify_chunk(chunk, self._rules)
 
     def _entry(self, name: str | None) -> tuple[ModelProvider, PluginProcess]:
-        for provider, process in self._entries:
+        for provider, process in self._entries():
             if name is None or provider.answers_to(name):
                 return provider, process
         known = tuple(provider.long_name for provider in self.providers)
         raise UnknownNameError("model provider", name or "-", known)
+
+    def _entries(self) -> Iterator[tuple[ModelProvider, PluginProcess]]:
+        for process in self._processes:
+            for provider in process.declarations.model_providers:
+                yield provider, process
 
     def _addressed(self, provider: ModelProvider, given: Mapping[str, Any]) -> JsonObject:
         credentials = {**provider.credential_defaults, **given}

@@ -15,13 +15,16 @@ from dify_plugin_host._settings import HostSettings
 from dify_plugin_host.plugin import (
     ModelProvider,
     PluginFolder,
+    PluginSource,
     Strategy,
     ToolProvider,
-    model_providers,
-    strategies,
-    tool_providers,
 )
-from dify_plugin_host.process import NoticeHandler, PluginProcess, ignore_notice
+from dify_plugin_host.process import (
+    BackwardsRequest,
+    NoticeHandler,
+    PluginProcess,
+    ignore_notice,
+)
 from dify_plugin_host.tools import PythonTool, builtin_tools
 
 from ._agent_node import build_model_value, build_strategy_parameters, validate_completion_params
@@ -66,7 +69,7 @@ class PluginHost(Running):
     Use it as an asynchronous context manager; leaving it ends every plugin.
 
     Args:
-        folders: The plugin folders.
+        folders: The plugin folders, or sources of plugins: these are started again, between calls, once they have changed.
         credentials: The credentials for model providers; the defaults of their schemas are filled in.
         tools: The tools that strategies may use.
         settings: The platform's limits and rules.
@@ -81,7 +84,7 @@ class PluginHost(Running):
 
     def __init__(  # noqa: PLR0913 - a host has these settings
         self,
-        *folders: PluginFolder | Path | str,
+        *folders: PluginFolder | PluginSource | Path | str,
         credentials: Mapping[str, str] | None = None,
         tools: Sequence[PythonTool] | None = None,
         settings: HostSettings | None = None,
@@ -101,7 +104,6 @@ class PluginHost(Running):
             settings=self.settings,
             on_model_error=on_model_error,
         )
-        self._strategies: dict[str, tuple[Strategy, PluginProcess]] = {}
         start = functools.partial(
             PluginProcess,
             settings=self.settings,
@@ -124,7 +126,7 @@ class PluginHost(Running):
     @property
     def strategies(self) -> tuple[Strategy, ...]:
         """The agent strategies that the plugins declare."""
-        return tuple(strategy for strategy, _ in self._strategies.values())
+        return tuple(strategy for strategy, _ in self._strategies().values())
 
     async def start(self) -> None:
         """Start all plugins at the same time.
@@ -146,6 +148,10 @@ class PluginHost(Running):
     async def stop(self) -> None:
         """End all plugins."""
         await asyncio.gather(*(plugin.stop() for plugin in self.plugins))
+
+    async def refresh(self) -> None:
+        """Start the plugins again whose files have changed; calls that run are let run to their end."""
+        await asyncio.gather(*(plugin.refresh() for plugin in self.plugins))
 
     async def model_schema(self, model: str, *, provider: str | None = None) -> JsonObject:
         """Return the schema of a model, as its plugin gives it.
@@ -171,6 +177,7 @@ class PluginHost(Running):
             UnknownNameError: If a name in the request is not declared.
             PluginHostError: If the run fails.
         """
+        await self.refresh()
         strategy, process = self._find_strategy(request.strategy)
         data = {
             "agent_strategy_provider": strategy.provider,
@@ -184,22 +191,29 @@ class PluginHost(Running):
                 yield to_dify_message(message, self.settings.rules)
 
     def _place(
-        self, folder: PluginFolder | Path | str, start: Callable[..., PluginProcess]
+        self, plugin: PluginFolder | PluginSource | Path | str, start: Callable[..., PluginProcess]
     ) -> PluginProcess:
-        read = folder if isinstance(folder, PluginFolder) else PluginFolder.read(folder)
-        process = start(read, backwards=functools.partial(self._backwards.answer, read))
-        for provider in model_providers(read):
-            self._models.add(provider, process)
-        for tools in tool_providers(read):
-            self._plugin_tools.add(tools, process)
-        for strategy in strategies(read):
-            self._strategies[strategy.name] = strategy, process
+        def answer(request: BackwardsRequest) -> AsyncGenerator[JsonObject]:
+            return self._backwards.answer(process.folder, request)
+
+        process = start(plugin, backwards=answer)
+        process.declarations.validate()
+        self._models.add(process)
+        self._plugin_tools.add(process)
         return process
 
+    def _strategies(self) -> dict[str, tuple[Strategy, PluginProcess]]:
+        return {
+            strategy.name: (strategy, process)
+            for process in self.plugins
+            for strategy in process.declarations.strategies
+        }
+
     def _find_strategy(self, name: str) -> tuple[Strategy, PluginProcess]:
-        if name not in self._strategies:
-            raise UnknownNameError("strategy", name, tuple(self._strategies))
-        return self._strategies[name]
+        found = self._strategies()
+        if name not in found:
+            raise UnknownNameError("strategy", name, tuple(found))
+        return found[name]
 
     async def _strategy_params(self, strategy: Strategy, request: AgentRequest) -> JsonObject:
         schema = await self.model_schema(request.model, provider=request.provider)

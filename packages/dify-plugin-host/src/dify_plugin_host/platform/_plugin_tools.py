@@ -1,7 +1,7 @@
 """The tools of plugins, as Dify calls them for another plugin."""
 
 import contextlib
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from typing import Any
 
 from dify_plugin_host._errors import UnknownNameError
@@ -14,16 +14,16 @@ class PluginTools:
     """The tools of plugins, each with the process that serves it."""
 
     def __init__(self) -> None:
-        self._entries: list[tuple[ToolProvider, PluginProcess]] = []
+        self._processes: list[PluginProcess] = []
 
     @property
     def providers(self) -> tuple[ToolProvider, ...]:
-        """The providers, in the order in which they were added."""
-        return tuple(provider for provider, _ in self._entries)
+        """The providers, in the order in which their plugins were added."""
+        return tuple(provider for provider, _ in self._entries())
 
-    def add(self, provider: ToolProvider, process: PluginProcess) -> None:
-        """Add a provider and the process that serves it."""
-        self._entries.append((provider, process))
+    def add(self, process: PluginProcess) -> None:
+        """Add what a plugin declares of it, now and after it was changed."""
+        self._processes.append(process)
 
     async def invoke(
         self,
@@ -59,8 +59,13 @@ class PluginTools:
                 yield message
 
     def _find(self, provider: str, tool: str) -> tuple[ToolProvider, PluginProcess]:
-        for entry, process in self._entries:
+        for entry, process in self._entries():
             if entry.answers_to(provider) and tool in entry.tools:
                 return entry, process
         known = [f"{entry.name}/{name}" for entry in self.providers for name in entry.tools]
         raise UnknownNameError("tool", f"{provider}/{tool}", known)
+
+    def _entries(self) -> Iterator[tuple[ToolProvider, PluginProcess]]:
+        for process in self._processes:
+            for provider in process.declarations.tool_providers:
+                yield provider, process

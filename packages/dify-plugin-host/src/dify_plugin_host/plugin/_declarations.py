@@ -1,5 +1,6 @@
 """What plugin folders declare: model providers with their models, tools and agent strategies with their parameters."""
 
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -91,6 +92,40 @@ class ToolProvider:
     def answers_to(self, name: str) -> bool:
         """Tell whether `name` means this provider, in its short or its long form."""
         return name in {self.name, f"{self.folder.author}/{self.folder.name}/{self.name}"}
+
+
+class Declarations:
+    """What a plugin folder declares, each kind read when it is first asked for.
+
+    Args:
+        folder: The folder.
+    """
+
+    def __init__(self, folder: PluginFolder) -> None:
+        self._folder = folder
+
+    @functools.cached_property
+    def model_providers(self) -> tuple[ModelProvider, ...]:
+        """The model providers."""
+        return tuple(model_providers(self._folder))
+
+    @functools.cached_property
+    def tool_providers(self) -> tuple[ToolProvider, ...]:
+        """The tool providers."""
+        return tuple(tool_providers(self._folder))
+
+    @functools.cached_property
+    def strategies(self) -> tuple[Strategy, ...]:
+        """The agent strategies."""
+        return tuple(strategies(self._folder))
+
+    def validate(self) -> None:
+        """Make sure that all of it can be read.
+
+        Raises:
+            PluginFolderError: If it cannot.
+        """
+        _ = self.model_providers, self.tool_providers, self.strategies
 
 
 def model_providers(folder: PluginFolder) -> Iterator[ModelProvider]:

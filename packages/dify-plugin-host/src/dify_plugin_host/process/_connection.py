@@ -44,13 +44,13 @@ class Notice:
     Attributes:
         plugin: The plugin's name.
         kind: `"log"` is a log record, `"protocol_error"` a line that is no message, `"plugin_error"` the plugin's
-            complaint about a line that it was sent.
-        level: The log level, such as `"INFO"`; `"ERROR"` for the other kinds.
+            complaint about a line that it was sent, `"reload"` what came of a change of its files.
+        level: The log level, such as `"INFO"`; `"ERROR"` for what went wrong.
         text: The message, or the offending line cut at 200 characters.
     """
 
     plugin: str
-    kind: Literal["log", "protocol_error", "plugin_error"]
+    kind: Literal["log", "protocol_error", "plugin_error", "reload"]
     level: str
     text: str
 
@@ -73,6 +73,8 @@ class Connection:
         self._backwards = backwards
         self._on_notice = on_notice
         self._sessions: dict[str, Session] = {}
+        self._unfinished: set[str] = set()
+        self._idle = asyncio.Event()
         self._refusals: set[asyncio.Task[None]] = set()
         self._write_lock = asyncio.Lock()
         self._ready = asyncio.Event()
@@ -80,6 +82,11 @@ class Connection:
         self._heart_timer: asyncio.TimerHandle | None = None
         self.protocol_errors = 0
         self._reader = asyncio.create_task(self._read())
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._child.pid
 
     @property
     def is_lost(self) -> bool:
@@ -112,6 +119,7 @@ class Connection:
         if self._lost:
             raise self._lost
         self._sessions[session.id] = session
+        self._unfinished.add(session.id)
         await self._send(
             session.id, "request", data, context=session.context, origin=session.origin
         )
@@ -120,6 +128,12 @@ class Connection:
         """Forget a call; what still comes for it is dropped. The protocol has no way to tell the plugin."""
         self._sessions.pop(session.id, None)
         session.close()
+
+    async def wait_idle(self) -> None:
+        """Wait until the plugin has ended every call, also those that nobody waits for any more, or is gone."""
+        while self._unfinished and not self._lost:
+            self._idle.clear()
+            await self._idle.wait()
 
     async def stop(self) -> None:
         """End the process and every call."""
@@ -180,6 +194,7 @@ class Connection:
         self._lost = error
         self._stop_heart_timer()
         self._ready.set()
+        self._idle.set()
         for session in self._sessions.values():
             session.fail(error)
 
@@ -220,6 +235,9 @@ class Connection:
 
     def _take_session(self, session_id: str, data: JsonObject) -> None:
         session = self._sessions.get(session_id)
+        if data.get("type") == "end":
+            self._unfinished.discard(session_id)
+            self._idle.set()
         match data:
             case {"type": "invoke", "data": {"backwards_request_id": str(request_id)} as call}:
                 self._start_answer(session, session_id, request_id, call)

@@ -11,6 +11,7 @@ from typing import Any
 from dify_plugin_host._errors import (
     BackwardsError,
     PluginExitedError,
+    PluginFolderError,
     PluginHostError,
     PluginInvokeError,
     StreamRejectedError,
@@ -18,11 +19,12 @@ from dify_plugin_host._errors import (
 from dify_plugin_host._json import JsonObject, is_object
 from dify_plugin_host._running import Running
 from dify_plugin_host._settings import HostSettings
-from dify_plugin_host.plugin import PluginFolder
+from dify_plugin_host.plugin import Declarations, PluginFolder, PluginSource
 
 from ._blobs import BlobAssembler
 from ._child import Child
 from ._connection import BackwardsHandler, Connection, Notice, NoticeHandler
+from ._reload_text import describe_failure, describe_reload
 from ._session import BackwardsRequest, CallOrigin, Session, to_invoke_error
 
 
@@ -43,7 +45,8 @@ class PluginProcess(Running):
     run at once.
 
     Args:
-        folder: The plugin folder, as a path or already read.
+        folder: The plugin folder, as a path or already read, or the source of a plugin: that is started again before a call once its
+            files have changed, while calls that run are let run to their end.
         settings: The platform's limits.
         backwards: Answers the plugin's calls back into Dify with the objects of the reply. The text of a `PluginHostError`
             that it raises goes to the plugin. Without it every such call is refused.
@@ -57,7 +60,7 @@ class PluginProcess(Running):
 
     def __init__(  # noqa: PLR0913 - a process has these settings
         self,
-        folder: PluginFolder | Path | str,
+        folder: PluginFolder | PluginSource | Path | str,
         *,
         settings: HostSettings | None = None,
         backwards: BackwardsHandler = refuse_backwards,
@@ -65,17 +68,24 @@ class PluginProcess(Running):
         environment: Mapping[str, str] | None = None,
         restarts: bool = False,
     ) -> None:
-        self.folder = folder if isinstance(folder, PluginFolder) else PluginFolder.read(folder)
+        self._source, self.folder = _source_of(folder)
+        self.declarations = Declarations(self.folder)
+        """What the plugin declares."""
         self.settings = settings or HostSettings()
-        self.pid: int | None = None
-        """The process id; None before the first start."""
         self._backwards = backwards
         self._on_notice = on_notice
         self._environment = os.environ if environment is None else environment
-        self._restarts = restarts
+        self._restarts = restarts or self._source is not None
         self._starting = asyncio.Lock()
         self._is_stopped = False
         self._connection: Connection | None = None
+        self._running: set[Connection] = set()
+        self._retiring: set[asyncio.Task[None]] = set()
+
+    @property
+    def pid(self) -> int | None:
+        """The process id; None before the first start."""
+        return self._connection.pid if self._connection else None
 
     @property
     def protocol_errors(self) -> int:
@@ -92,33 +102,52 @@ class PluginProcess(Running):
         await self._start()
 
     async def _start(self) -> None:
+        self._connection = await self._open(self.folder)
+        await self._wait_ready(self._connection)
+
+    async def _open(self, folder: PluginFolder) -> Connection:
         child = await Child.start(
-            [self.folder.python, "-m", self.folder.entrypoint],
-            cwd=self.folder.path,
+            [folder.python, "-m", folder.entrypoint],
+            cwd=folder.path,
             environment={**self._environment, "INSTALL_METHOD": "local"},
         )
-        self.pid = child.pid
-        self._connection = Connection(
+        connection = Connection(
             child,
-            plugin=self.folder.name,
+            plugin=folder.name,
             settings=self.settings,
             backwards=self._backwards,
             on_notice=self._on_notice,
         )
+        self._running.add(connection)
+        return connection
+
+    async def _wait_ready(self, connection: Connection) -> None:
         # Stopped while the process was made, which no test can time.
         if self._is_stopped:  # pragma: no cover
-            await self._connection.stop()
+            await connection.stop()
         try:
-            await self._connection.wait_ready()
+            await connection.wait_ready()
         except BaseException:
-            await self._connection.stop()
+            await self._end(connection)
             raise
+
+    async def _end(self, connection: Connection) -> None:
+        self._running.discard(connection)
+        await connection.stop()
 
     async def stop(self) -> None:
         """End the process and everything that it started; do nothing if it does not run."""
         self._is_stopped = True
-        if self._connection:
-            await self._connection.stop()
+        for task in self._retiring:
+            task.cancel()
+        await asyncio.gather(*(self._end(connection) for connection in tuple(self._running)))
+        await asyncio.gather(*self._retiring, return_exceptions=True)
+
+    async def refresh(self) -> None:
+        """Start the plugin again if its files have changed; a call that runs is let run to its end as it was."""
+        if self._source and self._connection:
+            async with self._starting:
+                await self._reload_changes(self._source, self._connection)
 
     async def invoke(  # noqa: PLR0913 - a call has these parts
         self,
@@ -192,10 +221,58 @@ class PluginProcess(Running):
         if not self._restarts:
             return self._connection
         async with self._starting:
+            if self._source:
+                await self._reload_changes(self._source, self._connection)
             if self._connection.is_lost and not self._is_stopped:
-                await self._connection.stop()
+                await self._end(self._connection)
                 await self._start()
             return self._connection
+
+    async def _reload_changes(self, source: PluginSource, old: Connection) -> None:
+        """Put a new process in the place of the old one if something has changed, and say what came of it."""
+        changed = () if self._is_stopped else source.find_changes()
+        if not changed:
+            return
+        try:
+            await self._reload(source, old)
+        except PluginHostError as error:
+            level, text = "ERROR", describe_failure(changed, error)
+        else:
+            level, text = "INFO", describe_reload(changed)
+        self._on_notice(Notice(plugin=self.folder.name, kind="reload", level=level, text=text))
+
+    async def _reload(self, source: PluginSource, old: Connection) -> None:
+        folder = await asyncio.to_thread(source.read)
+        if (folder.author, folder.name) != (self.folder.author, self.folder.name):
+            problem = "author and name in manifest.yaml: expected the same while the plugin runs"
+            raise PluginFolderError(folder.path, problem)
+        declarations = Declarations(folder)
+        declarations.validate()
+        new = await self._open(folder)
+        await self._wait_ready(new)
+        self.folder, self.declarations, self._connection = folder, declarations, new
+        task = asyncio.create_task(self._retire(old))
+        self._retiring.add(task)
+        task.add_done_callback(self._retiring.discard)
+
+    async def _retire(self, connection: Connection) -> None:
+        """End a process once its calls are over, or have taken longer than a call may."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self.settings.call_timeout_seconds):
+                await connection.wait_idle()
+        await self._end(connection)
+
+
+def _source_of(
+    plugin: PluginFolder | PluginSource | Path | str,
+) -> tuple[PluginSource | None, PluginFolder]:
+    match plugin:
+        case PluginFolder():
+            return None, plugin
+        case Path() | str():
+            return None, PluginFolder.read(plugin)
+        case _:
+            return plugin, plugin.folder
 
 
 async def _objects(session: Session, blobs: BlobAssembler | None) -> AsyncGenerator[JsonObject]:

@@ -1,0 +1,61 @@
+"""Questions, one to a line of stdin, waited for while plugins go on running."""
+
+import asyncio
+import os
+import sys
+
+
+_STDIN = 0
+_READ_BYTES = 64 * 1024
+
+
+class Questions:
+    """The lines of stdin as questions; an empty line asks the one before again.
+
+    Args:
+        first: The question to begin with; None takes the first line.
+    """
+
+    def __init__(self, first: str | None) -> None:
+        self._next = first
+        self._last = ""
+        self._lines: list[bytes] = [b""]
+
+    async def read(self) -> str | None:
+        """Return the next question; None if there is none any more."""
+        question, self._next = self._next, None
+        while question is None and (line := await self._read_line()) is not None:
+            question = line.decode(errors="replace").strip() or self._last or None
+        self._last = question or ""
+        return question
+
+    async def _read_line(self) -> bytes | None:
+        """Return the next line; None at the end of stdin, or if there is none."""
+        if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - so it is where it was closed before the start
+            return None
+        while len(self._lines) == 1:
+            await _wait_readable()
+            if not (data := os.read(_STDIN, _READ_BYTES)):
+                rest, self._lines = self._lines[0], [b""]
+                return rest or None
+            self._lines = (self._lines[0] + data).split(b"\n")
+        return self._lines.pop(0)
+
+
+def is_terminal() -> bool:
+    """Tell whether somebody sits at stdin."""
+    return os.isatty(_STDIN)
+
+
+async def _wait_readable() -> None:
+    """Wait until stdin has something, for which a file never makes anybody wait."""
+    loop = asyncio.get_running_loop()
+    readable = asyncio.Event()
+    try:
+        loop.add_reader(_STDIN, readable.set)
+    except PermissionError:
+        return
+    try:
+        await readable.wait()
+    finally:
+        loop.remove_reader(_STDIN)

@@ -1,0 +1,108 @@
+"""Where a plugin comes from, which may change while the plugin runs."""
+
+import glob
+import os
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Protocol
+
+from ._folder import PluginFolder
+
+
+# What is no part of a plugin: caches, logs, what editors leave for a moment; everything whose name begins with a dot but `.env`.
+_LEFT_OUT = ("__pycache__", "node_modules", "logs", "*.log", "*.pyc", "*~", "*.tmp", "*.difypkg")
+_ENVIRONMENT = ".venv"
+
+type Stamps = dict[str, object]
+
+
+class PluginSource(Protocol):
+    """The place that a plugin comes from, whose contents may change."""
+
+    @property
+    def folder(self) -> PluginFolder:
+        """The plugin as it was read last."""
+        ...
+
+    def find_changes(self) -> Sequence[str]:
+        """Return the names of the files that have changed since this was last asked."""
+        ...
+
+    def read(self) -> PluginFolder:
+        """Read the plugin as it is now.
+
+        Raises:
+            PluginHostError: If it cannot be started as it is.
+        """
+        ...
+
+
+class FolderSource:
+    """A plugin folder in which somebody works.
+
+    Args:
+        path: The folder.
+
+    Raises:
+        PluginFolderError: If it is no plugin.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self._path = Path(path).absolute()
+        self._stamps = _stamps(
+            self._path
+        )  # Before it is read: what changes meanwhile counts as changed.
+        self.folder = PluginFolder.read(self._path)
+
+    def find_changes(self) -> Sequence[str]:
+        """Return the paths of the files that were changed, added or removed since this was last asked."""
+        before, self._stamps = self._stamps, _stamps(self._path)
+        paths = before.keys() | self._stamps.keys()
+        changed = sorted(path for path in paths if before.get(path) != self._stamps.get(path))
+        for path in changed:
+            _drop_compiled(self._path / path)
+        return changed
+
+    def read(self) -> PluginFolder:
+        """Read the folder as it is now.
+
+        Raises:
+            PluginFolderError: If it is no plugin any more.
+        """
+        self.folder = PluginFolder.read(self._path)
+        return self.folder
+
+
+def stamp(path: Path) -> object:
+    """Return what changes whenever a file does; None for one that is not there."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def _stamps(folder: Path) -> Stamps:
+    stamps: Stamps = {str(path.relative_to(folder)): stamp(path) for path in _files(folder)}
+    # Of an environment what is installed in it, and not its files, which Python adds to.
+    installed = folder.glob(f"{_ENVIRONMENT}/lib/python*/site-packages/*.dist-info")
+    return {**stamps, _ENVIRONMENT: sorted(path.name for path in installed)}
+
+
+def _drop_compiled(path: Path) -> None:
+    """Remove what Python has compiled: of two versions from one second with the same size it would take the older one."""
+    for compiled in path.parent.glob(f"__pycache__/{glob.escape(path.stem)}.*.pyc"):
+        compiled.unlink(missing_ok=True)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for parent, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if _is_part(name)]
+        yield from (Path(parent, name) for name in files if _is_part(name))
+
+
+def _is_part(name: str) -> bool:
+    if name.startswith("."):
+        return name == ".env"  # The SDK reads it.
+    return not any(fnmatchcase(name, pattern) for pattern in _LEFT_OUT)
