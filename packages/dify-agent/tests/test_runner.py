@@ -542,6 +542,80 @@ async def test_no_event_of_a_tool_shows_a_value_of_a_hidden_parameter():
     assert result.content == "['at [redacted]', 'metre'] {'n': 1} of [redacted]"
 
 
+def ask_with_secrets(*specs: RunLayerSpec) -> CreateRunRequest:
+    """Ask for a run with a credential, a secret parameter, and hidden values that are no secrets."""
+    token = {"name": "token", "type": "secret-input", "form": "form"}
+    tool = plugin_tool(
+        credentials={"api_key": SECRET, "organization": "Acme Incorporated"},
+        parameters=[token],
+        runtime_parameters={"token": 'p"w/0rd', "city": "New York City"},
+    )
+    return layers(PLUGIN, tools_layer("tools", tool), *specs)
+
+
+SAID = f"It is {SECRET}, or p%22w%2F0rd, for Acme Incorporated in New York City. sk-very"
+SHOWN = "It is [redacted], or [redacted], for Acme Incorporated in New York City. sk-very"
+
+
+def texts_of(scripted: "ScriptedRunner", kind: str) -> str:
+    events = scripted.sink.events("run-1")
+    return "".join(event.text for event in events if event.type == kind)
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 1000])
+async def test_no_text_of_the_model_shows_a_secret_however_it_is_cut(size):
+    pieces = [SAID[start : start + size] for start in range(0, len(SAID), size)]
+    thoughts: list[Delta] = [{0: DeltaThinkingPart(content=piece)} for piece in pieces]
+    scripted = ScriptedRunner()
+    await scripted.run(ask_with_secrets(), [*thoughts, *pieces])
+
+    assert texts_of(scripted, "thinking_delta") == SHOWN
+    assert texts_of(scripted, "text_delta") == SHOWN
+    assert scripted.last().output == SHOWN
+
+
+async def test_what_waited_is_told_before_a_call_of_a_tool():
+    async def echo() -> str:
+        return "ok"
+
+    call: Delta = {1: DeltaToolCall(name="echo", json_args="{}", tool_call_id="c1")}
+    scripted = ScriptedRunner()
+    await scripted.run(ask_with_secrets(), ["One sk-", call], ["Two sk-very-"], tools=[Tool(echo)])
+
+    told = [(event.type, getattr(event, "text", "")) for event in scripted.sink.events("run-1")]
+    assert told[1:-1] == [
+        ("text_delta", "One "),
+        ("text_delta", "sk-"),
+        ("tool_call", ""),
+        ("tool_result", ""),
+        ("text_delta", "Two "),
+        ("text_delta", "sk-very-"),
+    ]
+
+
+async def test_what_waited_is_told_before_a_failure():
+    async def turn(_messages: list[ModelMessage], _info: AgentInfo) -> AsyncIterator[Delta]:
+        yield "One sk-"
+        raise RuntimeError("broken")
+
+    scripted = ScriptedRunner()
+    await scripted.run_turn(ask_with_secrets(), turn)
+
+    assert texts_of(scripted, "text_delta") == "One sk-"
+    assert scripted.types()[-1] == "run_failed"
+
+
+async def test_no_field_of_a_structured_output_shows_a_secret():
+    schema = {"type": "object", "properties": {"keys": {"type": "array"}}}
+    output = RunLayerSpec(name="output", type="dify.output", config={"json_schema": schema})
+    scripted = ScriptedRunner()
+    await scripted.run(
+        ask_with_secrets(output), calls("final_result", f'{{"keys": ["{SECRET}", 1]}}')
+    )
+
+    assert scripted.last().output == {"keys": ["[redacted]", 1]}
+
+
 @pytest.mark.parametrize("sizes", [(1_025,), (1_000, 25)])
 async def test_a_run_has_at_most_1024_plugin_tools(sizes):
     def tools(name: str, size: int) -> RunLayerSpec:

@@ -7,6 +7,7 @@ from ._errors import InvalidJsonError, InvalidLineError, LineTooLongError, Strea
 from ._json import MAX_DEPTH, parse_json
 from ._lines import LineSplitter, LineWriter
 from ._redaction import REDACTED, KnownSecrets, redact_log_data, redact_text
+from ._secret_filter import SecretFilter
 from ._secret_names import is_secret_setting
 from ._think import ThinkPiece, ThinkReader, render_thinking
 from ._think_filter import ThinkFilter, strip_think
@@ -23,6 +24,7 @@ __all__ = [
     "LineTooLongError",
     "LineWriter",
     "MergedToolCall",
+    "SecretFilter",
     "StreamTextError",
     "ThinkFilter",
     "ThinkPiece",

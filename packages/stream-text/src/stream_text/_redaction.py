@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any, Final, cast
 
@@ -41,6 +41,9 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(pattern, flags) for pattern in _PATTERNS)
 
 
+type _Unit = tuple[int, str]  # a number of backslashes, and the character after them
+
+
 class KnownSecrets:
     r"""Secrets whose values are known, to be found wherever they stand.
 
@@ -64,7 +67,7 @@ class KnownSecrets:
         self._shortest = shortest
 
     @cached_property
-    def _pattern(self) -> re.Pattern[str] | None:
+    def _texts(self) -> list[str]:
         # At the first use: most are made for an error that never comes.
         texts = {
             text.strip()
@@ -73,27 +76,95 @@ class KnownSecrets:
             if len(text.strip()) >= self._shortest
         }
         # Longest first, so that no rest of a longer secret stays behind.
-        ordered = sorted(texts, key=lambda text: (-len(text), text))
-        return re.compile("|".join(map(_escaped_pattern, ordered))) if ordered else None
+        return sorted(texts, key=lambda text: (-len(text), text))
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str] | None:
+        return re.compile("|".join(map(_escaped_pattern, self._texts))) if self._texts else None
+
+    @cached_property
+    def _units(self) -> list[list[_Unit]]:
+        return list(map(_split_units, self._texts))
 
     def redact(self, text: str) -> str:
         """Return the text with `[redacted]` in place of each secret."""
         return text if self._pattern is None else self._pattern.sub(REDACTED, text)
 
+    def split(self, text: str) -> tuple[str, str]:
+        """Return the text with `[redacted]` in place of each secret, and the end of it that may go on as one, as it is.
+
+        Example:
+            >>> KnownSecrets(["hunter22"]).split("hunter22 and hunt")
+            ('[redacted] and ', 'hunt')
+        """
+        if self._pattern is None:
+            return text, ""
+        end = self._find_beginning(text, 0)
+        for match in self._pattern.finditer(text):
+            if match.start() < end < match.end():
+                end = self._find_beginning(text, match.end())
+        return self.redact(text[:end]), text[end:]
+
+    def _find_beginning(self, text: str, position: int) -> int:
+        """Return where, from a position on, the first secret begins that the end of the text cuts off; its length if none does."""
+        starts = [_find_plain_beginning(text, secret, position) for secret in self._texts]
+        if _ESCAPE.search(text, position):
+            starts += [_find_escaped_beginning(text, units, position) for units in self._units]
+        return min(starts)
+
+
+def _find_plain_beginning(text: str, secret: str, position: int) -> int:
+    start = text.find(secret[0], max(position, len(text) - len(secret) + 1))
+    while start >= 0 and not secret.startswith(text[start:]):
+        start = text.find(secret[0], start + 1)
+    return start if start >= 0 else len(text)
+
+
+def _find_escaped_beginning(text: str, units: Sequence[_Unit], position: int) -> int:
+    cut = _CUT_ESCAPE.search(text, position)
+    end = cut.start() if cut else len(text)
+    beginnings = _compile_unit(units[0]).finditer(text, position, end)
+    return next((each.start() for each in beginnings if _is_cut_off(text, each.end(), units)), end)
+
 
 _PERCENT: Final = "%(?:25){0,2}"  # of a URL, inside up to two others
 _BACKSLASH: Final = rf"(?:\\|{_PERCENT}5[cC])"
+_ESCAPE: Final = re.compile(r"[\\%+]")
+# An escape at the end of a text, of which more may come.
+_CUT_ESCAPE: Final = re.compile(r"[\\%][\\%\dA-Fa-fuUxX]{0,100}\Z", re.ASCII)
 _SHORT_ESCAPES: Final = {"\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
 
 
 def _escaped_pattern(text: str) -> str:
     """Return a pattern for a text that may have been escaped, character by character as each way of writing chose to."""
+    return "".join(map(_unit_pattern, _split_units(text)))
+
+
+def _split_units(text: str) -> list[_Unit]:
     units = re.findall(r"(\\*)([^\\]|\Z)", text)
-    return "".join(_unit_pattern(len(slashes), character) for slashes, character in units)
+    return [(len(slashes), character) for slashes, character in units if slashes or character]
 
 
-def _unit_pattern(slashes: int, character: str) -> str:
+@cache
+def _compile_unit(unit: _Unit) -> re.Pattern[str]:
+    return re.compile(_unit_pattern(unit))
+
+
+def _is_cut_off(text: str, position: int, units: Sequence[_Unit]) -> bool:
+    """Return whether the end of a text cuts off a secret, of which it has the first unit before a position."""
+    for unit in units[1:]:
+        if position == len(text) or _CUT_ESCAPE.match(text, position):
+            return True
+        match = _compile_unit(unit).match(text, position)
+        if match is None:
+            return False
+        position = match.end()
+    return False
+
+
+def _unit_pattern(unit: _Unit) -> str:
     """Return a pattern for a number of backslashes and what follows; escaping thrice makes eight of one, and seven of none."""
+    slashes, character = unit
     most = 8 * slashes + (7 if character else 0)
     # Possessive: how many there are is settled before what follows is looked at.
     before, escape = (f"{_BACKSLASH}{{{least},{most}}}+" for least in (slashes, slashes + 1))

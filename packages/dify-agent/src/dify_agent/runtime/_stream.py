@@ -1,5 +1,6 @@
 """From what an agent does to the events that a run's client hears."""
 
+from collections.abc import Iterator
 from typing import Any, cast
 
 from pydantic import JsonValue
@@ -25,35 +26,65 @@ from dify_agent.protocol import (
     ToolCallEvent,
     ToolResultEvent,
 )
+from stream_text import KnownSecrets, SecretFilter
 
 
-def to_run_event(
-    run_id: str, event: AgentStreamEvent, *, secrets: ConfigSecrets
-) -> RunEvent | None:
-    """Return what a client hears of an agent's event; None if there is nothing to hear.
+class RunEventReader:
+    """What a client hears of one stream of an agent's events, of which the secrets of the request are taken out.
 
     Args:
         run_id: The run.
-        event: The agent's event.
-        secrets: Texts that no call of a tool and no result shows.
+        secrets: The secrets; of a text only those that are declared as such, of calls of tools and results all.
     """
-    match event:
-        case (
-            PartStartEvent(part=TextPart(content=text))
-            | PartDeltaEvent(delta=TextPartDelta(content_delta=text))
-        ):
-            return TextDeltaEvent(run_id=run_id, text=text) if text else None
-        case (
-            PartStartEvent(part=ThinkingPart(content=text))
-            | PartDeltaEvent(delta=ThinkingPartDelta(content_delta=text))
-        ):
-            return ThinkingDeltaEvent(run_id=run_id, text=text) if text else None
-        case FunctionToolCallEvent(part=call):
-            return _tool_call(run_id, call, secrets)
-        case FunctionToolResultEvent(part=result):
-            return _tool_result(run_id, result, secrets)
-        case _:
-            return None
+
+    def __init__(self, run_id: str, secrets: ConfigSecrets) -> None:
+        self._run_id = run_id
+        self._secrets = secrets
+        self._kind: type[TextDeltaEvent | ThinkingDeltaEvent] = TextDeltaEvent
+        self._filter = SecretFilter(secrets.declared)
+
+    def read(self, event: AgentStreamEvent) -> Iterator[RunEvent]:
+        """Yield what a client hears of the next event by now; a text that may be the beginning of a secret waits."""
+        match event:
+            case (
+                PartStartEvent(part=TextPart(content=text))
+                | PartDeltaEvent(delta=TextPartDelta(content_delta=text))
+            ):
+                yield from self._read_text(TextDeltaEvent, text)
+            case (
+                PartStartEvent(part=ThinkingPart(content=text))
+                | PartDeltaEvent(delta=ThinkingPartDelta(content_delta=text))
+            ):
+                yield from self._read_text(ThinkingDeltaEvent, text or "")
+            case FunctionToolCallEvent(part=call):
+                yield from self.end()
+                yield _tool_call(self._run_id, call, self._secrets)
+            case FunctionToolResultEvent(part=result):
+                yield from self.end()
+                yield _tool_result(self._run_id, result, self._secrets)
+            case _:
+                return
+
+    def end(self) -> Iterator[RunEvent]:
+        """Yield what has waited, because something else follows."""
+        yield from self._tell(self._filter.close())
+
+    def _read_text(
+        self, kind: type[TextDeltaEvent | ThinkingDeltaEvent], text: str
+    ) -> Iterator[RunEvent]:
+        if kind is not self._kind:
+            yield from self.end()
+            self._kind = kind
+        yield from self._tell(self._filter.feed(text))
+
+    def _tell(self, text: str) -> Iterator[RunEvent]:
+        if text:
+            yield self._kind(run_id=self._run_id, text=text)
+
+
+def redact_output(output: JsonValue, secrets: ConfigSecrets) -> JsonValue:
+    """Return a run's output without the secrets that are declared as such."""
+    return _redact(output, secrets.declared)
 
 
 def _tool_call(run_id: str, call: ToolCallPart, secrets: ConfigSecrets) -> ToolCallEvent:
@@ -73,7 +104,7 @@ def _arguments(call: ToolCallPart, secrets: ConfigSecrets) -> dict[str, JsonValu
     return {name: _redact(value, secrets) for name, value in arguments.items()}
 
 
-def _redact(value: Any, secrets: ConfigSecrets) -> Any:
+def _redact(value: Any, secrets: ConfigSecrets | KnownSecrets) -> Any:
     """Return a JSON value with its texts redacted."""
     if isinstance(value, dict):
         items = cast("dict[str, Any]", value).items()

@@ -34,7 +34,7 @@ from dify_agent.protocol import (
 from ._agent import PreparedAgent, build_agent, find_model_layer, require_user_prompts
 from ._composition import build_compositor, layer_configs
 from ._failure import build_run_failed, composition_secrets
-from ._stream import to_run_event
+from ._stream import RunEventReader, redact_output
 from .event_sink import RunEventSink
 from .layer_providers import create_default_layer_providers
 
@@ -111,15 +111,23 @@ class AgentRunRunner:
         async def tell(
             _context: RunContext[object], events: AsyncIterable[AgentStreamEvent]
         ) -> None:
-            async for event in events:
-                if (told := to_run_event(run_id, event, secrets=secrets)) is not None:
+            reader = RunEventReader(run_id, secrets)
+            try:
+                async for event in events:
+                    for told in reader.read(event):
+                        await self._event_sink.emit(told)
+            finally:
+                # Here and not at the run's end: a durable engine records what is told while it hears it.
+                for told in reader.end():
                     await self._event_sink.emit(told)
 
         async with AsyncExitStack() as stack:
             run, prepared = await self._prepare(request, tell, stack=stack)
             output = await prepared.run(run_id, event_stream_handler=tell)
         return RunSucceededEvent(
-            run_id=run_id, output=output, session_snapshot=run.session_snapshot
+            run_id=run_id,
+            output=redact_output(output, secrets),
+            session_snapshot=run.session_snapshot,
         )
 
     async def _prepare(

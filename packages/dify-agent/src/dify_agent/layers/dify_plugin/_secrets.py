@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 
 from typing_extensions import TypeIs
 
-from stream_text import KnownSecrets
+from stream_text import KnownSecrets, is_secret_setting
 
 from .configs import DifyPluginToolParameterType
 
@@ -32,11 +32,16 @@ class ConfigSecrets:
 
     These are all credentials, the values of parameters that are declared as secrets, and other values of 8 characters and more that
     the model does not fill in.
+
+    Attributes:
+        declared: Those that are secrets by their declaration or their name, which are shown nowhere at all.
     """
 
     def __init__(self, configs: Iterable[Mapping[str, Any]]) -> None:
+        configs = list(configs)
         # One for all, so that of two values, one of which begins the other, the longer one is found.
         self._known = KnownSecrets(_secrets(configs), shortest=_SHORTEST_SECRET)
+        self.declared = KnownSecrets(_declared_secrets(configs))
 
     def redact(self, text: str) -> str:
         """Return the text with `[redacted]` in place of each secret."""
@@ -54,6 +59,17 @@ def _secrets(configs: Iterable[Mapping[str, Any]]) -> Iterator[str]:
                     yield text
                 else:
                     yield from (line for line in text.splitlines() if len(line) >= _SHORTEST_HIDDEN)
+
+
+def _declared_secrets(configs: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    for config in _with_tools(configs):
+        credentials = config.get("credentials")
+        for name, value in credentials.items() if _is_object(credentials) else ():
+            if is_secret_setting(name, str(value)):
+                yield from _texts(value)
+        for kind, value in _given(config):
+            if kind == DifyPluginToolParameterType.SECRET_INPUT:
+                yield from _texts(value)
 
 
 def _with_tools(configs: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:

@@ -25,14 +25,12 @@ from agent_tooling import (
 )
 from dify_agent.compositor import EmptyRuntimeState, LayerDeps, PlainLayer
 from dify_agent.exceptions import AgentRunValidationError
-from stream_text import KnownSecrets, is_secret_setting
 
 from ._observations import tool_error_text, tool_response_text
 from ._secrets import ConfigSecrets
 from .configs import (
     DIFY_PLUGIN_TOOLS_LAYER_TYPE_ID,
     DifyPluginToolConfig,
-    DifyPluginToolParameterType,
     DifyPluginToolsLayerConfig,
 )
 from .plugin_layer import DifyPluginLayer
@@ -137,12 +135,11 @@ def _build_pydantic_ai_tool(
         client=client,
         secrets=ConfigSecrets([config.model_dump()]),
     )
-    secrets = _secrets(config)
     schema = copy.deepcopy(config.parameters_json_schema)
 
     # Positional only: a tool may have a parameter of any name.
     async def invoke_tool(_ctx: RunContext[object], /, **arguments: Any) -> str:
-        return budget.fit(secrets.redact(await tool.invoke(arguments)))
+        return budget.fit(tool.secrets.declared.redact(await tool.invoke(arguments)))
 
     async def prepare(_ctx: RunContext[object], definition: ToolDefinition) -> ToolDefinition:
         return replace(definition, parameters_json_schema=schema, strict=config.strict)
@@ -169,16 +166,3 @@ def _read_parameters(config: DifyPluginToolConfig) -> tuple[ToolParameter, ...]:
     return tuple(
         ToolParameter.from_raw(parameter.model_copy(deep=True)) for parameter in config.parameters
     )
-
-
-def _secrets(config: DifyPluginToolConfig) -> KnownSecrets:
-    """Return the values that the model must not read, should a tool repeat them."""
-    credentials = [
-        value for name, value in config.credentials.items() if is_secret_setting(name, str(value))
-    ]
-    inputs = [
-        config.runtime_parameters.get(parameter.name, parameter.default)
-        for parameter in config.parameters
-        if parameter.type is DifyPluginToolParameterType.SECRET_INPUT
-    ]
-    return KnownSecrets([*credentials, *inputs])

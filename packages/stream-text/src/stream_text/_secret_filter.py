@@ -1,0 +1,37 @@
+"""Known secrets taken out of a text that streams in."""
+
+from ._redaction import KnownSecrets
+
+
+class SecretFilter:
+    """Known secrets taken out of a streamed text, also those that its pieces cut through.
+
+    How the text is cut into pieces makes no difference. Only what may be the beginning of a secret is held back.
+
+    Args:
+        known: The secrets.
+
+    Example:
+        >>> filter = SecretFilter(KnownSecrets(["hunter22"]))
+        >>> (
+        ...     filter.feed("It is hun"),
+        ...     filter.feed("ter22, I hu"),
+        ...     filter.feed("mbly"),
+        ...     filter.close(),
+        ... )
+        ('It is ', '[redacted], I ', 'humbly', '')
+    """
+
+    def __init__(self, known: KnownSecrets) -> None:
+        self._known = known
+        self._held = ""
+
+    def feed(self, text: str) -> str:
+        """Take the next piece and return what is certain of the text by now."""
+        shown, self._held = self._known.split(self._held + text)
+        return shown
+
+    def close(self) -> str:
+        """End the text: return what was held back. What is fed afterwards begins a new one."""
+        held, self._held = self._held, ""
+        return self._known.redact(held)

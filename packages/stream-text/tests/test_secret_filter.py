@@ -1,0 +1,102 @@
+import json
+import time
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream_text import REDACTED, KnownSecrets, SecretFilter
+
+
+SECRET = 'p&ss"w/rd-é\\1'
+WRITTEN = [
+    SECRET,
+    json.dumps(SECRET)[1:-1],
+    json.dumps(json.dumps(SECRET))[3:-3],
+    quote(SECRET, safe=""),
+    quote(quote(SECRET)),
+    repr(SECRET)[1:-1],
+    ascii(SECRET)[1:-1],
+]
+
+
+def stream(known, pieces):
+    """Return what comes out for each piece, and at the end."""
+    secret_filter = SecretFilter(known)
+    return [*map(secret_filter.feed, pieces), secret_filter.close()]
+
+
+@pytest.mark.parametrize("written", WRITTEN)
+def test_no_cut_lets_a_secret_through(written):
+    known = KnownSecrets([SECRET, "p&ss-and-more"])
+    text = f"It is {written}; {written}."
+    whole = f"It is {REDACTED}; {REDACTED}."
+    assert known.redact(text) == whole
+    assert "".join(stream(known, text)) == whole
+    for cut in range(len(text)):
+        shown = stream(known, [text[:cut], text[cut:]])
+        assert "".join(shown) == whole
+
+
+def test_only_the_beginning_of_a_secret_waits():
+    known = KnownSecrets(["hunter22"])
+    pieces = ["The h", "unt", "er is", " hunter2", " 100%", "!"]
+    assert stream(known, pieces) == ["The ", "", "hunter is", " ", "hunter2 100", "%!", ""]
+
+
+def test_the_longer_of_two_secrets_is_waited_for():
+    known = KnownSecrets(["secret", "secret-and-more"])
+    assert stream(known, ["my secret", "-and-", "more!"]) == ["my ", "", f"{REDACTED}!", ""]
+    assert stream(known, ["my secret", "-and-less."]) == ["my ", f"{REDACTED}-and-less.", ""]
+
+
+def test_a_secret_that_ends_as_another_begins_goes_at_once():
+    known = KnownSecrets(["abcdabc", "abcxyz"])
+    assert stream(known, ["abcdabc", "xyz"]) == [REDACTED, "xyz", ""]
+
+
+def test_what_was_held_back_comes_at_the_end():
+    assert stream(KnownSecrets(["hunter22"]), ["a hunter"]) == ["a ", "hunter"]
+
+
+def test_without_secrets_nothing_waits():
+    assert stream(KnownSecrets([]), ["50%", "\\", "x"]) == ["50%", "\\", "x", ""]
+
+
+LETTERS = 'ab"\\%25é'
+
+
+@given(
+    st.lists(
+        st.text(LETTERS, min_size=6, max_size=9).filter(
+            lambda text: not text.endswith("\\") and text.strip() == text
+        ),
+        min_size=1,
+        max_size=3,
+    ),
+    st.lists(st.text(LETTERS, max_size=4) | st.integers(0, 2), max_size=12),
+)
+def test_any_cut_gives_what_the_whole_text_gives(secrets, pieces):
+    known = KnownSecrets(secrets)
+    texts = [
+        json.dumps(secrets[piece % len(secrets)])[1:-1] if isinstance(piece, int) else piece
+        for piece in pieces
+    ]
+    assert "".join(stream(known, texts)) == known.redact("".join(texts))
+    assert "".join(stream(known, "".join(texts))) == known.redact("".join(texts))
+
+
+@pytest.mark.parametrize(
+    ("secret", "piece"), [("a" * 500 + "b", "a" * 499), ("ab" * 20 + "c", "ab%"), ("%" * 20, "%2")]
+)
+def test_twice_the_text_costs_twice_the_time(secret, piece):
+    known = KnownSecrets([secret])
+
+    def cost(count):
+        begin = time.process_time()
+        stream(known, [piece] * count)
+        return time.process_time() - begin
+
+    cost(2)
+    assert min(cost(80) for _ in range(3)) < 3 * min(cost(40) for _ in range(3)) + 0.05
