@@ -1,0 +1,25 @@
+"""The command `dify-agent`, where it may be that its extra is not installed."""
+
+import importlib
+import sys
+from typing import Final
+
+
+_BAD_USAGE: Final = 2
+
+
+def main() -> None:
+    """Run the command; without the extra `server`, say how to get it."""
+    try:
+        server = importlib.import_module("dify_agent.server.cli")
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing in {"", "dify_agent"}:
+            raise
+        print(  # noqa: T201 - what prints elsewhere comes with the extra
+            f"dify-agent: the command needs the extra 'server', of which {missing!r} is missing: "
+            "pip install 'dify-agent[server]'",
+            file=sys.stderr,
+        )
+        sys.exit(_BAD_USAGE)
+    server.main()

@@ -1,0 +1,62 @@
+"""The command, with its extra and without it."""
+
+import subprocess
+import sys
+from importlib.metadata import entry_points
+
+import pytest
+
+
+WITHOUT = "import sys; sys.modules[{!r}] = None; from dify_agent._command import main; main()"
+SENTENCE = (
+    "dify-agent: the command needs the extra 'server', of which {!r} is missing: "
+    "pip install 'dify-agent[server]'\n"
+)
+
+
+@pytest.fixture
+def run_without(monkeypatch):
+    """Return a function that runs the command as if a module were not installed."""
+
+    def run(module):
+        loaded = [name for name in sys.modules if name.startswith(("dify_agent.server", module))]
+        for name in loaded:
+            monkeypatch.delitem(sys.modules, name)
+        monkeypatch.setitem(sys.modules, module, None)
+        entry_points(group="console_scripts")["dify-agent"].load()()
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "module", ["cryptography", "dbos", "pydantic_settings", "sqlalchemy", "starlette", "typer"]
+)
+def test_without_its_extra_the_command_says_how_to_get_it(run_without, capsys, module):
+    with pytest.raises(SystemExit) as caught:
+        run_without(module)
+    assert caught.value.code == 2
+    assert capsys.readouterr() == ("", SENTENCE.format(module))
+
+
+def test_a_process_without_the_extra_ends_with_that_sentence_alone():
+    ended = subprocess.run(
+        [sys.executable, "-c", WITHOUT.format("uvicorn"), "serve"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == SENTENCE.format("uvicorn")
+
+
+def test_a_module_of_our_own_that_is_missing_is_a_fault(run_without):
+    with pytest.raises(ModuleNotFoundError):
+        run_without("dify_agent.server.settings")
+
+
+def test_with_its_extra_the_command_is_there(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["dify-agent", "--help"])
+    with pytest.raises(SystemExit) as caught:
+        entry_points(group="console_scripts")["dify-agent"].load()()
+    assert caught.value.code == 0
+    assert "serve" in capsys.readouterr().out
