@@ -58,7 +58,7 @@ def test_a_call_ends_before_the_daemon_ends_it():
     call = watch(now=100)
     assert call.seconds_left(now=300, may_retry=False) == 35
     assert call.seconds_left(now=400, may_retry=False) == 0
-    assert call.give_up(now=335, may_retry=True) == ModelFailure(
+    assert call.give_up(now=335) == ModelFailure(
         message="it took over 235 seconds, and Dify's plugin daemon would have ended it (DIFY_BACKWARDS_INVOCATION_READ_TIMEOUT)",
         is_transient=True,
     )
@@ -68,7 +68,7 @@ def test_a_call_that_can_be_made_again_leaves_room_for_that():
     call = watch(now=400)
     assert call.seconds_left(now=400, may_retry=True) == 110
     assert call.seconds_left(now=400, may_retry=False) == 170
-    failure = call.give_up(now=510.5, may_retry=True)
+    failure = call.give_up(now=510.5)
     assert failure == ModelFailure(
         message="it had said nothing that could be shown after 110 seconds, and the time of the run was short",
         is_transient=True,
@@ -79,17 +79,21 @@ def test_a_call_that_can_be_made_again_leaves_room_for_that():
 def test_the_closing_call_and_one_that_begins_late_may_take_all_that_is_left(now, is_closing):
     call = watch(now=now, is_closing=is_closing)
     assert call.seconds_left(now=now, may_retry=True) == 570 - now
-    assert call.give_up(now=570, may_retry=True) == Failure(
+    assert call.give_up(now=570) == Failure(
         message="The run reached its time limit of 570 seconds before the model was done.",
         reason="time_limit",
     )
+
+
+def test_a_timer_that_fires_a_little_early_changes_no_reason():
+    assert "DIFY_BACKWARDS" in watch().give_up(now=234.99).message
 
 
 def test_a_silent_model_is_given_up():
     call = watch(TimeBudget(silence_seconds=100))
     call.take(ModelDelta(text="x"), now=10)
     assert call.seconds_left(now=50, may_retry=False) == 60
-    failure = call.give_up(now=110, may_retry=False)
+    failure = call.give_up(now=110)
     assert failure.message == "the model was silent for 100 seconds"
 
 
@@ -101,7 +105,7 @@ def test_a_minute_of_silence_means_death_once_a_keep_alive_was_seen():
     assert call.seconds_left(now=16, may_retry=False) == 60
     call.take(ModelDelta(text="y"), now=20)
     assert call.seconds_left(now=20, may_retry=False) == 60
-    assert call.give_up(now=80, may_retry=False) == ModelFailure(
+    assert call.give_up(now=80) == ModelFailure(
         message="the model's plugin seems to have died: it was silent for 60 seconds, where it had sent keep-alives",
         is_transient=True,
     )
@@ -154,4 +158,4 @@ def test_no_call_outlasts_any_bound_and_each_end_has_a_reason(steps, is_closing,
             break
         call.take(delta, now=now)
     assert now <= min(570, start + 235) + 1e-6
-    assert call.give_up(now=now, may_retry=may_retry).message
+    assert call.give_up(now=now).message

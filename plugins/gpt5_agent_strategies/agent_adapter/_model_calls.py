@@ -74,7 +74,7 @@ class ModelCalls:
                     watch.take(delta, now=clock.now)
                     yield delta
         except _LateError:
-            yield watch.give_up(now=clock.now, may_retry=may_retry())
+            yield watch.give_up(now=clock.now)
         except Exception as error:  # noqa: BLE001 - the SDK raises plain exceptions
             yield self._to_failure(error)
 

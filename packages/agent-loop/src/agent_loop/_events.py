@@ -71,6 +71,8 @@ class ModelDelta:
     @property
     def is_empty(self) -> bool:
         """Whether it holds nothing of an answer."""
+        if self.text or self.tool_calls:  # Nearly always, and much faster than the rest.
+            return False
         return self == ModelDelta(phase=self.phase)
 
 

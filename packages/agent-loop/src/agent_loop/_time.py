@@ -4,7 +4,7 @@ The platform ends a run, and each model call in it, without regard for what a pe
 """
 
 from dataclasses import dataclass, replace
-from typing import Literal, Self
+from typing import Self
 
 from ._events import Failure, ModelDelta, ModelFailure
 
@@ -14,8 +14,7 @@ _CALL_LIMIT_SECONDS = 240.0
 _CLOSING_SECONDS = 120.0
 _SILENCE_SECONDS = 900.0
 _KEEP_ALIVE_SILENCE_SECONDS = 60.0
-
-type _Bound = Literal["run", "room", "call", "silence", "death"]
+_TOLERANCE_SECONDS = 0.1  # Timers may fire a little early.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,16 +110,18 @@ class CallWatch:
 
     def __init__(self, budget: TimeBudget, *, now: float, is_closing: bool) -> None:
         self._budget = budget
-        room = budget.run_seconds - budget.closing_seconds / 2
-        self._room = None if is_closing or room <= now else room
         self._started = now
         self._heard = now
         self._has_heard = False
-        self._has_keep_alives = False
+        self._max_silence = budget.silence_seconds
+        self._end = min(budget.run_seconds, now + budget.call_seconds)
+        room = budget.run_seconds - budget.closing_seconds / 2
+        self._room = self._end if is_closing or room <= now else min(room, self._end)
 
     def take(self, delta: ModelDelta, *, now: float) -> None:
         """Take note of what has come."""
-        self._has_keep_alives = self._has_keep_alives or delta.is_empty
+        if delta.is_empty:
+            self._max_silence = min(self._max_silence, _KEEP_ALIVE_SILENCE_SECONDS)
         self._has_heard = True
         self._heard = now
 
@@ -132,22 +133,27 @@ class CallWatch:
             may_retry: Whether the call would be made once more if it failed now; then it leaves room for the closing call, half of the time
                 that is kept for that.
         """
-        return max(0.0, self._deadline(may_retry=may_retry)[0] - now)
+        end = self._room if may_retry else self._end
+        return max(0.0, min(end, self._heard + self._max_silence) - now)
 
-    def give_up(self, *, now: float, may_retry: bool) -> Failure | ModelFailure:
+    def give_up(self, *, now: float) -> Failure | ModelFailure:
         """Return what a call has failed by whose time is up."""
-        bound = self._deadline(may_retry=may_retry)[1]
-        if bound == "run":
-            return self._budget.end_of_run()
+        late = now + _TOLERANCE_SECONDS
         took, silent = now - self._started, now - self._heard
-        messages = {
-            "room": f"it had said nothing that could be shown after {took:.0f} seconds, and the time of the run was short",
-            "call": f"it took over {took:.0f} seconds, and Dify's plugin daemon would have ended it "
-            "(DIFY_BACKWARDS_INVOCATION_READ_TIMEOUT)",
-            "silence": f"the model was silent for {silent:.0f} seconds",
-            "death": f"the model's plugin seems to have died: it was silent for {silent:.0f} seconds, where it had sent keep-alives",
-        }
-        return self._budget.fit(ModelFailure(message=messages[bound], is_transient=True), now)
+        if late >= self._budget.run_seconds:
+            return self._budget.end_of_run()
+        if late >= self._heard + self._max_silence:
+            message = f"the model was silent for {silent:.0f} seconds"
+            if self._max_silence < self._budget.silence_seconds:
+                message = f"the model's plugin seems to have died: it was silent for {silent:.0f} seconds, where it had sent keep-alives"
+        elif late >= self._end:
+            message = (
+                f"it took over {took:.0f} seconds, and Dify's plugin daemon would have ended it "
+                "(DIFY_BACKWARDS_INVOCATION_READ_TIMEOUT)"
+            )
+        else:
+            message = f"it had said nothing that could be shown after {took:.0f} seconds, and the time of the run was short"
+        return self._budget.fit(ModelFailure(message=message, is_transient=True), now)
 
     def end(self, *, now: float) -> ModelFailure | None:
         """Return what a call has failed by that has ended; None where it has not failed.
@@ -158,17 +164,3 @@ class CallWatch:
             return None
         failure = ModelFailure(message="it ended without any answer", is_transient=True)
         return self._budget.fit(failure, now)
-
-    def _deadline(self, *, may_retry: bool) -> tuple[float, _Bound]:
-        budget = self._budget
-        bounds: dict[_Bound, float] = {
-            "run": budget.run_seconds,
-            "call": self._started + budget.call_seconds,
-            "silence": self._heard + budget.silence_seconds,
-        }
-        if may_retry and self._room is not None:
-            bounds["room"] = self._room
-        if self._has_keep_alives:
-            bounds["death"] = self._heard + _KEEP_ALIVE_SILENCE_SECONDS
-        bound = min(bounds, key=lambda name: bounds[name])
-        return bounds[bound], bound
