@@ -1,5 +1,6 @@
 """Plugins and daemons that are killed, replaced or refused in the middle of a call."""
 
+import asyncio
 import os
 import signal
 import threading
@@ -7,6 +8,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import httpx
 import pytest
 
 from client import DaemonError
@@ -19,9 +21,14 @@ from dify import (
     text_of,
     user,
 )
+from dify_agent.plugin_daemon_transport import SilenceLimits
+from dify_agent.protocol import CreateRunRequest, RunComposition, RunLayerSpec
+from dify_agent.runtime.event_sink import InMemoryRunEventSink
+from dify_agent.runtime.layer_providers import create_default_layer_providers
+from dify_agent.runtime.runner import AgentRunRunner
 from dify_plugin_host import PythonTool
 from gpt5_simulator import FunctionCall, ResponsesSimulator, ScriptedModel, Text
-from servers import wait_until
+from servers import SERVER_KEY, wait_until
 
 
 SENTENCE = "A sentence, word by word. "
@@ -65,6 +72,62 @@ def test_a_call_whose_plugin_dies_ends_by_the_daemons_limit_and_the_next_one_wor
         wait_until(lambda: daemon.plugin_pids("openai_gpt5_responses"), "the plugin to come back")
     with simulate("Alive again.") as simulator:
         assert answer_of(retried(lambda: call(client, simulator))).endswith("Alive again.")
+
+
+def test_dify_agent_gives_up_a_model_whose_plugin_dies_before_the_daemons_limit(
+    daemon, client, simulate
+):
+    """The daemon says nothing until its limit; dify-agent's own is shorter here."""
+
+    async def run_alone(base_url):
+        providers = create_default_layer_providers(
+            plugin_daemon_url=daemon.base_url,
+            plugin_daemon_api_key=SERVER_KEY,
+            silence=SilenceLimits(model_seconds=4),
+        )
+        sink = InMemoryRunEventSink()
+        async with httpx.AsyncClient(timeout=LIMIT * 2, trust_env=False) as http_client:
+            runner = AgentRunRunner(
+                http_client=http_client, event_sink=sink, layer_providers=providers
+            )
+            await runner.run("run-1", agent_request(client, base_url))
+        return sink.events("run-1")
+
+    with simulate(SENTENCE * 400, delay_seconds=0.05) as simulator, ThreadPoolExecutor() as pool:
+        begin = time.monotonic()
+        running = pool.submit(asyncio.run, run_alone(simulator.base_url))
+        wait_until(lambda: simulator.requests, "the model to be asked")
+        time.sleep(1)  # some of its text is to come through
+        kill_plugin(daemon, "openai_gpt5_responses")
+        events = running.result()
+    assert time.monotonic() - begin < LIMIT
+    assert [event.type for event in events][:2] == ["run_started", "text_delta"]
+    assert events[-1].type == "run_failed"
+    assert "sent nothing for 4 seconds" in events[-1].error
+
+
+def agent_request(client, base_url):
+    """Ask dify-agent for an answer of the model plugin."""
+    layers = [
+        ("plugin", "dify.plugin", {}, {"tenant_id": client.tenant}),
+        ("prompt", "plain.prompt", {}, {"user": "Hello."}),
+        (
+            "llm",
+            "dify.plugin.llm",
+            {"plugin": "plugin"},
+            {
+                "plugin_id": MODEL_PLUGIN,
+                "model_provider": "openai_gpt5_responses",
+                "model": "gpt-5.2",
+                "credentials": {"openai_api_key": KEY, "openai_api_base": base_url},
+            },
+        ),
+    ]
+    specs = [
+        RunLayerSpec(name=name, type=kind, deps=deps, config=config)
+        for name, kind, deps, config in layers
+    ]
+    return CreateRunRequest(composition=RunComposition(layers=specs))
 
 
 def test_a_run_whose_model_dies_ends_with_an_answer_before_the_daemons_limit(
