@@ -36,7 +36,7 @@ def test_the_example_of_serving_a_plugin_runs(echo, monkeypatch, capsys):
     monkeypatch.chdir(echo.rename(echo.with_name("plugin")).parent)
     exec(compile(example(PAGES / "serve.md"), "serve.md", "exec"), {"__name__": "example"})
     event = json.loads(capsys.readouterr().out.removeprefix("data: "))
-    assert event["data"]["action"] == "validate_tool_credentials"
+    assert event["data"] == {"result": False}
 
 
 def test_the_routes_that_are_documented_are_the_ones_there_are(echo, run_daemon):

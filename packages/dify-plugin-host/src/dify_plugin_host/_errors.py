@@ -128,7 +128,7 @@ class PluginInvokeError(PluginHostError):
     Attributes:
         error_type: The class name that the plugin gave, such as `"InvokeRateLimitError"`.
         message: The plugin's own text.
-        details: What came with it (`traceback`, `description`); not part of the text.
+        details: What came with it (`traceback`, `description`), not part of the text; None if nothing did.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class PluginInvokeError(PluginHostError):
         super().__init__(f"{error_type}: {message}")
         self.error_type = error_type
         self.message = message
-        self.details = dict(details or {})
+        self.details = None if details is None else dict(details)
 
 
 class StreamRejectedError(PluginHostError):

@@ -5,29 +5,33 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlatformRules:
-    """The rules of the real platform that the host applies; all but one by default.
+    """The rules of the real platform that the host applies; all but the last three by default.
 
     Source: langgenius/dify-plugin-daemon at bdb5642a and langgenius/dify, read 2026-10.
 
     Attributes:
-        chunk_rules: Refuse LLM chunks that the daemon cannot decode and drop the keys it does not know.
-        reject_message_opaque_body: Refuse backwards LLM requests with a message-level `opaque_body`.
+        chunk_rules: Refuse answers that the daemon cannot decode and drop the keys it does not know.
+        call_rules: Refuse backwards requests that the daemon cannot decode, as with an `opaque_body` that is no list on a message.
         permissions: Refuse backwards calls that the manifest does not ask permission for.
         model_callbacks: Refuse every backwards call of a model plugin.
         filter_features: Hide from strategies the model features that Dify's agent node hides.
         float_numbers: Send numbers through float64, where Go does, and sort keys as Go does.
         always_stream: Stream every backwards LLM call, whatever it asks for, as Dify does.
         drop_opaque_body: Behave like an older Dify core, which loses `opaque_body` everywhere. Off by default.
+        silent_exit: Say nothing of a plugin that died to who waits for it, until the call's time is over. Off by default.
+        share_credentials: Show plugins the credentials that came for what they call back. Off by default.
     """
 
     chunk_rules: bool = True
-    reject_message_opaque_body: bool = True
+    call_rules: bool = True
     permissions: bool = True
     model_callbacks: bool = True
     filter_features: bool = True
     float_numbers: bool = True
     always_stream: bool = True
     drop_opaque_body: bool = False
+    silent_exit: bool = False
+    share_credentials: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

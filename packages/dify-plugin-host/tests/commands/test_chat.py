@@ -390,7 +390,10 @@ def test_two_plugins_of_a_kind_are_one_too_many(dify_host, make_plugin):
         ),
         ("fail InvokeRateLimitError slow down", "the model call failed: slow down"),
         ("null", "the run failed: read llm model failed: unmarshal json failed: content field"),
-        ("odd", "unmarshal_error: unmarshal json failed: type: got 'hologram'"),
+        (
+            "odd",
+            "unmarshal_error: unmarshal json failed: Key: 'AgentStrategyResponseChunk.ToolResponseChunk.Type' Error:",
+        ),
         ("die", "plugin 'small_agent' ended with exit code 1; its stderr ends with: out of memory"),
     ],
 )

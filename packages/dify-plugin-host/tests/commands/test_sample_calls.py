@@ -9,12 +9,15 @@ import pytest
 
 DEMO_TOOLS = Path(__file__).parents[1] / "plugins" / "demo_tools"
 WAITS = "wire.ready()\nfor request in wire.requests():\n    pass\n"
-ECHOES = """
-wire.ready()
-for request in wire.requests():
-    wire.stream(request, request["data"])
-    wire.end(request)
-"""
+USAGE = {
+    "tokens": 1,
+    "total_tokens": 1,
+    "unit_price": "0",
+    "price_unit": "0",
+    "total_price": "0",
+    "currency": "USD",
+    "latency": 0.5,
+}
 
 
 @pytest.fixture(autouse=True)
@@ -133,15 +136,24 @@ def test_what_other_providers_require_comes_from_variables_of_their_name(serve, 
 
 
 @pytest.mark.parametrize(
-    ("model_type", "path", "field"),
+    ("model_type", "field", "answer"),
     [
-        ("text-embedding", "text_embedding/invoke", "texts"),
-        ("rerank", "rerank/invoke", "docs"),
-        ("moderation", "moderation/invoke", "text"),
-        ("tts", "tts/invoke", "content_text"),
+        (
+            "text-embedding",
+            "texts",
+            {"model": "m-1", "embeddings": [[0.5]], "usage": USAGE},
+        ),
+        (
+            "rerank",
+            "docs",
+            {"model": "m-1", "docs": [{"index": 1, "text": "good bye", "score": 0.5}]},
+        ),
+        ("moderation", "text", {"result": True}),
+        ("tts", "content_text", {"result": "00ff"}),
     ],
 )
-def test_models_of_every_type_are_named_by_their_route(serve, declare, model_type, path, field):
+def test_models_of_every_type_are_named_by_their_route(serve, declare, model_type, field, answer):
+    path = f"{model_type.replace('-', '_')}/invoke"
     provider = {
         "provider": "p",
         "supported_model_types": [model_type],
@@ -153,10 +165,17 @@ def test_models_of_every_type_are_named_by_their_route(serve, declare, model_typ
         lines = shown(1)(host)
         return lines, copied(lines)
 
-    lines, (answer,) = serve(declare("models", provider, ECHOES, **models), talk=talk)
+    script = f"""
+        wire.ready()
+        for request in wire.requests():
+            assert request["data"][{field!r}]
+            wire.stream(request, {answer!r})
+            wire.end(request)
+    """
+    lines, (answers,) = serve(declare("models", provider, script, **models), talk=talk)
     assert f"  {path}: p: m-1, m-2" in lines
     assert f"/dispatch/{path} " in lines[-3]
-    assert field in answer[0]["data"]
+    assert [event["data"] for event in answers] == [answer]
 
 
 def test_a_provider_whose_users_name_the_models_says_so(serve, declare):

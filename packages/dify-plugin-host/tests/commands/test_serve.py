@@ -212,11 +212,43 @@ def test_tools_of_a_file_are_there_for_plugins(serve, tmp_path):
     path.write_text(TOOLS)
 
     def talk(host):
-        payload = {"provider": "host", "tool": "greet", "tool_parameters": {"name": "Ada"}}
+        payload = {
+            "tool_type": "builtin",
+            "provider": "host",
+            "tool": "greet",
+            "tool_parameters": {"name": "Ada"},
+        }
         return json.loads(run_strategy(host, f"raw tool {json.dumps(payload)}"))
 
     replies = serve("--json", "--tools", path, talk=talk)
     assert replies[0]["data"]["message"] == {"text": "good day, Ada"}
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [((), "ended with exit code 3"), (("--as-daemon",), "killed by timeout")],
+)
+def test_limits_come_from_the_variables_of_the_daemon(
+    serve, make_plugin, monkeypatch, options, problem
+):
+    monkeypatch.setenv("PLUGIN_MAX_EXECUTION_TIMEOUT", "1")
+    folder = make_plugin("wire.ready()\nfor request in wire.requests():\n    sys.exit(3)")
+
+    def talk(host):
+        url = f"{host.ready['base_url']}/plugin/t/dispatch/tool/validate_credentials"
+        headers = {"X-Api-Key": host.ready["api_key"], "X-Plugin-ID": "tests/scripted"}
+        data = {"provider": "p", "credentials": {}}
+        return httpx.post(url, headers=headers, json={"user_id": "u", "data": data}).text
+
+    assert problem in serve("--json", folder, *options, talk=talk)
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "1.5", "soon"])
+def test_a_limit_must_be_a_whole_number(command, monkeypatch, capsys, limit):
+    monkeypatch.setenv("DIFY_BACKWARDS_INVOCATION_READ_TIMEOUT", limit)
+    assert command("--port", 0) == 2
+    problem = f"expected a whole number from 1, got {limit!r}"
+    assert f"DIFY_BACKWARDS_INVOCATION_READ_TIMEOUT: {problem}" in capsys.readouterr().err
 
 
 def test_what_plugins_complain_about_is_shown(serve, make_plugin):

@@ -25,6 +25,12 @@ MODEL = {"provider": "p", "model_type": "tts", "model": "m", "credentials": {}}
 STRATEGY = {"agent_strategy_provider": "p", "agent_strategy": "s", "agent_strategy_params": {}}
 LLM_MODEL = {**MODEL, "model_type": "llm"}
 LLM_DATA = {**LLM_MODEL, "prompt_messages": [], "model_parameters": {}}
+PICTURE = {"content": "00", "content_type": "image"}
+
+
+def model(kind, **fields):
+    return {**MODEL, "model_type": kind, **fields}
+
 
 ROUTES = {
     "agent_strategy/invoke": (STRATEGY, "agent_strategy", "invoke_agent_strategy"),
@@ -47,13 +53,29 @@ ROUTES = {
         "model",
         "validate_provider_credentials",
     ),
-    "moderation/invoke": (MODEL, "model", "invoke_moderation"),
-    "multimodal_embedding/invoke": (MODEL, "model", "invoke_multimodal_embedding"),
-    "multimodal_rerank/invoke": (MODEL, "model", "invoke_multimodal_rerank"),
-    "rerank/invoke": (MODEL, "model", "invoke_rerank"),
-    "speech2text/invoke": (MODEL, "model", "invoke_speech2text"),
-    "text_embedding/invoke": (MODEL, "model", "invoke_text_embedding"),
-    "text_embedding/num_tokens": (MODEL, "model", "get_text_embedding_num_tokens"),
+    "moderation/invoke": (model("moderation", text="x"), "model", "invoke_moderation"),
+    "multimodal_embedding/invoke": (
+        model("llm", documents=[PICTURE], input_type="query"),
+        "model",
+        "invoke_multimodal_embedding",
+    ),
+    "multimodal_rerank/invoke": (
+        model("llm", query=PICTURE, docs=[PICTURE]),
+        "model",
+        "invoke_multimodal_rerank",
+    ),
+    "rerank/invoke": (model("rerank", query="q", docs=["d"], top_n=2), "model", "invoke_rerank"),
+    "speech2text/invoke": (model("speech2text", file="00"), "model", "invoke_speech2text"),
+    "text_embedding/invoke": (
+        model("text-embedding", texts=["a"], input_type="query"),
+        "model",
+        "invoke_text_embedding",
+    ),
+    "text_embedding/num_tokens": (
+        model("text-embedding", texts=["a"]),
+        "model",
+        "get_text_embedding_num_tokens",
+    ),
     "tool/get_runtime_parameters": (TOOL, "tool", "get_tool_runtime_parameters"),
     "tool/invoke": (TOOL, "tool", "invoke_tool"),
     "tool/validate_credentials": (
@@ -61,7 +83,11 @@ ROUTES = {
         "tool",
         "validate_tool_credentials",
     ),
-    "tts/invoke": (MODEL, "model", "invoke_tts"),
+    "tts/invoke": (
+        model("tts", content_text="x", voice="v", tenant_id="t"),
+        "model",
+        "invoke_tts",
+    ),
     "tts/model/voices": (MODEL, "model", "get_tts_model_voices"),
 }
 
@@ -174,44 +200,73 @@ def test_the_plugin_must_be_named_by_its_id(daemon, plugin, expected):
     assert refusal(response) == expected
 
 
-@pytest.mark.parametrize("kind", [None, "application/json; charset=utf-8", "text/plain"])
-def test_the_content_type_must_be_exact(daemon, kind):
+@pytest.mark.parametrize("kind", ["application/json; charset=utf-8", "application/json ;x"])
+def test_what_follows_the_content_type_does_not_count(daemon, kind):
+    response = daemon.post(
+        "tool/invoke", tool_data("words", text="a"), headers={"Content-Type": kind}
+    )
+    assert response.status_code == 200
+
+
+@pytest.mark.parametrize("kind", [None, "text/plain", "application/x-www-form-urlencoded"])
+def test_a_body_of_another_content_type_says_nothing(daemon, kind):
     response = daemon.post("tool/invoke", tool_data("words"), headers={"Content-Type": kind})
     status, _, error_type, message = refusal(response)
     assert (status, error_type) == (400, "PluginDaemonBadRequestError")
-    assert message == "Content-Type: expected exactly application/json"
+    assert ".Data.InvokeToolSchema.Provider' Error:Field validation for 'Provider'" in message
 
 
 @pytest.mark.parametrize(
-    ("path", "body", "problem"),
+    ("path", "body", "fields"),
     [
-        ("tool/invoke", "{", "the body: expected a JSON object"),
-        ("tool/invoke", "[]", "the body: Input should be a valid dictionary"),
-        ("tool/invoke", "{}", "data: Field required"),
-        ("tool/invoke", '{"data": {"tool": "t"}}', "data.provider: Field required"),
-        ("tool/invoke", '{"data": {"provider": "", "tool": "t"}}', "data.provider: "),
-        ("tool/invoke", '{"data": {"provider": "p", "tool": 1}}', "data.tool: "),
-        ("tool/invoke", '{"data": {}, "context": []}', "context: "),
-        ("llm/invoke", '{"data": {"provider": "p", "model": "m"}}', "data.model_type: "),
-        (
-            "llm/invoke",
-            json.dumps({"data": {**LLM, "prompt_messages": [{"role": "user"}]}}),
-            "data.prompt_messages.0.content: content field is required",
-        ),
-        ("model/polling/check", json.dumps({"data": LLM}), "data.plugin_state: "),
-        (
-            "tool/invoke",
-            json.dumps({"data": TOOL, "context": {"credentials": {"provider_credentials": 1}}}),
-            "context.credentials.provider_credentials: expected an object of objects",
-        ),
+        ("tool/invoke", "{", ["Provider", "Tool"]),
+        ("tool/invoke", "[]", ["Provider", "Tool"]),
+        ("tool/invoke", "{}", ["Provider", "Tool"]),
+        ("tool/invoke", "[" * 100_000, ["Provider", "Tool"]),
+        ("tool/invoke", '{"data": {"tool": "t"}}', ["Provider"]),
+        ("tool/invoke", '{"data": {"provider": "", "tool": "t"}}', ["Provider"]),
+        ("tool/invoke", '{"data": {"provider": "p", "tool": 1}}', ["Tool"]),
+        ("llm/invoke", '{"data": {"provider": "p", "model": "m"}}', ["ModelType"]),
+        ("model/polling/check", json.dumps({"data": LLM}), ["PluginState"]),
     ],
 )
-def test_a_bad_body_is_refused_with_the_field_that_is_wrong(daemon, path, body, problem):
+def test_a_bad_body_is_refused_with_the_fields_that_are_wrong(daemon, path, body, fields):
     request = daemon.request(path, {})
     response = daemon.client.request(**{**request, "content": body})
     status, code, error_type, message = refusal(response)
     assert (status, code, error_type) == (400, -400, "PluginDaemonBadRequestError")
-    assert message.startswith(problem)
+    told = [line.split("for '")[1].split("'")[0] for line in message.splitlines()]
+    assert told == fields
+
+
+@pytest.mark.parametrize("slash", ["/plugin/t/dispatch/tool/invoke/", "/health/check/"])
+def test_a_slash_too_many_leads_to_the_path_without(daemon, slash):
+    method, status = ("GET", 301) if "health" in slash else ("POST", 307)
+    response = daemon.client.request(method, slash + "?x=1", follow_redirects=False)
+    assert response.status_code == status
+    assert response.headers["location"] == slash.rstrip("/") + "?x=1"
+
+
+def test_the_head_of_a_path_is_no_route(daemon):
+    assert daemon.client.head("/health/check").status_code == 404
+
+
+def test_an_asset_that_is_not_there_is_empty(daemon):
+    response = daemon.client.get(
+        "/plugin/t/asset/x.svg", headers={"X-Api-Key": daemon.server.api_key}
+    )
+    assert (response.status_code, response.content) == (200, b"")
+
+
+def test_agent_strategies_are_listed_with_their_parameters(daemon):
+    (provider,) = daemon.get("agent_strategies", page=1, page_size=10).json()["data"]
+    assert (provider["plugin_id"], provider["provider"]) == ("tests/small_agent", "small")
+    (steps, _) = provider["declaration"]["strategies"]
+    assert steps["identity"]["name"] == "steps"
+    assert [parameter["name"] for parameter in steps["parameters"]][:2] == ["model", "tools"]
+    assert provider["meta"]["runner"]["language"] == "python"
+    one = daemon.get("agent_strategy", plugin_id="tests/small_agent", provider="small")
+    assert one.json()["data"] == provider
 
 
 def test_what_the_daemon_does_not_know_is_dropped_and_what_is_missing_is_empty(echoing):
@@ -224,7 +279,7 @@ def test_what_the_daemon_does_not_know_is_dropped_and_what_is_missing_is_empty(e
     assert "credential_type" not in asked
     assert "tool_choice" not in asked
     assert (asked["stop"], asked["stream"], asked["json_schema"]) == (None, False, None)
-    assert asked["prompt_messages"][0]["tool_calls"] == []
+    assert asked["prompt_messages"][0]["tool_calls"] is None
     assert asked["tools"] == [{"name": "t", "description": "", "parameters": None}]
 
 
@@ -234,21 +289,56 @@ def test_a_choice_and_a_kind_of_credentials_go_on(echoing):
     assert given.items() <= got["data"].items()
 
 
-def test_further_fields_of_other_kinds_of_models_go_on_as_they_are(echoing):
-    (got,) = echoing.items("rerank/invoke", {**MODEL, "docs": ["a"], "top_n": 2}, **SCRIPTED)
-    assert (got["data"]["docs"], got["data"]["top_n"]) == (["a"], 2)
-
-
-def test_the_plugin_is_told_what_a_call_belongs_to_but_no_credentials_of_others(echoing):
+def test_the_plugin_is_told_what_a_call_belongs_to(echoing):
     ids = {"conversation_id": "c", "message_id": "m", "app_id": "a", "endpoint_id": None}
-    tools = {"tool_credentials": {"demo": "id"}}
-    given = {**tools, "provider_credentials": {"echo": {"key": "secret"}}}
-    (got,) = echoing.items(
-        "tool/invoke", TOOL, **SCRIPTED, **ids, user_id=None, context={"credentials": given, "x": 1}
-    )
+    context = {"credentials": {"tool_credentials": {"demo": "id"}}, "x": 1}
+    (got,) = echoing.items("tool/invoke", TOOL, **SCRIPTED, **ids, user_id=None, context=context)
     assert ids.items() <= got.items()
-    assert got["context"] == {"credentials": tools, "x": 1}
+    assert got["context"] == context
     assert got["data"]["user_id"] == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "shared", "seen"),
+    [
+        ({"own": {"key": "k"}}, False, {}),
+        ({"tests/scripted/own": {"key": "k"}}, False, {}),
+        ({"own": {"key": "k"}}, True, {"provider_credentials": {"own": {"key": "k"}}}),
+        (
+            {"own": {"key": "k"}, "far": {"key": "f"}},
+            False,
+            {"provider_credentials": {"far": {"key": "f"}}},
+        ),
+        ({"far": 1}, False, {"provider_credentials": {"far": 1}}),
+        ("text", False, {"provider_credentials": "text"}),
+    ],
+)
+def test_a_plugin_sees_no_credentials_of_the_providers_that_run_here(
+    provider_plugin, run_shared_daemon, given, shared, seen
+):
+    settings = HostSettings(
+        rules=PlatformRules(chunk_rules=False, float_numbers=False, share_credentials=shared)
+    )
+    daemon = run_shared_daemon(provider_plugin, settings=settings)
+    context = {"credentials": {"tool_credentials": {}, "provider_credentials": given}}
+    (got,) = daemon.items("tool/invoke", TOOL, **SCRIPTED, context=context)
+    assert got["context"] == {"credentials": {"tool_credentials": {}, **seen}}
+
+
+@pytest.fixture(scope="module")
+def provider_plugin(make_shared_plugin):
+    """Write a plugin with a model provider that answers with the whole line it got."""
+    folder = make_shared_plugin(
+        """
+        wire.ready()
+        for request in wire.requests():
+            wire.stream(request, request)
+            wire.end(request)
+        """,
+        plugins={"models": ["provider.yaml"]},
+    )
+    (folder / "provider.yaml").write_text("provider: own")
+    return folder
 
 
 def test_numbers_pass_through_go_on_the_way_in_and_out(scripted):
@@ -257,15 +347,22 @@ def test_numbers_pass_through_go_on_the_way_in_and_out(scripted):
     )
     parameters = {"b": 1.0, "a": 2**60 + 1}
     (got,) = daemon.items("tool/invoke", {**TOOL, "tool_parameters": parameters}, **SCRIPTED)
-    assert got["message"]["tool_parameters"] == {"a": 2**60, "b": 1}
+    assert got["message"]["tool_parameters"] == {"a": 1152921504606847000, "b": 1}
     assert list(got["message"]["tool_parameters"]) == ["a", "b"]
 
 
-@pytest.mark.parametrize("number", ["NaN", "1" * 400])
-def test_numbers_that_go_does_not_know_are_refused(daemon, number):
-    body = f'{{"data": {{"provider": "p", "tool": "t", "tool_parameters": {{"n": {number}}}}}}}'
+def test_a_number_that_no_json_knows_makes_the_body_say_nothing(daemon):
+    body = '{"data": {"provider": "p", "tool": "t", "tool_parameters": {"n": NaN}}}'
     request = {**daemon.request("tool/invoke", {}), "content": body}
     assert refusal(daemon.client.request(**request))[:2] == (400, -400)
+
+
+@pytest.mark.parametrize("number", ["1" * 400, "1e400"])
+def test_a_number_that_is_too_large_for_go_is_null(echoing, number):
+    body = f'{{"data": {{"provider": "p", "tool": "t", "tool_parameters": {{"n": {number}}}}}}}'
+    request = {**echoing.request("tool/invoke", {}, **SCRIPTED), "content": body}
+    got = next_item(echoing.client.request(**request).text.splitlines())
+    assert got["data"]["tool_parameters"] == {"n": None}
 
 
 def test_a_number_too_large_for_go_ends_the_stream(scripted):
@@ -630,7 +727,11 @@ def test_tools_get_the_credentials_that_the_caller_brought(make_plugin, run_daem
         assert answered["credentials"] == {"region": "eu", **given}
         assert answered["credential_type"] == kind
     (declared,) = daemon.get("tools", page=1, page_size=1).json()["data"]
-    assert declared["declaration"]["credentials_schema"] == listed
+    schema = declared["declaration"]["credentials_schema"]
+    assert [(field["name"], field["default"]) for field in schema] == [
+        ("region", "eu"),
+        ("token", None),
+    ]
     assert declared["declaration"]["tools"][0]["output_schema"] == {"type": "object"}
 
 
@@ -662,18 +763,72 @@ def test_the_tools_of_plugins_are_listed_with_their_parameters(daemon):
     assert one.json()["data"] == provider
 
 
+def test_model_providers_are_listed_with_their_models(daemon):
+    (provider,) = daemon.get("models", page=1, page_size=256).json()["data"]
+    assert (provider["plugin_id"], provider["provider"]) == ("tests/echo_model", "echo")
+    models = [model["model"] for model in provider["declaration"]["models"]]
+    assert sorted(models) == ["echo-1", "echo-2", "echo-3"]
+
+
+def test_all_plugins_are_listed_a_page_at_a_time(daemon):
+    first = daemon.get("list", page=1, page_size=2).json()["data"]
+    last = daemon.get("list", page=2, page_size=2).json()["data"]
+    assert (first["total"], last["total"]) == (3, 3)
+    plugins = [*first["list"], *last["list"]]
+    names = ["tests/echo_model", "tests/small_agent", "tests/demo_tools"]
+    assert [plugin["plugin_id"] for plugin in plugins] == names
+    assert {plugin["tenant_id"] for plugin in plugins} == {"t"}
+    kinds = ("model", "agent_strategy", "tool")
+    for plugin, own in zip(plugins, kinds, strict=True):
+        assert [kind for kind in kinds if plugin["declaration"].get(kind)] == [own]
+
+
+def test_a_readme_is_shown_in_a_language_that_there_is(make_plugin, run_daemon):
+    folder = make_plugin("wire.ready()\ninput()")
+    daemon = run_daemon(folder)
+    (plugin,) = daemon.get("list", page=1, page_size=1).json()["data"]["list"]
+    identifier = plugin["plugin_unique_identifier"]
+
+    def ask(language, identifier=identifier):
+        query = {"plugin_unique_identifier": identifier, "language": language}
+        return daemon.get("fetch/readme", **query).json()
+
+    assert ask("en_US")["message"] == (
+        '{"message":"no readme content available for this plugin","error_type":"PluginDaemonNotFoundError","args":null}'
+    )
+    (folder / "README.md").write_text("hello")
+    (folder / "readme").mkdir()
+    (folder / "readme" / "README_pt_BR.md").write_text("olá")
+    shown = [ask(language)["data"] for language in ("en_US", "pt_BR", "ja_JP", "xx")]
+    hello = {"content": "hello", "language": "en_US"}
+    assert shown == [hello, {"content": "olá", "language": "pt_BR"}, hello, hello]
+    missing = ask("en_US", identifier.replace("scripted", "another"))
+    assert "failed to get readme from database" in missing["message"]
+
+
 def test_a_tool_provider_that_is_not_there_is_told_in_the_envelope_alone(daemon):
     response = daemon.get("tool", plugin_id="tests/demo_tools", provider="none")
     assert refusal(response) == (200, -404, "PluginNotFoundError", "plugin not found")
 
 
 @pytest.mark.parametrize(
-    "query", [{}, {"page": 1}, {"page": "x", "page_size": 1}, {"page": 1, "page_size": 257}]
+    ("path", "query", "problems"),
+    [
+        ("tools", {}, {"Page": "required", "PageSize": "required"}),
+        ("tools", {"page": 1}, {"PageSize": "required"}),
+        ("tools", {"page": "x", "page_size": 1}, {"Page": "required", "PageSize": "required"}),
+        ("tools", {"page": 1, "page_size": 257}, {"PageSize": "max"}),
+        ("agent_strategies", {"page": -1, "page_size": 1}, {"Page": "min"}),
+        ("tool", {"plugin_id": "a/b"}, {"Provider": "required"}),
+    ],
 )
-def test_a_list_needs_its_page(daemon, query):
-    status, _, error_type, message = refusal(daemon.get("tools", **query))
+def test_a_query_is_held_to_its_rules(daemon, path, query, problems):
+    status, _, error_type, message = refusal(daemon.get(path, **query))
     assert (status, error_type) == (400, "PluginDaemonBadRequestError")
-    assert message == "expected 'page' from 1 and 'page_size' from 1 to 256"
+    assert message.splitlines() == [
+        f"Key: '{name}' Error:Field validation for '{name}' failed on the '{rule}' tag"
+        for name, rule in problems.items()
+    ]
 
 
 @pytest.mark.parametrize("path", ["tools", "tool"])

@@ -1,4 +1,5 @@
 import asyncio
+import itertools
 import json
 from dataclasses import replace
 
@@ -110,7 +111,8 @@ def raw(running, kind, payload):
 
 
 def raw_llm(running, messages, **fields):
-    payload = {"provider": "echo", "model": "echo-2", "prompt_messages": messages, **fields}
+    named = {"provider": "echo", "model": "echo-2", "mode": "chat"}
+    payload = {**named, "prompt_messages": messages, **fields}
     return raw(running, "llm", payload)
 
 
@@ -226,7 +228,11 @@ def test_a_model_is_called_with_the_hosts_credentials_over_the_schemas_defaults(
     assert request["credentials"] == {"request_timeout_seconds": "300", "openai_api_key": "k"}
     assert (request["type"], request["action"]) == ("model", "invoke_llm")
     assert (request["model_type"], request["stream"]) == ("llm", True)
-    assert (request["tools"], request["stop"]) == (None, None)
+    assert (request["tools"], request["stop"]) == ([], [])
+
+
+def test_a_model_for_which_nobody_configured_anything_gets_no_credentials(host):
+    assert seen_by_model(host())["credentials"] == {}
 
 
 def test_a_request_reaches_the_model_as_the_daemon_hands_it_on(host):
@@ -244,7 +250,7 @@ def test_a_request_reaches_the_model_as_the_daemon_hands_it_on(host):
             "role": "user",
             "content": "request",
             "name": "",
-            "tool_calls": [],
+            "tool_calls": None,
             "tool_call_id": "",
             "opaque_body": {"n": 1.5},
         }
@@ -271,7 +277,7 @@ def test_a_host_without_platform_rules_changes_nothing_on_the_way(host):
 
 def test_chunks_keep_what_the_daemon_knows_and_lose_the_rest(host):
     _, last = ask(host(), messages=[{"role": "user", "content": "call clock {}"}])
-    assert list(last) == ["model", "prompt_messages", "system_fingerprint", "delta"]
+    assert list(last) == ["model", "system_fingerprint", "delta", "prompt_messages"]
     message = last["delta"]["message"]
     assert message["opaque_body"] == {"responses_output": [{"n": 1.0}]}
     assert message["tool_calls"][0]["function"] == {"name": "clock", "arguments": "{}"}
@@ -341,14 +347,17 @@ def chunk_with(**changes):
             chunk_with(message={"content": {"a": 1}}),
             "content must be a string or an array of prompt message content",
         ),
-        (chunk_with(message={"content": [{"type": "smell"}]}), "delta.message.content"),
-        (chunk_with(message={"role": "developer"}), "delta.message.role"),
+        (
+            chunk_with(message={"content": [{"type": "smell"}]}),
+            "'LLMResultChunk.Delta.Message.Content'",
+        ),
+        (chunk_with(message={"role": "developer"}), "'LLMResultChunk.Delta.Message.Role'"),
         (chunk_with(message={"tool_calls": [{"function": {"arguments": {}}}]}), "arguments"),
-        (chunk_with(delta={"index": None}), "delta.index"),
-        (chunk_with(delta={"usage": {"prompt_tokens": 1}}), "delta.usage.prompt_unit_price"),
-        (chunk_with(delta={"usage": {**USAGE, "latency": None}}), "delta.usage.latency"),
-        (chunk_with(model=""), "model: field is required"),
-        ({"model": "m"}, "delta: Field required"),
+        (chunk_with(delta={"index": None}), "'Index' failed on the 'required' tag"),
+        (chunk_with(delta={"usage": {"prompt_tokens": 1}}), "Delta.Usage.CompletionTokens"),
+        (chunk_with(delta={"usage": {**USAGE, "latency": None}}), "Delta.Usage.Latency"),
+        (chunk_with(model=""), "'Model' failed on the 'required' tag"),
+        ({"model": "m"}, "'LLMResultChunk.Delta.Message.Role'"),
     ],
 )
 def test_chunks_that_the_daemon_cannot_decode_end_the_answer(chunk_model, chunk, problem):
@@ -358,22 +367,28 @@ def test_chunks_that_the_daemon_cannot_decode_end_the_answer(chunk_model, chunk,
     assert problem in caught.value.message
 
 
-def test_null_texts_and_lists_become_empty_as_in_go(chunk_model):
+def test_null_texts_become_empty_and_null_lists_stay_as_in_go(chunk_model):
     fields = {"name": None, "tool_calls": None, "tool_call_id": None}
     part = {"type": "text", "data": "hi", "opaque_body": {"n": 1}}
     message = {**fields, "content": [part]}
     (chunk,) = ask(chunk_model, parameters=chunk_with(message=message, delta={"usage": USAGE}))
     sent = chunk["delta"]["message"]
-    assert (sent["name"], sent["tool_calls"], sent["tool_call_id"]) == ("", [], "")
+    assert (sent["name"], sent["tool_calls"], sent["tool_call_id"]) == ("", None, "")
     assert sent["content"][0]["data"] == "hi"
     assert sent["content"][0]["url"] == ""
     assert sent["content"][0]["opaque_body"] == {"n": 1}
-    assert chunk["delta"]["usage"]["prompt_price"] == "0.0000000"
+    assert chunk["delta"]["usage"]["prompt_price"] == "0"
 
 
-def test_a_request_with_null_content_never_reaches_the_model(host):
-    with pytest.raises(BackwardsError, match="invoke llm model failed: content field is required"):
-        ask(host(), messages=[{"role": "assistant", "content": None}])
+def test_a_message_with_null_content_ends_what_the_model_is_told(chunk_model):
+    messages = [USER, {"role": "assistant", "content": None}, USER]
+    with pytest.raises(StreamRejectedError, match=r"'LLMResultChunk.Model'"):
+        ask(chunk_model, messages=messages, parameters=chunk_with())
+
+
+def test_a_request_that_the_daemon_refuses_never_reaches_the_model(host):
+    with pytest.raises(BackwardsError, match=r"invoke llm model failed: Key: .*'Name' failed"):
+        ask(host(), tools=[{"description": "a tool without a name"}])
 
 
 def test_a_strategy_is_told_why_a_model_call_failed_and_so_is_the_host(host):
@@ -415,7 +430,13 @@ def test_opaque_body_on_a_message_is_refused_on_the_way_back(host, opaque_body, 
     assert end == ("end", "", None)
 
 
-@pytest.mark.parametrize(("item", "kind"), [({"a": 1}, "map"), ([1], "slice")])
+@pytest.mark.parametrize(
+    ("item", "kind"),
+    [
+        ({"a": 1}, "map[string]interface {}', value: 'map[a:1]"),
+        ([1], "[]interface {}', value: '[1]"),
+    ],
+)
 def test_a_list_of_other_things_than_bytes_as_opaque_body_is_refused_too(host, item, kind):
     messages = [{"role": "assistant", "content": "", "opaque_body": [1, item]}]
     error, _ = raw_llm(host(), messages)
@@ -423,12 +444,16 @@ def test_a_list_of_other_things_than_bytes_as_opaque_body_is_refused_too(host, i
     assert error[1].endswith(f"* 'prompt_messages[0].{expected}")
 
 
-def test_a_strategy_hears_of_a_message_with_null_content(host):
-    error, _ = raw_llm(host(), [{"role": "assistant", "content": None}])
-    assert error[1] == "invoke llm model failed: content field is required"
+def test_bytes_that_are_no_json_as_opaque_body_are_refused(host):
+    messages = [{"role": "assistant", "content": "", "opaque_body": [1, 2, 255]}]
+    error, _ = raw_llm(host(), messages)
+    assert error[1] == (
+        "invoke llm model failed: json: error calling MarshalJSON for type json.RawMessage: "
+        r"invalid character '\x01' looking for beginning of value"
+    )
 
 
-@pytest.mark.parametrize("opaque_body", [None, [1, 2, 255]])
+@pytest.mark.parametrize("opaque_body", [None, [], list(b'{"a": 1}')])
 def test_null_and_bytes_as_opaque_body_pass_on_the_way_back(host, opaque_body):
     messages = [{"role": "assistant", "content": "", "opaque_body": opaque_body}, USER]
     assert [event for event, _, _ in raw_llm(host(), messages)] == ["response", "end"]
@@ -436,7 +461,7 @@ def test_null_and_bytes_as_opaque_body_pass_on_the_way_back(host, opaque_body):
 
 def test_opaque_body_on_a_message_passes_where_the_rule_is_off(host):
     messages = [{"role": "assistant", "content": "", "opaque_body": {"a": 1}}, USER]
-    free = host(settings=loose(reject_message_opaque_body=False))
+    free = host(settings=loose(call_rules=False))
     assert [event for event, _, _ in raw_llm(free, messages)] == ["response", "end"]
 
 
@@ -490,23 +515,33 @@ def test_what_the_manifest_does_not_ask_for_is_refused(host, kind, what):
     assert end == ("end", "", None)
 
 
-def test_an_unknown_kind_of_call_is_refused(host):
-    assert raw(host(), "magic", {})[0] == ("error", "unsupported invoke type: magic", None)
+@pytest.mark.parametrize("permissions", [True, False])
+def test_an_unknown_kind_of_call_is_refused(host, permissions):
+    replies = raw(host(settings=loose(permissions=permissions)), "magic", {})
+    assert replies[0] == ("error", "unsupported invoke type: magic", None)
+
+
+def test_a_call_back_that_nobody_checked_is_refused_on_its_way_to_the_model(host):
+    (_, problem, _), _ = raw_llm(host(settings=loose(call_rules=False)), [], model="")
+    assert problem.startswith("invoke llm model failed: Key: ")
+    assert problem.endswith("Field validation for 'Model' failed on the 'required' tag")
 
 
 def test_what_the_host_does_not_answer_is_refused_in_plain_words(host):
-    for kind in ("system_summary", "upload_file"):
-        error, end = raw(host(), kind, {})
-        assert (
-            error[1]
-            == f"this host does not answer {kind!r} calls; it answers llm, tool and storage"
-        )
+    asked = {"system_summary": {"text": "a"}, "upload_file": {"filename": "a", "mimetype": "b"}}
+    told = {"system_summary": "invoke summary", "upload_file": "upload file"}
+    paths = {"system_summary": "invoke/summary", "upload_file": "upload/file/request"}
+    for kind, payload in asked.items():
+        error, end = raw(host(), kind, payload)
+        assert error[1] == f"{told[kind]} failed: request failed: not served here: {paths[kind]}"
         assert end == ("end", "", None)
 
 
 def test_permissions_are_not_asked_for_where_the_rule_is_off(host):
-    (reply, _) = raw(host(settings=loose(permissions=False)), "storage", {"opt": "exist"})
-    assert reply == ("response", "stream", {"data": False, "exist_num": 0})
+    (reply, _) = raw(
+        host(settings=loose(permissions=False)), "storage", {"opt": "exist", "key": "k"}
+    )
+    assert reply == ("response", "struct", {"data": False, "exist_num": 0})
 
 
 def test_storage_keeps_values_within_its_size(plugins):
@@ -535,8 +570,16 @@ def test_storage_keeps_values_within_its_size(plugins):
         {"opt": "del", "key": "k"},
         {"opt": "exist", "key": "k"},
         {"opt": "burn", "key": "k"},
+        {"opt": "set", "key": "k", "value": "00f"},
+        {"opt": "set", "key": "../k", "value": "00"},
+        {"opt": "set", "key": "k" * 257, "value": "00"},
+        {"opt": "del", "key": "n"},
     ]
-    missing, stored, loaded, there, no_hex, too_much, deleted, gone, unknown = asyncio.run(main())
+    folder = "in-memory-storage/local/tests/small_agent"
+    answers = iter(asyncio.run(main()))
+    missing, stored, loaded, there, no_hex, too_much, deleted, gone, unknown = itertools.islice(
+        answers, 9
+    )
     assert missing == "load data failed, please check if the key is correct or you have not set it"
     assert stored == {"data": "ok"}
     assert loaded == {"data": "00ff"}
@@ -545,7 +588,13 @@ def test_storage_keeps_values_within_its_size(plugins):
     assert too_much.startswith("save data failed")
     assert deleted == {"data": "ok", "deleted_num": 1}
     assert gone == {"data": False, "exist_num": 0}
-    assert unknown == "'opt': expected get, set, del or exist, got 'burn'"
+    assert "'Opt' failed on the 'storage_opt' tag" in unknown
+    assert list(answers) == [
+        "decode data failed: encoding/hex: odd length hex string",
+        "save data failed: invalid key: path traversal attempt detected",
+        "save data failed: key length must be less than 256 characters",
+        f"delete data failed: stat {folder}/n: no such file or directory",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -560,13 +609,15 @@ def test_storage_keeps_values_within_its_size(plugins):
     ],
 )
 def test_a_tool_that_fails_is_reported_as_dify_does_it(host, payload, problem):
-    error, end = raw(host(), "tool", payload)
+    error, end = raw(host(), "tool", {"tool_type": "builtin", **payload})
     assert error == ("error", problem, None)
     assert end == ("end", "", None)
 
 
 def test_a_message_of_an_unknown_type_ends_a_run(host):
-    with pytest.raises(StreamRejectedError, match="type: got 'hologram'"):
+    with pytest.raises(
+        StreamRejectedError, match="failed on the 'is_valid_tool_response_chunk_type' tag"
+    ):
         run(host(), "odd")
 
 

@@ -5,6 +5,7 @@ import os
 import select
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from dify_plugin_host import (
     BackwardsError,
     HostSettings,
     InvokeTimeoutError,
+    PlatformRules,
     PluginExitedError,
     PluginHostError,
     PluginInvokeError,
@@ -197,7 +199,7 @@ def test_the_first_error_of_a_call_counts_and_nothing_after_it_is_passed_on(make
         run(folder)
 
 
-def test_an_error_without_form_is_shown_as_it_came(make_plugin):
+def test_an_error_without_form_is_passed_over_as_by_the_daemon(make_plugin):
     folder = make_plugin(
         """
         wire.ready()
@@ -206,8 +208,7 @@ def test_an_error_without_form_is_shown_as_it_came(make_plugin):
             wire.end(request)
         """
     )
-    with pytest.raises(PluginInvokeError, match="PluginError: just text"):
-        run(folder)
+    assert run(folder) == []
 
 
 def test_an_error_counts_even_if_the_plugin_dies_before_the_end(make_plugin):
@@ -393,7 +394,7 @@ def test_a_last_line_without_its_end_still_counts(make_plugin):
         wire.ready()
         request = next(wire.requests())
         wire.stream(request, {"last": "words"})
-        end = {"event": "session", "session_id": request["session_id"], "data": {"type": "end"}}
+        end = {"event": "session", "session_id": request["session_id"], "data": {"type": "end", "data": {}}}
         sys.stdout.write(wire.json.dumps(end))
         """
     )
@@ -572,8 +573,12 @@ def test_a_backwards_call_is_refused_where_nothing_answers(make_plugin):
 
 
 def test_a_backwards_call_without_a_request_is_refused(make_plugin):
-    replies = replies_of(make_plugin(CALLS_BACK), payload="nothing")
-    assert replies == [("error", "invoke request missing request", None), ("end", "", None)]
+    with pytest.raises(StreamRejectedError) as caught:
+        replies_of(make_plugin(CALLS_BACK), payload="nothing")
+    assert caught.value.error_type == "invoke_dify_error"
+    assert caught.value.message.startswith(
+        "invoke dify failed: invoke request missing request: map["
+    )
 
 
 def test_a_backwards_call_that_takes_too_long_is_ended(make_plugin):
@@ -708,28 +713,31 @@ def test_blob_chunks_become_one_blob(make_plugin):
             "single file chunk is too large",
         ),
         (
-            "[wire.blob_chunk(request, bytes(60), sequence=n, total=120, last=False) for n in (0, 1)]",
+            "[wire.blob_chunk(request, bytes(60), sequence=n, total=180, last=False) for n in range(3)]",
             "file is too large",
         ),
         (
-            "wire.blob_chunk(request, bytes(60), sequence=0, total=60, last=False)",
-            "blob 'blob-1': the last chunk is missing after 60 bytes",
-        ),
-        (
-            "wire.blob_chunk(request, b'', sequence=0, total=60, last=True)",
-            "blob 'blob-1': expected 60 bytes, got 0",
-        ),
-        (
-            "wire.stream(request, {'type': 'blob_chunk', 'message': {'id': 'a'}})",
-            "blob chunk: expected 'total_length' as int",
-        ),
-        (
-            "wire.stream(request, {'type': 'blob_chunk', 'message': None})",
-            "blob chunk: expected 'id' as str",
-        ),
-        (
             "wire.stream(request, {'type': 'blob_chunk', 'message': BAD_CHUNK})",
-            "blob chunk: expected base64",
+            "illegal base64 data at input byte 0",
+        ),
+        (
+            "wire.stream(request, {'type': 'blob_chunk', 'message': BAD_CHUNK | {'blob': 'YWJ'}})",
+            "illegal base64 data at input byte 0",
+        ),
+        *(
+            (
+                f"wire.stream(request, {{'type': 'blob_chunk', 'message': BAD_CHUNK | {{'blob': {text!r}}}}})",
+                f"illegal base64 data at input byte {place}$",
+            )
+            for text, place in {
+                "YWJj\nYW": 5,
+                "YW*=": 2,
+                "Y===": 1,
+                "YW=": 3,
+                "YWI=YWJj": 4,
+                "YW==YWJj": 4,
+                "YW=\nb": 3,
+            }.items()
         ),
     ],
 )
@@ -737,3 +745,71 @@ def test_a_broken_blob_ends_the_call(make_plugin, script, reason):
     with pytest.raises(StreamRejectedError, match=reason) as caught:
         blob_run(make_plugin, script, blob_limit_bytes=100)
     assert caught.value.error_type == "blob_error"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "wire.blob_chunk(request, bytes(60), sequence=0, total=60, last=False)",
+        "wire.stream(request, {'type': 'blob_chunk', 'message': {'id': 'a'}})",
+        "wire.stream(request, {'type': 'blob_chunk', 'message': None})",
+    ],
+)
+def test_a_blob_without_its_end_and_a_malformed_chunk_are_passed_over(make_plugin, script):
+    assert blob_run(make_plugin, script) == []
+
+
+def test_a_blob_of_another_length_than_it_said_is_delivered(make_plugin):
+    script = "wire.blob_chunk(request, b'', sequence=0, total=60, last=True)"
+    (blob,) = blob_run(make_plugin, script)
+    assert blob["message"] == {"blob": ""}
+
+
+@pytest.mark.parametrize(
+    ("call", "problem"),
+    [
+        (None, "invoke request is empty"),
+        (
+            [],
+            "unmarshal invoke request failed: json: cannot unmarshal array into Go value of type map",
+        ),
+        ({}, "invoke request missing type: map[]"),
+        ({"type": "tool"}, "invoke request missing request_id: map[type:tool]"),
+        (
+            {"type": "tool", "backwards_request_id": "r", "request": 1},
+            "invoke request missing request: map[backwards_request_id:r request:%!s(float64=1) type:tool]",
+        ),
+    ],
+)
+def test_a_call_back_that_is_none_ends_the_call(make_plugin, call, problem):
+    folder = make_plugin(
+        f"""
+        wire.ready()
+        for request in wire.requests():
+            wire.send("session", {{"type": "invoke", "data": {call!r}}}, "a call that nobody made")
+            wire.session(request, "invoke", {call!r})
+            wire.stream(request, {{}})
+            wire.end(request)
+        """
+    )
+    with pytest.raises(StreamRejectedError) as caught:
+        run(folder)
+    assert caught.value.error_type == "invoke_dify_error"
+    assert caught.value.message.startswith(f"invoke dify failed: {problem}")
+
+
+def test_a_dead_process_is_waited_for_where_the_daemon_waits(make_plugin):
+    folder = make_plugin("wire.ready()\nfor request in wire.requests():\n    sys.exit(3)")
+    kinder = HostSettings(call_timeout_seconds=1)
+    with pytest.raises(PluginExitedError):
+        run(folder, settings=kinder)
+    with pytest.raises(InvokeTimeoutError):
+        run(folder, settings=replace(kinder, rules=PlatformRules(silent_exit=True)))
+
+
+def test_what_is_streamed_must_be_an_object(make_plugin):
+    folder = make_plugin(
+        "wire.ready()\nfor request in wire.requests():\n    wire.stream(request, [])"
+    )
+    with pytest.raises(StreamRejectedError, match="unmarshal json failed: expected an object"):
+        run(folder)

@@ -223,6 +223,13 @@ def serve(  # noqa: PLR0913 - every option is one
         ),
     ] = False,
     reload: _Reload = False,
+    as_daemon: Annotated[
+        bool,
+        typer.Option(
+            "--as-daemon",
+            help="Behave like the daemon also where this host is kinder, as to a plugin that dies.",
+        ),
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON event per line.")] = False,
 ) -> None:
     """Serve plugins by the daemon's HTTP API.
@@ -241,6 +248,7 @@ def serve(  # noqa: PLR0913 - every option is one
         tools=tuple(tools or ()),
         simulator=simulator,
         reload=reload,
+        as_daemon=as_daemon,
         as_json=json,
     )
     out = sys.stdout

@@ -200,7 +200,7 @@ _MODEL_CALLS: Mapping[str, tuple[str, JsonObject]] = {
         {"query": "hello", "docs": ["good day", "good bye"], "score_threshold": None, "top_n": 1},
     ),
     "moderation": ("moderation/invoke", {"text": "hello"}),
-    "tts": ("tts/invoke", {"content_text": "hello", "voice": "", "tenant_id": "local"}),
+    "tts": ("tts/invoke", {"content_text": "hello", "voice": "alloy", "tenant_id": "local"}),
 }
 
 

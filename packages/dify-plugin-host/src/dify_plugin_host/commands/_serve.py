@@ -4,13 +4,14 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TextIO
 
 from rich.console import Console
 
-from dify_plugin_host._errors import PluginFolderError
+from dify_plugin_host._errors import DaemonServerError, PluginFolderError
+from dify_plugin_host._settings import HostSettings, PlatformRules
 from dify_plugin_host.daemon import DaemonServer
 from dify_plugin_host.packaging import InstallSettings, PackageSource
 from dify_plugin_host.platform import (
@@ -29,6 +30,12 @@ from ._sample_calls import API_KEY, SampleCalls
 from ._serve_report import Reporter
 
 
+_LIMITS = {
+    "backwards_timeout_seconds": ("DIFY_BACKWARDS_INVOCATION_READ_TIMEOUT", 0.001),
+    "call_timeout_seconds": ("PLUGIN_MAX_EXECUTION_TIMEOUT", 1),
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeOptions:
     """What was asked on the command line; None takes the default."""
@@ -42,6 +49,7 @@ class ServeOptions:
     tools: tuple[Path, ...] = ()
     simulator: bool = False
     reload: bool = False
+    as_daemon: bool = False
     as_json: bool = False
 
 
@@ -64,6 +72,7 @@ def run_serve(options: ServeOptions, *, out: TextIO) -> None:
             api_key=given_key,
             credentials=models.credentials if models else {},
             tools=tuple(tools.values()),
+            settings=_settings(options, environment),
             on_notice=reporter.report_notice,
             environment=models.environment if models else without_server(environment),
         )
@@ -86,6 +95,30 @@ async def _serve(server: DaemonServer, report_ready: Callable[[], None]) -> None
             status.stop()
             report_ready()
             await asyncio.Event().wait()
+
+
+def _settings(options: ServeOptions, environment: Mapping[str, str]) -> HostSettings:
+    """Return the limits that the daemon reads from its environment, and the rules that were asked for.
+
+    Raises:
+        DaemonServerError: If a limit is no whole number.
+    """
+    limits = {
+        name: _limit(environment, variable, unit) for name, (variable, unit) in _LIMITS.items()
+    }
+    rules = PlatformRules(silent_exit=options.as_daemon, share_credentials=options.as_daemon)
+    given = {name: limit for name, limit in limits.items() if limit is not None}
+    return replace(HostSettings(rules=rules), **given)
+
+
+def _limit(environment: Mapping[str, str], variable: str, unit: float) -> float | None:
+    """Return a limit in seconds; None where the variable is not set."""
+    given = environment.get(variable)
+    if not given:
+        return None
+    if not given.isdecimal() or not int(given):
+        raise DaemonServerError(f"{variable}: expected a whole number from 1, got {given!r}")
+    return int(given) * unit
 
 
 @contextlib.contextmanager

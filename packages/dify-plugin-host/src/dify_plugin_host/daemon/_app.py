@@ -6,24 +6,27 @@ Source: `internal/server` of langgenius/dify-plugin-daemon at bdb5642a, read 202
 import contextlib
 import importlib.metadata
 import secrets
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.routing import Match
 from starlette.routing import Route as HttpRoute
 from starlette.types import Send
 
 from dify_plugin_host._errors import PluginHostError
 from dify_plugin_host._json import JsonObject
+from dify_plugin_host.platform import PluginHost
 from dify_plugin_host.process import PluginProcess
+from dify_plugin_host.shapes import ShapeError, dump_json
 
-from ._dispatch import ROUTES, DispatchRequest, RequestError, Route, iter_answer, parse_request
-from ._envelope import FailureType, encode, failure, failure_of, frame, success
-from ._listing import ToolListing
+from ._dispatch import ROUTES, DispatchRequest, Route, iter_answer, parse_request
+from ._envelope import FailureType, failure, failure_of, frame, success
+from ._management import PATHS, Management
 
 
-_LARGEST_PAGE = 256
+type _Handler = Callable[[Request], Awaitable[Response]]
 
 
 class _RefusalError(PluginHostError):
@@ -39,57 +42,80 @@ class DaemonApp:
     """The daemon's API over some plugins.
 
     Args:
+        host: The plugins, with Dify's part in between.
         plugins: The plugins, by `author/name`.
-        tools: What there is to say of their tools.
         api_key: The key that callers must show.
     """
 
     def __init__(
-        self, plugins: Mapping[str, PluginProcess], tools: ToolListing, *, api_key: str
+        self, host: PluginHost, plugins: Mapping[str, PluginProcess], *, api_key: str
     ) -> None:
+        self._host = host
         self._plugins = plugins
-        self._tools = tools
+        self._management = Management(host)
         self._api_key = api_key
-        self._active_dispatches = 0
+        self._active_requests = self._active_dispatches = 0
 
     def build(self) -> Starlette:
         """Build the ASGI application."""
-        prefix = "/plugin/{tenant_id}"
-        return Starlette(
-            routes=[
-                HttpRoute("/health/check", self._check_health, methods=["GET"]),
-                HttpRoute(f"{prefix}/dispatch/{{path:path}}", self._dispatch, methods=["POST"]),
-                HttpRoute(f"{prefix}/management/tools", self._list_tools, methods=["GET"]),
-                HttpRoute(f"{prefix}/management/tool", self._show_tool, methods=["GET"]),
-            ],
+        plugin = "/plugin/{tenant_id}"
+        routes = [_route("/health/check", "GET", self._check_health)]
+        for path, route in ROUTES.items():
+            routes.append(_route(f"{plugin}/dispatch/{path}", "POST", self._dispatching(route)))
+        routes += [
+            _route(f"{plugin}/management/{path}", "GET", self._managing(path)) for path in PATHS
+        ]
+        routes.append(_route(f"{plugin}/asset/{{id}}", "GET", self._show_nothing))
+        app = Starlette(
+            routes=routes,
             exception_handlers={
                 404: _no_route,
                 405: _no_route,
+                ShapeError: _refuse_request,
                 _RefusalError: _refuse,
-                RequestError: _refuse_request,
             },
         )
+        app.router.redirect_slashes = False
+        return app
 
     async def _check_health(self, _: Request) -> Response:
         return _json(
             {
+                "active_dispatch_requests": self._active_dispatches,
+                "active_requests": self._active_dispatches + 1,
+                "build_time": "",
+                "platform": "local",
+                "pool_status": {},
                 "status": "ok",
                 "version": importlib.metadata.version("dify-plugin-host"),
-                "platform": "local",
-                "active_dispatch_requests": self._active_dispatches,
             }
         )
 
-    async def _dispatch(self, request: Request) -> Response:
-        route = ROUTES.get(request.path_params["path"])
-        if route is None:
-            return await _no_route(request, None)
+    def _dispatching(self, route: Route) -> _Handler:
+        async def dispatch(request: Request) -> Response:
+            self._validate_key(request)
+            process = self._find(request.headers.get("x-plugin-id", ""))
+            tenant_id = request.path_params["tenant_id"]
+            body = await request.body() if _is_json(request) else b""
+            parsed = parse_request(route, body, self._host, tenant_id=tenant_id)
+            if route.is_streamed:
+                return _EventStream(self._frames(process, route, parsed))
+            return await self._single(process, route, parsed)
+
+        return dispatch
+
+    def _managing(self, path: str) -> _Handler:
+        async def manage(request: Request) -> Response:
+            self._validate_key(request)
+            tenant_id = request.path_params["tenant_id"]
+            return _json(await self._management.answer(path, tenant_id, dict(request.query_params)))
+
+        return manage
+
+    async def _show_nothing(self, request: Request) -> Response:
+        """Answer as the daemon does for an asset that it does not have."""
         self._validate_key(request)
-        process = self._find(request.headers.get("x-plugin-id", ""))
-        parsed = await _parse(route, request, process)
-        if route.is_streamed:
-            return _EventStream(self._frames(process, route, parsed))
-        return await self._single(process, route, parsed)
+        return Response()
 
     def _find(self, plugin_id: str) -> PluginProcess:
         if not plugin_id:
@@ -131,28 +157,6 @@ class DaemonApp:
         finally:
             self._active_dispatches -= 1
 
-    async def _list_tools(self, request: Request) -> Response:
-        self._validate_key(request)
-        query = request.query_params
-        try:
-            page, size = int(query.get("page", "")), int(query.get("page_size", ""))
-        except ValueError:
-            page = size = 0
-        if page < 1 or not 1 <= size <= _LARGEST_PAGE:
-            problem = f"expected 'page' from 1 and 'page_size' from 1 to {_LARGEST_PAGE}"
-            raise _RefusalError(400, "PluginDaemonBadRequestError", problem)
-        listed = await self._tools.entries(request.path_params["tenant_id"])
-        return _json(success(listed[(page - 1) * size : page * size]))
-
-    async def _show_tool(self, request: Request) -> Response:
-        self._validate_key(request)
-        wanted = request.query_params.get("plugin_id"), request.query_params.get("provider")
-        for entry in await self._tools.entries(request.path_params["tenant_id"]):
-            if (entry["plugin_id"], entry["provider"]) == wanted:
-                return _json(success(entry))
-        # The daemon answers so with status 200: its management routes tell failures in the envelope alone.
-        raise _RefusalError(200, "PluginNotFoundError", "plugin not found")
-
     def _validate_key(self, request: Request) -> None:
         shown = request.headers.get("x-api-key", "")
         if not secrets.compare_digest(shown.encode(), self._api_key.encode()):
@@ -172,14 +176,26 @@ class _EventStream(StreamingResponse):
             await super().stream_response(send)
 
 
-async def _parse(route: Route, request: Request, process: PluginProcess) -> DispatchRequest:
-    if request.headers.get("content-type") != "application/json":
-        # The daemon compares texts, too: with a charset after it the body would not be read as JSON.
-        raise RequestError("Content-Type: expected exactly application/json")
-    return parse_request(route, await request.body(), process.settings.rules)
+def _route(path: str, method: str, handler: _Handler) -> HttpRoute:
+    route = HttpRoute(path, handler, methods=[method])
+    route.methods = {method}  # Starlette would answer HEAD as well, which the daemon does not.
+    return route
 
 
-async def _no_route(_: Request, __: Exception | None) -> Response:
+def _is_json(request: Request) -> bool:
+    """Tell whether the daemon reads a body as JSON; others hold nothing that it could use."""
+    return request.headers.get("content-type", "").split(";")[0].split(" ")[0] == "application/json"
+
+
+async def _no_route(request: Request, _: Exception) -> Response:
+    path = request.url.path
+    other = path.removesuffix("/") if path.endswith("/") else f"{path}/"
+    scope = {**request.scope, "path": other}
+    app: Starlette = request.scope["app"]
+    if any(route.matches(scope)[0] is Match.FULL for route in app.routes):
+        query = f"?{request.url.query}" if request.url.query else ""
+        status = 301 if request.method == "GET" else 307
+        return Response(status_code=status, headers={"location": other + query})
     return _json({"code": "not_found", "message": "route not found"}, status=404)
 
 
@@ -194,4 +210,4 @@ async def _refuse_request(_: Request, error: Exception) -> Response:
 
 def _json(content: JsonObject, *, status: int = 200) -> Response:
     headers = {"content-type": "application/json; charset=utf-8"}
-    return Response(encode(content), status_code=status, headers=headers)
+    return Response(dump_json(content), status_code=status, headers=headers)

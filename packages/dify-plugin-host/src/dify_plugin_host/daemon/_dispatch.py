@@ -5,50 +5,17 @@ bdb5642a, read 2026-11.
 """
 
 import contextlib
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 
-from pydantic import ValidationError
-from pydantic_core import from_json
-
-from dify_plugin_host._errors import PluginHostError
 from dify_plugin_host._json import JsonObject, is_object, object_at
 from dify_plugin_host._settings import PlatformRules
-from dify_plugin_host.platform import (
-    through_go,
-    to_dify_chunk,
-    to_dify_message,
-    without_opaque_body,
-)
+from dify_plugin_host.platform import PluginHost, answer_decoder, without_opaque_body
 from dify_plugin_host.process import CallOrigin, PluginProcess
+from dify_plugin_host.shapes import REQUESTS, parse_first_json, read_request
 
-from ._dispatch_requests import (
-    DispatchBody,
-    DispatchData,
-    LLMData,
-    ModelData,
-    PassedModelData,
-    PollingData,
-    ProviderData,
-    RuntimeParametersData,
-    StrategyData,
-    TokensData,
-    ToolData,
-    ToolProviderData,
-)
-
-
-type Convert = Callable[[JsonObject, PlatformRules], JsonObject]
 
 _CREDENTIALS = "provider_credentials"
-
-
-class RequestError(PluginHostError):
-    """A dispatch request with a wrong field, and what was expected."""
-
-
-def _pass(item: JsonObject, _: PlatformRules) -> JsonObject:
-    return item
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,66 +25,75 @@ class Route:
     Attributes:
         kind: The protocol's `type`.
         action: The protocol's `action`.
-        data: The shape of the request's `data`.
-        convert: What the daemon makes of each object of the answer.
+        request: The daemon's name for the request.
         joins_blobs: Whether the daemon puts blobs together; it does so for strategies, and leaves it to Dify for tools.
         is_streamed: Whether the answer is a stream of events; else one JSON object.
     """
 
     kind: str
     action: str
-    data: type[DispatchData]
-    convert: Convert = _pass
+    request: str
     joins_blobs: bool = False
     is_streamed: bool = True
 
 
-def _model(action: str, data: type[DispatchData] = PassedModelData) -> Route:
-    return Route(kind="model", action=action, data=data)
+def _model(action: str, request: str) -> Route:
+    return Route(kind="model", action=action, request=request)
 
 
-def _tool(action: str, data: type[DispatchData]) -> Route:
-    return Route(kind="tool", action=action, data=data)
+def _tool(action: str, request: str) -> Route:
+    return Route(kind="tool", action=action, request=request)
+
+
+def _polling(action: str, request: str) -> Route:
+    return Route(kind="model", action=action, request=request, is_streamed=False)
 
 
 ROUTES: Mapping[str, Route] = {
     "agent_strategy/invoke": Route(
         kind="agent_strategy",
         action="invoke_agent_strategy",
-        data=StrategyData,
-        convert=to_dify_message,
+        request="RequestInvokeAgentStrategy",
         joins_blobs=True,
     ),
-    "llm/invoke": Route(kind="model", action="invoke_llm", data=LLMData, convert=to_dify_chunk),
-    "llm/num_tokens": _model("get_llm_num_tokens", TokensData),
-    "model/polling/check": Route(
-        kind="model", action="check_polling", data=PollingData, is_streamed=False
+    "llm/invoke": _model("invoke_llm", "RequestInvokeLLM"),
+    "llm/num_tokens": _model("get_llm_num_tokens", "RequestGetLLMNumTokens"),
+    "model/polling/check": _polling("check_polling", "RequestCheckPolling"),
+    "model/polling/start": _polling("start_polling", "RequestStartPolling"),
+    "model/schema": _model("get_ai_model_schemas", "RequestGetAIModelSchema"),
+    "model/validate_model_credentials": _model(
+        "validate_model_credentials", "RequestValidateModelCredentials"
     ),
-    "model/polling/start": Route(
-        kind="model", action="start_polling", data=LLMData, is_streamed=False
+    "model/validate_provider_credentials": _model(
+        "validate_provider_credentials", "RequestValidateProviderCredentials"
     ),
-    "model/schema": _model("get_ai_model_schemas", ModelData),
-    "model/validate_model_credentials": _model("validate_model_credentials", ModelData),
-    "model/validate_provider_credentials": _model("validate_provider_credentials", ProviderData),
-    "moderation/invoke": _model("invoke_moderation"),
-    "multimodal_embedding/invoke": _model("invoke_multimodal_embedding"),
-    "multimodal_rerank/invoke": _model("invoke_multimodal_rerank"),
-    "rerank/invoke": _model("invoke_rerank"),
-    "speech2text/invoke": _model("invoke_speech2text"),
-    "text_embedding/invoke": _model("invoke_text_embedding"),
-    "text_embedding/num_tokens": _model("get_text_embedding_num_tokens"),
-    "tool/get_runtime_parameters": _tool("get_tool_runtime_parameters", RuntimeParametersData),
-    "tool/invoke": Route(kind="tool", action="invoke_tool", data=ToolData, convert=to_dify_message),
-    "tool/validate_credentials": _tool("validate_tool_credentials", ToolProviderData),
-    "tts/invoke": _model("invoke_tts"),
-    "tts/model/voices": _model("get_tts_model_voices"),
+    "moderation/invoke": _model("invoke_moderation", "RequestInvokeModeration"),
+    "multimodal_embedding/invoke": _model(
+        "invoke_multimodal_embedding", "RequestInvokeMultimodalEmbedding"
+    ),
+    "multimodal_rerank/invoke": _model("invoke_multimodal_rerank", "RequestInvokeMultimodalRerank"),
+    "rerank/invoke": _model("invoke_rerank", "RequestInvokeRerank"),
+    "speech2text/invoke": _model("invoke_speech2text", "RequestInvokeSpeech2Text"),
+    "text_embedding/invoke": _model("invoke_text_embedding", "RequestInvokeTextEmbedding"),
+    "text_embedding/num_tokens": _model(
+        "get_text_embedding_num_tokens", "RequestGetTextEmbeddingNumTokens"
+    ),
+    "tool/get_runtime_parameters": _tool(
+        "get_tool_runtime_parameters", "RequestGetToolRuntimeParameters"
+    ),
+    "tool/invoke": _tool("invoke_tool", "RequestInvokeTool"),
+    "tool/validate_credentials": _tool(
+        "validate_tool_credentials", "RequestValidateToolCredentials"
+    ),
+    "tts/invoke": _model("invoke_tts", "RequestInvokeTTS"),
+    "tts/model/voices": _model("get_tts_model_voices", "RequestGetTTSModelVoices"),
 }
 """The paths below `/plugin/{tenant}/dispatch/`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DispatchRequest:
-    """A request that is well formed.
+    """A request that keeps the daemon's rules.
 
     Attributes:
         data: The fields for the plugin.
@@ -132,35 +108,33 @@ class DispatchRequest:
     origin: CallOrigin
 
 
-def parse_request(route: Route, body: bytes, rules: PlatformRules) -> DispatchRequest:
-    """Parse the body of a dispatch.
+def parse_request(
+    route: Route, body: bytes, host: PluginHost, *, tenant_id: str
+) -> DispatchRequest:
+    """Parse the body of a dispatch as the daemon does: what is no JSON, or of a wrong type, counts as not sent.
 
-    Of `context.credentials` the key `provider_credentials` is this host's own: objects of credentials by provider name, for what
-    the plugin calls back. The plugin does not get to see it.
+    Of `context.credentials` the key `provider_credentials` may hold credentials for what the plugin calls back: objects by provider
+    name. The plugin does not get to see those of the providers that this host runs.
 
     Raises:
-        RequestError: If a field is missing or is not what was expected.
+        ShapeError: If a field breaks a rule; the text is the daemon's.
     """
     try:
-        envelope = DispatchBody.model_validate(from_json(body, allow_inf_nan=False))
-    except ValidationError as error:
-        raise RequestError(_first_problem(error, "")) from None
-    except ValueError as error:
-        raise RequestError(f"the body: expected a JSON object: {error}") from None
-    try:
-        fields = route.data.model_validate(envelope.data).to_fields()
-    except ValidationError as error:
-        raise RequestError(_first_problem(error, "data.")) from None
-    context, credentials = _split_context(envelope.context)
+        decoded = parse_first_json(body)
+    except ValueError:
+        decoded = None
+    fields = read_request(REQUESTS[route.request], decoded, tenant_id=tenant_id)
+    context, credentials = _split_context(fields["context"], host)
     return DispatchRequest(
-        data=_convert_fields(fields, rules),
-        user_id=envelope.user_id,
+        data=_without_bodies(fields["data"], host.settings.rules),
+        user_id=fields["user_id"],
         context=context,
         origin=CallOrigin(
-            conversation_id=envelope.conversation_id,
-            message_id=envelope.message_id,
-            app_id=envelope.app_id,
-            endpoint_id=envelope.endpoint_id,
+            conversation_id=fields["conversation_id"],
+            message_id=fields["message_id"],
+            app_id=fields["app_id"],
+            endpoint_id=fields["endpoint_id"],
+            tenant_id=tenant_id,
             credentials=credentials,
         ),
     )
@@ -182,51 +156,35 @@ async def iter_answer(
         context=request.context,
         origin=request.origin,
         joins_blobs=route.joins_blobs,
+        decode=answer_decoder(route.action, process.settings.rules),
     )
     async with contextlib.aclosing(answer) as items:
         async for item in items:
-            yield route.convert(item, process.settings.rules)
+            yield item
 
 
-def _first_problem(error: ValidationError, prefix: str) -> str:
-    first = error.errors(include_url=False, include_input=False)[0]
-    field = prefix + ".".join(str(part) for part in first["loc"])
-    return f"{field.rstrip('.') or 'the body'}: {first['msg'].removeprefix('Value error, ')}"
-
-
-def _convert_fields(fields: JsonObject, rules: PlatformRules) -> JsonObject:
-    """Send numbers through float64 where Go has no types of its own for them."""
-    messages = fields.get("prompt_messages")
-    if rules.float_numbers:
-        fields = _through_go(fields)
-    if messages is None:
-        return fields
-    return {
-        **fields,
-        "prompt_messages": without_opaque_body(messages) if rules.drop_opaque_body else messages,
-    }
-
-
-def _through_go(fields: JsonObject) -> JsonObject:
-    try:
-        return through_go(fields)
-    except OverflowError:
-        raise RequestError("data: expected numbers that fit into 64 bits") from None
+def _without_bodies(data: JsonObject, rules: PlatformRules) -> JsonObject:
+    messages = data.get("prompt_messages")
+    if messages is None or not rules.drop_opaque_body:
+        return data
+    return {**data, "prompt_messages": without_opaque_body(messages)}
 
 
 def _split_context(
-    context: JsonObject | None,
+    context: JsonObject | None, host: PluginHost
 ) -> tuple[JsonObject | None, Mapping[str, JsonObject]]:
-    """Separate what the plugin is told from the credentials that are for the host.
-
-    Raises:
-        RequestError: If the credentials are no objects.
-    """
-    if context is None or _CREDENTIALS not in (given := object_at(context, "credentials")):
+    """Separate what the plugin is told from the credentials that are for the providers of this host."""
+    given = object_at(context or {}, "credentials")
+    by_provider = given.get(_CREDENTIALS)
+    if context is None or not is_object(by_provider):
         return context, {}
-    field = f"context.credentials.{_CREDENTIALS}"
-    credentials = given[_CREDENTIALS]
-    if not is_object(credentials) or not all(map(is_object, credentials.values())):
-        raise RequestError(f"{field}: expected an object of objects, by provider name")
-    rest = {name: value for name, value in given.items() if name != _CREDENTIALS}
-    return {**context, "credentials": rest}, credentials
+    credentials = {name: value for name, value in by_provider.items() if is_object(value)}
+    known = {name for name in by_provider if host.has_provider(name)}
+    if not known or host.settings.rules.share_credentials:
+        return context, credentials
+    rest = {name: value for name, value in by_provider.items() if name not in known}
+    shown = {name: value for name, value in given.items() if name != _CREDENTIALS}
+    return {
+        **context,
+        "credentials": {**shown, _CREDENTIALS: rest} if rest else shown,
+    }, credentials

@@ -6,8 +6,6 @@ langgenius/dify-plugin-daemon at bdb5642a, read 2026-11.
 
 from typing import Any, Literal
 
-from pydantic_core import to_json
-
 from dify_plugin_host._errors import (
     InvokeTimeoutError,
     PluginHostError,
@@ -15,11 +13,13 @@ from dify_plugin_host._errors import (
     StreamRejectedError,
 )
 from dify_plugin_host._json import JsonObject
+from dify_plugin_host.shapes import dump_json
 
 
 type FailureType = Literal[
     "PluginDaemonBadRequestError",
     "PluginDaemonInternalServerError",
+    "PluginDaemonNotFoundError",
     "PluginDaemonUnauthorizedError",
     "PluginInvokeError",
     "PluginNotFoundError",
@@ -28,17 +28,11 @@ type FailureType = Literal[
 _CODES: dict[FailureType, int] = {
     "PluginDaemonBadRequestError": -400,
     "PluginDaemonInternalServerError": -500,
+    "PluginDaemonNotFoundError": -404,
     "PluginDaemonUnauthorizedError": -401,
     "PluginInvokeError": -500,
     "PluginNotFoundError": -404,
 }
-# Go's encoder makes JSON that may stand in HTML.
-_ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
-
-
-def encode(value: Any) -> str:
-    """Return JSON text as Go writes it."""
-    return to_json(value, inf_nan_mode="null").decode().translate(_ESCAPES)
 
 
 def success(data: Any) -> JsonObject:
@@ -49,7 +43,7 @@ def success(data: Any) -> JsonObject:
 def failure(error_type: FailureType, message: str) -> JsonObject:
     """Build the envelope of something that went wrong: the JSON text of the error stands in `message`."""
     error = {"message": message, "error_type": error_type, "args": None}
-    return {"code": _CODES[error_type], "message": encode(error), "data": None}
+    return {"code": _CODES[error_type], "message": dump_json(error), "data": None}
 
 
 def failure_of(error: PluginHostError) -> JsonObject:
@@ -60,14 +54,13 @@ def failure_of(error: PluginHostError) -> JsonObject:
     """
     match error:
         case PluginInvokeError():
-            details = error.details or None
-            said = {"args": details, "error_type": error.error_type, "message": error.message}
-            return failure("PluginInvokeError", encode(said))
+            said = {"args": error.details, "error_type": error.error_type, "message": error.message}
+            return failure("PluginInvokeError", dump_json(said))
         case StreamRejectedError(error_type="blob_error"):
             return failure("PluginInvokeError", error.message)
         case StreamRejectedError():
             found = {"error_type": error.error_type, "message": error.message}
-            return failure("PluginInvokeError", encode(found))
+            return failure("PluginInvokeError", dump_json(found))
         case InvokeTimeoutError():
             return failure("PluginDaemonInternalServerError", "killed by timeout")
         case _:
@@ -76,4 +69,4 @@ def failure_of(error: PluginHostError) -> JsonObject:
 
 def frame(envelope: JsonObject) -> bytes:
     """Return an envelope as one event of a stream."""
-    return f"data: {encode(envelope)}\n\n".encode()
+    return f"data: {dump_json(envelope)}\n\n".encode()

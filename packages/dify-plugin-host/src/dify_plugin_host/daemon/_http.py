@@ -7,10 +7,10 @@ from collections.abc import Generator, Mapping
 
 import uvicorn
 
+from dify_plugin_host.platform import PluginHost
 from dify_plugin_host.process import PluginProcess
 
 from ._app import DaemonApp
-from ._listing import ToolListing
 
 
 _GRACE_SECONDS = 1
@@ -20,16 +20,16 @@ class HttpServer:
     """A server that answers the daemon's API on a socket.
 
     Args:
+        host: The plugins, with Dify's part in between.
         plugins: The plugins, by `author/name`.
-        tools: What there is to say of their tools.
         listener: The socket, which listens already; closed when the server stops.
         api_key: The key that callers must send.
     """
 
     def __init__(
         self,
+        host: PluginHost,
         plugins: Mapping[str, PluginProcess],
-        tools: ToolListing,
         listener: socket.socket,
         *,
         api_key: str,
@@ -37,7 +37,7 @@ class HttpServer:
         self._listener = listener
         self.port: int = listener.getsockname()[1]
         config = uvicorn.Config(
-            DaemonApp(plugins, tools, api_key=api_key).build(),
+            DaemonApp(host, plugins, api_key=api_key).build(),
             http="h11",
             ws="none",
             lifespan="off",

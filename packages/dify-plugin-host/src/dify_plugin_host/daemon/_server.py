@@ -15,8 +15,6 @@ from dify_plugin_host.plugin import PluginFolder, PluginSource
 from dify_plugin_host.process import NoticeHandler, PluginProcess, ignore_notice
 from dify_plugin_host.tools import PythonTool
 
-from ._listing import ToolListing
-
 
 if TYPE_CHECKING:
     from ._http import HttpServer
@@ -107,8 +105,7 @@ class DaemonServer(Running):
         except BaseException:
             listener.close()
             raise
-        listing = ToolListing(self.host)
-        self._running = HttpServer(self._plugins, listing, listener, api_key=self.api_key)
+        self._running = HttpServer(self.host, self._plugins, listener, api_key=self.api_key)
         try:
             await self._running.wait_ready()
         except BaseException:

@@ -1,7 +1,6 @@
 """What Dify does around plugins: models, tools and storage for their calls back, and the rules on the way."""
 
 from ._agent_node import build_strategy_parameters
-from ._llm_shapes import PromptMessage
 from ._model_server import (
     SERVER_VARIABLES,
     ModelServer,
@@ -14,7 +13,7 @@ from ._model_server import (
 )
 from ._models import LLMRequest
 from ._plugin_host import AgentRequest, PluginHost
-from ._rules import through_go, to_dify_chunk, to_dify_message, without_opaque_body
+from ._rules import answer_decoder, without_opaque_body
 from ._scripted_peer import ANSWER, MODEL_VALUE, answer_scripted
 
 
@@ -26,17 +25,14 @@ __all__ = [
     "LLMRequest",
     "ModelServer",
     "PluginHost",
-    "PromptMessage",
     "ServerAddressError",
     "SimulatorStartError",
+    "answer_decoder",
     "answer_scripted",
     "build_strategy_parameters",
     "named_server",
     "open_server",
     "open_simulator",
-    "through_go",
-    "to_dify_chunk",
-    "to_dify_message",
     "without_opaque_body",
     "without_server",
 ]

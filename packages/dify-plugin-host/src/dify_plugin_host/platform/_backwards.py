@@ -6,7 +6,6 @@ Source: `internal/core/io_tunnel/backwards_invocation/task.go` of langgenius/dif
 
 import contextlib
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
-from typing import Any
 
 from dify_plugin_host._errors import (
     BackwardsError,
@@ -15,20 +14,16 @@ from dify_plugin_host._errors import (
     StreamRejectedError,
     UnknownNameError,
 )
-from dify_plugin_host._json import JsonObject, list_at, object_at, objects_at
+from dify_plugin_host._json import JsonObject, list_at, object_at
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_host.plugin import PluginFolder
 from dify_plugin_host.process import BackwardsRequest
+from dify_plugin_host.shapes import CALLS, ShapeError, read_call
 from dify_plugin_host.tools import PROVIDER, PythonTool
 
 from ._models import LLMRequest, Models
 from ._plugin_tools import PluginTools
-from ._rules import (
-    through_go,
-    to_dify_message,
-    validate_no_message_opaque_body,
-    validate_permission,
-)
+from ._rules import validate_permission
 from ._storage import Storage
 
 
@@ -68,26 +63,23 @@ class Backwards:
             BackwardsError: If it is refused or fails; the plugin gets the text.
         """
         self._validate(folder, request)
-        payload: Any = request.request
-        if self._rules.float_numbers:
-            payload = through_go(payload)
+        payload = self._read(request)
         match request.type:
             case "llm":
-                llm = self._answer_llm(payload, request.credentials)
-                async with contextlib.aclosing(llm) as chunks:
-                    async for chunk in chunks:
-                        yield chunk
+                answers = self._answer_llm(payload, request)
             case "tool":
-                tool = self._answer_tool(payload, request.credentials)
-                async with contextlib.aclosing(tool) as messages:
-                    async for message in messages:
-                        yield message
+                answers = self._answer_tool(payload, request)
             case "storage":
-                yield self._storage(folder).answer(payload)
+                yield self._storage(folder, request.tenant_id).answer(payload)
+                return
             case other:
+                call = CALLS[other]
                 raise BackwardsError(
-                    f"this host does not answer {other!r} calls; it answers llm, tool and storage"
+                    f"{call.failure}: request failed: not served here: {call.path}"
                 )
+        async with contextlib.aclosing(answers) as items:
+            async for item in items:
+                yield item
 
     def _validate(self, folder: PluginFolder, request: BackwardsRequest) -> None:
         if self._rules.model_callbacks and request.caller == "model":
@@ -95,22 +87,38 @@ class Backwards:
         if self._rules.permissions:
             validate_permission(request.type, folder)
 
+    def _read(self, request: BackwardsRequest) -> JsonObject:
+        """Return a request as the daemon sends it to Dify."""
+        if request.type not in CALLS:
+            raise BackwardsError(f"unsupported invoke type: {request.type}")
+        if not self._rules.call_rules:
+            return request.request
+        own = {"tenant_id": request.tenant_id, "user_id": request.user_id, "type": request.type}
+        call = CALLS[request.type]
+        try:
+            value = read_call(call.shape, {**request.request, **own})
+        except ShapeError as error:
+            problem = f"unmarshal backwards invoke request failed: {error}"
+            raise BackwardsError(problem) from None
+        try:
+            return call.shape.encode(value)
+        except ShapeError as error:
+            raise BackwardsError(f"{call.failure}: {error}") from None
+
     async def _answer_llm(
-        self, payload: JsonObject, credentials: Mapping[str, JsonObject]
+        self, payload: JsonObject, asked: BackwardsRequest
     ) -> AsyncGenerator[JsonObject]:
         provider = str(payload.get("provider"))
-        messages = objects_at(payload, "prompt_messages")
-        if self._rules.reject_message_opaque_body:
-            validate_no_message_opaque_body(messages)
         request = LLMRequest(
             model=str(payload.get("model")),
             provider=provider,
-            messages=messages,
+            messages=list_at(payload, "prompt_messages"),
             parameters=object_at(payload, "completion_params"),
-            tools=objects_at(payload, "tools"),
+            tools=list_at(payload, "tools"),
             stop=list_at(payload, "stop"),
             stream=self._rules.always_stream or bool(payload.get("stream", True)),
-            credentials=_credentials_of(provider, credentials),
+            credentials=_credentials_of(provider, asked.credentials),
+            user_id=asked.user_id,
         )
         try:
             async with contextlib.aclosing(self._models.invoke(request)) as chunks:
@@ -126,21 +134,25 @@ class Backwards:
             raise BackwardsError(f"invoke llm model failed: {error}") from error
 
     async def _answer_tool(
-        self, payload: JsonObject, credentials: Mapping[str, JsonObject]
+        self, payload: JsonObject, asked: BackwardsRequest
     ) -> AsyncGenerator[JsonObject]:
         name, provider = str(payload.get("tool")), str(payload.get("provider"))
-        parameters = object_at(payload, "tool_parameters")
+        parameters = payload.get("tool_parameters")
         if provider == PROVIDER and name in self._tools:
-            for message in await self._tools[name].invoke(parameters):
+            for message in await self._tools[name].invoke(parameters or {}):
                 yield message
             return
         call = self._plugin_tools.invoke(
-            provider, name, parameters, credentials=_credentials_of(provider, credentials)
+            provider,
+            name,
+            parameters,
+            credentials=_credentials_of(provider, asked.credentials),
+            user_id=asked.user_id,
         )
         try:
             async with contextlib.aclosing(call) as messages:
                 async for message in messages:
-                    yield to_dify_message(message, self._rules)
+                    yield message
         except UnknownNameError:
             problem = f"there is not a tool named {name} of provider {provider}"
             raise BackwardsError(problem) from None
@@ -149,9 +161,9 @@ class Backwards:
         except PluginHostError as error:
             raise BackwardsError(f"invoke tool failed: {error}") from error
 
-    def _storage(self, folder: PluginFolder) -> Storage:
-        key = f"{folder.author}/{folder.name}"
-        return self._storages.setdefault(key, Storage(folder.permission.storage.size))
+    def _storage(self, folder: PluginFolder, tenant_id: str) -> Storage:
+        key = f"{tenant_id}/{folder.author}/{folder.name}"
+        return self._storages.setdefault(key, Storage(key, folder.permission.storage.size))
 
 
 def _credentials_of(provider: str, given: Mapping[str, JsonObject]) -> JsonObject | None:

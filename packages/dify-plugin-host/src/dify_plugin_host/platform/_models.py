@@ -5,13 +5,14 @@ from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dify_plugin_host._errors import UnknownNameError
+from dify_plugin_host._errors import BackwardsError, UnknownNameError
 from dify_plugin_host._json import JsonObject, is_object
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_host.plugin import ModelProvider
 from dify_plugin_host.process import PluginProcess
+from dify_plugin_host.shapes import REQUESTS, ShapeError, dump_json, parse_json, read_request
 
-from ._rules import through_go, to_daemon_message, to_dify_chunk, without_opaque_body
+from ._rules import answer_decoder, without_opaque_body
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +28,7 @@ class LLMRequest:
         stream: Whether to stream.
         provider: The provider's name, short or long; None where there is only one.
         credentials: The credentials to send; None sends those that the host was given.
+        user_id: The user on whose behalf the call is made.
     """
 
     model: str
@@ -37,6 +39,7 @@ class LLMRequest:
     stream: bool = True
     provider: str | None = None
     credentials: Mapping[str, Any] | None = field(default=None, repr=False)
+    user_id: str = "host"
 
 
 class Models:
@@ -91,10 +94,17 @@ class Models:
             PluginHostError: If the call fails, or a chunk breaks a rule of the platform.
         """
         entry, process = self._entry(request.provider)
-        data = self._request_data(entry, request)
-        async with contextlib.aclosing(process.invoke("model", "invoke_llm", data)) as chunks:
+        call = process.invoke(
+            "model",
+            "invoke_llm",
+            self._request_data(entry, request),
+            user_id=request.user_id,
+            context={},
+            decode=answer_decoder("invoke_llm", self._rules),
+        )
+        async with contextlib.aclosing(call) as chunks:
             async for chunk in chunks:
-                yield to_dify_chunk(chunk, self._rules)
+                yield chunk
 
     def _entry(self, name: str | None) -> tuple[ModelProvider, PluginProcess]:
         for provider, process in self._entries():
@@ -109,27 +119,28 @@ class Models:
                 yield provider, process
 
     def _addressed(self, provider: ModelProvider, given: Mapping[str, Any]) -> JsonObject:
-        credentials = {**provider.credential_defaults, **given}
+        # Where nobody configured anything, Dify has no defaults either.
+        credentials = {**provider.credential_defaults, **given} if given else {}
         return {"provider": provider.name, "model_type": "llm", "credentials": credentials}
 
     def _request_data(self, provider: ModelProvider, request: LLMRequest) -> JsonObject:
-        rules = self._rules
+        """Build what the model plugin gets: what Dify sends to the daemon, and the daemon hands on."""
         given = self._credentials if request.credentials is None else request.credentials
-        messages: list[Any] = list(request.messages)
-        parameters: Any = dict(request.parameters)
-        tools: Any = list(request.tools)
-        if rules.drop_opaque_body:
-            messages = without_opaque_body(messages)
-        if rules.chunk_rules:
-            messages = [to_daemon_message(message) for message in messages]
-        if rules.float_numbers:
-            parameters, tools = through_go(parameters), through_go(tools)
-        return {
+        data: JsonObject = {
             "model": request.model,
             **self._addressed(provider, given),
-            "prompt_messages": messages,
-            "model_parameters": parameters,
-            "tools": tools or None,
-            "stop": list(request.stop) or None,
+            "prompt_messages": list(request.messages),
+            "model_parameters": dict(request.parameters),
+            "tools": list(request.tools),
+            "stop": list(request.stop),
             "stream": request.stream,
         }
+        if self._rules.drop_opaque_body:
+            data["prompt_messages"] = without_opaque_body(data["prompt_messages"])
+        if not self._rules.chunk_rules:
+            return data
+        try:
+            body = read_request(REQUESTS["RequestInvokeLLM"], parse_json(dump_json({"data": data})))
+        except ShapeError as error:
+            raise BackwardsError(f"invoke llm model failed: {error}") from None
+        return body["data"]

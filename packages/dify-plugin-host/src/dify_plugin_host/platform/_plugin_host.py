@@ -31,7 +31,7 @@ from ._agent_node import build_model_value, build_strategy_parameters, validate_
 from ._backwards import Backwards
 from ._models import LLMRequest, Models
 from ._plugin_tools import PluginTools
-from ._rules import through_go, to_dify_message
+from ._rules import answer_decoder, through_go
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ class PluginHost(Running):
         self.settings = settings or HostSettings()
         self.tools = builtin_tools() if tools is None else tuple(tools)
         self._models = Models(credentials=credentials or {}, settings=self.settings)
-        self._plugin_tools = PluginTools()
+        self._plugin_tools = PluginTools(self.settings.rules)
         self._backwards = Backwards(
             models=self._models,
             tools=self.tools,
@@ -127,6 +127,11 @@ class PluginHost(Running):
     def strategies(self) -> tuple[Strategy, ...]:
         """The agent strategies that the plugins declare."""
         return tuple(strategy for strategy, _ in self._strategies().values())
+
+    def has_provider(self, name: str) -> bool:
+        """Tell whether a plugin here declares a provider of models or tools with that name, short or long."""
+        providers = (*self.model_providers, *self.tool_providers)
+        return any(provider.answers_to(name) for provider in providers)
 
     async def start(self) -> None:
         """Start all plugins at the same time.
@@ -185,10 +190,16 @@ class PluginHost(Running):
             "agent_strategy_params": await self._strategy_params(strategy, request),
         }
         context: JsonObject = {"credentials": {"tool_credentials": {}}}
-        answer = process.invoke("agent_strategy", "invoke_agent_strategy", data, context=context)
+        answer = process.invoke(
+            "agent_strategy",
+            "invoke_agent_strategy",
+            data,
+            context=context,
+            decode=answer_decoder("invoke_agent_strategy", self.settings.rules),
+        )
         async with contextlib.aclosing(answer) as messages:
             async for message in messages:
-                yield to_dify_message(message, self.settings.rules)
+                yield message
 
     def _place(
         self, plugin: PluginFolder | PluginSource | Path | str, start: Callable[..., PluginProcess]

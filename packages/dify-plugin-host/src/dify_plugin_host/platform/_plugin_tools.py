@@ -6,14 +6,22 @@ from typing import Any
 
 from dify_plugin_host._errors import UnknownNameError
 from dify_plugin_host._json import JsonObject
+from dify_plugin_host._settings import PlatformRules
 from dify_plugin_host.plugin import ToolProvider
 from dify_plugin_host.process import PluginProcess
 
+from ._rules import answer_decoder
+
 
 class PluginTools:
-    """The tools of plugins, each with the process that serves it."""
+    """The tools of plugins, each with the process that serves it.
 
-    def __init__(self) -> None:
+    Args:
+        rules: The rules to hold.
+    """
+
+    def __init__(self, rules: PlatformRules) -> None:
+        self._rules = rules
         self._processes: list[PluginProcess] = []
 
     @property
@@ -29,9 +37,10 @@ class PluginTools:
         self,
         provider: str,
         tool: str,
-        parameters: Mapping[str, Any],
+        parameters: Mapping[str, Any] | None,
         *,
         credentials: Mapping[str, Any] | None,
+        user_id: str,
     ) -> AsyncGenerator[JsonObject]:
         """Call a tool and iterate over its messages; blobs stay in chunks.
 
@@ -40,6 +49,7 @@ class PluginTools:
             tool: The tool's name.
             parameters: Its arguments.
             credentials: Sent over the defaults of the provider's schema; None for none.
+            user_id: The user on whose behalf the tool is called.
 
         Raises:
             UnknownNameError: If there is no such tool.
@@ -51,9 +61,17 @@ class PluginTools:
             "tool": tool,
             "credentials": {**entry.credential_defaults, **(credentials or {})},
             "credential_type": "api-key" if credentials else "unauthorized",
-            "tool_parameters": dict(parameters),
+            "tool_parameters": parameters if parameters is None else dict(parameters),
         }
-        call = process.invoke("tool", "invoke_tool", data, joins_blobs=False)
+        call = process.invoke(
+            "tool",
+            "invoke_tool",
+            data,
+            user_id=user_id,
+            context={},
+            joins_blobs=False,
+            decode=answer_decoder("invoke_tool", self._rules),
+        )
         async with contextlib.aclosing(call) as messages:
             async for message in messages:
                 yield message

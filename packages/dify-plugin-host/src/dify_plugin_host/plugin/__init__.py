@@ -6,6 +6,7 @@ from ._declarations import (
     Strategy,
     ToolProvider,
     model_providers,
+    provider_contents,
     strategies,
     tool_providers,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "is_identifier",
     "model_providers",
     "offers",
+    "provider_contents",
     "stamp",
     "strategies",
     "tool_providers",

@@ -6,26 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dify_plugin_host._errors import PluginFolderError
-from dify_plugin_host._json import JsonObject, list_at, object_at, objects_at
+from dify_plugin_host._json import JsonObject, is_object, list_at, object_at, objects_at
 
 from ._folder import PluginFolder
 from ._offers import model_files, parts_of
-
-
-# What Go writes of a tool's parameter where its declaration says nothing.
-_PARAMETER_DEFAULTS: JsonObject = {
-    "scope": None,
-    "llm_description": "",
-    "required": False,
-    "auto_generate": None,
-    "template": None,
-    "default": None,
-    "min": None,
-    "max": None,
-    "multiple": False,
-    "precision": None,
-    "options": None,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +64,7 @@ class ToolProvider:
         folder: The plugin that declares it.
         tools: The declarations of its tools, by name.
         credential_defaults: The defaults of its credential schema.
-        declaration: All of it, as the daemon shows it.
+        declaration: All of it, the tools' declarations with it.
     """
 
     name: str
@@ -174,6 +158,34 @@ def strategies(folder: PluginFolder) -> Iterator[Strategy]:
             )
 
 
+def provider_contents(folder: PluginFolder) -> dict[str, JsonObject]:
+    """Return the contents of a plugin's provider files, with those of the files that they name, by the daemon's name of the kind.
+
+    Of several providers of a kind the last one counts, as in the daemon.
+
+    Raises:
+        PluginFolderError: If a declaration cannot be read.
+    """
+    found: dict[str, JsonObject] = {}
+    for content in folder.providers("models"):
+        found["model"] = {
+            "description": folder.manifest.description,
+            **content,
+            "models": [
+                model
+                for declared in object_at(content, "models").values()
+                if is_object(declared)
+                for model in model_files(folder, declared)
+            ],
+        }
+    for provider in tool_providers(folder):
+        found["tool"] = provider.declaration
+    for content in folder.providers("agent_strategies"):
+        parts = parts_of(folder, content, "strategies")
+        found["agent_strategy"] = {**content, "strategies": parts}
+    return found
+
+
 def tool_providers(folder: PluginFolder) -> Iterator[ToolProvider]:
     """Iterate over the tool providers that a plugin declares.
 
@@ -196,10 +208,10 @@ def tool_providers(folder: PluginFolder) -> Iterator[ToolProvider]:
                 if field.get("default") is not None
             },
             declaration={
+                **declaration,
                 "identity": _tool_identity(folder, declaration),
                 "credentials_schema": credentials,
-                "oauth_schema": declaration.get("oauth_schema"),
-                "tools": [_tool_declaration(content) for content in tools.values()],
+                "tools": list(tools.values()),
             },
         )
 
@@ -223,19 +235,6 @@ def _credential_fields(declaration: JsonObject) -> list[JsonObject]:
         if listed := objects_at(declaration, key):
             return listed
     return []
-
-
-def _tool_declaration(content: JsonObject) -> JsonObject:
-    declared = {
-        "identity": object_at(content, "identity"),
-        "description": object_at(content, "description"),
-        "parameters": [
-            {**_PARAMETER_DEFAULTS, **parameter} for parameter in objects_at(content, "parameters")
-        ],
-        "has_runtime_parameters": bool(content.get("has_runtime_parameters")),
-    }
-    schema = object_at(content, "output_schema")
-    return {**declared, "output_schema": schema} if schema else declared
 
 
 def _identity_name(folder: PluginFolder, declaration: JsonObject, field: str) -> str:

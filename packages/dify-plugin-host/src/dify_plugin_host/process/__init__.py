@@ -1,7 +1,7 @@
 """A plugin's process: started, talked to over its pipes, and ended."""
 
 from ._connection import BackwardsHandler, Notice, NoticeHandler
-from ._plugin_process import PluginProcess, ignore_notice
+from ._plugin_process import PluginProcess, ignore_notice, require_object
 from ._session import BackwardsRequest, CallOrigin
 
 
@@ -13,4 +13,5 @@ __all__ = [
     "NoticeHandler",
     "PluginProcess",
     "ignore_notice",
+    "require_object",
 ]

@@ -1,23 +1,27 @@
 """Blobs put together again from their chunks, with the daemon's limits."""
 
 import base64
-import binascii
-from typing import Any
+import re
+import string
 
 from dify_plugin_host._errors import StreamRejectedError
-from dify_plugin_host._json import JsonObject, is_object
+from dify_plugin_host._json import JsonObject, object_at
 from dify_plugin_host._settings import HostSettings
 
 
-_CHUNK_FIELDS = {"id": str, "total_length": int, "blob": str, "end": bool}
+_KINDS = {"id": str, "total_length": int | float, "blob": str, "end": bool}
+_LINE_ENDS = str.maketrans("", "", "\r\n")
+_DIGITS = frozenset(string.ascii_letters + string.digits + "+/")
+_GROUP = 4
+_BASE64 = re.compile("([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 
 
 class BlobAssembler:
     """A collector of one call's `blob_chunk` messages, which makes one `blob` message of each blob.
 
-    Source: `internal/core/io_tunnel/agent_service.go` of langgenius/dify-plugin-daemon at bdb5642a, for the limits and the texts.
-    The daemon ignores a blob that never ends and a count that does not fit; here both are errors, since either means
-    that bytes were lost.
+    Like the daemon it passes over malformed chunks, over a blob that never ends, and over a length that does not fit.
+
+    Source: `internal/core/io_tunnel/agent_service.go` of langgenius/dify-plugin-daemon at bdb5642a.
     """
 
     def __init__(self, settings: HostSettings) -> None:
@@ -28,54 +32,48 @@ class BlobAssembler:
         """Take one stream object; return what the caller shall see of it now, if anything.
 
         Raises:
-            StreamRejectedError: If a chunk is malformed or a limit is exceeded.
+            StreamRejectedError: If a chunk is not base64 or a limit is exceeded.
         """
         if message.get("type") != "blob_chunk":
             return message
-        chunk = self._chunk(message)
-        if not chunk["end"]:
-            self._append(chunk)
+        chunk = object_at(message, "message")
+        if not all(isinstance(chunk.get(key), kind) for key, kind in _KINDS.items()):
             return None
-        return self._finish(chunk, message.get("meta"))
-
-    def close(self) -> None:
-        """Make sure that nothing is left open.
-
-        Raises:
-            StreamRejectedError: If a blob has not come to its end.
-        """
-        for blob_id, content in self._open.items():
-            problem = f"blob {blob_id!r}: the last chunk is missing after {len(content)} bytes"
-            raise StreamRejectedError(problem, error_type="blob_error")
-
-    def _chunk(self, message: JsonObject) -> JsonObject:
-        given = message.get("message")
-        chunk = given if is_object(given) else {}
-        for key, kind in _CHUNK_FIELDS.items():
-            if not isinstance(chunk.get(key), kind):
-                problem = f"blob chunk: expected {key!r} as {kind.__name__}"
-                raise StreamRejectedError(problem, error_type="blob_error")
-        return chunk
-
-    def _append(self, chunk: JsonObject) -> None:
         content = self._open.setdefault(chunk["id"], bytearray())
-        try:
-            piece = base64.b64decode(chunk["blob"], validate=True)
-        except binascii.Error as error:
-            problem = f"blob chunk: expected base64: {error}"
-            raise StreamRejectedError(problem, error_type="blob_error") from None
+        if not chunk["end"]:
+            self._append(content, chunk["blob"])
+            return None
+        encoded = base64.b64encode(content).decode("ascii")
+        return {"type": "blob", "message": {"blob": encoded}, "meta": message.get("meta")}
+
+    def _append(self, content: bytearray, text: str) -> None:
+        if len(content) > self._settings.blob_limit_bytes:
+            raise StreamRejectedError("file is too large", error_type="blob_error")
+        piece = _decode(text)
         if len(piece) > self._settings.blob_chunk_limit_bytes:
             raise StreamRejectedError("single file chunk is too large", error_type="blob_error")
-        if len(content) + len(piece) > self._settings.blob_limit_bytes:
-            raise StreamRejectedError("file is too large", error_type="blob_error")
         content += piece
 
-    def _finish(self, chunk: JsonObject, meta: Any) -> JsonObject:
-        content = self._open.pop(chunk["id"], bytearray())
-        if len(content) != chunk["total_length"]:
-            problem = (
-                f"blob {chunk['id']!r}: expected {chunk['total_length']} bytes, got {len(content)}"
-            )
-            raise StreamRejectedError(problem, error_type="blob_error")
-        encoded = base64.b64encode(content).decode("ascii")
-        return {"type": "blob", "message": {"blob": encoded}, "meta": meta}
+
+def _decode(text: str) -> bytes:
+    """Decode base64; like Go pass over the ends of lines, and say where it is none."""
+    written = text.translate(_LINE_ENDS)
+    if not _BASE64.fullmatch(written):
+        problem = f"illegal base64 data at input byte {_find_error(text)}"
+        raise StreamRejectedError(problem, error_type="blob_error")
+    return base64.b64decode(written)
+
+
+def _find_error(text: str) -> int:
+    """Return where Go finds fault with a text that is no base64."""
+    written = [place for place, char in enumerate(text) if char not in "\r\n"]
+    padding = next((n for n, place in enumerate(written) if text[place] not in _DIGITS), None)
+    if padding is None:
+        return len(text) - len(written) % _GROUP
+    place, digits = written[padding], padding % _GROUP
+    if text[place] != "=" or digits < 2:  # noqa: PLR2004 - two digits make the first byte
+        return place
+    after = [*written[padding + 1 :], len(text)]
+    if digits == 3 or after[0] == len(text):  # noqa: PLR2004 - one padding is due
+        return after[0]
+    return after[1] if text[after[0]] == "=" else after[0] - 1

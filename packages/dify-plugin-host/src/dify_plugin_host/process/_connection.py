@@ -11,8 +11,6 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pydantic_core import from_json, to_json
-
 from dify_plugin_host._errors import (
     PluginExitedError,
     PluginHostError,
@@ -23,17 +21,25 @@ from dify_plugin_host._errors import (
 )
 from dify_plugin_host._json import JsonObject, is_object
 from dify_plugin_host._settings import HostSettings
+from dify_plugin_host.shapes import (
+    CALLS,
+    OBJECT,
+    ShapeError,
+    decode_into,
+    dump_json,
+    go_print,
+    parse_json,
+)
 from stream_text import LineSplitter
 
 from ._child import Child
-from ._session import BackwardsRequest, CallOrigin, Session
+from ._session import BackwardsRequest, Session
 
 
 type BackwardsHandler = Callable[[BackwardsRequest], AsyncGenerator[JsonObject]]
 type NoticeHandler = Callable[["Notice"], None]
 
 _NOTICE_TEXT_LENGTH = 200
-_NOWHERE = CallOrigin()
 _OVER = "session not found: the call that this belongs to has ended"
 
 
@@ -120,9 +126,7 @@ class Connection:
             raise self._lost
         self._sessions[session.id] = session
         self._unfinished.add(session.id)
-        await self._send(
-            session.id, "request", data, context=session.context, origin=session.origin
-        )
+        await self._send(session, "request", data)
 
     def close(self, session: Session) -> None:
         """Forget a call; what still comes for it is dropped. The protocol has no way to tell the plugin."""
@@ -160,7 +164,7 @@ class Connection:
         for line in splitter.close():
             self._take(line)
         exit_code = await self._child.reap()
-        self._lose(self._exit_error(exit_code))
+        self._lose(self._exit_error(exit_code), is_silent=self._settings.rules.silent_exit)
 
     def _exit_error(self, exit_code: int | None) -> PluginProcessError:
         tail = self._child.stderr_tail
@@ -184,17 +188,20 @@ class Connection:
 
     def _kill(self, problem: str) -> None:
         tail = self._child.stderr_tail
-        self._lose(PluginKilledError(self._plugin, problem, stderr_tail=tail))
+        error = PluginKilledError(self._plugin, problem, stderr_tail=tail)
+        self._lose(error, is_silent=self._settings.rules.silent_exit)
         self._child.kill()
 
-    def _lose(self, error: PluginProcessError) -> None:
-        """Fail everything that waits; the first reason stands."""
+    def _lose(self, error: PluginProcessError, *, is_silent: bool = False) -> None:
+        """Fail everything that waits, or leave it waiting; the first reason stands."""
         if self._lost:
             return
         self._lost = error
         self._stop_heart_timer()
         self._ready.set()
         self._idle.set()
+        if is_silent:
+            return
         for session in self._sessions.values():
             session.fail(error)
 
@@ -203,13 +210,11 @@ class Connection:
         if not line:  # The SDK writes one after each message.
             return
         try:
-            message: Any = from_json(line)
+            message: Any = parse_json(line)
         except ValueError:
             message = None
         match message:
-            case {"event": "session", "session_id": str(session_id), "data": data} if is_object(
-                data
-            ):
+            case {"event": "session", "session_id": str(session_id), "data": data}:
                 self._take_session(session_id, data)
             case {"event": "heartbeat"}:
                 self._beat()
@@ -233,23 +238,34 @@ class Connection:
     ) -> None:
         self._on_notice(Notice(plugin=self._plugin, kind=kind, level=level, text=text))
 
-    def _take_session(self, session_id: str, data: JsonObject) -> None:
+    def _take_session(self, session_id: str, data: Any) -> None:
         session = self._sessions.get(session_id)
-        if data.get("type") == "end":
+        if is_object(data) and data.get("type") == "end":
             self._unfinished.discard(session_id)
             self._idle.set()
         match data:
-            case {"type": "invoke", "data": {"backwards_request_id": str(request_id)} as call}:
-                self._start_answer(session, session_id, request_id, call)
-            case {"type": "stream" | "error" | "end" as kind} if session:
-                session.put(kind, data.get("data"))
+            case {"type": "invoke", "data": call}:
+                self._take_call(session, session_id, call)
+            case {"type": "stream" | "error" | "end" as kind, "data": content} if session:
+                session.put(kind, content)
                 if kind == "end":
                     del self._sessions[session_id]
-            case _ if session:
-                problem = f"unknown stream message type: {data.get('type')}"
+            case {"type": str(kind), "data": _} if kind and session:
+                problem = f"unknown stream message type: {kind}"
                 session.fail(StreamRejectedError(problem, error_type="unknown_stream_message_type"))
             case _:
-                pass  # Late words for a call that nobody waits for any more.
+                pass  # Malformed, or late words for a call that nobody waits for any more.
+
+    def _take_call(self, session: Session | None, session_id: str, data: Any) -> None:
+        """Start the answer to a backwards call; one that cannot even be told apart ends the call that it is made in."""
+        try:
+            call = _read_call(data)
+        except ShapeError as error:
+            if session:
+                problem = f"invoke dify failed: {error}"
+                session.fail(StreamRejectedError(problem, error_type="invoke_dify_error"))
+            return
+        self._start_answer(session, session_id, call["backwards_request_id"], call)
 
     def _start_answer(
         self, session: Session | None, session_id: str, request_id: str, call: JsonObject
@@ -276,20 +292,22 @@ class Connection:
         self, session: Session | None, session_id: str, request_id: str, call: JsonObject
     ) -> None:
         """Answer a backwards call: its objects, then `end`; on failure an `error` before the `end`."""
+        to = session or Session.over(session_id)
 
         async def reply(event: str, message: str, data: JsonObject | None = None) -> None:
             fields = {"backwards_request_id": request_id, "event": event}
             fields |= {"message": message, "data": data}
-            await self._send(session_id, "backwards_response", fields)
+            await self._send(to, "backwards_response", fields)
 
         kind = str(call.get("type"))
+        told = "stream" if kind not in CALLS or CALLS[kind].is_streamed else "struct"
         limit = self._settings.backwards_timeout_seconds
         problem: str | None = None
         try:
             async with asyncio.timeout(limit):
                 async with contextlib.aclosing(self._objects(session, kind, call)) as objects:
                     async for data in objects:
-                        await reply("response", "stream", data)
+                        await reply("response", told, data)
         except TimeoutError:
             problem = f"the {kind} invocation took longer than {limit:g} s"
         except PluginHostError as error:
@@ -304,38 +322,50 @@ class Connection:
     def _objects(
         self, session: Session | None, kind: str, call: JsonObject
     ) -> AsyncGenerator[JsonObject]:
-        request = call.get("request")
         if session is None:
             return _refuse(_OVER)
-        if not is_object(request):
-            return _refuse("invoke request missing request")
         backwards = BackwardsRequest(
             type=kind,
             caller=session.kind,
-            request=request,
+            request=call["request"],
+            user_id=session.user_id,
+            tenant_id=session.origin.tenant_id,
             context=session.context,
             credentials=session.origin.credentials,
         )
         return self._backwards(backwards)
 
-    async def _send(
-        self,
-        session_id: str,
-        event: str,
-        data: JsonObject,
-        *,
-        context: JsonObject | None = None,
-        origin: CallOrigin = _NOWHERE,
-    ) -> None:
+    async def _send(self, session: Session, event: str, data: JsonObject) -> None:
         line = {
-            "session_id": session_id,
-            **origin.ids(),
-            "context": context,
+            "session_id": session.id,
+            **session.origin.ids(),
+            "context": session.context,
             "event": event,
             "data": data,
         }
         async with self._write_lock:
-            await self._child.write(to_json(line) + b"\n")
+            await self._child.write(dump_json(line).encode() + b"\n")
+
+
+def _read_call(data: Any) -> JsonObject:
+    """Return a backwards call with its type, its id and its request.
+
+    Raises:
+        ShapeError: If one of them is missing.
+    """
+    try:
+        call = decode_into(OBJECT, data)
+    except ShapeError as error:
+        raise ShapeError(f"unmarshal invoke request failed: {error}") from None
+    if call is None:
+        raise ShapeError("invoke request is empty")
+    expected = {"type": str, "backwards_request_id": str, "request": dict}
+    for key, kind in expected.items():
+        if not isinstance(call.get(key), kind):
+            name = key.removeprefix("backwards_")
+            printed = go_print(call, strings_only=True)
+            raise ShapeError(f"invoke request missing {name}: {printed}")
+    return call
 
 
 async def _refuse(problem: str) -> AsyncGenerator[JsonObject]:

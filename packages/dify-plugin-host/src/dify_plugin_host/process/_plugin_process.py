@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import os
 import uuid
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,13 @@ from dify_plugin_host._errors import (
     PluginExitedError,
     PluginFolderError,
     PluginHostError,
-    PluginInvokeError,
     StreamRejectedError,
 )
 from dify_plugin_host._json import JsonObject, is_object
 from dify_plugin_host._running import Running
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_host.plugin import Declarations, PluginFolder, PluginSource
+from dify_plugin_host.shapes import ShapeError
 
 from ._blobs import BlobAssembler
 from ._child import Child
@@ -32,6 +32,17 @@ async def refuse_backwards(request: BackwardsRequest) -> AsyncGenerator[JsonObje
     """Refuse every backwards call, for a plugin that is started without a handler."""
     raise BackwardsError(f"this host does not answer {request.type!r} calls")
     yield {}
+
+
+def require_object(item: Any) -> JsonObject:
+    """Return an object that a plugin streamed, as it came.
+
+    Raises:
+        StreamRejectedError: If it is none.
+    """
+    if not is_object(item):
+        raise StreamRejectedError("unmarshal json failed: expected an object")
+    return item
 
 
 def ignore_notice(notice: Notice) -> None:
@@ -160,6 +171,7 @@ class PluginProcess(Running):
         timeout_seconds: float | None = None,
         origin: CallOrigin | None = None,
         joins_blobs: bool = True,
+        decode: Callable[[Any], JsonObject] = require_object,
     ) -> AsyncGenerator[JsonObject]:
         """Call the plugin and iterate over the objects of its answer.
 
@@ -174,6 +186,7 @@ class PluginProcess(Running):
             timeout_seconds: How long all of it may take; the settings' limit by default.
             origin: What the call belongs to.
             joins_blobs: Whether blobs that come in chunks are put together.
+            decode: Makes of each streamed value what the caller shall see; may raise StreamRejectedError.
 
         Raises:
             PluginInvokeError: If the plugin answers with an error, after what came before it.
@@ -186,16 +199,18 @@ class PluginProcess(Running):
         session = Session(
             id=str(uuid.uuid4()),
             kind=kind,
+            user_id=user_id,
             context=context,
             timeout_seconds=limit,
             deadline=asyncio.get_running_loop().time() + limit,
             origin=origin or CallOrigin(),
         )
-        request = {**data, "user_id": user_id, "type": kind, "action": action}
+        named = {"user_id": user_id, "type": kind, "action": action}
+        request = dict(sorted({**data, **named}.items()))
         try:
             await connection.open(session, request)
             blobs = BlobAssembler(self.settings) if joins_blobs else None
-            async with contextlib.aclosing(_objects(session, blobs)) as objects:
+            async with contextlib.aclosing(_objects(session, decode, blobs)) as objects:
                 async for item in objects:
                     yield item
         finally:
@@ -275,22 +290,17 @@ def _source_of(
             return plugin, plugin.folder
 
 
-async def _objects(session: Session, blobs: BlobAssembler | None) -> AsyncGenerator[JsonObject]:
-    error: PluginInvokeError | None = None
+async def _objects(
+    session: Session, decode: Callable[[Any], JsonObject], blobs: BlobAssembler | None
+) -> AsyncGenerator[JsonObject]:
     while True:
-        try:
-            kind, data = await session.get()
-        except PluginHostError as failure:
-            raise error or failure from None
+        kind, data = await session.get()
         if kind == "end":
-            break
+            return
         if kind == "error":
-            error = error or to_invoke_error(data)
-        elif not is_object(data):
-            raise StreamRejectedError("unmarshal json failed: expected an object")
-        elif error is None and (item := blobs.feed(data) if blobs else data) is not None:
-            yield item
-    if error:
-        raise error
-    if blobs:
-        blobs.close()
+            with contextlib.suppress(ShapeError):
+                raise to_invoke_error(data)
+            continue
+        item = decode(data)
+        if (seen := blobs.feed(item) if blobs else item) is not None:
+            yield seen

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from dify_plugin_host._errors import InvokeTimeoutError, PluginHostError, PluginInvokeError
-from dify_plugin_host._json import JsonObject, is_object
+from dify_plugin_host._json import JsonObject
+from dify_plugin_host.shapes import PLUGIN_ERROR, decode_into, validate
 
 
 type ItemKind = Literal["stream", "error", "end"]
@@ -21,6 +22,7 @@ class CallOrigin:
         message_id: The message in it.
         app_id: The app.
         endpoint_id: The endpoint.
+        tenant_id: The tenant in whose name the call is made; the plugin is not told.
         credentials: The credentials for what the plugin calls back, by provider; the plugin never sees them.
     """
 
@@ -28,6 +30,7 @@ class CallOrigin:
     message_id: str | None = None
     app_id: str | None = None
     endpoint_id: str | None = None
+    tenant_id: str = "local"
     credentials: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject], repr=False)
 
     def ids(self) -> JsonObject:
@@ -44,6 +47,8 @@ class BackwardsRequest:
         type: What is called, such as `"llm"` or `"tool"`.
         caller: The kind of call that it is made in, such as `"agent_strategy"`.
         request: The request as the plugin sent it.
+        user_id: The user on whose behalf the plugin was called.
+        tenant_id: The tenant in whose name it was.
         context: The context that the plugin's own call was made with.
         credentials: The credentials that came with that call for what it calls back, by provider.
     """
@@ -51,6 +56,8 @@ class BackwardsRequest:
     type: str
     caller: str
     request: JsonObject
+    user_id: str = ""
+    tenant_id: str = ""
     context: JsonObject | None = None
     credentials: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject], repr=False)
 
@@ -61,6 +68,7 @@ class Session:
 
     id: str
     kind: str
+    user_id: str
     context: JsonObject | None
     timeout_seconds: float
     deadline: float
@@ -69,6 +77,20 @@ class Session:
     _queue: asyncio.Queue[tuple[ItemKind, Any] | PluginHostError] = field(
         default_factory=asyncio.Queue[tuple[ItemKind, Any] | PluginHostError]
     )
+
+    @classmethod
+    def over(cls, session_id: str) -> "Session":
+        """Return what stands for a call that is over, to which something is still said."""
+        nothing = CallOrigin()
+        return cls(
+            id=session_id,
+            kind="",
+            user_id="",
+            context=None,
+            timeout_seconds=0,
+            deadline=0,
+            origin=nothing,
+        )
 
     def put(self, kind: ItemKind, data: Any) -> None:
         """Take what the plugin sent; never blocks, so that the reader never does."""
@@ -101,11 +123,11 @@ class Session:
 
 
 def to_invoke_error(data: Any) -> PluginInvokeError:
-    """Turn the data of an `error` message into the error that it reports."""
-    fields = data if is_object(data) else {"message": str(data)}
-    details = fields.get("args")
-    return PluginInvokeError(
-        str(fields.get("error_type") or "PluginError"),
-        str(fields.get("message") or ""),
-        details if is_object(details) else None,
-    )
+    """Turn the data of an `error` message into the error that it reports.
+
+    Raises:
+        ShapeError: If it is malformed; then the daemon passes over it.
+    """
+    fields = decode_into(PLUGIN_ERROR, data)
+    validate(PLUGIN_ERROR, fields)
+    return PluginInvokeError(fields["error_type"], fields["message"], fields["args"])
