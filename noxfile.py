@@ -145,8 +145,9 @@ def chain(session: nox.Session) -> None:
     """Run agents through everything at once: dify-agent, `dify-host serve`, real plugins, the simulator."""
     _sync(session, "--all-packages", "--all-extras")
     session.install("pytest")
+    paths = "pythonpath=chain packages/dify-plugin-host/tests/exchanges"
     session.run(
-        *("pytest", "--import-mode=importlib", "-o", "pythonpath=chain", "-W", "error", "chain"),
+        *("pytest", "--import-mode=importlib", "-o", paths, "-W", "error", "chain"),
         *session.posargs,
     )
 
