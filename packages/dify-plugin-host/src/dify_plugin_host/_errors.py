@@ -17,9 +17,13 @@ PluginHostError
 └── DaemonServerError       the server cannot be run as it was asked for
 """
 
+import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+
+_PYDANTIC_LINK = "For further information visit"  # under every error of a declaration, and last
 
 
 class PluginHostError(Exception):
@@ -95,7 +99,7 @@ class UnknownNameError(PluginHostError):
 
 
 class PluginProcessError(PluginHostError):
-    """The end of a plugin's process; the text ends with the last line of its stderr.
+    """The end of a plugin's process; the text ends with the last words of its stderr.
 
     Attributes:
         plugin: The plugin's name.
@@ -103,11 +107,20 @@ class PluginProcessError(PluginHostError):
     """
 
     def __init__(self, plugin: str, problem: str, *, stderr_tail: str = "") -> None:
-        last_line = stderr_tail.rpartition("\n")[2].strip()
-        ending = f"; its stderr ends with: {last_line}" if last_line else ""
-        super().__init__(f"plugin {plugin!r} {problem}{ending}")
         self.plugin = plugin
         self.stderr_tail = stderr_tail
+        ending = f"; its stderr ends with: {self.last_words}" if self.last_words else ""
+        super().__init__(f"plugin {plugin!r} {problem}{ending}")
+
+    @property
+    def last_words(self) -> str:
+        """All of the message of the exception that ended the process, on one line; without one, stderr's last line."""
+        lines = [line for line in self.stderr_tail.splitlines() if line.strip()]
+        told = [line for line in lines if not line.lstrip().startswith(_PYDANTIC_LINK)]
+        places = [n for n, line in enumerate(told) if line.lstrip().startswith('File "')]
+        after = told[places[-1] :] if places else []
+        message = itertools.dropwhile(lambda line: line[0].isspace(), after)
+        return " ".join(line.strip() for line in [*message] or told[-1:])
 
 
 class PluginStartError(PluginProcessError):

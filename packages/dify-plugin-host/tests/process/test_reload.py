@@ -164,6 +164,11 @@ def test_a_change_that_breaks_the_plugin_is_told_and_the_next_one_counts(folder)
     ("script", "reason"),
     [
         ("import wire.gone", "does not start: ModuleNotFoundError: No module named 'wire.gone'; 'wire' is not a package (main.py, line 2)"),
+        ("import json\njson.loads('{')", "it does not start: json.decoder.JSONDecodeError: Expecting property name enclosed in double quotes: line 1 column 2 (char 1) (main.py, line 3)"),
+        (
+            "raise ValueError('1 validation error\\ntype\\n  Input should be text\\n    For further information visit https://example.com')",
+            "it does not start: ValueError: 1 validation error type Input should be text (main.py, line 2)",
+        ),
         ("sys.exit('no ink')", "ended with exit code 1 before its first heartbeat; its stderr ends with: no ink"),
         ("sys.exit()", "ended with exit code 0 before its first heartbeat"),
     ],
@@ -202,7 +207,7 @@ def manifest_of(folder, **changes):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda folder: (folder / "manifest.yaml").write_text("{"), "'manifest.yaml' cannot be read"),
+        (lambda folder: (folder / "manifest.yaml").write_text("{"), "manifest.yaml changed, but 'manifest.yaml' cannot be read"),
         (lambda folder: (folder / "manifest.yaml").unlink(), "expected a file 'manifest.yaml'"),
         (lambda folder: manifest_of(folder, name="other"), "author and name in manifest.yaml: expected the same while the plugin runs"),
         (lambda folder: manifest_of(folder, plugins={"tools": ["p.yaml"]}), "expected a file 'p.yaml'"),

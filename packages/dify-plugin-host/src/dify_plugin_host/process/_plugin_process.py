@@ -251,7 +251,7 @@ class PluginProcess(Running):
         try:
             await self._reload(source, old)
         except PluginHostError as error:
-            level, text = "ERROR", describe_failure(changed, error)
+            level, text = "ERROR", describe_failure(changed, error, source.folder.path)
         else:
             level, text = "INFO", describe_reload(changed)
         self._on_notice(Notice(plugin=self.folder.name, kind="reload", level=level, text=text))

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from pathlib import PurePath
+from pathlib import Path
 
 from dify_plugin_host._errors import PluginHostError, PluginStartError
 
@@ -20,9 +20,9 @@ def describe_reload(changed: Sequence[str]) -> str:
     return f"{text}, with what is installed; `uv sync` in its folder installs what it now asks for"
 
 
-def describe_failure(changed: Sequence[str], error: PluginHostError) -> str:
-    """Return what is said of a plugin that cannot be started again."""
-    return f"{_files(changed)} changed, but {_reason(error)}; the plugin goes on as it was"
+def describe_failure(changed: Sequence[str], error: PluginHostError, folder: Path) -> str:
+    """Return what is said of a plugin that cannot be started again from its folder."""
+    return f"{_files(changed)} changed, but {_reason(error, folder)}; the plugin goes on as it was"
 
 
 def _files(changed: Sequence[str]) -> str:
@@ -31,13 +31,17 @@ def _files(changed: Sequence[str]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _reason(error: PluginHostError) -> str:
+def _reason(error: PluginHostError, folder: Path) -> str:
     """Return why, in words that name the place in the plugin where there is one."""
     if not isinstance(error, PluginStartError):
-        return " ".join(str(error).split())
-    places = _PLACE.findall(error.stderr_tail)
-    last_line = error.stderr_tail.rpartition("\n")[2].strip()
-    if not places or not last_line:
+        return " ".join(str(error).removeprefix(f"{folder}: ").split())
+    places = [
+        f"{path.relative_to(folder)}, line {line}"
+        for path, line in (
+            (folder / name, line) for name, line in _PLACE.findall(error.stderr_tail)
+        )
+        if path.is_relative_to(folder) and not path.is_relative_to(folder / ".venv")
+    ]
+    if not places:
         return str(error)
-    path, line = places[-1]
-    return f"it does not start: {last_line} ({PurePath(path).name}, line {line})"
+    return f"it does not start: {error.last_words} ({places[-1]})"
