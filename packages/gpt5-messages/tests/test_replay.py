@@ -1,4 +1,6 @@
-from gpt5_messages import drop_orphan_outputs, replayable_items, without_reasoning
+import pytest
+
+from gpt5_messages import build_input, drop_orphan_outputs, replayable_items, without_reasoning
 
 
 REASONING = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "e"}
@@ -78,3 +80,14 @@ def test_in_a_whole_conversation_reasoning_stands_only_before_the_models_own_ite
         output,
         question,
     ]
+
+
+@pytest.mark.parametrize("call_id", [{"a": 1}, ["a"], 7, None])
+def test_an_id_that_is_no_text_pairs_nothing(call_id: object) -> None:
+    made = {**call("a"), "call_id": call_id}
+    output = {"type": "function_call_output", "call_id": call_id, "output": "4"}
+
+    assert replayable_items([REASONING, made], answered={"a"}) == []
+    assert drop_orphan_outputs([made, output, MESSAGE]) == [made, MESSAGE]
+    carried = {"role": "assistant", "opaque_body": {"responses_output": [made, MESSAGE]}}
+    assert build_input([carried]) == [MESSAGE]

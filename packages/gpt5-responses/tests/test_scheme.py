@@ -128,6 +128,14 @@ def test_a_call_that_nobody_answered_is_not_sent() -> None:
     assert len(body(QUESTION, call)["input"]) == 1
 
 
+@pytest.mark.parametrize("call_id", [{"a": 1}, ["a"], 7])
+def test_a_call_whose_id_is_no_text_is_answered_by_nobody(call_id: object) -> None:
+    call = {"type": "function_call", "call_id": call_id, "name": "lookup", "arguments": "{}"}
+    output = {"type": "function_call_output", "call_id": call_id, "output": "4"}
+
+    assert body(QUESTION, call, output)["input"][1:] == [output]
+
+
 def test_requirement_8_an_effort_is_projected_for_models_that_reason() -> None:
     assert body(effort="low")["reasoning"] == {"effort": "low", "summary": "auto"}
     assert body(effort="low", model="o4-mini")["reasoning"]["effort"] == "low"

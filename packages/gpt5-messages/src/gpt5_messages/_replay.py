@@ -9,7 +9,7 @@ Source: docs/evidence/responses-api.md, R4 to R10.
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from ._json import type_of
+from ._json import text_or_none, type_of
 from ._values import Item
 
 
@@ -62,13 +62,13 @@ def without_reasoning(items: Iterable[Item]) -> list[dict[str, Any]]:
 def drop_orphan_outputs(items: Iterable[Item]) -> list[dict[str, Any]]:
     """Return the input without outputs whose call is missing, as a history cut off at the front leaves them."""
     kept: list[dict[str, Any]] = []
-    called: set[tuple[str, object]] = set()
+    called: set[tuple[str, str]] = set()
     for item in items:
-        item_type = type_of(item)
-        if item_type in _OUTPUT_TYPES:
-            called.add((_OUTPUT_TYPES[item_type], item.get("call_id")))
+        item_type, call_id = type_of(item), text_or_none(item.get("call_id"))
+        if item_type in _OUTPUT_TYPES and call_id is not None:
+            called.add((_OUTPUT_TYPES[item_type], call_id))
         is_output = item_type in _OUTPUT_TYPES.values()
-        if not is_output or (item_type, item.get("call_id")) in called:
+        if not is_output or (item_type, call_id) in called:
             kept.append(dict(item))
     return kept
 
@@ -82,4 +82,4 @@ def _is_input(item: Item) -> bool:
 def _may_be_sent(item: Mapping[str, Any], answered: Collection[str] | None) -> bool:
     if type_of(item) not in _OUTPUT_TYPES:
         return True
-    return answered is None or item.get("call_id") in answered
+    return answered is None or text_or_none(item.get("call_id")) in answered

@@ -99,9 +99,10 @@ class ResponsesScheme:
     def _input(self, items: Sequence[ItemLike]) -> list[dict[str, Any]]:
         wire = [dict(item) if isinstance(item, Mapping) else item.to_wire() for item in items]
         answered = {
-            cast("str", item["call_id"])
+            call_id
             for item in wire
-            if str(item.get("type")).endswith("_call_output") and "call_id" in item
+            if str(item.get("type")).endswith("_call_output")
+            and isinstance(call_id := item.get("call_id"), str)
         }
         return [self._with_system_role(item) for item in replayable_items(wire, answered=answered)]
 
