@@ -20,6 +20,7 @@ def schema_format(schema, **more):
     [
         ({"model": ...}, "model", "missing_required_parameter"),
         ({"input": ...}, "input", "missing_required_parameter"),
+        ({"text": {"format": {"type": {"a": 1}}}}, "text.format.type", "invalid_value"),
         ({"stop": ["x"]}, "stop", "unknown_parameter"),
         ({"max_tokens": 99}, "max_tokens", "unknown_parameter"),
         ({"model": 5}, "model", "invalid_type"),

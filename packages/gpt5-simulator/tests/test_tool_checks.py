@@ -59,6 +59,8 @@ def test_a_sound_tool_passes(server, ask, tool):
             "tool_choice",
         ),
         ({"type": "allowed_tools", "mode": "none", "tools": [F]}, [F], "tool_choice.mode"),
+        ({"type": "allowed_tools", "mode": {"a": 1}, "tools": [F]}, [F], "tool_choice.mode"),
+        ({"type": "function", "name": {"a": 1}}, [F], "tool_choice"),
     ],
 )
 def test_a_choice_that_cannot_be_made_is_refused(server, ask, choice, tools, param):

@@ -237,8 +237,8 @@ def _validate_text(body: Json, profile: ModelProfile) -> None:
     _validate_choice("text.verbosity", text.get("verbosity"), profile.verbosities, profile)
     shape = object_at(text, "format")
     kind: object = shape.get("type", "text")
-    if kind not in {"text", "json_object", "json_schema"}:
-        accepted = ("text", "json_schema", "json_object")
+    accepted = ("text", "json_schema", "json_object")  # a tuple: it may be unhashable
+    if kind not in accepted:
         raise bad_value("text.format.type", kind, accepted=accepted)
     if kind == "json_schema":
         _validate_json_schema(shape)

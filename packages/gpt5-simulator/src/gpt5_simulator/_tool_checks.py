@@ -74,11 +74,11 @@ def _validate_forced(choice: object, tools: list[Json]) -> None:
         raise ApiError(text, param="tool_choice")
     entry = choice if is_object(choice) else {}
     wanted = objects_in(entry.get("tools")) or [entry]
-    offered = {tool.get("name") for tool in tools}
+    offered = [tool.get("name") for tool in tools]  # a list: what is looked for may be unhashable
     for name in (one["name"] for one in wanted if "name" in one):
         if name not in offered:
             text = f"Tool choice '{name}' not found in 'tools' parameter."
             raise ApiError(text, param="tool_choice")
     mode: object = object_at({"choice": choice}, "choice").get("mode", "auto")
-    if entry.get("type") == "allowed_tools" and mode not in {"auto", "required"}:
+    if entry.get("type") == "allowed_tools" and mode not in ("auto", "required"):
         raise bad_value("tool_choice.mode", mode, accepted=("auto", "required"))
