@@ -20,6 +20,7 @@ from agent_loop import (
 from stream_text import KnownSecrets, redact_log_data
 
 from ._clock import Clock
+from ._errors import RequestTooLargeError
 from ._model import Model
 from ._plugin_log import log_model_failure
 from ._prompts import to_prompt
@@ -75,6 +76,8 @@ class ModelCalls:
                     yield delta
         except _LateError:
             yield watch.give_up(now=clock.now)
+        except RequestTooLargeError as error:
+            yield self._to_size_failure(error, request)
         except Exception as error:  # noqa: BLE001 - the SDK raises plain exceptions
             yield self._to_failure(error)
 
@@ -88,6 +91,18 @@ class ModelCalls:
             prompts=self._prompts,
             tools=list(request.tools),
             tool_choice=request.tool_choice,
+        )
+
+    def _to_size_failure(
+        self, error: RequestTooLargeError, request: CallModel
+    ) -> Failure | ModelFailure:
+        """Return the end of a run that has grown too large; what is too large from the beginning on is the caller's fault."""
+        if request.round == 1:
+            return self._to_failure(error)
+        return Failure(
+            message=f"The run cannot go on: its next request to the model has {error.size_bytes:,} bytes, "
+            f"and Dify's plugin daemon takes {error.limit_bytes:,} at most.",
+            reason="size_limit",
         )
 
     def _to_failure(self, error: Exception) -> ModelFailure:

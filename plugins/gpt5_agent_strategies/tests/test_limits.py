@@ -5,6 +5,7 @@ The host ends a plugin over a line of more than 5 MiB, as the daemon does, so a 
 
 import asyncio
 import json
+import re
 
 import pytest
 
@@ -105,8 +106,15 @@ def test_a_call_that_no_request_can_carry_ends_its_run_with_a_sentence(agent, ca
     agent.dify.model = [[chunk(calls=calls, usage=usage())], [chunk("Done.")]]
     agent.dify.tools["echo"] = [text_message("ok")]
     transcript = agent.run(tools=[ECHO])
-    assert transcript.error.message.startswith("The model call of round 2 failed: the request has ")
+    assert transcript.error is None
+    assert re.search(
+        r"The run cannot go on: its next request to the model has [\d,]+ bytes, "
+        r"and Dify's plugin daemon takes 5,242,880 at most\.",
+        transcript.text,
+    )
+    assert transcript.metadata["stop_reason"] == "size_limit"
     assert transcript.metadata["total_tokens"] == 15
+    assert all(log["status"] != "start" for log in transcript.logs.values())
     agent.dify.model = [[chunk("Still there.")]]
     assert agent.run().text == "Still there."
 

@@ -17,6 +17,7 @@ type StopReason = Literal[
     "maximum_iterations",
     "time_limit",
     "budget",
+    "size_limit",
     "output_limit",
     "empty_answer",
     "cancelled",
@@ -25,7 +26,7 @@ type StopReason = Literal[
 """Why a run stopped.
 
 `answered`: the model answered of its own accord. `maximum_iterations`, `time_limit`, `budget`: its last call was the closing one, or no call was left.
-`output_limit`: the answer was cut at the model's output limit. `empty_answer`: the model said nothing. `cancelled`: nobody wants the answer any more. `error`: a model call failed, or another
+`size_limit`: the next request would hold more than the platform carries. `output_limit`: the answer was cut at the model's output limit. `empty_answer`: the model said nothing. `cancelled`: nobody wants the answer any more. `error`: a model call failed, or another
 failure was fed.
 """
 
@@ -137,11 +138,12 @@ class Failure:
 
     Attributes:
         message: One sentence for the reader.
-        reason: `error`; or `time_limit` when the clock ended the run, `cancelled` when a person did. Then what is known so far is the answer.
+        reason: `error`; or `time_limit` when the clock ended the run, `cancelled` when a person did, `size_limit` when its next request would
+            hold too much. Then what is known so far is the answer.
     """
 
     message: str
-    reason: Literal["error", "time_limit", "cancelled"] = "error"
+    reason: Literal["error", "time_limit", "size_limit", "cancelled"] = "error"
 
 
 type Input = ModelDelta | ModelDone | ModelFailure | ToolResult | TimeShort | TimePassed | Failure
