@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
+import uv
 
 
 SERVER_KEY = "a-key-of-the-tests"
@@ -155,7 +156,8 @@ class Daemon:
         return found
 
     def _environment(self) -> dict[str, str]:
-        interpreter = Path(sys.executable)
+        # Not that of a virtual environment, in which uv does not look for a Python.
+        interpreter = Path(sys.executable).resolve()
         return {
             "SERVER_HOST": "127.0.0.1",
             "SERVER_PORT": str(self.port),
@@ -172,6 +174,7 @@ class Daemon:
             "FORCE_VERIFYING_SIGNATURE": "false",
             "PLUGIN_MAX_EXECUTION_TIMEOUT": "60",
             "PYTHON_INTERPRETER_PATH": str(interpreter),
+            "UV_PATH": uv.find_uv_bin(),
             "PATH": f"{interpreter.parent}{os.pathsep}{os.environ['PATH']}",
             **self.environment,
         }
