@@ -266,6 +266,14 @@ def bench(session: nox.Session) -> None:
     session.run("python", "-m", "benchmarks", *session.posargs)
 
 
+@nox.session
+def fuzz(session: nox.Session) -> None:
+    """Try what holds for any input; `-- --minutes 120` goes on for that long, with other cases, and processes too."""
+    _sync(session, "--all-packages", "--all-extras")
+    session.install("hypothesis", "pytest")
+    session.run("python", "-m", "fuzz", *session.posargs)
+
+
 @nox.session(default=False)
 def catalog(session: nox.Session) -> None:
     """Write the model files of openai_gpt5_responses anew from its catalog.yaml."""

@@ -1,0 +1,1 @@
+"""Properties that hold for any input, tried for as long as there is time."""
