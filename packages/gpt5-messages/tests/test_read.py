@@ -87,7 +87,11 @@ def test_a_failed_response_keeps_the_servers_error() -> None:
 def test_usage_is_counted_with_its_details() -> None:
     usage = {
         "input_tokens": 100,
-        "input_tokens_details": {"cached_tokens": 60, "cache_write_tokens": 5},
+        "input_tokens_details": {
+            "cached_tokens": 60,
+            "cache_write_tokens": 5,
+            "cache_write_tokens_details": {"ttl_30m_tokens": 2, "ttl_12h_tokens": 3},
+        },
         "output_tokens": 20,
         "output_tokens_details": {"reasoning_tokens": 12},
         "total_tokens": 120,
@@ -100,7 +104,13 @@ def test_usage_is_counted_with_its_details() -> None:
         reasoning_tokens=12,
         total_tokens=120,
         cache_write_tokens=5,
+        cache_write_12h_tokens=3,
     )
+
+
+@pytest.mark.parametrize(("told", "tier"), [("flex", "flex"), (None, None), (7, None)])
+def test_the_tier_that_was_billed_is_read(told: object, tier: str | None) -> None:
+    assert read_response({"service_tier": told}).service_tier == tier
 
 
 def test_a_missing_total_is_the_sum_and_nonsense_counts_nothing() -> None:

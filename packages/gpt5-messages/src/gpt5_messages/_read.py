@@ -69,6 +69,7 @@ def to_completion(body: Mapping[str, Any]) -> Completion:
         error=error_details(body),
         response_id=text_or_none(body.get("id")),
         model=text_or_none(body.get("model")),
+        service_tier=text_or_none(body.get("service_tier")),
     )
 
 
@@ -78,6 +79,7 @@ def read_usage(usage: object) -> Usage | None:
     if not counts:
         return None
     input_tokens = count(counts, "input_tokens")
+    written = mapping(mapping(counts.get("input_tokens_details")).get("cache_write_tokens_details"))
     output_tokens = count(counts, "output_tokens")
     return Usage(
         input_tokens=input_tokens,
@@ -86,6 +88,7 @@ def read_usage(usage: object) -> Usage | None:
         reasoning_tokens=count(counts.get("output_tokens_details"), "reasoning_tokens"),
         total_tokens=count(counts, "total_tokens") or input_tokens + output_tokens,
         cache_write_tokens=count(counts.get("input_tokens_details"), "cache_write_tokens"),
+        cache_write_12h_tokens=count(written, "ttl_12h_tokens"),
     )
 
 

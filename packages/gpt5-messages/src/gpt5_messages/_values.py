@@ -49,6 +49,7 @@ class Usage:
         reasoning_tokens: The part of `output_tokens` spent on reasoning.
         total_tokens: As reported, or input plus output where the server does not say.
         cache_write_tokens: The part of `input_tokens` newly written to the cache, where it is billed apart.
+        cache_write_12h_tokens: The part of `cache_write_tokens` that is kept for 12 hours, at a rate of its own.
     """
 
     input_tokens: int = 0
@@ -57,6 +58,7 @@ class Usage:
     reasoning_tokens: int = 0
     total_tokens: int = 0
     cache_write_tokens: int = 0
+    cache_write_12h_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +78,7 @@ class Completion:
         error: The server's error object of a failed response.
         response_id: The server's id of this response.
         model: The model that really answered.
+        service_tier: The tier that the server has billed.
     """
 
     text: str
@@ -90,6 +93,7 @@ class Completion:
     error: Mapping[str, Any] | None = None
     response_id: str | None = None
     model: str | None = None
+    service_tier: str | None = None
 
 
 def argument_text(value: object) -> str:
