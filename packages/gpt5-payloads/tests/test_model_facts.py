@@ -14,7 +14,6 @@ FACTS = {
     "streaming": lambda served: served.streams,
     "system_role": lambda served: "system" if served.takes_system else "developer",
     "retired": lambda served: served.successor is not None,
-    "replacement": lambda served: served.successor,
 }
 
 
@@ -30,8 +29,16 @@ def test_a_fact_that_both_tables_know_is_the_same_in_both(fact):
     assert ours == snapshots == {served.name: FACTS[fact](served) for served in SERVED}
 
 
+def test_a_retired_model_s_successor_is_the_same_in_both_tables():
+    ours = {served.name: profile_for(served.name) for served in SERVED}
+
+    assert {name: profile.replacement for name, profile in ours.items() if profile.retired} == {
+        served.name: served.successor for served in SERVED if served.successor
+    }
+
+
 def test_the_simulator_serves_models_of_every_kind():
     assert len(SERVED) > 15
     assert {served.streams for served in SERVED} == {True, False}
     assert {served.takes_system for served in SERVED} == {True, False}
-    assert {served.successor for served in SERVED} == {None, "gpt-5.4"}
+    assert {served.successor for served in SERVED} == {None, "gpt-5.5"}

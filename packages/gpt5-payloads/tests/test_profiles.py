@@ -36,6 +36,13 @@ DOCUMENTED_MODELS = [
         ("gpt-5.4-pro", "medium high xhigh"),
         ("gpt-5.5-pro", "medium high xhigh"),
         ("gpt-5.6-luna", "none low medium high xhigh max"),
+        ("gpt-6-astra", "low medium high xhigh max"),
+        ("gpt-6-sol", "none low medium high xhigh max"),
+        ("gpt-6-luna", "none low medium high xhigh max"),
+        ("gpt-6.1-sol", "low medium high xhigh max"),
+        ("gpt-6.1-terra", "none low medium high xhigh max"),
+        ("gpt-6.2-astra", "low medium high xhigh max"),
+        ("gpt-6.2-sol", "low medium high xhigh max"),
         ("gpt-5-chat-latest", ""),
         ("gpt-4o", ""),
         ("o3-mini", "low medium high"),
@@ -92,14 +99,49 @@ def test_only_gpt_5_5_pro_is_known_not_to_stream():
 def test_a_retired_model_names_its_replacement(model):
     profile = profile_for(model)
 
-    assert (profile.retired, profile.replacement) == (True, "gpt-5.4")
-    assert profile_for(profile.replacement).retired is False
+    assert (profile.retired, profile.shutdown_date) == (True, "2026-07-23")
+    assert profile.replacement == "gpt-5.5"
 
 
-def test_a_current_model_has_no_replacement():
-    profile = profile_for("gpt-5.3-codex")
+@pytest.mark.parametrize(
+    ("model", "day", "replacement"),
+    [
+        ("gpt-5", "2026-12-11", "gpt-6.1-sol"),
+        ("gpt-5-mini-2025-08-07", "2026-12-11", "gpt-6.1-terra"),
+        ("gpt-5-nano", "2026-12-11", "gpt-6-luna"),
+        ("gpt-5.1", "2027-04-01", "gpt-6.1-sol"),
+        ("gpt-5.3-codex", "2027-04-01", "gpt-6.1-sol"),
+        ("gpt-5.4-nano", "2027-04-01", "gpt-6-luna"),
+    ],
+)
+def test_a_model_that_ends_has_its_day_and_its_replacement(model, day, replacement):
+    profile = profile_for(model)
 
-    assert (profile.retired, profile.replacement) == (False, None)
+    assert (profile.retired, profile.shutdown_date, profile.replacement) == (
+        False,
+        day,
+        replacement,
+    )
+
+
+@pytest.mark.parametrize("model", [*DOCUMENTED_MODELS, "gpt-5.2-chat", "gpt-5.1-codex-mini"])
+def test_a_replacement_is_a_model_that_stays(model):
+    profile = profile_for(model)
+    following = profile_for(profile.replacement or model)
+
+    assert (profile.replacement is None) == (profile.shutdown_date is None)
+    assert (following.shutdown_date, following.replacement) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "name", ["gpt-6", "gpt-6.3-terra", "gpt-6.1-luna-2027-01-31", "openai/gpt-6-mini"]
+)
+def test_an_unknown_name_of_the_gpt_6_line_takes_what_that_line_takes(name):
+    profile = profile_for(name)
+
+    assert profile.family == "gpt-6"
+    assert profile.efforts == ("none", "low", "medium", "high", "xhigh", "max")
+    assert profile.context_size == 1_050_000
 
 
 @pytest.mark.parametrize(
@@ -125,7 +167,7 @@ def test_a_name_resolves_to_its_family(name, family):
 
 
 @pytest.mark.parametrize(
-    "name", ["gpt-7", "gpt-5.9-mini", "my-deployment", "gpt-50", "o1x", "", "/"]
+    "name", ["gpt-7", "gpt-5.9-mini", "my-deployment", "gpt-50", "gpt-60", "o1x", "", "/"]
 )
 def test_an_unknown_name_gets_the_default_that_accepts_everything(name):
     profile = profile_for(name)

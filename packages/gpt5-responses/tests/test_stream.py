@@ -250,8 +250,17 @@ def test_a_missing_quota_is_told_from_a_limit(transport: Transport) -> None:
 def test_a_retired_model_is_answered_with_the_one_to_use(
     server: ResponsesSimulator, transport: Transport
 ) -> None:
-    with pytest.raises(ModelNotFoundError, match=r"'gpt-5-codex'.*Use 'gpt-5\.4' instead"):
+    with pytest.raises(ModelNotFoundError, match=r"'gpt-5-codex'.*Use 'gpt-5\.5' instead"):
         create(connection(server), {**REQUEST, "model": "gpt-5-codex"}, transport=transport)
+
+
+def test_a_model_that_ends_and_is_missing_is_answered_with_its_day(transport: Transport) -> None:
+    fault = HttpError(status=404, code="model_not_found")
+    with (
+        ResponsesSimulator(faults=[fault]) as server,
+        pytest.raises(ModelNotFoundError, match=r"on 2026-12-11\. Use 'gpt-6\.1-sol' instead"),
+    ):
+        create(connection(server), {**REQUEST, "model": "gpt-5"}, transport=transport)
 
 
 def test_an_unknown_model_is_named(server: ResponsesSimulator, transport: Transport) -> None:

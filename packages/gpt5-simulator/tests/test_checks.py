@@ -138,7 +138,7 @@ def test_models_that_are_not_served_are_not_found(server, ask, model):
 
 
 def test_a_retired_model_names_its_successor(server, ask):
-    assert "'gpt-5.4'" in ask(server, model="gpt-5-codex").json()["error"]["message"]
+    assert "'gpt-5.5'" in ask(server, model="gpt-5-codex").json()["error"]["message"]
 
 
 def test_a_parameter_that_a_model_does_not_take_is_refused_whatever_its_value(ask):

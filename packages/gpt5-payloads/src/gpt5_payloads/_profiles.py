@@ -1,16 +1,17 @@
 """What each model accepts.
 
-One table, `_FAMILIES`, says it for every public name of the GPT-5 line; `profile_for` finds a name's row. A name
-that the table does not know gets a profile that accepts everything, so that a new model or a gateway's own name works
-on its first day and the server is the one to refuse.
+One table, `_FAMILIES`, says it for every public name of the GPT-5 and GPT-6 lines; `profile_for` finds a name's row. A further name of the
+GPT-6 line gets what that line may accept. Any other name gets a profile that accepts everything, so that a new model or a gateway's own
+name works on its first day and the server is the one to refuse.
 
 `gpt5_simulator` has a table of its own, which says what to refuse, and the model plugin a catalog, which says what to offer and what it
 costs. Tests compare every fact that two of them know: `tests/test_model_facts.py` here, `tests/test_declarations.py` in the plugin.
 
 Source: the `options` of the model files of langgenius/dify-official-plugins (models/openai, 7af22831), OpenAI's model
 pages as quoted by public projects, the "Supported values are" texts of the API's own 400 answers, and a public probe of
-every model with every effort and verbosity (enricoros/big-AGI, issues 944 and 947). Read 2026-11-21. Where sources
-disagree, the row holds only values that no source says are refused.
+every model with every effort and verbosity (enricoros/big-AGI, issues 944 and 947). For GPT-6, days of shutdown and successors: litellm 1.109.1,
+genai-prices 0.2.3, pydantic-ai-slim 2.68.0, and OpenAI's deprecations page. Read 2026-11-22. Where sources disagree, the row holds only
+values that no source says are refused. A successor that no source names (those of 2027-04-01) is our choice.
 """
 
 import re
@@ -44,8 +45,9 @@ class ModelProfile:
         system_role: The role that carries the operator's instructions: `developer` where `system` is refused.
         context_size: Tokens of input and output together.
         max_output_tokens: Most tokens of one output, reasoning included.
-        retired: Whether api.openai.com has shut the model down; other servers may still run it.
-        replacement: The model to use instead of a retired one.
+        shutdown_date: The day on which api.openai.com shuts the model down, or did, as YYYY-MM-DD; None where none is known.
+        retired: Whether that day was over when this table was written; other servers may still run the model.
+        replacement: The model to use instead of one that is shut down.
     """
 
     family: str
@@ -59,6 +61,7 @@ class ModelProfile:
     system_role: SystemRole = "system"
     context_size: int = 400_000
     max_output_tokens: int = 128_000
+    shutdown_date: str | None = None
     retired: bool = False
     replacement: str | None = None
 
@@ -71,14 +74,22 @@ _LATER_CODEX_EFFORTS: tuple[Effort, ...] = ("low", "medium", "high", "xhigh")
 _GPT51_EFFORTS: tuple[Effort, ...] = ("none", "low", "medium", "high")
 _GPT52_EFFORTS: tuple[Effort, ...] = ("none", "low", "medium", "high", "xhigh")
 _GPT56_EFFORTS: tuple[Effort, ...] = ("none", "low", "medium", "high", "xhigh", "max")
+_GPT6_EFFORTS: tuple[Effort, ...] = ("low", "medium", "high", "xhigh", "max")
 _PRO_EFFORTS: tuple[Effort, ...] = ("medium", "high", "xhigh")
 _LARGE_CONTEXT = 1_050_000
+_CODEX_END = "2026-07-23"
+_CHAT_END = "2026-08-10"
+_GPT5_END = "2026-12-11"
+_NEXT_END = "2027-04-01"
 
 
-def _chat(family: str) -> ModelProfile:
+def _chat(family: str, *, shutdown_date: str) -> ModelProfile:
     """Return the profile of a ChatGPT snapshot, whose effort and verbosity are fixed at medium."""
     return ModelProfile(
         family=family,
+        shutdown_date=shutdown_date,
+        retired=True,
+        replacement="gpt-5.5",
         efforts=("medium",),
         verbosities=("medium",),
         context_size=128_000,
@@ -92,34 +103,49 @@ def _codex(
     efforts: tuple[Effort, ...],
     verbosities: tuple[Verbosity, ...] = (),
     summaries: tuple[Summary, ...] = SUMMARIES,
-    replacement: str | None = None,
+    replacement: str = "gpt-5.5",
 ) -> ModelProfile:
+    """Return the profile of one of the codex models, of which nearly all ended on one day."""
     return ModelProfile(
         family=family,
         efforts=efforts,
         verbosities=verbosities,
         summaries=summaries,
         system_role="developer",
-        retired=replacement is not None,
+        shutdown_date=_CODEX_END,
+        retired=True,
         replacement=replacement,
     )
 
 
-def _gpt5(family: str) -> ModelProfile:
-    return ModelProfile(family=family, efforts=_GPT5_EFFORTS, summaries=_GPT5_SUMMARIES)
+def _gpt5(family: str, *, replacement: str) -> ModelProfile:
+    return ModelProfile(
+        family=family,
+        efforts=_GPT5_EFFORTS,
+        summaries=_GPT5_SUMMARIES,
+        shutdown_date=_GPT5_END,
+        replacement=replacement,
+    )
 
 
-def _gpt56(family: str) -> ModelProfile:
-    return ModelProfile(family=family, efforts=_GPT56_EFFORTS, context_size=_LARGE_CONTEXT)
+def _gpt56(family: str, *, efforts: tuple[Effort, ...] = _GPT56_EFFORTS) -> ModelProfile:
+    """Return the profile of a model since GPT-5.6, which differ in nothing but their efforts."""
+    return ModelProfile(family=family, efforts=efforts, context_size=_LARGE_CONTEXT)
 
 
 _FAMILIES = {
     profile.family: profile
     for profile in (
-        _gpt5("gpt-5"),
-        _gpt5("gpt-5-mini"),
-        _gpt5("gpt-5-nano"),
-        ModelProfile(family="gpt-5-pro", efforts=("high",), summaries=_GPT5_SUMMARIES),
+        _gpt5("gpt-5", replacement="gpt-6.1-sol"),
+        _gpt5("gpt-5-mini", replacement="gpt-6.1-terra"),
+        _gpt5("gpt-5-nano", replacement="gpt-6-luna"),
+        ModelProfile(
+            family="gpt-5-pro",
+            efforts=("high",),
+            summaries=_GPT5_SUMMARIES,
+            shutdown_date=_GPT5_END,
+            replacement="gpt-5.6-sol",
+        ),
         ModelProfile(
             family="gpt-5-chat",
             reasoning=False,
@@ -128,27 +154,42 @@ _FAMILIES = {
             verbosities=(),
             context_size=128_000,
             max_output_tokens=16_384,
+            shutdown_date=_CODEX_END,
+            retired=True,
+            replacement="gpt-5.5",
         ),
-        _codex(
-            "gpt-5-codex",
-            efforts=_GPT5_CODEX_EFFORTS,
-            summaries=_GPT5_SUMMARIES,
-            replacement="gpt-5.4",
+        _codex("gpt-5-codex", efforts=_GPT5_CODEX_EFFORTS, summaries=_GPT5_SUMMARIES),
+        ModelProfile(
+            family="gpt-5.1",
+            efforts=_GPT51_EFFORTS,
+            shutdown_date=_NEXT_END,
+            replacement="gpt-6.1-sol",
         ),
-        ModelProfile(family="gpt-5.1", efforts=_GPT51_EFFORTS),
-        _chat("gpt-5.1-chat"),
-        _codex("gpt-5.1-codex", efforts=_GPT5_CODEX_EFFORTS, replacement="gpt-5.4"),
-        _codex("gpt-5.1-codex-mini", efforts=_GPT5_CODEX_EFFORTS),
+        _chat("gpt-5.1-chat", shutdown_date=_CODEX_END),
+        _codex("gpt-5.1-codex", efforts=_GPT5_CODEX_EFFORTS),
+        _codex("gpt-5.1-codex-mini", efforts=_GPT5_CODEX_EFFORTS, replacement="gpt-5.4-mini"),
         _codex("gpt-5.1-codex-max", efforts=_LATER_CODEX_EFFORTS, verbosities=("medium",)),
         ModelProfile(family="gpt-5.2", efforts=_GPT52_EFFORTS),
-        _chat("gpt-5.2-chat"),
+        _chat("gpt-5.2-chat", shutdown_date=_CHAT_END),
         ModelProfile(family="gpt-5.2-pro", efforts=_PRO_EFFORTS),
         _codex("gpt-5.2-codex", efforts=_LATER_CODEX_EFFORTS, verbosities=("medium",)),
-        _chat("gpt-5.3-chat"),
-        _codex("gpt-5.3-codex", efforts=_LATER_CODEX_EFFORTS, verbosities=("medium",)),
+        _chat("gpt-5.3-chat", shutdown_date=_CHAT_END),
+        ModelProfile(
+            family="gpt-5.3-codex",
+            efforts=_LATER_CODEX_EFFORTS,
+            verbosities=("medium",),
+            system_role="developer",
+            shutdown_date=_NEXT_END,
+            replacement="gpt-6.1-sol",
+        ),
         ModelProfile(family="gpt-5.4", efforts=_GPT52_EFFORTS, context_size=_LARGE_CONTEXT),
         ModelProfile(family="gpt-5.4-mini", efforts=_GPT52_EFFORTS),
-        ModelProfile(family="gpt-5.4-nano", efforts=_GPT52_EFFORTS),
+        ModelProfile(
+            family="gpt-5.4-nano",
+            efforts=_GPT52_EFFORTS,
+            shutdown_date=_NEXT_END,
+            replacement="gpt-6-luna",
+        ),
         ModelProfile(family="gpt-5.4-pro", efforts=_PRO_EFFORTS, context_size=_LARGE_CONTEXT),
         ModelProfile(family="gpt-5.5", efforts=_GPT52_EFFORTS, context_size=_LARGE_CONTEXT),
         ModelProfile(
@@ -161,6 +202,13 @@ _FAMILIES = {
         _gpt56("gpt-5.6-sol"),
         _gpt56("gpt-5.6-terra"),
         _gpt56("gpt-5.6-luna"),
+        _gpt56("gpt-6-astra", efforts=_GPT6_EFFORTS),
+        _gpt56("gpt-6-sol"),
+        _gpt56("gpt-6-luna"),
+        _gpt56("gpt-6.1-sol", efforts=_GPT6_EFFORTS),
+        _gpt56("gpt-6.1-terra"),
+        _gpt56("gpt-6.2-astra", efforts=_GPT6_EFFORTS),
+        _gpt56("gpt-6.2-sol", efforts=_GPT6_EFFORTS),
     )
 }
 
@@ -210,6 +258,8 @@ _OLDER_PREFIXES = {
     "o4": _o_series("o4"),
 }
 
+# Further names of a line, by what its models have in common: `minimal` ended with gpt-5.
+_LINES = {re.compile(r"gpt-6(?![0-9])"): _gpt56("gpt-6")}
 _DEFAULT = ModelProfile(family="default")
 _DEFAULT_CODEX = ModelProfile(family="default", system_role="developer")
 _SNAPSHOT_DATE = re.compile(r"-\d{4}-\d{2}-\d{2}$")
@@ -219,14 +269,17 @@ def profile_for(model: str) -> ModelProfile:
     """Return what `model` accepts.
 
     A dated snapshot (`gpt-5-2025-08-07`), a `-latest` alias, a fine-tuned model (`ft:gpt-5-mini:org::id`) and a name with
-    its provider before it (`openai/gpt-5.2`, `openai.gpt-5.5`) have their family's profile. Any other name has the default one,
-    of family `default`, which accepts every value; with `codex` in the name its `system_role` is `developer`.
+    its provider before it (`openai/gpt-5.2`, `openai.gpt-5.5`) have their family's profile. A further name of the GPT-6 line has that of its
+    line, of family `gpt-6`. Any other name has the default one, of family `default`, which accepts every value; with `codex` in the name its `system_role` is `developer`.
     """
     name = _plain_name(model)
     if name in _FAMILIES:
         return _FAMILIES[name]
     for prefix, profile in _OLDER_PREFIXES.items():
         if name == prefix or name.startswith(f"{prefix}-"):
+            return profile
+    for line, profile in _LINES.items():
+        if line.match(name):
             return profile
     return _DEFAULT_CODEX if "codex" in name else _DEFAULT
 

@@ -217,6 +217,8 @@ def _model_sentence(model: str) -> str:
     profile = profile_for(model)
     if profile.retired:
         return f"The model {model!r} has been shut down by OpenAI. Use {profile.replacement!r} instead."
+    if profile.replacement:
+        return f"The server has no model {model!r}, which OpenAI shuts down on {profile.shutdown_date}. Use {profile.replacement!r} instead."
     return f"The server has no model {model!r}, or not for this key. Check the name and the key's access to it."
 
 

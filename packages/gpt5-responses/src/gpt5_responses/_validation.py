@@ -21,7 +21,7 @@ from ._stream import create
 from ._transport import TRANSPORT, Transport
 
 
-_CHEAPEST_MODEL = "gpt-5-nano"
+_CHEAPEST_MODEL = "gpt-6-luna"
 _SMALLEST_OUTPUT = 16  # the API refuses less
 _REFUSED = (
     "The server refused the smallest request to the model {!r}. Check its name, whether the key's organisation may use it, "

@@ -66,7 +66,7 @@ _CODEX = ModelProfile(
     verbosities=(),
     summaries=("auto", "detailed"),
     takes_system=False,
-    successor="gpt-5.4",
+    successor="gpt-5.5",
 )
 _PRO: tuple[Effort, ...] = ("medium", "high", "xhigh")
 _NEWEST: tuple[Effort, ...] = ("none", "low", "medium", "high", "xhigh", "max")
@@ -75,6 +75,8 @@ _5_4 = ModelProfile(
 )
 _5_5 = ModelProfile(name="gpt-5.5", snapshot="gpt-5.5-2026-04-23", has_phase=True)
 _5_6 = ModelProfile(name="gpt-5.6", snapshot="gpt-5.6-sol", efforts=_NEWEST, has_phase=True)
+_6 = replace(_5_6, name="gpt-6-sol", snapshot="gpt-6-sol")
+_ALWAYS_REASONING = _NEWEST[1:]
 
 _PROFILES = (
     _FIRST,
@@ -119,6 +121,13 @@ _PROFILES = (
     replace(_5_6, name="gpt-5.6-sol"),
     replace(_5_6, name="gpt-5.6-terra", snapshot="gpt-5.6-terra"),
     replace(_5_6, name="gpt-5.6-luna", snapshot="gpt-5.6-luna"),
+    _6,
+    replace(_6, name="gpt-6-luna", snapshot="gpt-6-luna"),
+    replace(_6, name="gpt-6-astra", snapshot="gpt-6-astra", efforts=_ALWAYS_REASONING),
+    replace(_6, name="gpt-6.1-terra", snapshot="gpt-6.1-terra"),
+    replace(_6, name="gpt-6.1-sol", snapshot="gpt-6.1-sol", efforts=_ALWAYS_REASONING),
+    replace(_6, name="gpt-6.2-sol", snapshot="gpt-6.2-sol", efforts=_ALWAYS_REASONING),
+    replace(_6, name="gpt-6.2-astra", snapshot="gpt-6.2-astra", efforts=_ALWAYS_REASONING),
     _CODEX,
     replace(_CODEX, name="gpt-5.1-codex", snapshot="gpt-5.1-codex", summaries=_EVERY_SUMMARY),
 )
