@@ -141,6 +141,15 @@ def plugin(session: nox.Session, name: str) -> None:
 
 
 @nox.session
+def prices(session: nox.Session) -> None:
+    """Compare the model plugin's prices with those that genai-prices has."""
+    package = PLUGIN_NAMES["openai_gpt5_responses"]
+    _sync(session, "--package", package, "--group", "prices")
+    with session.chdir(PLUGINS[package]):
+        session.run("python", "generate_models.py", "--prices")
+
+
+@nox.session
 def chain(session: nox.Session) -> None:
     """Run agents through everything at once: dify-agent, `dify-host serve`, real plugins, the simulator."""
     _sync(session, "--all-packages", "--all-extras")

@@ -2,6 +2,7 @@
 
     python generate_models.py            write what differs, remove what the catalog no longer has
     python generate_models.py --check    write nothing; exit code 1 when a file does not match the catalog
+    python generate_models.py --prices   write nothing; compare the catalog's prices with genai-prices, which has to be installed
 
 A second run changes nothing. `--root FOLDER` works on another copy of the plugin's folder.
 """
@@ -25,7 +26,9 @@ FEATURES = (
 HEADER = "# Generated from catalog.yaml by generate_models.py. Change the catalog, not this file.\n"
 
 
-def model_declaration(model: Mapping[str, Any], rules: list[dict[str, Any]]) -> dict[str, Any]:
+def model_declaration(
+    model: Mapping[str, Any], rules: list[dict[str, Any]], endings: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return a model's file as Dify wants it.
 
     Source: `ModelDeclaration` of langgenius/dify-plugin-daemon at bdb5642a and `AIModelEntity` of dify-plugin 0.10.2.
@@ -33,11 +36,12 @@ def model_declaration(model: Mapping[str, Any], rules: list[dict[str, Any]]) -> 
     prices = model["prices"]
     return {
         "model": model["name"],
-        "label": _label(model),
+        "label": _label(model, endings),
         "model_type": "llm",
+        **({"deprecated": True} if "shutdown_date" in model else {}),
         "features": [name for name in FEATURES if name != "stream-tool-call" or _streams(model)],
         "model_properties": {"mode": "chat", "context_size": model["context_size"]},
-        "parameter_rules": [_rule(rule, model) for rule in rules],
+        "parameter_rules": [_rule(rule, model, endings) for rule in rules],
         "pricing": {
             "input": prices["input"],
             "output": prices["output"],
@@ -51,32 +55,46 @@ def _streams(model: Mapping[str, Any]) -> bool:
     return model.get("streaming", True)
 
 
-def _label(model: Mapping[str, Any]) -> dict[str, str]:
-    label, successor = model["label"], model.get("replaced_by")
-    if successor is None:
-        return {"en_US": label}
-    return {
-        "en_US": f"{label} (retired, use {successor})",
-        "zh_Hans": f"{label}（已停用，请改用 {successor}）",  # noqa: RUF001  Chinese punctuation
-        "ja_JP": f"{label}（提供終了、{successor} を使用）",  # noqa: RUF001  Japanese punctuation
+def _label(model: Mapping[str, Any], endings: Mapping[str, Any]) -> dict[str, str]:
+    ending = _ending(model, endings)
+    return {key: text.format_map(model) for key, text in ending["label"].items()} or {
+        "en_US": model["label"]
     }
 
 
-def _rule(rule: dict[str, Any], model: Mapping[str, Any]) -> dict[str, Any]:
+def _ending(model: Mapping[str, Any], endings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what is to be said, by language, of a model that ends or has ended."""
+    if "shutdown_date" not in model:
+        return {"label": {}, "help": {}}
+    return endings["retired" if model.get("retired") else "ending"]
+
+
+def _rule(
+    rule: dict[str, Any], model: Mapping[str, Any], endings: Mapping[str, Any]
+) -> dict[str, Any]:
     match rule["name"]:
-        case "reasoning_effort" if efforts := model.get("reasoning_efforts"):
-            return rule | {"options": efforts}
+        case "reasoning_effort":
+            return rule | {"options": model["reasoning_efforts"]}
         case "max_output_tokens":
-            return rule | {"max": model["max_output_tokens"]}
+            # The first field's help begins with what there is to say of the model itself.
+            said = _ending(model, endings)["help"]
+            told = {
+                key: said.get(key, "").format_map(model) + text
+                for key, text in rule["help"].items()
+            }
+            return rule | {"max": model["max_output_tokens"], "help": told}
         case _:
             return rule
 
 
 def declarations(root: Path) -> dict[str, str]:
     """Return the content of every file of models/llm that is generated, by file name."""
-    models = _load(root / "catalog.yaml")["models"]
+    catalog = _load(root / "catalog.yaml")
+    models, endings = catalog["models"], catalog["endings"]
     rules = _load(root / "parameter_rules.yaml")
-    files = {f"{model['name']}.yaml": _dump(model_declaration(model, rules)) for model in models}
+    files = {
+        f"{model['name']}.yaml": _dump(model_declaration(model, rules, endings)) for model in models
+    }
     return files | {"_position.yaml": _dump([model["name"] for model in models])}
 
 
@@ -116,8 +134,13 @@ def main(arguments: list[str] | None = None) -> int:
         action="store_true",
         help="write nothing; exit 1 if a file does not match the catalog",
     )
+    parser.add_argument(
+        "--prices", action="store_true", help="compare the catalog's prices with genai-prices"
+    )
     parser.add_argument("--root", type=Path, default=Path(__file__).parent, help="plugin folder")
     options = parser.parse_args(arguments)
+    if options.prices:
+        return _compare_prices()
     found = list(differences(options.root))
     for path, content in found:
         if not options.check:
@@ -131,6 +154,17 @@ def main(arguments: list[str] | None = None) -> int:
         )
         sys.stdout.write(f"{path.relative_to(options.root)}: {state}\n")
     return 1 if options.check and found else 0
+
+
+def _compare_prices() -> int:
+    # Only here: it needs what the plugin does not.
+    from compare_prices import iter_differences  # noqa: PLC0415
+
+    unexplained = 0
+    for difference, reason in iter_differences():
+        sys.stdout.write(f"{difference}: {reason or 'no reason is known'}\n")
+        unexplained += reason is None
+    return 1 if unexplained else 0
 
 
 if __name__ == "__main__":

@@ -135,6 +135,7 @@ def _iter_response(
             # A stream that a stop sequence has closed never comes to its usage.
             completion.usage or estimate_usage(request, completion),
             latency_seconds=time.perf_counter() - started,
+            service_tier=completion.service_tier,
         ),
         finish_reason="stop" if visible.is_stopped else completion.finish_reason,
     )

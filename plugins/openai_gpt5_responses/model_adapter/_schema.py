@@ -6,29 +6,59 @@
 
 from collections.abc import Sequence
 
-from dify_plugin.entities.model.schema import AIModelEntity, FetchFrom, ModelPropertyKey
+from dify_plugin.entities.model.schema import (
+    AIModelEntity,
+    FetchFrom,
+    ModelFeature,
+    ModelPropertyKey,
+    ParameterRule,
+)
 from dify_plugin.entities.parameters import I18nObject
 
-from gpt5_payloads import profile_for
+from gpt5_payloads import ModelProfile, profile_for
 
 
 def customizable_schema(model: str, predefined: Sequence[AIModelEntity]) -> AIModelEntity:
-    """Give a model the parameters and features of its family's model, or else of the catalog's first one.
+    """Give a model the form of its family's model; one of no known family gets the same form, with what its profile says.
 
     Args:
         model: Any name, also a dated snapshot, a fine-tuned model or a gateway's own name.
-        predefined: The catalog's models, in its order.
+        predefined: The catalog's models, in any order.
     """
     profile = profile_for(model)
-    like = next((known for known in predefined if known.model == profile.family), predefined[0])
-    properties = {**like.model_properties, ModelPropertyKey.CONTEXT_SIZE: profile.context_size}
+    known = {entity.model: entity for entity in predefined}
+    # All forms are alike but for what is set here and what those of ending models say, so it does not matter which one this begins with.
+    any_name = min(name for name, entity in known.items() if not entity.deprecated)
+    like = known.get(profile.family) or known[any_name]
     return like.model_copy(
         update={
             "model": model,
             "label": I18nObject(en_US=model),
             "fetch_from": FetchFrom.CUSTOMIZABLE_MODEL,
-            "model_properties": properties,
+            "features": _features(like, profile),
+            "model_properties": {
+                **like.model_properties,
+                ModelPropertyKey.CONTEXT_SIZE: profile.context_size,
+            },
+            "parameter_rules": [_rule(rule, profile) for rule in like.parameter_rules],
             "pricing": like.pricing if like.model == profile.family else None,
+            "deprecated": False,
         },
         deep=True,
     )
+
+
+def _features(like: AIModelEntity, profile: ModelProfile) -> list[ModelFeature]:
+    features = [name for name in like.features or () if name != ModelFeature.STREAM_TOOL_CALL]
+    return features + [ModelFeature.STREAM_TOOL_CALL] * profile.streaming
+
+
+def _rule(rule: ParameterRule, profile: ModelProfile) -> ParameterRule:
+    match rule.name:
+        case "reasoning_effort" if profile.efforts:
+            default = rule.default if rule.default in profile.efforts else profile.efforts[0]
+            return rule.model_copy(update={"options": list(profile.efforts), "default": default})
+        case "max_output_tokens":
+            return rule.model_copy(update={"max": profile.max_output_tokens})
+        case _:
+            return rule

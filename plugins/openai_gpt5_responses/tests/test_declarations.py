@@ -26,11 +26,10 @@ SEED_MODELS = [
     "gpt-5.1-codex",
     "gpt-5.3-codex",
 ]
-SEED_EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh"]
 # name: type, default, options
 PARAMETERS = {
     "max_output_tokens": ("int", 8192, None),
-    "reasoning_effort": ("string", "medium", SEED_EFFORTS),
+    "reasoning_effort": ("string", "medium", None),
     "reasoning_summary": ("string", "auto", ["auto", "concise", "detailed", "off"]),
     "verbosity": ("string", "medium", ["low", "medium", "high"]),
     "response_format": ("string", "text", ["text", "json_schema"]),
@@ -165,13 +164,21 @@ def test_texts_are_texts_in_languages_that_dify_knows(declaration):
     assert all(isinstance(word, str) and word.strip() for text in texts for word in text.values())
 
 
-def test_the_list_begins_with_the_models_of_the_contract_and_ends_with_the_retired_ones():
-    retired = ["gpt-5-codex", "gpt-5.1-codex"]
-    current = [name for name in SEED_MODELS if name not in retired]
-
-    assert POSITION[: len(current)] == current
-    assert POSITION[-2:] == retired
+def test_the_list_has_the_models_of_the_contract_and_the_newest_line():
+    assert set(SEED_MODELS) <= set(POSITION)
+    assert {name for name in POSITION if name.startswith("gpt-6")} == {
+        *("gpt-6-astra", "gpt-6-luna", "gpt-6-sol", "gpt-6.1-sol", "gpt-6.1-terra"),
+        *("gpt-6.2-astra", "gpt-6.2-sol"),
+    }
     assert len(set(POSITION)) == len(POSITION)
+
+
+def test_the_list_begins_with_the_newest_models_and_ends_with_what_ends():
+    days = [row.get("shutdown_date", "9999") for row in CATALOG]
+
+    assert POSITION[0].startswith("gpt-6.2")
+    assert days == sorted(days, reverse=True)
+    assert [row["name"] for row in CATALOG if row.get("retired")] == POSITION[-2:]
 
 
 def test_every_model_file_is_in_the_list():
@@ -212,8 +219,7 @@ def test_a_model_has_the_nine_parameters(name):
         for rule in MODELS[name]["parameter_rules"]
     }
     expected = dict(PARAMETERS)
-    if name not in SEED_MODELS:
-        expected["reasoning_effort"] = ("string", "medium", list(profile_for(name).efforts))
+    expected["reasoning_effort"] = ("string", "medium", list(profile_for(name).efforts))
 
     assert list(actual) == list(PARAMETERS)
     assert actual == expected
@@ -266,8 +272,12 @@ def test_the_price_is_the_catalog_s_and_quoted(row):
 @each_row
 def test_prices_make_sense(row):
     for tier in filter(None, [row["prices"], row.get("long_context")]):
-        rate = {key: Decimal(value) for key, value in tier.items() if key != "above_tokens"}
+        rate = {key: Decimal(value) for key, value in tier.items() if isinstance(value, str)}
         assert Decimal(0) < rate["cached_input"] <= rate["input"] < rate["output"]
+        assert rate["input"] <= rate.get("cache_write", rate["input"])
+        assert rate.get("cache_write_12h") == (
+            rate["cache_write"] * 2 if "cache_write" in rate else None
+        )
     if tier := row.get("long_context"):
         assert Decimal(tier["input"]) > Decimal(row["prices"]["input"])
         assert 0 < tier["above_tokens"] < row["context_size"]
@@ -281,16 +291,28 @@ def test_the_catalog_agrees_with_what_the_request_builder_knows(row):
     assert row["context_size"] == profile.context_size
     assert row["max_output_tokens"] == profile.max_output_tokens
     assert row.get("streaming", True) == profile.streaming
+    assert row.get("shutdown_date") == profile.shutdown_date
+    assert row.get("retired", False) == profile.retired
     assert row.get("replaced_by") == profile.replacement
+    assert row["reasoning_efforts"] == list(profile.efforts)
 
 
 @each_row
-def test_a_retired_model_says_so_in_its_label(row):
-    label = MODELS[row["name"]]["label"]["en_US"]
+def test_a_model_that_ends_says_so_in_its_label_and_its_form(row):
+    model = MODELS[row["name"]]
+    label, help_text = model["label"]["en_US"], rules_of(row["name"])["max_output_tokens"]["help"]
+    ends = "shutdown_date" in row
 
     assert label.startswith(row["label"])
-    assert ("retired" in label) == ("replaced_by" in row)
-    assert row.get("replaced_by", "") in label
+    assert ("retired" in label, " (ends " in label) == (
+        bool(row.get("retired")),
+        ends and not row.get("retired"),
+    )
+    assert model.get("deprecated", False) is ends
+    for text in (*model["label"].values(), *help_text.values()) if ends else ():
+        assert row["shutdown_date"] in text
+        assert row["replaced_by"] in text
+    assert ends or not any("OpenAI" in text for text in help_text.values())
 
 
 @each_row

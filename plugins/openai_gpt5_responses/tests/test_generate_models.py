@@ -79,5 +79,6 @@ def test_a_price_that_changes_reaches_the_model_s_file(copy):
     (copy / "catalog.yaml").write_text(yaml.safe_dump(catalog), encoding="utf-8")
     generate_models.main(["--root", str(copy)])
 
-    model = yaml.safe_load((copy / "models/llm/gpt-5.2.yaml").read_text(encoding="utf-8"))
+    path = copy / f"models/llm/{catalog['models'][0]['name']}.yaml"
+    model = yaml.safe_load(path.read_text(encoding="utf-8"))
     assert model["pricing"]["input"] == "9.99"

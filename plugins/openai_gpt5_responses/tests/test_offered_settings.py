@@ -15,8 +15,8 @@ from gpt5_simulator import ResponsesSimulator
 
 ROOT = Path(__file__).parent.parent
 CATALOG = yaml.safe_load((ROOT / "catalog.yaml").read_text(encoding="utf-8"))["models"]
-CURRENT = [row["name"] for row in CATALOG if "replaced_by" not in row]
-RETIRED = [row["name"] for row in CATALOG if "replaced_by" in row]
+CURRENT = [row["name"] for row in CATALOG if not row.get("retired")]
+RETIRED = [row["name"] for row in CATALOG if row.get("retired")]
 MESSAGES = [
     {"role": "system", "content": [{"type": "input_text", "text": "Be brief."}]},
     {"role": "user", "content": [{"type": "input_text", "text": "Hello."}]},

@@ -185,6 +185,18 @@ def test_d11_every_token_costs_what_the_bill_says(
     )
 
 
+def test_the_tier_and_the_kind_of_cache_write_of_the_response_count(plugin: ModelPlugin) -> None:
+    written = {"cache_write_tokens": 1_000, "cache_write_tokens_details": {"ttl_12h_tokens": 400}}
+    usage = {"input_tokens": 2_000, "output_tokens": 1_000, "input_tokens_details": written}
+    completed = {"status": "completed", "output": [], "usage": usage, "service_tier": "priority"}
+    with streaming({"type": "response.completed", "response": completed}) as server:
+        told = plugin.invoke(server, model="gpt-6.1-sol").last["usage"]
+
+    assert float(told["prompt_price"]) == pytest.approx(2 * 0.0055)
+    assert float(told["completion_price"]) == pytest.approx(2 * 0.01)
+    assert float(told["prompt_unit_price"]) == 4
+
+
 def test_d12_there_is_no_choice_without_tools(
     plugin: ModelPlugin, server: ResponsesSimulator
 ) -> None:

@@ -100,7 +100,7 @@ def test_a_retired_model_s_successor_is_named(
     error = plugin.invoke(server, model="gpt-5.1-codex").error
 
     assert error.error_type == "InvokeBadRequestError"
-    assert "'gpt-5.1-codex' has been shut down by OpenAI. Use 'gpt-5.4' instead." in str(error)
+    assert "'gpt-5.1-codex' has been shut down by OpenAI. Use 'gpt-5.5' instead." in str(error)
 
 
 class Echo:

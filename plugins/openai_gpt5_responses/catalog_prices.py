@@ -1,0 +1,73 @@
+"""What tokens cost by catalog.yaml, for the plugin and for the check of the catalog: no platform, no network."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from gpt5_payloads import profile_for
+
+
+_CATALOG = Path(__file__).parent / "catalog.yaml"
+_PER_TOKEN = Decimal("0.000001")  # prices are per million tokens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rates:
+    """What a million tokens cost, in USD; nothing for a model that the catalog does not know."""
+
+    input: Decimal = Decimal(0)
+    cached_input: Decimal = Decimal(0)
+    cache_write: Decimal = Decimal(0)
+    cache_write_12h: Decimal = Decimal(0)
+    output: Decimal = Decimal(0)
+
+    def input_price(
+        self, tokens: int, *, cached: int = 0, written: int = 0, written_12h: int = 0
+    ) -> Decimal:
+        """Return the price of input tokens, of which some came from the cache and some were written to it, for 12 hours among them."""
+        cached = min(cached, tokens)
+        written = min(written, tokens - cached)
+        written_12h = min(written_12h, written)
+        parts = (
+            (tokens - cached - written, self.input),
+            (cached, self.cached_input),
+            (written - written_12h, self.cache_write),
+            (written_12h, self.cache_write_12h),
+        )
+        return sum((count * rate for count, rate in parts), Decimal(0)) * _PER_TOKEN
+
+    def output_price(self, tokens: int) -> Decimal:
+        """Return the price of output tokens, reasoning included."""
+        return tokens * self.output * _PER_TOKEN
+
+
+def find_rates(model: str, *, input_tokens: int, service_tier: str | None = None) -> Rates:
+    """Look a model's rates up, a dated or fine-tuned one's under its family.
+
+    Args:
+        model: The model's name.
+        input_tokens: All input of the call; a long one has a tier of its own.
+        service_tier: The tier that the response names; one that the catalog does not know costs what the standard one does.
+    """
+    models, tiers = _read_catalog()
+    entry = models.get(model) or models.get(profile_for(model).family)
+    if entry is None:
+        return Rates()
+    long = entry.get("long_context")
+    told = long if long and input_tokens > long["above_tokens"] else entry["prices"]
+    factors = tiers | entry.get("service_tiers", {}) | told.get("service_tiers", {})
+    factor = Decimal(factors.get(service_tier, "1"))
+    written = dict.fromkeys(("cache_write", "cache_write_12h"), told["input"])
+    rates = {name: (written | told)[name] for name in Rates.__slots__}
+    return Rates(**{name: Decimal(rate) * factor for name, rate in rates.items()})
+
+
+@cache
+def _read_catalog() -> tuple[Mapping[str, Any], dict[str, str]]:
+    catalog = yaml.safe_load(_CATALOG.read_text(encoding="utf-8"))
+    return {entry["name"]: entry for entry in catalog["models"]}, catalog["service_tiers"]

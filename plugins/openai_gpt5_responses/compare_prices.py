@@ -1,0 +1,83 @@
+"""Compare what calls cost by catalog.yaml with what genai-prices says, for `generate_models.py --prices`."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, time
+from decimal import Decimal
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import yaml
+from genai_prices import Usage, calc_price
+
+from catalog_prices import find_rates
+
+
+CATALOG = Path(__file__).parent / "catalog.yaml"
+SMALLEST = Decimal("1e-7")
+TIERS = ("default", "flex", "priority", "fast")  # genai-prices knows no others
+INPUTS = (1_000, 272_000, 272_001, 900_000)
+# Input tokens, those from the cache, those written to it, output tokens.
+SHAPES = [
+    (tokens, tokens * cached // 10, tokens * written // 10, output)
+    for tokens, cached, written, output in product(INPUTS, (0, 4), (0, 3), (0, 1_000))
+]
+# Differences that are right as they are, by model and tier.
+REASONS = {
+    ("gpt-6.2-sol", None): "not in genai-prices 0.2.3",
+    ("gpt-6.2-astra", None): "not in genai-prices 0.2.3",
+    **{
+        (
+            model,
+            tier,
+        ): "no such tier above 272,000 tokens: the server bills and names the default one"
+        for model in ("gpt-5.4", "gpt-5.5")
+        for tier in ("fast", "priority")
+    },
+    ("gpt-5.4", "flex"): "cached input is published rounded, as 0.13 instead of 0.125",
+    ("gpt-5.5-pro", "flex"): "no flex price of a long input is published",
+}
+
+
+def iter_differences() -> Iterator[tuple[str, str | None]]:
+    """Yield each model and tier whose prices differ by 1e-7 USD or more or are not known there, with the reason if there is one."""
+    catalog = yaml.safe_load(CATALOG.read_text(encoding="utf-8"))
+    day = datetime.combine(catalog["checked"], time(), UTC)
+    for model in catalog["models"]:
+        name = model["name"]
+        try:
+            for tier in TIERS:
+                found = list(_iter_shapes(name, tier, day))
+                if found:
+                    told = f"{name}, {tier}, {len(found)} of {len(SHAPES)} shapes: {found[0]}"
+                    yield told, REASONS.get((name, tier))
+        except LookupError:
+            yield f"{name}: not known", REASONS.get((name, None))
+
+
+def _iter_shapes(name: str, tier: str, day: datetime) -> Iterator[str]:
+    """Yield each shape of usage that costs something else there.
+
+    Raises:
+        LookupError: If the model is not known there.
+    """
+    for shape in SHAPES:
+        tokens, cached, written, output = shape
+        rates = find_rates(name, input_tokens=tokens, service_tier=tier)
+        ours = rates.input_price(tokens, cached=cached, written=written)
+        ours += rates.output_price(output)
+        theirs = _their_price(shape, name, tier, day)
+        if abs(ours - theirs) >= SMALLEST:
+            yield f"{tokens} in, {cached} cached, {written} written, {output} out cost {ours} here and {theirs} there"
+
+
+def _their_price(shape: tuple[int, int, int, int], name: str, tier: str, day: datetime) -> Decimal:
+    names = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
+    told: Any = calc_price(
+        Usage(**dict(zip(names, shape, strict=True))),
+        name,
+        provider_id="openai",
+        genai_request_timestamp=day,
+        price_context={"service_tier": tier},
+    )
+    return told.total_price

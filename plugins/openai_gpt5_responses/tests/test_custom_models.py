@@ -1,0 +1,63 @@
+"""The forms of models that are not in the catalog."""
+
+import json
+
+import pytest
+
+from gpt5_payloads import profile_for
+
+
+FORMS = """
+import dify_plugin, json, random
+from dify_plugin.core.entities.plugin.setup import PluginConfiguration
+from dify_plugin.core.utils.yaml_loader import load_yaml_file
+from dify_plugin.entities.model.provider import ModelProviderConfiguration
+from model_adapter import customizable_schema
+
+manifest = PluginConfiguration(**load_yaml_file("manifest.yaml"))
+predefined = ModelProviderConfiguration(**load_yaml_file(manifest.plugins.models[0])).models
+orders = [predefined, predefined[::-1], sorted(predefined, key=lambda model: model.model)]
+names = json.loads(NAMES)
+print(json.dumps([
+    [json.loads(customizable_schema(name, order).model_dump_json()) for name in names] for order in orders
+]))
+"""
+NAMES = [
+    *("gpt-5.5-2026-04-23", "gpt-5-2025-08-07", "ft:gpt-5-mini:org::id", "openai/gpt-6.2-sol"),
+    *("gpt-6.3-terra", "gpt-7", "my-deployment", "gpt-5-pro", "gpt-5.2-chat-latest", "gpt-4o"),
+]
+
+
+@pytest.fixture(scope="module")
+def forms(run_inside):
+    listed = "NAMES = " + repr(json.dumps(NAMES)) + "\n"
+    first, *others = run_inside(listed + FORMS)
+    assert others == [first, first]  # the order of the files on disk makes no difference
+    return dict(zip(NAMES, first, strict=True))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_custom_model_s_form_offers_what_its_family_takes(forms, name):
+    form, profile = forms[name], profile_for(name)
+    rules = {rule["name"]: rule for rule in form["parameter_rules"]}
+
+    assert (form["model"], form["label"]["en_US"], form["deprecated"]) == (name, name, False)
+    assert form["model_properties"]["context_size"] == profile.context_size
+    assert rules["max_output_tokens"]["max"] == profile.max_output_tokens
+    if profile.efforts:
+        assert rules["reasoning_effort"]["options"] == list(profile.efforts)
+        assert rules["reasoning_effort"]["default"] in profile.efforts
+    assert ("stream-tool-call" in form["features"]) == profile.streaming
+
+
+def test_only_a_family_of_the_catalog_has_prices(forms):
+    assert forms["gpt-5.5-2026-04-23"]["pricing"]["input"] == "5.00"
+    assert forms["openai/gpt-6.2-sol"]["pricing"]["output"] == "10.00"
+    assert {name for name in NAMES if forms[name]["pricing"] is None} == {
+        *("gpt-6.3-terra", "gpt-7", "my-deployment", "gpt-5-pro", "gpt-5.2-chat-latest", "gpt-4o")
+    }
+
+
+def test_a_model_that_stays_is_not_told_to_end(forms):
+    for name in ("gpt-6.3-terra", "gpt-7", "my-deployment"):
+        assert "OpenAI shuts" not in forms[name]["parameter_rules"][0]["help"]["en_US"]
