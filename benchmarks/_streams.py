@@ -14,13 +14,15 @@ from ._usage import cpu_seconds, resident_bytes
 
 _STREAMS = 50
 _PAUSE_MILLISECONDS = 20
+_PREPARATION_SECONDS = 2  # Dify seldom calls a plugin in the moment in which it has started
 
 
 async def measure_streams(pair: Pair, server: str) -> Figures:
-    """Start the model plugin, call it once, then with many streams as fast as they go, then with as many paced ones."""
+    """Start the model plugin, call it once when it has had time to prepare, then with many streams as fast as they go, then with as many paced ones."""
     started = time.perf_counter()
     async with pair.model_plugin() as plugin:
         start_seconds = time.perf_counter() - started
+        await asyncio.sleep(_PREPARATION_SECONDS)
         caller = _Caller(pair, plugin)
         first_call_seconds = await caller.first_chunk_seconds(f"{server}/0/v1")
         fast = await caller.measure_many(f"{server}/0/v1")

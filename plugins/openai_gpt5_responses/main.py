@@ -13,21 +13,35 @@ from dify_plugin import DifyPluginEnv, Plugin  # isort: skip
 
 import os
 import sys
+from threading import Timer
 from typing import Any, override
 
 from dify_plugin.config.logger_format import plugin_logger_handler
 from dify_plugin.core.server.tcp.request_reader import TCPReaderWriter
 
-from model_adapter import invoke_errors, read_seconds, shorten_line
+import model_adapter
+from model_adapter import read_seconds, shorten_line
 from stream_text.stdout import bound_stdout, bound_writer
 
 
+_PREPARATION_DELAY_SECONDS = 0.02
+
+
 class _Plugin(Plugin):
-    """The SDK's plugin, whose own errors say no more of a request than ours."""
+    """The SDK's plugin, which prepares for calls once it has said that it runs, and whose own errors say no more of a request than ours."""
+
+    @override
+    def _heartbeat(self) -> None:
+        # Whatever is imported keeps all else waiting, so it begins when the first heartbeat has left.
+        Timer(_PREPARATION_DELAY_SECONDS, self._prepare).start()
+        super()._heartbeat()
+
+    def _prepare(self) -> None:
+        model_adapter.prepare()
 
     @override
     def _execute_request(self, session_id: str, data: Any, *rest: Any, **named: Any) -> None:
-        with invoke_errors(data.get("credentials")):
+        with model_adapter.invoke_errors(data.get("credentials")):
             super()._execute_request(session_id, data, *rest, **named)
 
 

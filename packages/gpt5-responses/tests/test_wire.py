@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import socket
+import ssl
 import threading
 import time
 import tracemalloc
@@ -30,6 +31,7 @@ from gpt5_responses import (
     Transport,
     UnexpectedResponseError,
     create,
+    prepare_transport,
     validate_model,
     validate_server,
 )
@@ -365,6 +367,22 @@ def test_many_keys_in_rotation_keep_their_clients(transport: Transport) -> None:
                 create(wire.connection(api_key=f"key-{number}"), REQUEST, transport=transport)
 
     assert wire.connections == 50
+
+
+def test_preparing_connects_to_nobody_and_reads_what_is_trusted_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read: list[object] = []
+    make = ssl.create_default_context
+    monkeypatch.setattr(ssl, "create_default_context", lambda *told, **named: read.append(1) or make(*told, **named))  # fmt: skip
+    with Wire(stream(DONE)) as wire:
+        prepare_transport()
+        before = len(read)
+        pool = Transport()
+        create(wire.connection(), REQUEST, transport=pool)
+        pool.close()
+
+    assert (wire.connections, len(read)) == (1, before)
 
 
 # Floods and silences.

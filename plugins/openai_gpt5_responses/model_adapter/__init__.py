@@ -1,12 +1,22 @@
-"""Between Dify's shapes and the packages: one module for each thing that is translated."""
+"""Between Dify's shapes and the packages: one module for each thing that is translated.
 
-from ._call import ModelCall, iter_chunks
-from ._error_mapping import INVOKE_ERRORS, invoke_errors, validated_connection
-from ._lines import shorten_line
-from ._operator_settings import PaceSettings, read_seconds
-from ._parameters import known_parameters
-from ._schema import customizable_schema
-from ._tokens import estimate_tokens
+A name is imported when it is first asked for. The packages and the official client take a third of the plugin's start, and nothing needs them before
+`prepare`, which is called when Dify knows that the plugin has started, or the first call.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+
+if TYPE_CHECKING:
+    from ._call import ModelCall, iter_chunks
+    from ._error_mapping import INVOKE_ERRORS, invoke_errors, validated_connection
+    from ._lines import shorten_line
+    from ._operator_settings import PaceSettings, read_seconds
+    from ._parameters import known_parameters
+    from ._preparation import prepare
+    from ._schema import customizable_schema
+    from ._tokens import estimate_tokens
 
 
 __all__ = [
@@ -18,7 +28,29 @@ __all__ = [
     "invoke_errors",
     "iter_chunks",
     "known_parameters",
+    "prepare",
     "read_seconds",
     "shorten_line",
     "validated_connection",
 ]
+
+_MODULES = {
+    "INVOKE_ERRORS": "_error_mapping",
+    "ModelCall": "_call",
+    "PaceSettings": "_operator_settings",
+    "customizable_schema": "_schema",
+    "estimate_tokens": "_tokens",
+    "invoke_errors": "_error_mapping",
+    "iter_chunks": "_call",
+    "known_parameters": "_parameters",
+    "prepare": "_preparation",
+    "read_seconds": "_operator_settings",
+    "shorten_line": "_lines",
+    "validated_connection": "_error_mapping",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_MODULES[name]}", __name__), name)

@@ -5,8 +5,7 @@ from typing import override
 
 from dify_plugin import ModelProvider
 
-from gpt5_responses import validate_server
-from model_adapter import validated_connection
+import model_adapter
 
 
 class OpenAIGPT5Provider(ModelProvider):
@@ -19,5 +18,7 @@ class OpenAIGPT5Provider(ModelProvider):
         Raises:
             CredentialsValidateFailedError: If it does not; the sentence may be shown to the user.
         """
-        with validated_connection(credentials) as connection:
+        from gpt5_responses import validate_server  # noqa: PLC0415  as in `model_adapter`
+
+        with model_adapter.validated_connection(credentials) as connection:
             validate_server(connection)

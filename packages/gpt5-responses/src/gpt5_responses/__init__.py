@@ -24,7 +24,7 @@ from ._failures import to_responses_error
 from ._fallbacks import Fallback
 from ._scheme import Request, ResponsesScheme
 from ._stream import ResponseStream, create, open_stream
-from ._transport import Transport
+from ._transport import Transport, prepare_transport
 from ._validation import validate_model, validate_server
 
 
@@ -57,6 +57,7 @@ __all__ = [
     "UnexpectedResponseError",
     "create",
     "open_stream",
+    "prepare_transport",
     "to_responses_error",
     "validate_model",
     "validate_server",

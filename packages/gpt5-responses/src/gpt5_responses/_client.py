@@ -15,7 +15,7 @@ from ._connection import DEFAULT_BASE_URL, Connection
 from ._errors import ResponsesError
 from ._failures import interrupted, to_responses_error
 from ._fallbacks import Fallback
-from ._http import AsyncHttpClient
+from ._http import RESPONSES_PATH, UNREAD, AsyncHttpClient
 from ._patience import MOST_REST_BYTES, REST_SECONDS, Patience, is_delimited
 from ._reader import ResponseReader
 from ._scheme import Request, ResponsesScheme
@@ -220,12 +220,14 @@ class AsyncResponseStream:
         attempts = iter_attempts(self._body, self._refusals, self._secrets)
         attempt = next(attempts)
         while True:
-            opening = self._client.responses.with_streaming_response.create(extra_body=attempt.body)
             try:
-                response = await self._opened.enter_async_context(opening)
+                response: Any = await self._client.post(
+                    RESPONSES_PATH, cast_to=object, body=attempt.body, options=UNREAD
+                )
             except Exception as error:  # noqa: BLE001  as in `Transport`
                 attempt = attempts.send(error)
             else:
+                self._opened.push_async_callback(response.close)
                 self.left_out = attempt.left_out
                 return response
 

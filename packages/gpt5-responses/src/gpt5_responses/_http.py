@@ -22,6 +22,11 @@ from ._addresses import ConnectGuard
 from ._bodies import ACCEPTED, BoundedBody
 
 
+# The official client's method for responses brings hundreds of classes for what it sends and gets, and walks through each request. Ours goes out as it is,
+# and what comes is read by us: this is how the client itself asks for an answer that is left unread.
+RESPONSES_PATH = "/responses"
+UNREAD: Any = {"headers": {"X-Stainless-Raw-Response": "stream"}}
+
 _MOST_ERROR_BYTES = 64 * 1024
 _MOST_SECONDS = 10.0  # for such a body, whose status says enough
 _MOST_OTHER_BYTES = 4 * 1024 * 1024  # a list of models, for one

@@ -3,7 +3,7 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +13,11 @@ from ._attempts import Refusals, iter_attempts
 from ._connection import Connection
 from ._failures import to_responses_error
 from ._fallbacks import Fallback
-from ._http import HttpClient, end_reading
+from ._http import RESPONSES_PATH, UNREAD, HttpClient, end_reading
 
 
 type _LeftOut = tuple[Fallback, ...]
 type _Response = openai.APIResponse[Any]
-type _Opening = AbstractContextManager[_Response]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +77,14 @@ class Transport:
         """
         client = self._take(connection)
         try:
-            opening, response, left_out = _send(client, request)
+            response, left_out = _send(client, request)
         except BaseException:
             self._give_back(client)
             raise
 
         def close() -> None:
             end_reading(response.http_response)
-            opening.__exit__(None, None, None)
+            response.close()
             self._give_back(client)
 
         return SentRequest(response, close, left_out)
@@ -125,19 +124,28 @@ class Transport:
         client.close_if_unused()
 
 
-def _send(client: _Client, request: Mapping[str, Any]) -> tuple[_Opening, _Response, _LeftOut]:
+def _send(client: _Client, request: Mapping[str, Any]) -> tuple[_Response, _LeftOut]:
     attempts = iter_attempts(request, client.refusals, client.secrets)
     attempt = next(attempts)
     while True:
         try:
-            # As `extra_body` the request goes out as it is; typed arguments would be walked through and rewritten on every call.
-            opening = client.openai.responses.with_streaming_response.create(
-                extra_body=attempt.body
+            response: Any = client.openai.post(
+                RESPONSES_PATH, cast_to=object, body=attempt.body, options=UNREAD
             )
-            return opening, opening.__enter__(), attempt.left_out
         except Exception as error:  # noqa: BLE001  the client lets some errors of its HTTP library through
             attempt = attempts.send(error)
+        else:
+            return response, attempt.left_out
 
 
 TRANSPORT = Transport()
 """The transport of this process, shared by all calls."""
+
+
+def prepare_transport() -> None:
+    """Make now what all clients share and the first would have to wait for: what is trusted, and the classes of HTTP.
+
+    Raises:
+        ResponsesError: If no client can be made.
+    """
+    _Client(Connection(api_key="none")).openai.close()

@@ -9,17 +9,7 @@ from dify_plugin.entities.model.message import PromptMessage, PromptMessageTool
 from dify_plugin.entities.model.schema import AIModelEntity
 from dify_plugin.errors.model import InvokeError
 
-from gpt5_responses import validate_model
-from model_adapter import (
-    INVOKE_ERRORS,
-    ModelCall,
-    customizable_schema,
-    estimate_tokens,
-    invoke_errors,
-    iter_chunks,
-    known_parameters,
-    validated_connection,
-)
+import model_adapter
 
 
 class OpenAIGPT5LargeLanguageModel(LargeLanguageModel):
@@ -38,9 +28,9 @@ class OpenAIGPT5LargeLanguageModel(LargeLanguageModel):
         user: str | None = None,
     ) -> Generator[LLMResultChunk, None, None]:
         # The SDK maps errors only while it calls this method, not while it iterates: so everything happens inside the generator.
-        with invoke_errors(credentials):
-            yield from iter_chunks(
-                ModelCall(
+        with model_adapter.invoke_errors(credentials):
+            yield from model_adapter.iter_chunks(
+                model_adapter.ModelCall(
                     model=model,
                     credentials=credentials,
                     messages=prompt_messages,
@@ -58,7 +48,7 @@ class OpenAIGPT5LargeLanguageModel(LargeLanguageModel):
     ) -> dict:
         # The SDK's own check answers with an error that Dify does not know. The request builder checks the same, and says which field.
         rules = self.get_parameter_rules(model, credentials)
-        return known_parameters(model_parameters, (rule.name for rule in rules))
+        return model_adapter.known_parameters(model_parameters, (rule.name for rule in rules))
 
     @override
     def get_num_tokens(
@@ -69,7 +59,7 @@ class OpenAIGPT5LargeLanguageModel(LargeLanguageModel):
         tools: list[PromptMessageTool] | None = None,
     ) -> int:
         """Count the input tokens of a call, without a network."""
-        return estimate_tokens(prompt_messages, tools or ())
+        return model_adapter.estimate_tokens(prompt_messages, tools or ())
 
     @override
     def validate_credentials(self, model: str, credentials: Mapping) -> None:
@@ -78,15 +68,17 @@ class OpenAIGPT5LargeLanguageModel(LargeLanguageModel):
         Raises:
             CredentialsValidateFailedError: If it does not; the sentence may be shown to the user.
         """
-        with validated_connection(credentials) as connection:
+        from gpt5_responses import validate_model  # noqa: PLC0415  as in `model_adapter`
+
+        with model_adapter.validated_connection(credentials) as connection:
             validate_model(connection, model)
 
     @override
     def get_customizable_model_schema(self, model: str, credentials: Mapping) -> AIModelEntity:  # pyright: ignore[reportGeneralTypeIssues]  the SDK hides this class's type
         """Give any model name the parameters and features of its family."""
-        return customizable_schema(model, self.predefined_models())
+        return model_adapter.customizable_schema(model, self.predefined_models())
 
     @property
     @override
     def _invoke_error_mapping(self) -> dict[type[InvokeError], list[type[Exception]]]:
-        return INVOKE_ERRORS
+        return model_adapter.INVOKE_ERRORS

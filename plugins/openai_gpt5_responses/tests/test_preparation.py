@@ -1,0 +1,48 @@
+"""What is imported and made before the first call, and when."""
+
+import json
+import os
+import subprocess
+import sys
+
+from model_plugin import PLUGIN
+
+
+STARTED = """
+import json, os, sys, threading, time
+import main
+
+calls_need = {"openai", "gpt5_messages", "gpt5_payloads", "gpt5_responses"}
+print(json.dumps({"event": "test", "imported": sorted(calls_need & sys.modules.keys())}))
+threading.Thread(target=main.plugin.run, daemon=True).start()
+while not calls_need <= sys.modules.keys():
+    time.sleep(0.01)
+from gpt5_responses._http import _tls
+from model_adapter._pricing import _catalog
+while not (_tls.cache_info().currsize and _catalog.cache_info().currsize):
+    time.sleep(0.01)
+print(json.dumps({"event": "test", "imported": sorted(calls_need & sys.modules.keys())}))
+os._exit(0)
+"""
+
+
+def test_what_only_calls_need_is_prepared_after_the_first_heartbeat() -> None:
+    process = subprocess.run(
+        [sys.executable, "-c", STARTED],
+        cwd=PLUGIN,
+        env=os.environ | {"INSTALL_METHOD": "local"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        timeout=60,
+        check=True,
+    )
+
+    messages = map(json.loads, process.stdout.splitlines())
+    told = [message for message in messages if message.get("event") in ("heartbeat", "test")]
+    assert [message["event"] for message in told] == ["test", "heartbeat", "test"]
+    assert told[0]["imported"] == []
+    assert len(told[2]["imported"]) == 4
+
+
+def test_a_name_that_the_adapter_does_not_have_is_an_attribute_error(run_inside) -> None:
+    assert run_inside("import dify_plugin, model_adapter; print(int(hasattr(model_adapter, 'x')))") == 0  # fmt: skip
