@@ -414,6 +414,36 @@ def test_a_parameter_that_cannot_be_used_is_a_bad_request_that_names_it(
     assert server.requests == []
 
 
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ({"max_tokens": 512}, 512),
+        ({"max_tokens": 512, "max_output_tokens": None}, 512),
+        ({"max_tokens": 512, "max_output_tokens": 1_024}, 1_024),
+        ({"max_tokens": None}, 8_192),
+    ],
+)
+def test_max_tokens_of_another_model_s_workflow_count(
+    plugin: ModelPlugin, server: ResponsesSimulator, given: dict[str, Any], sent: int
+) -> None:
+    assert plugin.invoke(server, model_parameters=given).error is None
+    assert server.requests[-1].body["max_output_tokens"] == sent
+
+
+def test_a_parameter_that_the_model_does_not_take_is_left_out_and_told(
+    plugin: ModelPlugin, server: ResponsesSimulator
+) -> None:
+    plugin.notices.clear()
+    given = {"temperature": 0.5, "top_p": 1, "max_tokens": 512, "verbosity": "low"}
+    answer = plugin.invoke(server, model_parameters=given)
+
+    assert answer.error is None
+    assert {"temperature", "top_p", "max_tokens"}.isdisjoint(server.requests[-1].body)
+    told = [notice.text for notice in plugin.notices if notice.kind == "log"]
+    assert any("were left out: temperature, top_p" in text for text in told)
+    assert "0.5" not in "".join(told)
+
+
 ASK_IN_APPS = """
 import dify_plugin, json, os
 from types import SimpleNamespace
