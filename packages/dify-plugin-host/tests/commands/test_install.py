@@ -173,7 +173,7 @@ def test_the_machines_own_index_is_used(serve, package, monkeypatch, index):
     )
 
 
-@pytest.mark.parametrize("options", [(), ("--install-as-daemon",)])
+@pytest.mark.parametrize("options", [(), ("--install-as-daemon",), ("--as-daemon",)])
 def test_uv_gets_what_the_daemon_hands_on_and_no_settings_of_this_process(
     serve, probe, state, monkeypatch, options
 ):

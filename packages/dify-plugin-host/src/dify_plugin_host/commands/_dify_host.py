@@ -242,7 +242,9 @@ def serve(  # noqa: PLR0913 - every option is one
         sources=tuple(sources or ()),
         plugins=plugins,
         packages=packages,
-        installing=_install_settings(requirements=requirements, as_daemon=install_as_daemon),
+        installing=_install_settings(
+            requirements=requirements, as_daemon=install_as_daemon or as_daemon
+        ),
         port=port,
         api_key=api_key,
         tools=tuple(tools or ()),
