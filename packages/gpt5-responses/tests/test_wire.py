@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import json
 import socket
 import ssl
 import threading
@@ -81,6 +82,7 @@ async def ask(wire: Wire, **settings: object) -> Completion:
         (b'{"status": "queued"}', ResponseFailedError),
         (b'{"status": "in_progress", "output": null}', ResponseFailedError),
         (b'{"error": {"message": {"deep": 1}, "code": 7, "param": []}}', ResponseFailedError),
+        (b'{"error": {}}', UnexpectedResponseError),
         (b'{"choices": [], "object": "chat.completion"}', UnexpectedResponseError),
         (b'{"output": ' + b"[" * 1500 + b"]" * 1500 + b"}", UnexpectedResponseError),
     ],
@@ -128,6 +130,19 @@ def test_what_nests_too_deep_outside_of_the_items_is_an_error_too(
     error = failure(whole((body + "[" * 100_000).encode()), transport, WHOLE)
 
     assert type(error) is UnexpectedResponseError
+
+
+@pytest.mark.parametrize("nothing", [{}, [], "", None, False])
+def test_an_empty_error_is_none_streamed_or_not(transport: Transport, nothing: object) -> None:
+    message = {"type": "message", "content": [{"type": "output_text", "text": "Hi"}]}
+    response = {"status": "completed", "error": nothing, "output": [message]}
+
+    for answer in (
+        whole(json.dumps(response).encode()),
+        stream({"type": "response.completed", "response": response}),
+    ):
+        with Wire(answer) as wire:
+            assert create(wire.connection(), REQUEST, transport=transport).text == "Hi"
 
 
 @pytest.mark.parametrize("constant", ["NaN", "-Infinity", "1e999"])

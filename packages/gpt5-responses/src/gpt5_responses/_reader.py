@@ -25,11 +25,8 @@ _TERMINAL_TYPES = {
     "cancelled": "response.failed",
 }
 _WITHOUT_ANSWER = ("cancelled", "queued", "in_progress")
-_RESPONSE_FIELDS = (
-    "output",
-    "status",
-    "error",
-)  # every response has one, however little of it a gateway fills in
+# Every response has one, however little of it a gateway fills in; unless it says what has failed.
+_RESPONSE_FIELDS = ("output", "status")
 _MAX_BYTES = 128 * 1024 * 1024  # far beyond any answer, and within a server's memory
 _MAX_FRAME_BYTES = 16 * 1024 * 1024  # of one event, which is decoded in one go
 _MAX_BODY_BYTES = 8 * 1024 * 1024  # likewise, of an answer that is not streamed
@@ -174,13 +171,13 @@ class ResponseReader:
         whole = parse_object(text) or {}
         if whole.get("type") == "error":
             return whole
-        if whole.keys().isdisjoint(_RESPONSE_FIELDS):
+        error = find_error(whole)
+        if error is None and whole.keys().isdisjoint(_RESPONSE_FIELDS):
             raise self._unexpected(
                 CHAT_COMPLETIONS
                 if _is_chat(whole)
                 else f"The server's answer is not a response of the Responses API. {_CHECK}"
             )
-        error = find_error(whole)
         if error is not None:
             return {"type": "error", "error": error}
         event_type = _TERMINAL_TYPES.get(str(whole.get("status")), "response.completed")
@@ -200,9 +197,9 @@ def find_error(body: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def _error_of(body: Mapping[str, Any]) -> dict[str, Any] | None:
     error = body.get("error")
-    if isinstance(error, dict):
-        return cast("dict[str, Any]", error)
-    return {"message": str(error)} if error else None
+    if not error:
+        return None
+    return cast("dict[str, Any]", error) if isinstance(error, dict) else {"message": str(error)}
 
 
 def _is_chat(body: Mapping[str, Any]) -> bool:
