@@ -128,6 +128,12 @@ def runner_server(folder: Path) -> Iterator[Server]:
         yield server
 
 
+@pytest.fixture(scope="module")
+def simulator(folder: Path) -> Iterator[Server]:
+    with running(folder, ["gpt5-simulator"]) as server:
+        yield server
+
+
 DISPATCHES = st.sampled_from(
     [
         "llm/invoke",
@@ -295,6 +301,36 @@ def test_a_runner_takes_or_refuses_any_input(runner_server: Server, body: bytes)
     response = runner_server.ask("POST", "/agents/echo/runs", content=body, headers=headers)
 
     assert response.status_code in (200, 202, 400, 409, 422, 503), response.text
+
+
+CALL = {"call_id": "c", "name": "f", "arguments": "{}"}
+REQUEST = {
+    "model": "gpt-5.2",
+    "store": False,
+    "stream": True,
+    "include": ["reasoning.encrypted_content"],
+    "max_output_tokens": 100,
+    "reasoning": {"effort": "low", "summary": "auto"},
+    "text": {"format": {"type": "text"}, "verbosity": "low"},
+    "tool_choice": "auto",
+    "tools": [
+        {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}
+    ],
+    "input": [
+        {"role": "user", "content": [{"type": "input_text", "text": "Hi"}]},
+        {"type": "function_call", **CALL},
+        {"type": "function_call_output", "call_id": "c", "output": "4"},
+    ],
+}
+
+
+@given(mutated(REQUEST).map(whole) | BROKEN)
+def test_the_simulator_answers_or_refuses_any_request(simulator: Server, body: bytes) -> None:
+    headers = {"content-type": "application/json", "authorization": "Bearer sk-x"}
+
+    response = simulator.ask("POST", "/v1/responses", content=body, headers=headers)
+
+    assert response.status_code in (200, 400, 404)
 
 
 @given(

@@ -1,9 +1,11 @@
 """Streams of any server: one meaning in any cut, a clean order of events, an end, and nothing that cannot be carried on."""
 
 import json
+import time
 from typing import Any
 
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpt5_messages import (
@@ -130,3 +132,23 @@ def test_stop_sequences_do_not_depend_on_the_cut(data: st.DataObject, stop: list
         return "".join(map(stopped.feed, pieces)) + stopped.flush(), stopped.hit
 
     assert show(text[:at], text[at:]) == show(text) == show(*text)
+
+
+@pytest.mark.long
+@settings(max_examples=60)
+@given(event_lists())
+def test_twice_the_events_are_twice_the_work(events: list[dict[str, Any]]) -> None:
+    endless = [event for event in events if "response" not in event and "error" not in event]
+    unnumbered = [{**event, "sequence_number": None} for event in endless]
+
+    def seconds(times: int) -> float:
+        decoder = StreamDecoder()
+        started = time.thread_time()
+        for event in unnumbered * times:
+            decoder.feed(event)
+        decoder.close()
+        assert decoder.completion
+        return time.thread_time() - started
+
+    # The least of several, for whatever else the machine does only adds to it.
+    assert any(seconds(400) < 3 * seconds(200) + 0.05 for _ in range(4))
