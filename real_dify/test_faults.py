@@ -27,7 +27,7 @@ from dify_agent.runtime.event_sink import InMemoryRunEventSink
 from dify_agent.runtime.layer_providers import create_default_layer_providers
 from dify_agent.runtime.runner import AgentRunRunner
 from dify_plugin_host import PythonTool
-from gpt5_simulator import FunctionCall, ResponsesSimulator, ScriptedModel, Text
+from gpt5_simulator import FunctionCall, RawServer, ResponsesSimulator, ScriptedModel, Text
 from servers import SERVER_KEY, wait_until
 
 
@@ -57,6 +57,14 @@ def call(client, simulator):
     return list(
         client.call(MODEL_PLUGIN, "llm/invoke", model_call(simulator.base_url, user("Hello.")))
     )
+
+
+def test_a_silent_model_server_is_told_before_the_daemons_limit(client):
+    with RawServer(lambda peer: peer.recv(1)) as silent, pytest.raises(DaemonError) as caught:
+        call(client, silent)
+
+    assert "longer than it may in all (PLUGIN_MAX_EXECUTION_TIMEOUT)" in str(caught.value)
+    assert len(silent.requests) == 1
 
 
 def test_a_call_whose_plugin_dies_ends_by_the_daemons_limit_and_the_next_one_works(
