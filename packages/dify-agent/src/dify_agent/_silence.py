@@ -25,7 +25,8 @@ class SilenceLimits:
 
     Attributes:
         model_seconds: For a model.
-        keep_alive_seconds: For a model that has shown that it sends keep-alives: chunks without content, after the first one.
+        keep_alive_seconds: For a model that has shown that it sends keep-alives: chunks without content, of which the first in an answer
+            counts only where a sixth of this time had passed before it came.
         tool_seconds: For a tool.
 
     Raises:
@@ -48,9 +49,13 @@ class Silence:
 
     Args:
         seconds: How long it may last.
+
+    Attributes:
+        lasted: How many seconds the silence before the last thing said took.
     """
 
     def __init__(self, seconds: float) -> None:
+        self.lasted = 0.0
         self._seconds = seconds
         self._waited = 0.0
         self._expects_keep_alives = False
@@ -62,7 +67,7 @@ class Silence:
 
     def end(self) -> None:
         """Note that something was said."""
-        self._waited = 0.0
+        self.lasted, self._waited = self._waited, 0.0
 
     async def wait[Result](self, step: Awaitable[Result]) -> Result:
         """Wait for the next step of the reply.

@@ -120,6 +120,9 @@ EMPTY_PARTS = [{"type": "text", "data": ""}]
 @pytest.mark.parametrize(
     "said",
     [
+        {"content": "lo"},
+        {"content": " "},
+        {"content": [{"type": "text", "data": "lo"}]},
         {"content": "", "usage": True},
         {"content": "", "finish_reason": "stop"},
         {"content": "", "opaque_body": {"items": []}},
@@ -148,8 +151,15 @@ async def test_an_empty_beginning_is_no_keep_alive(daemon, slow_daemon, build_mo
     """Many plugins begin so, and then wait for their server as long as it takes."""
     slow_daemon.send(daemon.chunk(""))
     with anyio.fail_after(10):
-        _, error = await read(build_model(model_seconds=0.2, keep_alive_seconds=0.05))
-    assert "nothing for 0.2 seconds:" in error
+        _, error = await read(build_model(model_seconds=1.3, keep_alive_seconds=1.2))
+    assert "nothing for 1.3 seconds:" in error
+
+
+async def test_an_empty_beginning_after_a_pause_is_a_keep_alive(daemon, slow_daemon, build_model):
+    asyncio.get_running_loop().call_later(0.1, slow_daemon.send, daemon.chunk(""))
+    with anyio.fail_after(10):
+        _, error = await read(build_model(keep_alive_seconds=0.3))
+    assert "nothing for 0.3 seconds, though" in error
 
 
 async def test_comments_say_nothing(slow_daemon, build_model):

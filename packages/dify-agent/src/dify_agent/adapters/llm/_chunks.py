@@ -145,12 +145,12 @@ class Chunk(_Wire):
     def is_empty(self) -> bool:
         """Whether it says nothing, as a keep-alive does."""
         message = self.delta.message
-        parts = [] if isinstance(message.content, str) else message.content
-        has_content = bool(message.content) and not all(
-            isinstance(part, TextContent) and not part.data for part in parts
+        content = message.content
+        is_blank = not content or all(
+            isinstance(part, TextContent) and not part.data for part in content
         )
         has_more = message.tool_calls or message.opaque is not None
-        return not (has_content or has_more or self.delta.usage or self.delta.finish_reason)
+        return is_blank and not (has_more or self.delta.usage or self.delta.finish_reason)
 
 
 def read_chunk(data: object) -> Chunk:

@@ -3,11 +3,15 @@
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from typing import Final
 
 from dify_agent._daemon_client import PluginDaemonClient
 from dify_agent.plugin_daemon_transport import Silence
 
 from ._chunks import Chunk, read_chunk
+
+
+_PAUSE: Final = 1 / 6  # of the time that a model with keep-alives may be silent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,14 +56,15 @@ class DifyPluginDaemonLLMClient(PluginDaemonClient):
             "stream": stream,
         }
         silence = Silence(self.silence.model_seconds)
+        pause = self.silence.keep_alive_seconds * _PAUSE
         is_first = True
         async with aclosing(self.dispatch("llm/invoke", data, silence=silence)) as frames:
             if (provider, model) in self._keeping_alive:
                 silence.expect_keep_alives(self.silence.keep_alive_seconds)
             async for frame in frames:
                 chunk = read_chunk(frame)
-                # Many plugins begin with a chunk without content and send no other.
-                if chunk.is_empty and not is_first:
+                # Many plugins begin at once with a chunk without content, and send no other.
+                if chunk.is_empty and not (is_first and silence.lasted < pause):
                     self._keeping_alive.add((provider, model))
                     silence.expect_keep_alives(self.silence.keep_alive_seconds)
                 is_first = False
