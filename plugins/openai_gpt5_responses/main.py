@@ -41,7 +41,7 @@ class _Plugin(Plugin):
 
     @override
     def _execute_request(self, session_id: str, data: Any, *rest: Any, **named: Any) -> None:
-        with model_adapter.invoke_errors(data.get("credentials")):
+        with model_adapter.request_errors(data):
             super()._execute_request(session_id, data, *rest, **named)
 
 

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
-from ._errors import AgentAdapterError, AgentRunError
+from ._errors import AgentAdapterError
 from ._plugin_log import log_break
 from ._secrets import find_secrets
 
@@ -16,23 +16,21 @@ _UNREADABLE = "Dify's request cannot be read. The plugin's log says more."
 
 @contextmanager
 def request_errors(request: object) -> Generator[None]:
-    """Raise ours as they are, and in place of the SDK's own one sentence: those quote what they refuse, and carry a trace along.
-
-    Raises:
-        AgentRunError: If the SDK refuses the request; the message names the field.
-    """
+    """Raise ours as they are, and the SDK's own under their names with one sentence: what they say quotes what they refuse."""
     try:
         yield
     except AgentAdapterError:
         raise
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        field = ".".join(map(str, first["loc"]))
-        told = f"Dify's request cannot be read: {field}: {first['msg']}"
-        raise AgentRunError(find_secrets(_tools(request)).redact(told)) from None
     except Exception as error:  # noqa: BLE001  whatever it is, Dify is told without its text
-        log_break(error, find_secrets(_tools(request)))
-        raise AgentRunError(_UNREADABLE) from None
+        secrets = find_secrets(_tools(request))
+        if isinstance(error, ValidationError):
+            first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+            field = ".".join(map(str, first["loc"]))
+            told = secrets.redact(f"Dify's request cannot be read: {field}: {first['msg']}")
+        else:
+            log_break(error, secrets)
+            told = _UNREADABLE
+        raise type(type(error).__name__, (Exception,), {})(told) from None
 
 
 def _tools(request: object) -> object:

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ._call import ModelCall, iter_chunks
-    from ._error_mapping import INVOKE_ERRORS, invoke_errors, validated_connection
+    from ._error_mapping import (
+        INVOKE_ERRORS,
+        invoke_errors,
+        request_errors,
+        validated_connection,
+    )
     from ._lines import shorten_line
     from ._operator_settings import PaceSettings, read_seconds
     from ._parameters import known_parameters
@@ -30,6 +35,7 @@ __all__ = [
     "known_parameters",
     "prepare",
     "read_seconds",
+    "request_errors",
     "shorten_line",
     "validated_connection",
 ]
@@ -45,6 +51,7 @@ _MODULES = {
     "known_parameters": "_parameters",
     "prepare": "_preparation",
     "read_seconds": "_operator_settings",
+    "request_errors": "_error_mapping",
     "shorten_line": "_lines",
     "validated_connection": "_error_mapping",
 }

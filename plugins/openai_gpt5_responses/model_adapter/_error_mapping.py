@@ -76,7 +76,7 @@ _UNEXPECTED = "The credentials could not be checked, for a reason that nobody ex
 
 
 @contextmanager
-def invoke_errors(credentials: object) -> Generator[None]:
+def invoke_errors(credentials: Mapping[str, object]) -> Generator[None]:
     """Raise whatever is raised as what Dify understands, without the key.
 
     The SDK sends the trace of an error along, with all that caused it: so none is named as the cause. Where an unexpected one
@@ -86,25 +86,36 @@ def invoke_errors(credentials: object) -> Generator[None]:
         yield
     except (InvokeError, CredentialsValidateFailedError):
         raise
-    except ValidationError as error:  # the SDK's own, of a request: its text quotes what it refuses
-        told = known_secrets(credentials).redact(_describe_request(error))
-        raise InvokeBadRequestError(told) from None
     except (ResponsesError, PayloadError, MessageError) as error:
         told = known_secrets(credentials).redact(str(error))
         raise _invoke_error(error)(told) from None
     except Exception as error:  # noqa: BLE001  Dify knows no others
-        where = "".join(traceback.format_tb(error.__traceback__))
-        _LOGGER.error("%s in a call:\n%s", type(error).__name__, where)  # noqa: TRY400  the error's text could hold a prompt or a key
-        told = (
-            f"The call failed unexpectedly ({type(error).__name__}). The plugin's log says where."
-        )
-        raise InvokeServerUnavailableError(told) from None
+        raise InvokeServerUnavailableError(_log_unexpected(error)) from None
 
 
-def _describe_request(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    field = ".".join(map(str, first["loc"]))
-    return f"Dify's request cannot be read: {field}: {first['msg']}"
+@contextmanager
+def request_errors(request: Mapping[str, object]) -> Generator[None]:
+    """Raise ours as they are, and the SDK's own of a request under their names, with a text that quotes nothing of it."""
+    try:
+        yield
+    except (InvokeError, CredentialsValidateFailedError):
+        raise
+    except Exception as error:  # noqa: BLE001  whatever it is, Dify is told without its text
+        if isinstance(error, ValidationError):
+            first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+            field = ".".join(map(str, first["loc"]))
+            told = f"Dify's request cannot be read: {field}: {first['msg']}"
+        else:
+            told = _log_unexpected(error)
+        redacted = known_secrets(request.get("credentials")).redact(told)
+        raise type(type(error).__name__, (Exception,), {})(redacted) from None
+
+
+def _log_unexpected(error: Exception) -> str:
+    """Write where an error comes from to the plugin's log, and return what is told of it: its text could hold a prompt or a key."""
+    where = "".join(traceback.format_tb(error.__traceback__))
+    _LOGGER.error("%s in a call:\n%s", type(error).__name__, where)
+    return f"The call failed unexpectedly ({type(error).__name__}). The plugin's log says where."
 
 
 def _invoke_error(error: Exception) -> type[InvokeError]:

@@ -58,9 +58,8 @@ EXCEPTIONS = {
     "back/structured": "the recorded Dify answered this stream with a JSON object, which broke it",
     "llm/tool-message-no-id": "the model plugin has come to take tool messages without a call id",
 }
-# What our plugins have come to say of themselves where the SDK spoke, which quotes what it refuses.
+# Errors of the SDK, which quote what it refuses: our plugins have come to say them in a sentence of their own.
 SDK_ERRORS = {"AttributeError", "KeyError", "ValidationError", "ValueError"}
-OWN_ERRORS = {"AgentRunError", "InvokeBadRequestError", "InvokeServerUnavailableError"}
 
 
 def name(exchange):
@@ -235,15 +234,15 @@ def difference(exchange, answer):
 
 
 def _is_told_by_the_plugin(recorded, answered):
-    around = _around_error(recorded, SDK_ERRORS)
-    return around is not None and around == _around_error(answered, OWN_ERRORS)
+    around = _around_sentence(recorded)
+    return around is not None and around == _around_sentence(answered)
 
 
-def _around_error(frame, kinds):
-    """Return what stands around a plugin's error of certain kinds."""
+def _around_sentence(frame):
+    """Return all of a frame with an error of the SDK but its sentence."""
     match frame:
-        case {"message": ("json", {"message": ("json", {"error_type": kind}), **said}), **rest}:
-            return (rest, said) if kind in kinds else None
+        case {"message": ("json", {"message": ("json", {"message": _, **error}), **said}), **rest}:
+            return (rest, said, error) if error["error_type"] in SDK_ERRORS else None
     return None
 
 
