@@ -272,6 +272,18 @@ def test_files_that_go_and_many_files_are_told(folder):
     assert run(folder, talk)[1] == [("INFO", "0.py, 1.py, 2.py and 2 more changed: started again")]
 
 
+def test_a_folder_that_is_gone_is_told(folder):
+    async def talk(plugin):
+        shutil.rmtree(folder)
+        return await ask(plugin)
+
+    answer, [(level, text)] = run(folder, talk)
+    assert (answer, level) == (["old"], "ERROR")
+    assert text.endswith(
+        "no such folder; expected a Dify plugin folder; the plugin goes on as it was"
+    )
+
+
 @pytest.mark.parametrize("name", ["pyproject.toml", "uv.lock", "requirements.txt"])
 def test_changed_dependencies_are_told_and_a_changed_environment_counts(folder, name):
     installed = folder / ".venv" / "lib" / "python3.12" / "site-packages"

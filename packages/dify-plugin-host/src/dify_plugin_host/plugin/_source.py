@@ -1,17 +1,21 @@
 """Where a plugin comes from, which may change while the plugin runs."""
 
+import contextlib
 import glob
 import os
+import re
 from collections.abc import Iterator, Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Protocol
 
 from ._folder import PluginFolder
 
 
-# What is no part of a plugin: caches, logs, what editors leave for a moment; everything whose name begins with a dot but `.env`.
-_LEFT_OUT = ("__pycache__", "node_modules", "logs", "*.log", "*.pyc", "*~", "*.tmp", "*.difypkg")
+# What is no part of a plugin: caches, logs, what editors leave for a moment; everything whose name begins with a dot but `.env`, which
+# the SDK reads.
+_LEFT_OUT = re.compile(
+    r"__pycache__|node_modules|logs|.*\.(log|pyc|tmp|difypkg)|.*~|\.(?!env$).*", re.DOTALL
+)
 _ENVIRONMENT = ".venv"
 
 type Stamps = dict[str, object]
@@ -74,35 +78,35 @@ class FolderSource:
         return self.folder
 
 
-def stamp(path: Path) -> object:
+def stamp(path: Path | str) -> object:
     """Return what changes whenever a file does; None for one that is not there."""
     try:
-        status = path.stat()
+        status = os.stat(path)  # noqa: PTH116 - takes text, for which no object need be made
     except OSError:
         return None
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def _stamps(folder: Path) -> Stamps:
-    stamps: Stamps = {str(path.relative_to(folder)): stamp(path) for path in _files(folder)}
     # Of an environment what is installed in it, and not its files, which Python adds to.
     installed = folder.glob(f"{_ENVIRONMENT}/lib/python*/site-packages/*.dist-info")
-    return {**stamps, _ENVIRONMENT: sorted(path.name for path in installed)}
+    return {**dict(_walk(str(folder), "")), _ENVIRONMENT: sorted(path.name for path in installed)}
+
+
+def _walk(folder: str, prefix: str) -> Iterator[tuple[str, object]]:
+    """Yield path and stamp of each file of a plugin; every call of the plugin waits for this."""
+    # What is gone by now has no files.
+    with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
+        for entry in entries:
+            if _LEFT_OUT.fullmatch(entry.name):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                yield from _walk(entry.path, f"{prefix}{entry.name}/")
+            else:
+                yield prefix + entry.name, stamp(entry.path)
 
 
 def _drop_compiled(path: Path) -> None:
     """Remove what Python has compiled: of two versions from one second with the same size it would take the older one."""
     for compiled in path.parent.glob(f"__pycache__/{glob.escape(path.stem)}.*.pyc"):
         compiled.unlink(missing_ok=True)
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    for parent, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if _is_part(name)]
-        yield from (Path(parent, name) for name in files if _is_part(name))
-
-
-def _is_part(name: str) -> bool:
-    if name.startswith("."):
-        return name == ".env"  # The SDK reads it.
-    return not any(fnmatchcase(name, pattern) for pattern in _LEFT_OUT)
