@@ -1,9 +1,11 @@
-"""What the daemon, Dify and the plugin SDK would refuse of a package."""
+"""What the platform refuses of a package, what would break when used, and what we advise."""
 
 from ._check import CheckResult, check_package
+from ._finding import Finding
 
 
 __all__ = [
     "CheckResult",
+    "Finding",
     "check_package",
 ]

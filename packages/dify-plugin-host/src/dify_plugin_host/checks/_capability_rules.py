@@ -1,42 +1,112 @@
-"""What the YAML files of tools and of agent strategies have in common: both declare a capability with parameters.
+"""What the plugin SDK wants of the YAML files of tools, agent strategies and endpoints when a plugin starts.
 
-Source: `entities/tool.py` and `entities/agent.py` of dify-plugin 0.10.2 and `pkg/entities/plugin_entities/` of
-langgenius/dify-plugin-daemon at bdb5642a, read 2026-11.
+Source: `entities/tool.py`, `entities/agent.py`, `entities/endpoint.py` and `entities/provider_config.py` of dify-plugin 0.10.2, read 2026-11.
 """
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import BeforeValidator, Field, JsonValue, model_validator
 
-from ._manifest_rules import IdentityName, PathText, Rules, Tag, Translated
-
-
-type Text = Annotated[str, StringConstraints(min_length=1)]
+from ._manifest_rules import Rules, Translated
 
 
-class ProviderIdentity(Rules):
-    """The names and pictures of a provider."""
+type _Tag = Literal[
+    "search",
+    "image",
+    "videos",
+    "weather",
+    "finance",
+    "design",
+    "travel",
+    "social",
+    "news",
+    "medical",
+    "productivity",
+    "education",
+    "business",
+    "entertainment",
+    "utilities",
+    "rag",
+    "other",
+]
+type _ToolType = Literal[
+    "string",
+    "number",
+    "boolean",
+    "select",
+    "secret-input",
+    "file",
+    "files",
+    "app-selector",
+    "model-selector",
+    "any",
+    "dynamic-select",
+    "array",
+    "object",
+    "checkbox",
+    "date",
+    "date-range",
+]
+type _StrategyType = Literal[
+    "string",
+    "number",
+    "boolean",
+    "select",
+    "secret-input",
+    "file",
+    "files",
+    "app-selector",
+    "model-selector",
+    "array[tools]",
+    "any",
+    "object",
+    "array",
+]
+type _CredentialType = Literal[
+    "secret-input",
+    "text-input",
+    "select",
+    "boolean",
+    "model-selector",
+    "app-selector",
+    "array[tools]",
+]
 
-    author: Text
-    name: IdentityName
+
+class _Python(Rules):
+    source: str
+
+
+class _Extra(Rules):
+    python: _Python
+
+
+class _ProviderIdentity(Rules):
+    author: str
+    name: str
     label: Translated
     description: Translated
-    icon: PathText
-    icon_dark: PathText | None = None
-    tags: list[Tag] = Field(default=[])
+    icon: str
+    icon_dark: str | None = None
+    tags: list[_Tag] = Field(default=[])
 
 
 class _Identity(Rules):
-    author: Text
-    name: IdentityName
+    author: str
+    name: str
     label: Translated
 
 
-class Option(Rules):
-    """One of the values to choose from."""
+class _ShowOn(Rules):
+    variable: str
+    value: str
 
-    value: Text
+
+class _Option(Rules):
+    value: Annotated[str, BeforeValidator(str)]
     label: Translated
+    icon: str | None = None
+    show_on: list[_ShowOn] = Field(default=[])
 
 
 class _AutoGenerate(Rules):
@@ -47,50 +117,125 @@ class _Template(Rules):
     enabled: bool
 
 
-class _Python(Rules):
-    source: PathText
-
-
-class Extra(Rules):
-    """The entry of a YAML file that says where the code lies."""
-
-    python: _Python
-
-
-class Parameter(Rules):
-    """A parameter of a tool or of a strategy."""
-
-    name: Annotated[str, StringConstraints(min_length=1, max_length=1023)]
+class _Parameter(Rules):
+    name: str
     label: Translated
     type: Any  # each kind says which
-    required: bool = False
-    default: Any = None
+    required: bool | None = False
     min: float | None = None
     max: float | None = None
     precision: int | None = None
-    options: list[Option] | None = None
+    options: list[_Option] | None = None
     auto_generate: _AutoGenerate | None = None
     template: _Template | None = None
-    scope: Annotated[str, StringConstraints(max_length=1024)] | None = None
+    scope: str | None = None
+
+
+class _ToolParameter(_Parameter):
+    type: _ToolType
+    human_description: Translated
+    form: Literal["schema", "form", "llm"]
+    llm_description: str | None = None
+    multiple: bool = False
+    default: JsonValue = None
+    show_on: list[_ShowOn] = Field(default=[])
 
     @model_validator(mode="after")
-    def _select_has_options(self) -> Self:
-        if self.type == "select" and not self.options:
-            raise ValueError("expected options for the type 'select'")
+    def _multiple_fits(self) -> Self:
+        if self.type not in {"select", "dynamic-select"}:
+            if self.multiple:
+                raise ValueError(f"expected no 'multiple' for the type {self.type!r}")
+        elif self.default is not None and isinstance(self.default, list) != self.multiple:
+            raise ValueError("expected a list as default exactly when 'multiple' is true")
         return self
 
 
-class CapabilityRules(Rules):
-    """A tool's or a strategy's file."""
+class _StrategyParameter(_Parameter):
+    type: _StrategyType
+    help: Translated | None = None
+    default: int | float | str | None = None
+
+
+class _Description(Rules):
+    human: Translated
+    llm: str
+
+
+class ToolRules(Rules):
+    """A tool's file."""
 
     identity: _Identity
-    parameters: list[Any] = Field(default=[])  # each kind says of which class
+    description: _Description
+    parameters: list[_ToolParameter] | None = None
     output_schema: dict[str, Any] | None = None
-    extra: Extra
+    extra: _Extra
 
-    @model_validator(mode="after")
-    def _names_are_unique(self) -> Self:
-        names = [str(parameter.name) for parameter in self.parameters]
-        if len(names) != len(set(names)):
-            raise ValueError("expected each parameter once")
-        return self
+
+class StrategyRules(Rules):
+    """An agent strategy's file."""
+
+    identity: _Identity
+    description: Translated
+    parameters: list[_StrategyParameter] | None = None
+    features: list[Literal["history-messages"]] = Field(default=[])
+    extra: _Extra
+
+
+class _ConfigOption(Rules):
+    value: str
+    label: Translated
+
+
+class _Credential(Rules):
+    type: _CredentialType
+    label: Translated
+    required: bool = False
+    default: int | float | str | bool | list[Any] | None = None
+    options: list[_ConfigOption] | None = None
+    multiple: bool | None = False
+    scope: str | None = None
+    help: Translated | None = None
+    url: str | None = None
+    placeholder: Translated | None = None
+
+
+class _NamedCredential(_Credential):
+    name: str
+
+
+class _OAuth(Rules):
+    client_schema: list[_NamedCredential] = Field(default=[])
+    credentials_schema: list[_NamedCredential] = Field(default=[])
+
+
+class ToolProviderRules(Rules):
+    """A tool provider's file. The SDK knows its credentials as a mapping, and by this name alone."""
+
+    identity: _ProviderIdentity
+    credentials_for_provider: dict[str, _Credential] = Field(default={})
+    oauth_schema: _OAuth | None = None
+    tools: list[str] = Field(default=[])
+    extra: _Extra
+
+
+class StrategyProviderRules(Rules):
+    """An agent strategy provider's file."""
+
+    identity: _ProviderIdentity
+    strategies: list[str] = Field(default=[])
+
+
+class EndpointRules(Rules):
+    """An endpoint's file."""
+
+    path: str
+    method: str
+    hidden: bool = False
+    extra: _Extra
+
+
+class EndpointProviderRules(Rules):
+    """The file of a group of endpoints."""
+
+    settings: list[_NamedCredential] = Field(default=[])
+    endpoints: list[str | EndpointRules] = Field(default=[])

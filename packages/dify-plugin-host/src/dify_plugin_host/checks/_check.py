@@ -1,23 +1,35 @@
-"""The checks of a package, stage by stage: what the daemon, Dify and the plugin SDK refuse, and what they overlook."""
+"""The checks of a package, stage by stage: what the platform refuses, what would break when used, and what we advise."""
 
 import functools
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from dify_plugin_host._errors import PluginHostError
-from dify_plugin_host.packaging import ROUTES, Archive, Contents, Route, Workspace, install
+from dify_plugin_host._errors import PackageError, PluginHostError
+from dify_plugin_host.packaging import (
+    ROUTES,
+    Archive,
+    Contents,
+    Route,
+    Workspace,
+    install,
+)
 
-from . import _declaration_checks as declarations
 from . import _dependency_checks as dependencies
 from . import _file_checks as files
+from ._declaration_checks import Declarations
+from ._finding import Finding
 from ._smoke_test import smoke_test
 
 
-type Check = Callable[[], Iterable[str]]
-type Checks = Sequence[tuple[str, Check]]
+type Check = Callable[[], Iterable[Finding]]
+
+_ROUTES: Mapping[Route, tuple[str, ...]] = {
+    "uv.lock": ("pyproject.toml",),
+    "requirements.txt": ("requirements.txt",),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,19 +38,19 @@ class CheckResult:
 
     Attributes:
         name: The check.
-        problems: What is wrong, in a sentence each.
+        findings: What it found.
         note: What else there is to say.
-        is_skipped: Whether it was left out, because an earlier one failed.
+        is_skipped: Whether it was left out: there is nothing to check, or no daemon would come that far.
     """
 
     name: str
-    problems: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
     note: str = ""
     is_skipped: bool = False
 
 
 def check_package(path: Path, *, quick: bool, start: Path) -> Iterator[CheckResult]:
-    """Check a package, from the outside in; after a stage with a problem the rest is skipped.
+    """Check a package, from the outside in, through all stages; only what the platform refuses is not installed.
 
     Args:
         path: The package.
@@ -46,79 +58,73 @@ def check_package(path: Path, *, quick: bool, start: Path) -> Iterator[CheckResu
         start: A folder in the workspace, if any, whose members' names may come from no index.
 
     Raises:
-        PackageError: If the file is no zip archive.
+        PackageError: If there is no such file.
     """
-    archive = Archive.read(path)
+    try:
+        archive = Archive.read(path)
+    except PackageError as error:
+        if not path.is_file():
+            raise
+        yield CheckResult(name="archive entries", findings=(Finding("refused", str(error)),))
+        return
     contents = Contents(archive.files)
+    declarations = Declarations(contents)
+    can_go_on = True
+    for name, check in _checks_of_files(archive, declarations):
+        result = CheckResult(name=name, findings=tuple(check()))
+        can_go_on = can_go_on and not _is_refused(result)
+        yield result
+    for name, check in _checks_of_contents(contents, declarations, start):
+        if declarations.upload.manifest is None:
+            yield CheckResult(name=name, is_skipped=True)
+            continue
+        result = CheckResult(name=name, findings=tuple(check()))
+        can_go_on = can_go_on and not _is_refused(result)
+        yield result
+    for route in () if quick else ROUTES:
+        has_file = any(file in contents.files for file in _ROUTES[route])
+        yield from _try_route(archive, route) if can_go_on and has_file else _skipped(route)
+
+
+def _is_refused(result: CheckResult) -> bool:
+    return any(finding.kind == "refused" for finding in result.findings)
+
+
+def _checks_of_files(archive: Archive, declarations: Declarations) -> Iterator[tuple[str, Check]]:
+    yield "archive entries", functools.partial(files.check_entries, archive)
+    yield "signature", functools.partial(files.check_signature, archive)
+    yield "size", functools.partial(files.check_size, archive)
+    yield "no unwanted files", functools.partial(files.check_leftovers, archive)
+    yield "manifest.yaml", declarations.check_manifest
+
+
+def _checks_of_contents(
+    contents: Contents, declarations: Declarations, start: Path
+) -> Iterator[tuple[str, Check]]:
+    yield "unique identifier", declarations.check_identifier
+    yield "providers", declarations.check_providers
+    yield "models, tools and strategies", declarations.check_declared
+    yield "icons", declarations.check_icons
+    yield "permissions", declarations.check_permissions
+    yield "documents", declarations.check_documents
+    yield "Python sources", declarations.check_sources
+    yield "model modules", declarations.check_model_modules
+    yield "wheels", functools.partial(dependencies.check_wheels, contents)
+    yield "pyproject.toml", functools.partial(dependencies.check_pyproject, contents)
+    yield "uv.lock", functools.partial(dependencies.check_lock, contents)
+    yield "requirements.txt", functools.partial(dependencies.check_requirements, contents)
     workspace = Workspace.find(start)
     siblings = frozenset(workspace.members) if workspace else frozenset[str]()
-    stages = [_outside(archive), _naming(archive, contents), _inside(contents, siblings)]
-    is_sound = True
-    for stage in stages:
-        results = [_result(*check) if is_sound else _skipped(check[0]) for check in stage]
-        is_sound = is_sound and not any(result.problems for result in results)
-        yield from results
-    if not quick:
-        for route in ROUTES:
-            yield from _try_route(archive, route) if is_sound else map(_skipped, _steps(route))
-
-
-def _outside(archive: Archive) -> Checks:
-    return (
-        ("archive entries", functools.partial(files.check_entries, archive)),
-        ("signature", functools.partial(files.check_signature, archive)),
-        ("size", functools.partial(files.check_size, archive)),
-        ("no unwanted files", functools.partial(files.check_leftovers, archive)),
-    )
-
-
-def _naming(archive: Archive, contents: Contents) -> Checks:
-    return (
-        ("manifest.yaml", functools.partial(declarations.check_manifest, contents)),
-        ("unique identifier", functools.partial(files.check_identifier, archive)),
-    )
-
-
-def _inside(contents: Contents, siblings: frozenset[str]) -> Checks:
-    of_contents = {
-        "providers": declarations.check_providers,
-        "models, tools and strategies": _check_declared,
-        "icons": declarations.check_icons,
-        "permissions": declarations.check_permissions,
-        "documents": declarations.check_documents,
-        "Python sources": declarations.check_sources,
-        "model modules": declarations.check_model_modules,
-        "wheels": dependencies.check_wheels,
-        "pyproject.toml": dependencies.check_pyproject,
-        "uv.lock": dependencies.check_lock,
-        "requirements.txt": dependencies.check_requirements,
-    }
-    return (
-        *((name, functools.partial(check, contents)) for name, check in of_contents.items()),
-        ("workspace packages", functools.partial(dependencies.check_siblings, contents, siblings)),
-    )
-
-
-def _check_declared(contents: Contents) -> Iterator[str]:
-    yield from declarations.check_models(contents)
-    yield from declarations.check_tools(contents)
-    yield from declarations.check_strategies(contents)
-
-
-def _result(name: str, check: Check) -> CheckResult:
-    try:
-        problems = tuple(check())
-    except PluginHostError as error:
-        problems = (str(error),)
-    return CheckResult(name=name, problems=problems)
-
-
-def _skipped(name: str) -> CheckResult:
-    return CheckResult(name=name, is_skipped=True)
+    check_siblings = functools.partial(dependencies.check_siblings, contents, siblings)
+    yield "workspace packages", check_siblings
 
 
 def _steps(route: Route) -> tuple[str, str]:
     return f"install from {route}", f"start and call, from {route}"
+
+
+def _skipped(route: Route) -> Iterator[CheckResult]:
+    return (CheckResult(name=name, is_skipped=True) for name in _steps(route))
 
 
 def _try_route(archive: Archive, route: Route) -> Iterator[CheckResult]:
@@ -131,15 +137,15 @@ def _try_route(archive: Archive, route: Route) -> Iterator[CheckResult]:
             archive.extract(folder)
             install(folder, route=route)
         except PluginHostError as error:
-            yield CheckResult(name=installing, problems=(str(error),))
-            yield _skipped(trying)
+            yield CheckResult(name=installing, findings=(Finding("broken", str(error)),))
+            yield CheckResult(name=trying, is_skipped=True)
             return
         yield CheckResult(name=installing, note=f"{time.monotonic() - started:.1f} s")
         try:
             tested = smoke_test(folder)
         except PluginHostError as error:
-            yield CheckResult(name=trying, problems=(str(error),))
+            yield CheckResult(name=trying, findings=(Finding("broken", str(error)),))
             return
         heartbeat = f"first heartbeat after {tested.start_seconds:.1f} s"
         note = "; ".join(filter(None, [heartbeat, ", ".join(tested.calls)]))
-        yield CheckResult(name=trying, note=note)
+        yield CheckResult(name=trying, findings=tested.findings, note=note)

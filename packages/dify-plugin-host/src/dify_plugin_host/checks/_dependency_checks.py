@@ -1,256 +1,326 @@
-"""Checks of what a package installs: its wheels, and the three files that must all mean the same."""
+"""Checks of what a package installs: its wheels, and the three files that should mean the same.
 
+Source: `internal/core/local_runtime/` of langgenius/dify-plugin-daemon at bdb5642a, read 2026-11: pyproject.toml, or where an operator
+names a mirror requirements.txt, is installed by uv; one of the two is enough, and uv.lock is used if it is there.
+"""
+
+import contextlib
 import hashlib
-import io
+import posixpath
 import re
-import zipfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from email.parser import HeaderParser
 
 from packaging.requirements import InvalidRequirement, Requirement
-from packaging.specifiers import SpecifierSet
-from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
-from packaging.version import Version
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
 
 from dify_plugin_host._json import JsonObject, list_at, object_at, objects_at
 from dify_plugin_host.packaging import ContentError, Contents
+
+from ._finding import Finding
+from ._wheels import Wheel, read_wheels
 
 
 PUBLIC_INDEX = "https://pypi.org/simple"
 
 _PYTHON = "3.12"  # what the daemon installs for
+_DEPENDENCY_FILES = ("pyproject.toml", "uv.lock", "requirements.txt")
+# Keys of [tool.uv] that make an installation depend on where it happens.
+_OF_THE_MACHINE = {
+    "index",
+    "index-url",
+    "extra-index-url",
+    "index-strategy",
+    "cache-dir",
+    "find-links",
+}
+_SHOWN = 5
 _OLDEST_UNPATCHED_SDK = Version("0.1.1")
 _DIFYS_FOLDERS = {"main", "models", "provider", "strategies", "tools", "wheels"}
-_EXTRA = re.compile(r"\bextra\s*==")
 # How the daemon finds the SDK's version in the text of a file, in this order.
 _EXACT_SDK = re.compile(r"dify[_-]plugin(?:~=|==)([0-9.a-z]+)")
 _SDK_RANGE = re.compile(r"dify[_-]plugin(?:[><]=?|==)([0-9.a-z]+)(?:,(?:[><]=?|==)([0-9.a-z]+))?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wheel:
-    """A bundled wheel.
-
-    Attributes:
-        path: Its path in the package.
-        name: Its published name, normalised.
-        version: Its version.
-        sha256: Its hash, in hex.
-        requirements: What it needs without extras.
-        modules: The import names that it brings.
-    """
-
-    path: str
-    name: str
-    version: str
-    sha256: str
-    requirements: tuple[Requirement, ...]
-    modules: frozenset[str]
-
-    @classmethod
-    def parse(cls, path: str, content: bytes) -> "Wheel":
-        """Parse a wheel.
-
-        Raises:
-            ContentError: If it is none, or is not for every machine.
-        """
-        try:
-            name, version, _, tags = parse_wheel_filename(path.rpartition("/")[2])
-            with zipfile.ZipFile(io.BytesIO(content)) as archive:
-                names = archive.namelist()
-                (metadata,) = (name for name in names if name.endswith(".dist-info/METADATA"))
-                headers = HeaderParser().parsestr(archive.read(metadata).decode())
-            requirements = map(Requirement, headers.get_all("Requires-Dist", []))
-        except (InvalidWheelFilename, InvalidRequirement, zipfile.BadZipFile, ValueError) as error:
-            raise ContentError(f"{path}: expected a wheel: {error}") from None
-        if {str(tag) for tag in tags} != {"py3-none-any"}:
-            raise ContentError(f"{path}: expected a wheel for every platform, py3-none-any")
-        if canonicalize_name(headers["Name"]) != name or Version(headers["Version"]) != version:
-            raise ContentError(
-                f"{path}: expected the name and version of its metadata in its file name"
-            )
-        return cls(
-            path=path,
-            name=name,
-            version=str(version),
-            sha256=hashlib.sha256(content).hexdigest(),
-            requirements=tuple(one for one in requirements if not _EXTRA.search(str(one.marker))),
-            modules=frozenset(_modules(names)),
-        )
-
-
-def _modules(names: list[str]) -> Iterator[str]:
-    for name in names:
-        top = name.partition("/")[0]
-        if not top.endswith((".dist-info", ".data")):
-            yield top.removesuffix(".py")
-
-
-def read_wheels(contents: Contents) -> dict[str, Wheel]:
-    """Return the bundled wheels by published name.
-
-    Raises:
-        ContentError: If one cannot be read.
-    """
-    wheels = [Wheel.parse(path, contents.files[path]) for path in contents.wheels]
-    return {wheel.name: wheel for wheel in wheels}
-
-
-def check_wheels(contents: Contents) -> Iterator[str]:
+def check_wheels(contents: Contents) -> Iterator[Finding]:
     """Check that the wheels fit every machine and hide nothing of the plugin's own."""
     own = {path.partition("/")[0].removesuffix(".py") for path in contents.files}
-    for wheel in read_wheels(contents).values():
-        if wheel.path != f"wheels/{wheel.path.rpartition('/')[2]}":
-            yield f"{wheel.path}: expected it in 'wheels/'"
+    for path in contents.wheels:
+        try:
+            wheel = Wheel.parse(path, contents.files[path])
+        except ContentError as error:
+            # One that nothing installs is of no consequence.
+            is_used = any(path in _text(contents, file) for file in _DEPENDENCY_FILES)
+            yield Finding("broken" if is_used else "advice", str(error))
+            continue
+        if not wheel.is_universal:
+            text = f"{path}: is not for every machine; expected py3-none-any, or a wheel for each"
+            yield Finding("advice", text)
         for module in sorted(wheel.modules & (own | _DIFYS_FOLDERS)):
-            yield f"{wheel.path}: its module {module!r} has the name of a file or folder of the plugin"
+            text = f"{path}: its module {module!r} has the name of a file or folder of the plugin"
+            yield Finding("advice", text)
 
 
-def check_siblings(contents: Contents, siblings: frozenset[str]) -> Iterator[str]:
+def _text(contents: Contents, path: str) -> str:
+    return contents.files.get(path, b"").decode(errors="replace")
+
+
+def check_siblings(contents: Contents, siblings: frozenset[str]) -> Iterator[Finding]:
     """Check that what the wheels need of their own repository is bundled.
 
     Some of those names belong to somebody else on the public index; what is not bundled would come from there.
     """
-    table = object_at(object_at(contents.pyproject, "tool"), "dify-host")
+    table = object_at(object_at(_toml(contents, "pyproject.toml"), "tool"), "dify-host")
     internal = siblings | {canonicalize_name(str(name)) for name in list_at(table, "workspace")}
     wheels = read_wheels(contents)
     for wheel in wheels.values():
         for requirement in wheel.requirements:
             name = canonicalize_name(requirement.name)
             if name in wheels and not requirement.specifier.contains(wheels[name].version):
-                yield f"{wheel.path} needs {requirement}, but {wheels[name].version} is bundled"
+                text = f"{wheel.path} needs {requirement}, but {wheels[name].version} is bundled"
+                yield Finding("broken", text)
             elif name in internal - wheels.keys():
-                yield f"{wheel.path} needs {name!r}, which is not bundled"
-    for entry in objects_at(contents.toml("uv.lock"), "package"):
-        if entry.get("name") in internal and "registry" in object_at(entry, "source"):
-            yield f"uv.lock: takes {entry['name']!r} from an index; expected a bundled wheel"
+                yield Finding("broken", f"{wheel.path} needs {name!r}, which is not bundled")
+    for entry in objects_at(_toml(contents, "uv.lock"), "package"):
+        name = str(entry.get("name"))
+        if name in internal & wheels.keys() and "registry" in object_at(entry, "source"):
+            text = f"uv.lock: takes {name!r} from an index; expected a bundled wheel"
+            yield Finding("broken", text)
 
 
-def check_pyproject(contents: Contents) -> Iterator[str]:
-    """Check that pyproject.toml installs outside of any workspace, and every wheel from its path."""
-    pyproject = contents.pyproject
-    project, uv = object_at(pyproject, "project"), object_at(object_at(pyproject, "tool"), "uv")
-    if project.get("version") != contents.manifest.get("version"):
-        yield "pyproject.toml: project.version: expected the version of manifest.yaml"
-    if not SpecifierSet(str(project.get("requires-python", ""))).contains(_PYTHON):
-        yield f"pyproject.toml: project.requires-python: expected to allow Python {_PYTHON}"
-    if "dev" not in object_at(pyproject, "dependency-groups"):
-        yield "pyproject.toml: dependency-groups: expected 'dev', which the daemon leaves out by name"
-    if uv.get("package") is not False:
-        yield "pyproject.toml: tool.uv.package: expected false, so that the plugin itself is not built"
-    for key in sorted(uv.keys() - {"package", "sources", "constraint-dependencies"}):
-        yield f"pyproject.toml: tool.uv.{key}: expected no setting that depends on the machine"
-    yield from _check_sources(contents, object_at(uv, "sources"), _direct(contents))
+def _toml(contents: Contents, path: str) -> JsonObject:
+    """Return the content of a TOML file; nothing if there is none that can be read."""
+    try:
+        return contents.toml(path)
+    except ContentError:
+        return {}
+
+
+def check_pyproject(contents: Contents) -> Iterator[Finding]:
+    """Check that there is something to install from, and that pyproject.toml installs outside of any workspace."""
+    if "pyproject.toml" not in contents.files:
+        if "requirements.txt" in contents.files:
+            text = "expected a file 'pyproject.toml'; without it only requirements.txt is installed"
+            yield Finding("advice", text)
+        else:
+            yield Finding("broken", "expected a file 'pyproject.toml' or 'requirements.txt'")
+        return
+    try:
+        pyproject = contents.toml("pyproject.toml")
+    except ContentError as error:
+        yield Finding("broken", str(error))
+        return
+    yield from _check_project(contents, object_at(pyproject, "project"))
+    if (
+        "dev" not in object_at(pyproject, "dependency-groups")
+        and "requirements.txt" not in contents.files
+    ):
+        text = "expected 'dev', which Dify's own packager leaves out by name"
+        yield Finding("advice", f"pyproject.toml: 'dependency-groups': {text}")
+    uv = object_at(object_at(pyproject, "tool"), "uv")
+    if "build-system" in pyproject and uv.get("package") is not False:
+        text = "expected false, so that the plugin itself is not built"
+        yield Finding("advice", f"pyproject.toml: 'tool.uv.package': {text}")
+    for key in sorted(uv.keys() & _OF_THE_MACHINE):
+        text = "expected no setting that depends on the machine"
+        yield Finding("advice", f"pyproject.toml: 'tool.uv.{key}': {text}")
+    yield from _check_sources(contents, object_at(uv, "sources"), pyproject)
     yield from _check_sdk(contents, "pyproject.toml")
 
 
-def _direct(contents: Contents) -> dict[str, Requirement]:
-    """Return the direct dependencies by name.
-
-    Raises:
-        ContentError: If one of them is no requirement.
-    """
-    listed = list_at(object_at(contents.pyproject, "project"), "dependencies")
+def _check_project(contents: Contents, project: JsonObject) -> Iterator[Finding]:
+    where = "pyproject.toml: 'project"
+    if not project:
+        yield Finding("broken", "pyproject.toml: 'project': expected a table")
+        return
+    if project.get("version") != _manifest_version(contents):
+        yield Finding("advice", f"{where}.version': expected the version of manifest.yaml")
     try:
-        requirements = [Requirement(str(text)) for text in listed]
-    except InvalidRequirement as error:
-        raise ContentError(f"pyproject.toml: dependencies: {error}") from None
-    return {canonicalize_name(requirement.name): requirement for requirement in requirements}
+        wanted = SpecifierSet(str(project.get("requires-python", "")))
+        if not wanted.contains(_PYTHON):
+            yield Finding("broken", f"{where}.requires-python': expected to allow Python {_PYTHON}")
+    except InvalidSpecifier as error:
+        yield Finding("broken", f"{where}.requires-python': {error}")
+    for text in list_at(project, "dependencies"):
+        try:
+            Requirement(str(text))
+        except InvalidRequirement as error:
+            yield Finding("broken", f"{where}.dependencies': {error}")
+
+
+def _manifest_version(contents: Contents) -> str | None:
+    try:
+        return str(contents.mapping("manifest.yaml").get("version"))
+    except ContentError:
+        return None
+
+
+def _direct(contents: Contents) -> dict[str, Requirement]:
+    """Return the direct dependencies by name, without those that are none."""
+    found: dict[str, Requirement] = {}
+    project = object_at(_toml(contents, "pyproject.toml"), "project")
+    for text in list_at(project, "dependencies"):
+        with contextlib.suppress(InvalidRequirement):
+            requirement = Requirement(str(text))
+            found[canonicalize_name(requirement.name)] = requirement
+    return found
 
 
 def _check_sources(
-    contents: Contents, sources: JsonObject, direct: Mapping[str, Requirement]
-) -> Iterator[str]:
-    wheels = read_wheels(contents)
-    for name, wheel in wheels.items():
+    contents: Contents, sources: JsonObject, pyproject: JsonObject
+) -> Iterator[Finding]:
+    wheels, direct = read_wheels(contents), _direct(contents)
+    where = "pyproject.toml: 'tool.uv.sources"
+    table = object_at(object_at(pyproject, "tool"), "dify-host")
+    for name, wheel in wheels.items() if table else ():
         if str(direct.get(name)) != f"{name}=={wheel.version}":
-            yield f"pyproject.toml: dependencies: expected '{name}=={wheel.version}'"
+            text = f"pyproject.toml: 'project.dependencies': expected '{name}=={wheel.version}'"
+            yield Finding("broken", text)
         if sources.get(name) != {"path": wheel.path}:
-            yield f"pyproject.toml: tool.uv.sources.{name}: expected the path {wheel.path!r}"
-    for name in sorted(sources.keys() - wheels.keys()):
-        yield f"pyproject.toml: tool.uv.sources.{name}: expected only names of bundled wheels"
+            yield Finding("broken", f"{where}.{name}': expected the path {wheel.path!r}")
+    for name, source in sorted(sources.items()):
+        path = object_at({"source": source}, "source").get("path")
+        if path is not None and not _is_there(contents, str(path)):
+            yield Finding("broken", f"{where}.{name}': expected a file {path!r}")
+        elif "workspace" in object_at({"source": source}, "source"):
+            text = "expected no member of a workspace, which no package is"
+            yield Finding("broken", f"{where}.{name}': {text}")
 
 
-def _check_sdk(contents: Contents, file: str) -> Iterator[str]:
-    """Check that the daemon reads the SDK's version as it is, for it overwrites files of an old SDK."""
-    if "dify-plugin" in read_wheels(contents):
-        return
-    text = contents.text(file)
+def _is_there(contents: Contents, path: str) -> bool:
+    clean = posixpath.normpath(path)
+    return any(file == clean or file.startswith(f"{clean}/") for file in contents.files)
+
+
+def _check_sdk(contents: Contents, file: str) -> Iterator[Finding]:
+    """Check that the daemon takes the SDK for no old one, of which it overwrites files."""
+    text = _text(contents, file)
     if exact := _EXACT_SDK.search(text):
         version = exact[1]
     else:
         ranges = _SDK_RANGE.findall(text)
-        version = max((end or start for start, end in ranges), key=Version, default="0")
-    if Version(version) < _OLDEST_UNPATCHED_SDK:
-        yield f"{file}: expected a pin such as 'dify-plugin>=0.10.1,<0.11', without spaces"
+        read = [end or start for start, end in ranges]
+        version = max((one for one in read if _is_version(one)), key=Version, default="")
+    if _is_version(version) and Version(version) < _OLDEST_UNPATCHED_SDK:
+        expected = "expected a pin such as 'dify-plugin>=0.10.1,<0.11'"
+        read_as = f"the daemon reads it as {version} and overwrites files of the SDK"
+        yield Finding("advice", f"{file}: 'dify-plugin': {expected}; {read_as}")
 
 
-def check_lock(contents: Contents) -> Iterator[str]:
+def _is_version(text: str) -> bool:
+    try:
+        Version(text)
+    except InvalidVersion:
+        return False
+    return True
+
+
+def check_lock(contents: Contents) -> Iterator[Finding]:
     """Check that uv.lock fits pyproject.toml, the wheels' bytes and every network."""
-    lock = contents.toml("uv.lock")
+    if "pyproject.toml" not in contents.files or "uv.lock" not in contents.files:
+        if "pyproject.toml" in contents.files:
+            text = "expected a file 'uv.lock'; without it each installation takes what is newest"
+            yield Finding("advice", text)
+        return
+    try:
+        lock = contents.toml("uv.lock")
+    except ContentError as error:
+        yield Finding("broken", str(error))
+        return
     if lock.get("version") != 1:
-        yield f"uv.lock: version: expected 1, got {lock.get('version')!r}"
+        yield Finding("broken", f"uv.lock: 'version': expected 1, got {lock.get('version')!r}")
     locked = {str(entry.get("name")): entry for entry in objects_at(lock, "package")}
-    for name, wheel in read_wheels(contents).items():
-        yield from _check_locked_wheel(wheel, locked.get(name))
-    for name, entry in locked.items():
-        registry = object_at(entry, "source").get("registry", PUBLIC_INDEX)
-        if registry != PUBLIC_INDEX:
-            yield f"uv.lock: {name!r} comes from {registry!r}; expected {PUBLIC_INDEX!r}"
+    for entry in locked.values():
+        yield from _check_locked(contents, entry)
+    others = {
+        str(object_at(entry, "source").get("registry", PUBLIC_INDEX)) for entry in locked.values()
+    }
+    for registry in sorted(others - {PUBLIC_INDEX}):
+        text = f"uv.lock: packages come from {registry!r}; expected {PUBLIC_INDEX!r}"
+        yield Finding("advice", text)
     yield from _check_locked_project(contents, locked)
 
 
-def _check_locked_wheel(wheel: Wheel, entry: JsonObject | None) -> Iterator[str]:
-    if entry is None or object_at(entry, "source") != {"path": wheel.path}:
-        yield f"uv.lock: {wheel.name!r}: expected the path {wheel.path!r} as source"
+def _check_locked(contents: Contents, entry: JsonObject) -> Iterator[Finding]:
+    """Check that a locked file is in the package, and has the bytes that were locked."""
+    path = object_at(entry, "source").get("path")
+    if path is None:
         return
-    if entry.get("version") != wheel.version:
-        yield f"uv.lock: {wheel.name!r}: expected the version {wheel.version!r}"
+    name = entry.get("name")
+    content = contents.files.get(posixpath.normpath(str(path)))
+    if content is None:
+        yield Finding("broken", f"uv.lock: {name!r}: expected a file {path!r}")
+        return
     hashes = [str(one.get("hash")) for one in objects_at(entry, "wheels")]
-    if hashes != [f"sha256:{wheel.sha256}"]:
-        yield f"uv.lock: {wheel.name!r}: expected the hash of {wheel.path!r}"
+    if hashes and f"sha256:{hashlib.sha256(content).hexdigest()}" not in hashes:
+        yield Finding("broken", f"uv.lock: {name!r}: expected the hash of {path!r}")
+    wheel = read_wheels(contents).get(str(name))
+    if wheel and wheel.path == path and entry.get("version") != wheel.version:
+        yield Finding("broken", f"uv.lock: {name!r}: expected the version {wheel.version!r}")
 
 
-def _check_locked_project(contents: Contents, locked: Mapping[str, JsonObject]) -> Iterator[str]:
-    name = canonicalize_name(str(object_at(contents.pyproject, "project").get("name")))
-    metadata = object_at(locked.get(name, {}), "metadata")
-    listed = {str(one.get("name")) for one in objects_at(metadata, "requires-dist")}
-    if listed != _direct(contents).keys():
-        yield "uv.lock: expected the dependencies of pyproject.toml"
-
-
-def check_requirements(contents: Contents) -> Iterator[str]:
-    """Check that requirements.txt installs the same as uv.lock."""
-    lines = [line for line in contents.text("requirements.txt").splitlines() if line.strip()]
-    listed = {line for line in lines if line.startswith("./")}
-    bundled = {f"./{wheel.path}" for wheel in read_wheels(contents).values()}
-    for path in sorted(bundled - listed):
-        yield f"requirements.txt: expected a line {path!r} for that wheel"
-    for path in sorted(listed - bundled):
-        yield f"requirements.txt: {path!r}: expected only bundled wheels as files"
-    third_party = {_pin(line) for line in lines if line not in listed}
-    locked = {
-        (str(entry.get("name")), str(entry.get("version")))
-        for entry in objects_at(contents.toml("uv.lock"), "package")
-        if "registry" in object_at(entry, "source")
+def _check_locked_project(
+    contents: Contents, locked: Mapping[str, JsonObject]
+) -> Iterator[Finding]:
+    project = object_at(_toml(contents, "pyproject.toml"), "project")
+    entry = locked.get(canonicalize_name(str(project.get("name"))), {})
+    listed = {
+        str(one.get("name")) for one in objects_at(object_at(entry, "metadata"), "requires-dist")
     }
-    for name, version in sorted(locked - third_party):
-        yield f"requirements.txt: expected '{name}=={version}', as in uv.lock"
-    for name, version in sorted(third_party - locked):
-        yield f"requirements.txt: '{name}=={version}': expected only what is in uv.lock"
+    if listed != _direct(contents).keys():
+        yield Finding("advice", "uv.lock: expected the dependencies of pyproject.toml")
+
+
+def check_requirements(contents: Contents) -> Iterator[Finding]:
+    """Check that requirements.txt, from which the daemon installs where a mirror is named, installs the same as uv.lock."""
+    if "requirements.txt" not in contents.files:
+        text = "expected a file 'requirements.txt', from which mirrors install and the marketplace tests"
+        yield Finding("advice", text)
+        return
+    try:
+        lines = [line.strip() for line in contents.text("requirements.txt").splitlines()]
+    except ContentError as error:
+        yield Finding("broken", str(error))
+        return
+    lines = [line for line in lines if line and not line.startswith("#")]
+    files = {line for line in lines if line.startswith("./")}
+    for path in sorted(files):
+        if not _is_there(contents, path):
+            yield Finding("broken", f"requirements.txt: {path!r}: expected this file")
+    wheels = read_wheels(contents)
+    if "uv.lock" in contents.files and wheels:
+        for path in sorted({f"./{wheel.path}" for wheel in wheels.values()} - files):
+            yield Finding("broken", f"requirements.txt: expected a line {path!r} for that wheel")
+    yield from _check_pins(contents, [line for line in lines if line not in files])
     yield from _check_sdk(contents, "requirements.txt")
 
 
-def _pin(line: str) -> tuple[str, str]:
-    """Return name and version of a pinned requirement.
+def _check_pins(contents: Contents, lines: list[str]) -> Iterator[Finding]:
+    """Check that what comes from an index is pinned as in uv.lock."""
+    pins: dict[str, str] = {}
+    loose: list[str] = []
+    for line in lines:
+        try:
+            requirement = Requirement(line)
+            (specifier,) = requirement.specifier
+            pins[canonicalize_name(requirement.name)] = specifier.version
+        except ValueError:
+            loose.append(line)
+    if loose:
+        shown = ", ".join(map(repr, loose[:_SHOWN]))
+        yield Finding("advice", f"requirements.txt: expected 'name==version', got {shown}")
+    locked = {
+        str(entry.get("name")): str(entry.get("version"))
+        for entry in objects_at(_toml(contents, "uv.lock"), "package")
+        if "registry" in object_at(entry, "source")
+    }
+    if locked and not loose and (differing := _differing(pins, locked)):
+        text = f"expected the versions of uv.lock; {', '.join(differing[:_SHOWN])} differ"
+        yield Finding("advice", f"requirements.txt: {text}")
 
-    Raises:
-        ContentError: If the line is something else.
-    """
-    try:
-        requirement = Requirement(line)
-        (specifier,) = requirement.specifier
-    except ValueError:
-        raise ContentError(f"requirements.txt: expected 'name==version', got {line!r}") from None
-    return canonicalize_name(requirement.name), specifier.version
+
+def _differing(pins: Mapping[str, str], locked: Mapping[str, str]) -> list[str]:
+    return sorted(
+        name for name in pins.keys() | locked.keys() if pins.get(name) != locked.get(name)
+    )

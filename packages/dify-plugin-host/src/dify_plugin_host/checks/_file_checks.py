@@ -1,39 +1,41 @@
-"""Checks of a package as an archive: its entries, its size, its name.
+"""Checks of a package as an archive: its entries, its signature, its size, what else lies in it.
 
 Source: `pkg/plugin_packager` of langgenius/dify-plugin-daemon at bdb5642a, read 2026-11.
 """
 
 import stat
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from fnmatch import fnmatch
 
 from dify_plugin_host._json import is_object
-from dify_plugin_host.packaging import Archive, identifier_of, is_inside
-from dify_plugin_host.plugin import is_identifier
+from dify_plugin_host.packaging import SIZE_LIMIT_BYTES, Archive, entry_path, iter_entry_problems
 from stream_text import parse_json
 
-
-_SIZE_LIMIT_BYTES = 5 * 1024 * 1024
-_LEFT_BEHIND = (".*", "__pycache__", "*.pyc", "tests", "*.difypkg")
+from ._finding import Finding, findings
 
 
-def check_entries(archive: Archive) -> Iterator[str]:
+_SIZE_TO_ASK_FOR_BYTES = 5 * 1024 * 1024
+_LEFTOVERS = (
+    *("__pycache__", "*.pyc", "tests", ".venv", "venv", ".git", ".idea", ".vscode", ".DS_Store"),
+    *(".env", ".*_cache", "*.difypkg", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*"),
+)
+_SHOWN = 3
+
+
+def check_entries(archive: Archive) -> Iterator[Finding]:
     """Check that the daemon can extract every entry, and to where it belongs."""
-    names = [entry.filename for entry in archive.entries]
-    for name, count in Counter(names).items():
-        if count > 1:
-            yield f"{name!r} appears {count} times; expected each entry once"
+    yield from findings("refused", iter_entry_problems(archive.entries))
+    paths = Counter(map(entry_path, archive.entries))
+    for path in (path for path, count in paths.items() if count > 1):
+        yield Finding("advice", f"{path!r} appears more than once; the daemon takes the first")
     for entry in archive.entries:
-        if entry.is_dir():
-            yield f"{entry.filename!r} is a directory entry, which the daemon cannot read"
-        elif not is_inside(entry.filename):
-            yield f"{entry.filename!r}: expected a relative path with forward slashes and no '..'"
-        elif stat.S_ISLNK(entry.external_attr >> 16):
-            yield f"{entry.filename!r} is a link, which the daemon does not support"
+        if stat.S_ISLNK(entry.external_attr >> 16):
+            text = f"{entry.filename!r} is a link, of which the daemon makes a file with the link's text"
+            yield Finding("advice", text)
 
 
-def check_signature(archive: Archive) -> Iterator[str]:
+def check_signature(archive: Archive) -> Iterator[Finding]:
     """Check that the archive's comment is empty or what a signature looks like."""
     if not archive.comment:
         return
@@ -42,26 +44,30 @@ def check_signature(archive: Archive) -> Iterator[str]:
     except ValueError:
         signature = None
     if not is_object(signature) or not {"signature", "time"} <= signature.keys():
-        yield "the archive's comment: expected nothing or a signature"
+        yield Finding("advice", "the archive's comment: expected nothing or a signature")
 
 
-def check_size(archive: Archive) -> Iterator[str]:
-    """Check that the package is small enough for every Dify there is."""
-    if archive.size_bytes > _SIZE_LIMIT_BYTES:
-        yield f"expected at most {_SIZE_LIMIT_BYTES} bytes, got {archive.size_bytes}"
+def check_size(archive: Archive) -> Iterator[Finding]:
+    """Check that the package is small enough for the daemon, and for every Dify there is."""
+    size = archive.size_bytes
+    if size > SIZE_LIMIT_BYTES:
+        yield Finding("refused", f"expected at most {SIZE_LIMIT_BYTES} bytes, got {size}")
+    elif size > _SIZE_TO_ASK_FOR_BYTES:
+        text = (
+            f"expected at most {_SIZE_TO_ASK_FOR_BYTES} bytes, which every Dify takes, got {size}"
+        )
+        yield Finding("advice", text)
 
 
-def check_leftovers(archive: Archive) -> Iterator[str]:
+def check_leftovers(archive: Archive) -> Iterator[Finding]:
     """Check that no cache, test, secret or other package went in."""
+    found: dict[str, list[str]] = defaultdict(list)
     for path in archive.files:
         for part in path.split("/"):
-            if any(fnmatch(part, pattern) for pattern in _LEFT_BEHIND):
-                yield f"{path!r}: expected no hidden files, caches, tests or packages"
+            if pattern := next((one for one in _LEFTOVERS if fnmatch(part, one)), None):
+                found[pattern].append(path)
                 break
-
-
-def check_identifier(archive: Archive) -> Iterator[str]:
-    """Check that the daemon takes the package's unique identifier."""
-    identifier = identifier_of(archive)
-    if not is_identifier(identifier):
-        yield f"expected author/name:version@checksum, got {identifier!r}"
+    for paths in found.values():
+        shown = ", ".join(map(repr, paths[:_SHOWN]))
+        more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
+        yield Finding("advice", f"{shown}{more}: expected no caches, tests, secrets or packages")

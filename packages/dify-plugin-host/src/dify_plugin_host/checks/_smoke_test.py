@@ -1,4 +1,8 @@
-"""A smoke test of an installed plugin: one start, and one call of its model or of each strategy."""
+"""A smoke test of an installed plugin: one start, and one call of its model or of each strategy.
+
+A plugin that ends, or streams what the platform refuses, would break when used. One that answers with an error of its own works as far
+as can be seen here: it may want other parameters, or a model that says more.
+"""
 
 import asyncio
 import functools
@@ -9,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dify_plugin_host._errors import PluginHostError
-from dify_plugin_host._json import JsonObject, object_at
+from dify_plugin_host._errors import PluginInvokeError
+from dify_plugin_host._json import JsonObject, object_at, objects_at
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_host.platform import (
     ANSWER,
@@ -21,9 +25,11 @@ from dify_plugin_host.platform import (
     build_strategy_parameters,
     open_server,
 )
-from dify_plugin_host.plugin import PluginFolder, Strategy, strategies
+from dify_plugin_host.plugin import PluginFolder, Strategy, model_providers, strategies
 from dify_plugin_host.process import PluginProcess
 from dify_plugin_host.tools import builtin_tools
+
+from ._finding import Finding
 
 
 _SETTINGS = HostSettings(call_timeout_seconds=60)
@@ -36,24 +42,27 @@ _VALUES: dict[str, Callable[[], Any]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmokeTestResult:
-    """A plugin's start and calls, all of which went well.
+    """A plugin's start and calls.
 
     Attributes:
         start_seconds: How long the first heartbeat took.
         calls: What was called and answered.
+        findings: What is odd about the answers.
     """
 
     start_seconds: float
     calls: tuple[str, ...]
+    findings: tuple[Finding, ...] = ()
 
 
 def smoke_test(folder: Path) -> SmokeTestResult:
     """Start a plugin, call its model or each of its strategies once, and end it.
 
-    A model is asked for through the simulator, a strategy gets a model that calls one tool and then answers.
+    A model is asked for through the simulator, if its credentials can name a server of this kind; a strategy gets a model that calls
+    one tool and then answers. Others are only started.
 
     Raises:
-        PluginHostError: If it does not start, or a call fails or comes to nothing.
+        PluginHostError: If it does not start, or ends in a call.
     """
     plugin = PluginFolder.read(folder)
     with open_server({"PATH": os.environ.get("PATH", os.defpath)}) as server:
@@ -64,13 +73,13 @@ async def _try(
     plugin: PluginFolder, credentials: Mapping[str, str], environment: Mapping[str, str]
 ) -> SmokeTestResult:
     started = time.monotonic()
-    if plugin.has("models"):
+    if plugin.has("models") and _takes(plugin, credentials):
         host = PluginHost(
             plugin, credentials=credentials, settings=_SETTINGS, environment=environment
         )
         async with host:
             seconds = time.monotonic() - started
-            calls = [await _ask_model(host)]
+            called = [await _ask_model(host)]
     else:
         backwards = functools.partial(answer_scripted, plugin)
         process = PluginProcess(
@@ -78,25 +87,35 @@ async def _try(
         )
         async with process:
             seconds = time.monotonic() - started
-            calls = [await _run(process, strategy) for strategy in strategies(plugin)]
-    return SmokeTestResult(start_seconds=seconds, calls=tuple(calls))
+            called = [await _run(process, strategy) for strategy in strategies(plugin)]
+    findings = [one for one in called if isinstance(one, Finding)]
+    names = [one for one in called if isinstance(one, str)]
+    return SmokeTestResult(start_seconds=seconds, calls=tuple(names), findings=tuple(findings))
 
 
-async def _ask_model(host: PluginHost) -> str:
-    models = host.model_providers[0].models
-    if not models:
-        raise PluginHostError("expected at least one predefined model, to call it")
+def _takes(plugin: PluginFolder, credentials: Mapping[str, str]) -> bool:
+    """Tell whether a plugin's first provider has models, takes these credentials and asks for no others."""
+    provider = next(model_providers(plugin))
+    schema = object_at(next(plugin.providers("models")), "provider_credential_schema")
+    fields = objects_at(schema, "credential_form_schemas")
+    required = {field.get("variable") for field in fields if field.get("required")}
+    known = {field.get("variable") for field in fields}
+    return bool(provider.models) and credentials.keys() <= known and required <= credentials.keys()
+
+
+async def _ask_model(host: PluginHost) -> str | Finding:
+    model = host.model_providers[0].models[0]
     message = {"role": "user", "content": "hello"}
-    chunks = host.invoke_llm(LLMRequest(model=models[0], messages=[message]))
-    text = [_chunk_text(chunk) async for chunk in chunks]
-    return _answered(models[0], "".join(text), expected="")
+    chunks = host.invoke_llm(LLMRequest(model=model, messages=[message]))
+    text = "".join([_chunk_text(chunk) async for chunk in chunks])
+    return model if text else Finding("broken", f"{model}: expected an answer with text, got none")
 
 
 def _chunk_text(chunk: JsonObject) -> str:
     return str(object_at(object_at(chunk, "delta"), "message").get("content") or "")
 
 
-async def _run(process: PluginProcess, strategy: Strategy) -> str:
+async def _run(process: PluginProcess, strategy: Strategy) -> str | Finding:
     given = {
         name: _VALUES[str(parameter.get("type"))]()
         for name, parameter in strategy.parameters.items()
@@ -109,17 +128,16 @@ async def _run(process: PluginProcess, strategy: Strategy) -> str:
     }
     context: JsonObject = {"credentials": {"tool_credentials": {}}}
     answer = process.invoke("agent_strategy", "invoke_agent_strategy", data, context=context)
-    text = [_message_text(message) async for message in answer]
-    return _answered(strategy.name, "".join(text), expected="".join(ANSWER))
+    try:
+        text = "".join([_message_text(message) async for message in answer])
+    except PluginInvokeError as error:
+        return Finding("advice", f"{strategy.name}: expected an answer, got the error {error}")
+    expected = "".join(ANSWER)
+    if expected in text:
+        return strategy.name
+    text = f"expected {expected!r} in the answer, got {text[:200]!r}"
+    return Finding("advice", f"{strategy.name}: {text}")
 
 
 def _message_text(message: JsonObject) -> str:
     return str(object_at(message, "message").get("text") or "")
-
-
-def _answered(name: str, text: str, *, expected: str) -> str:
-    if not text:
-        raise PluginHostError(f"{name}: expected an answer with text, got none")
-    if expected not in text:
-        raise PluginHostError(f"{name}: expected {expected!r} in the answer, got {text[:200]!r}")
-    return name

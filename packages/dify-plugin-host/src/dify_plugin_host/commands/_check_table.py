@@ -1,25 +1,53 @@
-"""The findings of `dify-host check` as a table."""
+"""The results of `dify-host check`: as a table for people, or line by line for programs."""
 
+import dataclasses
+import json
+from collections import Counter
 from collections.abc import Iterable
+from typing import TextIO
 
 from rich.console import Console
 from rich.table import Table
 
-from dify_plugin_host.checks import CheckResult
+from dify_plugin_host.checks import CheckResult, Finding
 
 
-def show_results(results: Iterable[CheckResult], console: Console) -> bool:
-    """Show a table of checks; return whether all went well."""
+_KINDS = {
+    "refused": "the platform refuses",
+    "broken": "would break when used",
+    "advice": "we advise",
+}
+
+
+def show_results(results: Iterable[CheckResult], out: TextIO, *, as_json: bool) -> Counter[str]:
+    """Show the results of checks; return how many findings there are of each kind."""
+    counts: Counter[str] = Counter()
     table = Table("", "check", "", box=None, pad_edge=False)
-    is_good = True
     for result in results:
-        is_good = is_good and not result.problems and not result.is_skipped
-        table.add_row(_mark(result), result.name, "\n".join(result.problems) or result.note)
-    console.print(table, markup=False)
-    return is_good
+        counts.update(finding.kind for finding in result.findings)
+        if as_json:
+            out.write(json.dumps(dataclasses.asdict(result), ensure_ascii=False) + "\n")
+            out.flush()
+        else:
+            shown = "\n".join(map(_sentence, result.findings))
+            table.add_row(_mark(result), result.name, shown or result.note)
+    if not as_json:
+        console = Console(file=out)
+        console.print(table, markup=False)
+        if counts:
+            counted = (f"{text}: {counts[kind]}" for kind, text in _KINDS.items() if counts[kind])
+            console.print(f"\n{'; '.join(counted)}", markup=False, highlight=False)
+    return counts
+
+
+def _sentence(finding: Finding) -> str:
+    return f"{_KINDS[finding.kind]}: {finding.text}"
 
 
 def _mark(result: CheckResult) -> str:
     if result.is_skipped:
         return "-"
-    return "✗" if result.problems else "✓"
+    kinds = {finding.kind for finding in result.findings}
+    if kinds - {"advice"}:
+        return "✗"
+    return "!" if kinds else "✓"

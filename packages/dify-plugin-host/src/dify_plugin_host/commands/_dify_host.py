@@ -173,20 +173,22 @@ def check(
     quick: Annotated[
         bool, typer.Option("--quick", help="Check the files only: install, start and call nothing.")
     ] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Let advice fail as well.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per check.")] = False,
 ) -> None:
     """Check a package as Dify would.
 
-    Reads it by the rules of Dify, its daemon and the plugin SDK, installs it in an empty folder, once from uv.lock and once from requirements.txt, starts it and makes a call.
+    Reads it by the rules of Dify, its daemon and the plugin SDK, installs it in an empty folder, once from uv.lock and once from
+    requirements.txt, starts it and makes a call. Fails if the platform refuses the package or if it would break when used.
     """
-    from rich.console import Console
-
     from dify_plugin_host.checks import check_package
 
     from ._check_table import show_results
 
     with _exit_codes():
         results = check_package(file, quick=quick, start=Path.cwd())
-        if not show_results(results, Console()):
+        counts = show_results(results, sys.stdout, as_json=json)
+        if counts["refused"] or counts["broken"] or (strict and counts["advice"]):
             raise typer.Exit(1)
 
 

@@ -1,6 +1,6 @@
 """Package files: written, read, and installed as the daemon does it."""
 
-from ._archive import Archive, is_inside
+from ._archive import SIZE_LIMIT_BYTES, Archive, entry_path, iter_entry_problems
 from ._build import build_package
 from ._contents import ContentError, Contents
 from ._identity import VersionOrder, identifier_of, read_identity
@@ -12,6 +12,7 @@ from ._workspace import Workspace
 
 __all__ = [
     "ROUTES",
+    "SIZE_LIMIT_BYTES",
     "Archive",
     "ContentError",
     "Contents",
@@ -21,9 +22,10 @@ __all__ = [
     "VersionOrder",
     "Workspace",
     "build_package",
+    "entry_path",
     "identifier_of",
     "install",
     "installed",
-    "is_inside",
+    "iter_entry_problems",
     "read_identity",
 ]

@@ -1,8 +1,11 @@
 """The file of a package: a zip archive, written the same way every time and read with suspicion."""
 
 import io
+import posixpath
+import struct
 import zipfile
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +18,11 @@ SIZE_LIMIT_BYTES = 52_428_800
 Source: `MAX_PLUGIN_PACKAGE_SIZE` of langgenius/dify-plugin-daemon at bdb5642a.
 """
 
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError)
 _FIRST_DATE = (1980, 1, 1, 0, 0, 0)
+_MAX_NAME_BYTES = 255  # of a file system
+_METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}  # what Go reads
+_UTF_8 = 0x800
 _NO_SYSTEM = 0  # An archive of no system in particular says nothing of file modes.
 
 
@@ -27,7 +34,7 @@ class Archive:
         path: Where it lies.
         size_bytes: The size of the file.
         entries: What the archive lists, directories included, in its order.
-        files: The content of each file, by its path in the archive.
+        files: The content of each file, by its path as the daemon makes it: without `./` and the like.
         comment: The archive's comment, which holds the signature of a signed package.
     """
 
@@ -51,14 +58,14 @@ class Archive:
                 if sum(entry.file_size for entry in entries) > SIZE_LIMIT_BYTES:
                     problem = f"expected at most {SIZE_LIMIT_BYTES} bytes uncompressed"
                     raise PackageError(path, problem)
-                files = {entry.filename: archive.read(entry) for entry in _files(entries)}
+                files = {entry_path(entry): archive.read(entry) for entry in _files(entries)}
                 comment = archive.comment
         except FileNotFoundError:
             raise PackageError(path, "no such file; expected a .difypkg file") from None
         except IsADirectoryError:
             problem = f"expected a .difypkg file, found a folder; `dify-host package {path}` makes one of a plugin's folder"
             raise PackageError(path, problem) from None
-        except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
+        except (*_UNREADABLE, OSError, RuntimeError) as error:
             raise PackageError(path, f"expected a readable zip archive: {error}") from None
         return cls(
             path=path, size_bytes=len(content), entries=entries, files=files, comment=comment
@@ -68,11 +75,10 @@ class Archive:
         """Write the files below `folder`.
 
         Raises:
-            PackageError: If a path would lead out of it.
+            PackageError: If the daemon could not do it.
         """
-        for name in self.files:
-            if not is_inside(name):
-                raise PackageError(self.path, f"the entry {name!r} leads out of the package")
+        for problem in iter_entry_problems(self.entries):
+            raise PackageError(self.path, problem)
         for name, content in self.files.items():
             target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -92,11 +98,52 @@ def write_archive(path: Path, files: Mapping[str, bytes]) -> None:
             archive.writestr(entry, files[name])
 
 
-def is_inside(name: str) -> bool:
-    """Tell whether a path in an archive is plain: relative, with forward slashes and nothing that climbs."""
-    parts = name.split("/")
-    return "\\" not in name and ":" not in name and not {"", ".", ".."} & set(parts)
+def entry_path(entry: zipfile.ZipInfo) -> str:
+    """Return an entry's path as the daemon makes it, whose names are UTF-8 whatever the archive says of them."""
+    name = entry.orig_filename
+    if not entry.flag_bits & _UTF_8:
+        name = name.encode("cp437").decode(errors="surrogateescape")
+    return posixpath.normpath(name)
+
+
+def iter_entry_problems(entries: Sequence[zipfile.ZipInfo]) -> Iterator[str]:
+    """Iterate over why the daemon can neither read nor extract an archive.
+
+    Source: https://pkg.go.dev/archive/zip, https://pkg.go.dev/io/fs#ValidPath and `pkg/plugin_packager/decoder/zip.go` of
+    langgenius/dify-plugin-daemon at bdb5642a.
+    """
+    paths: set[str] = set()
+    for entry in entries:
+        name, path = entry.orig_filename, entry_path(entry)
+        if name.endswith("/"):
+            yield f"{name!r} is a directory entry, which the daemon cannot read"
+        elif not _is_inside(path):
+            yield f"{name!r}: expected a relative path with forward slashes and no '..'"
+        elif any(len(part.encode()) > _MAX_NAME_BYTES for part in path.split("/")):
+            yield f"{name!r:.80}: expected names of at most {_MAX_NAME_BYTES} bytes"
+        elif entry.compress_type not in _METHODS:
+            yield f"{name!r}: expected it stored or deflated, got the method {entry.compress_type}"
+        paths.add(path)
+    for folder in sorted({folder for path in paths for folder in _folders(path)} & paths):
+        yield f"{folder!r} is a file and a folder; expected one of them"
+
+
+def _folders(path: str) -> Iterator[str]:
+    parts = path.split("/")
+    return ("/".join(parts[:end]) for end in range(1, len(parts)))
+
+
+def _is_inside(path: str) -> bool:
+    """Tell whether a path is plain: relative, with forward slashes, UTF-8 and nothing that climbs."""
+    is_text = not any("\ud800" <= letter <= "\udfff" for letter in path)
+    return is_text and not {"\\", "\0"} & set(path) and not {"", ".", ".."} & set(path.split("/"))
 
 
 def _files(entries: tuple[zipfile.ZipInfo, ...]) -> list[zipfile.ZipInfo]:
-    return [entry for entry in entries if not entry.is_dir()]
+    """Return the entries that can be files, of several with one path the first, as Go's reader takes them."""
+    found: dict[str, zipfile.ZipInfo] = {}
+    for entry in entries:
+        path = entry_path(entry)
+        if not entry.is_dir() and _is_inside(path):
+            found.setdefault(path, entry)
+    return list(found.values())

@@ -1,19 +1,13 @@
 """What a package holds, read the way the checks need it: as decoded YAML and TOML, by the path in the archive."""
 
+import re
 import tomllib
-from collections.abc import Iterator, Mapping
-from fnmatch import fnmatchcase
-from typing import Any, Literal
-
-import yaml
+from collections.abc import Mapping
+from typing import Any
 
 from dify_plugin_host._errors import PluginHostError
-from dify_plugin_host._json import JsonObject, is_object, list_at, object_at
-
-
-type ProviderKind = Literal["models", "agent_strategies", "tools"]
-
-_SAFE_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+from dify_plugin_host._json import JsonObject, is_object
+from dify_plugin_host._yaml import YamlError, load_yaml
 
 
 class ContentError(PluginHostError):
@@ -36,46 +30,19 @@ class Contents:
         return self.mapping("manifest.yaml")
 
     @property
-    def pyproject(self) -> JsonObject:
-        """The content of pyproject.toml."""
-        return self.toml("pyproject.toml")
-
-    @property
     def wheels(self) -> list[str]:
         """The paths of the bundled wheels."""
         return [path for path in self.files if path.endswith(".whl")]
 
-    def providers(self, kind: ProviderKind) -> Iterator[tuple[str, JsonObject]]:
-        """Iterate over path and content of the provider files of one kind."""
-        for path in list_at(object_at(self.manifest, "plugins"), kind):
-            yield str(path), self.mapping(str(path))
+    def matching(self, pattern: str) -> list[str]:
+        """Return the paths that a pattern of models matches, folder by folder, position files left out.
 
-    def models(self) -> Iterator[tuple[str, JsonObject]]:
-        """Iterate over path and content of the predefined models' files."""
-        for _, provider in self.providers("models"):
-            for declared in object_at(provider, "models").values():
-                for path in self.matching(list_at(declared, "predefined")):
-                    yield path, self.mapping(path)
-
-    def strategies(self) -> Iterator[tuple[str, JsonObject]]:
-        """Iterate over path and content of the agent strategies' files."""
-        for _, provider in self.providers("agent_strategies"):
-            for path in list_at(provider, "strategies"):
-                yield str(path), self.mapping(str(path))
-
-    def tools(self) -> Iterator[tuple[str, JsonObject]]:
-        """Iterate over path and content of the tools' files."""
-        for _, provider in self.providers("tools"):
-            for path in list_at(provider, "tools"):
-                yield str(path), self.mapping(str(path))
-
-    def matching(self, patterns: list[Any]) -> list[str]:
-        """Return the paths that a pattern matches, folder by folder, position files left out."""
+        Raises:
+            ContentError: If it is none.
+        """
+        matches = compile_pattern(pattern).fullmatch
         return [
-            path
-            for path in self.files
-            if not path.endswith("_position.yaml")
-            and any(_matches(path, str(pattern)) for pattern in patterns)
+            path for path in self.files if matches(path) and not path.endswith("_position.yaml")
         ]
 
     def text(self, path: str) -> str:
@@ -98,10 +65,9 @@ class Contents:
             ContentError: If it cannot be read.
         """
         try:
-            return yaml.load(self.text(path), Loader=_UniqueKeyLoader)  # noqa: S506 - a safe loader
-        except yaml.YAMLError as error:
-            reason = " ".join(str(error).split())
-            raise ContentError(f"{path}: expected YAML: {reason}") from None
+            return load_yaml(self.text(path))
+        except YamlError as error:
+            raise ContentError(f"{path}: expected YAML: {error}") from None
 
     def mapping(self, path: str) -> JsonObject:
         """Return the mapping that a YAML file holds.
@@ -124,26 +90,37 @@ class Contents:
             return tomllib.loads(self.text(path))
         except tomllib.TOMLDecodeError as error:
             raise ContentError(f"{path}: expected TOML: {error}") from None
+        except RecursionError:
+            raise ContentError(f"{path}: expected TOML that is not nested so deeply") from None
 
 
-class _UniqueKeyLoader(_SAFE_LOADER):
-    """A loader that refuses a key which stands twice in a mapping: Python would take the last one, Go refuses the file."""
+def compile_pattern(pattern: str) -> re.Pattern[str]:
+    """Return a pattern of files as the daemon's globbing means it: a star never crosses a folder.
+
+    Source: https://pkg.go.dev/path/filepath#Match, with which the daemon looks for models.
+
+    Raises:
+        ContentError: If it is none.
+    """
+    parts = [_translate(match) for match in _PATTERN_TOKEN.finditer(pattern)]
+    try:
+        return re.compile("".join(parts), re.DOTALL)
+    except re.error:
+        raise ContentError(f"expected a pattern of files, got {pattern!r}") from None
 
 
-def _construct_mapping(loader: Any, node: Any) -> Any:
-    keys = [key.value for key, _ in node.value]
-    for key in keys:
-        if keys.count(key) > 1:
-            raise yaml.constructor.ConstructorError(
-                problem=f"the key {key!r} appears twice", problem_mark=node.start_mark
-            )
-    return loader.construct_mapping(node, deep=True)
+_PATTERN_TOKEN = re.compile(r"\*|\?|\[\^?(?:\\.|[^\\\]])+\]|\\.|.", re.DOTALL)
 
 
-_UniqueKeyLoader.add_constructor("tag:yaml.org,2002:map", _construct_mapping)  # pyright: ignore[reportUnknownMemberType] - chosen at run time
-
-
-def _matches(path: str, pattern: str) -> bool:
-    """Tell whether the daemon's globbing matches: a star never crosses a folder."""
-    parts, wanted = path.split("/"), pattern.split("/")
-    return len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted))
+def _translate(token: re.Match[str]) -> str:
+    match token[0]:
+        case "*":
+            return "[^/]*"
+        case "?":
+            return "[^/]"
+        case "[" | "\\":
+            return "("  # Neither stands alone in a pattern; nor does this.
+        case found if found[0] == "[":
+            return found.replace("[", "\\[").replace("\\[", "[", 1)
+        case found:
+            return re.escape(found[-1])

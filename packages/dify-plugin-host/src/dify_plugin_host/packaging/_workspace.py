@@ -100,8 +100,6 @@ def read_toml(path: Path) -> JsonObject:
     """
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise PackageError(path, "no such file; expected the pyproject.toml of a project") from None
     except (OSError, ValueError) as error:
         raise PackageError(path, f"expected TOML: {error}") from None
 

@@ -6,19 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
 from pydantic import BaseModel, ValidationError, model_validator
 
 from dify_plugin_host._errors import PluginFolderError
 from dify_plugin_host._json import JsonObject, is_object
+from dify_plugin_host._yaml import load_yaml
 
 
 type PluginKind = Literal[
     "models", "tools", "agent_strategies", "endpoints", "datasources", "triggers"
 ]
-
-# The C loader is five times as fast, and a start reads a dozen files.
-_YAML_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _Part(BaseModel):
@@ -183,10 +180,9 @@ class PluginFolder:
 
 def _load_yaml(folder: Path, relative: str) -> Any:
     try:
-        text = (folder / relative).read_text(encoding="utf-8")
-        return yaml.load(text, Loader=_YAML_LOADER)  # noqa: S506 - a safe loader either way
+        return load_yaml((folder / relative).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise PluginFolderError(folder, f"expected a file {relative!r}") from None
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise PluginFolderError(folder, f"{relative!r} cannot be read: {reason}") from None

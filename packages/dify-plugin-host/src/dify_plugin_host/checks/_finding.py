@@ -1,0 +1,27 @@
+"""Three kinds of finding, kept apart."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+
+type Kind = Literal["refused", "broken", "advice"]
+"""What becomes of it: the platform refuses the package; it would break when used; we advise something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that a check has to say.
+
+    Attributes:
+        kind: What becomes of it.
+        text: A sentence that names the file and the field.
+    """
+
+    kind: Kind
+    text: str
+
+
+def findings(kind: Kind, texts: Iterable[str]) -> Iterator[Finding]:
+    """Iterate over findings of one kind."""
+    return (Finding(kind, text) for text in texts)

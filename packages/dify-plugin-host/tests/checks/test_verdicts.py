@@ -1,0 +1,91 @@
+"""The check against the daemon's own verdicts on damaged packages, and the plugin SDK's.
+
+`verdicts.json` was measured: a program on top of the daemon's checkout took each package of `damages.py` as an upload and an installation do,
+and said why not; what it took, the SDK's loader read. The kind of a finding and the field that it names are compared.
+"""
+
+import importlib.metadata
+import json
+import re
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+
+_module = runpy.run_path(str(Path(__file__).with_name("damages.py")))
+DAMAGES, make = _module["DAMAGES"], _module["make"]
+VERDICTS = json.loads(Path(__file__).with_name("verdicts.json").read_text())["verdicts"]
+DECLARATIONS = {"manifest.yaml", "providers", "models, tools and strategies", "icons"}
+# The check has no rules for what the SDK wants of these; starting the plugin shows it.
+WITHOUT_RULES = {"datasources", "triggers"}
+# What the daemon's error names, and what a finding has to name then.
+NAMED = [
+    (r"^ +line (\d+): (?:cannot|mapping key)", r"line \1:"),
+    (r"failed to (?:read|unmarshal) .*file: (.+)", r"\1"),
+    (r"file not found: (.+)", r"\1"),
+    (r"^open \ufffd*(\S+): (?:file does not exist|invalid argument)", r"\1"),
+    (r"use_template (\w+) not found", r"\1"),
+    (r"parsing time", "'created_at'"),
+    (r"^(?:author must be|cannot set author)", "'author'"),
+    (r"^plugin name must be", "'name'"),
+    (r"^plugin_unique_identifier is not valid", "author/name:version@checksum"),
+    (r"must be provided|at the same time", "'plugins'"),
+    (r"decimal", "'pricing.input'"),
+    (r"contains itself|unknown anchor '(\w+)'", "anchor"),
+    (r"read (\w+): is a directory", r"\1/"),
+    (r"mkdirat (\S+): file exists", r"\1"),
+    (r"failed to parse ([\w.]+): expected mapping value for key (\w+)", r"\1.\2"),
+    (r"unsupported value: (NaN|\+Inf)", "a number"),
+    (r"unsupported type: map\[interface", "a text as key"),
+]  # fmt: skip
+
+
+def named(error):
+    """Return what the daemon's error names."""
+    return {match.expand(wanted) for pattern, wanted in NAMED for match in re.finditer(pattern, error, re.MULTILINE)}  # fmt: skip
+
+
+@pytest.fixture
+def check(monkeypatch, capsys, tmp_path):
+    """Check a package by the installed command; return exit code and findings as (kind, check, text)."""
+    (command,) = importlib.metadata.entry_points(group="console_scripts", name="dify-host")
+    monkeypatch.chdir(tmp_path)
+
+    def run(content):
+        (tmp_path / "p.difypkg").write_bytes(content)
+        monkeypatch.setattr(sys, "argv", ["dify-host", "check", "p.difypkg", "--quick", "--json"])
+        with pytest.raises(SystemExit) as ended:
+            command.load()()
+        results = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        findings = [
+            (finding["kind"], result["name"], finding["text"])
+            for result in results
+            for finding in result["findings"]
+        ]
+        return ended.value.code or 0, findings
+
+    return run
+
+
+def test_every_damage_has_a_verdict():
+    assert DAMAGES.keys() == VERDICTS.keys()
+    assert len(DAMAGES) > 200
+    assert len({name.partition(":")[0] for name in DAMAGES}) > 60
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")
+@pytest.mark.parametrize("name", DAMAGES)
+def test_the_check_says_what_the_platform_says(check, name):
+    code, findings = check(make(name))
+    verdict = VERDICTS[name]
+    refused = "\n".join(text for kind, _, text in findings if kind == "refused")
+    assert bool(refused) == bool(verdict["daemon"])
+    shown = refused.replace(r"\\", "\\")
+    assert all(part in shown for part in named(verdict["daemon"])), verdict["daemon"]
+    if not refused and DAMAGES[name][0] not in WITHOUT_RULES:
+        broken = [text for kind, row, text in findings if kind == "broken" and row in DECLARATIONS]
+        assert bool(broken) != verdict["sdk_loads"], broken
+    is_bad = any(kind != "advice" for kind, _, _ in findings)
+    assert code == int(is_bad)
