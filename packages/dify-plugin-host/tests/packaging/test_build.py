@@ -294,37 +294,157 @@ def test_third_parties_keep_the_versions_that_the_workspace_has_locked(package, 
     assert pyproject["tool"]["uv"]["constraint-dependencies"] == ["elsewhere==1.2.3"]
 
 
-def test_a_plugin_outside_of_a_workspace_brings_no_wheels(dify_host, workshop, tmp_path):
+@pytest.fixture
+def alone(workshop, tmp_path):
+    """Lay out a plugin outside of every workspace and repository, with all that an author may keep in its folder."""
     folder = tmp_path / "alone"
     shutil.copytree(workshop / "plugins" / "echo_model", folder)
+    more = {
+        ".difyignore": "build/\n",
+        ".env.example": "KEY=",
+        ".github/workflows/ci.yml": "x",
+        "build/left.txt": "x",
+        "requirements.txt": "dify-plugin==0.10.2\n",
+        "secret_scanning.py": "",
+        "tests/test_it.py": "",
+        "uv.lock": "version = 1\n",
+        "wheels/a.whl": "x",
+    }
+    for name, content in more.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content)
+    return folder
+
+
+@pytest.fixture
+def package_alone(dify_host, alone, tmp_path):
+    """Package that plugin; return what was said on stderr, the files and the identifier."""
+
+    def run():
+        code, out, err = dify_host("package", alone, "--output", tmp_path / "alone.difypkg")
+        assert code == 0, err
+        with zipfile.ZipFile(tmp_path / "alone.difypkg") as archive:
+            files = {name: archive.read(name) for name in archive.namelist()}
+        return err, files, out.split()[2]
+
+    return run
+
+
+def files_of(folder):
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def checksum_of(files):
+    """Return the checksum as the daemon counts it."""
+    total = hashlib.sha256()
+    for name in sorted(files, key=str.encode):
+        total.update(hashlib.sha256(name.encode()).digest())
+        total.update(hashlib.sha256(files[name]).digest())
+    return total.hexdigest()
+
+
+def test_outside_of_a_workspace_the_folder_is_packed_as_it_is(package_alone, alone):
+    expected = files_of(alone)
+    del expected["build/left.txt"]
+    err, files, identifier = package_alone()
+    assert (err, files) == ("", expected)
+    assert identifier == f"tests/echo_model:0.0.1@{checksum_of(expected)}"
+
+
+def test_what_is_private_stays_behind_and_the_other_checksum_is_told(package_alone, alone):
+    expected = files_of(alone)
+    del expected["build/left.txt"]
+    names = (".env", "id_rsa", "secrets.json", "venv/bin/python", "logs/a.txt", "data/deploy")
+    for name in names:
+        (alone / name).parent.mkdir(parents=True, exist_ok=True)
+        (alone / name).write_text(KEY if name == "data/deploy" else "x")
+    err, files, _ = package_alone()
+    assert files == expected
+    assert err == (
+        "alone: left out: .env, data/deploy, id_rsa, logs/, secrets.json, venv/; "
+        "the checksum is not that of Dify's own packager\n"
+    )
+
+
+def test_what_git_does_not_know_stays_behind_there_as_well(package_alone, alone):
+    expected = files_of(alone)
+    del expected["build/left.txt"]
+    git(alone, "init")
+    git(alone, "add", ".")
+    (alone / "draft.py").write_text("x")
+    err, files, _ = package_alone()
+    assert files == expected
+    assert err.startswith("alone: left out: draft.py; the checksum is not")
+
+
+def test_a_plugin_with_a_list_of_requirements_alone_is_packed(package_alone, alone):
+    for name in ("pyproject.toml", "uv.lock"):
+        (alone / name).unlink()
+    err, files, _ = package_alone()
+    assert err == ""
+    assert files["requirements.txt"] == b"dify-plugin==0.10.2\n"
+    assert "pyproject.toml" not in files
+
+
+@pytest.mark.parametrize("group", ["[dependency-groups]\ndev = []\n", ""])
+def test_a_missing_list_of_requirements_is_made_of_the_lock(package_alone, alone, group):
     project = '[project]\nname = "alone"\nversion = "1.0"\nrequires-python = ">=3.12"\n'
-    (folder / "pyproject.toml").write_text(project)
-    code, _, err = dify_host("package", folder, "--output", tmp_path / "alone.difypkg")
-    assert (code, err) == (0, "")
-    with zipfile.ZipFile(tmp_path / "alone.difypkg") as archive:
-        assert archive.read("requirements.txt") == b""
-        assert not [name for name in archive.namelist() if name.startswith("wheels/")]
+    (alone / "pyproject.toml").write_text(project + group)
+    lock = f"version = 1\nrequires-python = '>=3.12'\n{ELSEWHERE}\n"
+    own = "[[package]]\nname = 'alone'\nversion = '1.0'\nsource = { virtual = '.' }\ndependencies = [{ name = 'elsewhere' }]\n"
+    (alone / "uv.lock").write_text(lock + own)
+    (alone / "requirements.txt").unlink()
+    err, files, identifier = package_alone()
+    assert (err, files["requirements.txt"]) == ("", b"elsewhere==1.2.3\n")
+    assert identifier.endswith(checksum_of(files))
+
+
+def test_an_ignore_file_may_be_a_link(package_alone, alone, tmp_path):
+    (tmp_path / "rules").write_text("build/\ntests/\n")
+    (alone / ".difyignore").unlink()
+    (alone / ".difyignore").symlink_to(tmp_path / "rules")
+    _, files, _ = package_alone()
+    assert files[".difyignore"] == b"build/\ntests/\n"
+    assert "tests/test_it.py" not in files
+
+
+def test_a_package_is_deflated(package_alone, alone, tmp_path):
+    (alone / "words.txt").write_text("word " * 100_000)
+    package_alone()
+    assert (tmp_path / "alone.difypkg").stat().st_size < 20_000
+
+
+@pytest.mark.parametrize("pyproject", ["[project", "[project]\nname = 'x'", "[project]\nname = 'x'\nversion = '1'\nrequires-python = '>=3'\ndependencies = ['!']"])  # fmt: skip
+def test_a_member_that_cannot_be_packaged_is_refused(dify_host, workshop, pyproject):
+    (workshop / "plugins/echo_model/pyproject.toml").write_text(pyproject)
+    code, _, err = dify_host("package", "echo_model")
+    assert code == 2
+    assert "echo_model/pyproject.toml: " in err
 
 
 @pytest.mark.parametrize(
-    ("pyproject", "problem"),
+    ("name", "content", "problem"),
     [
-        (None, "pyproject.toml: no such file; expected the pyproject.toml"),
-        ("[project", "pyproject.toml: expected TOML"),
-        ("[project]\nname = 'x'", "pyproject.toml: expected 'version' under [project]"),
-        (
-            "[project]\nname = 'x'\nversion = '1'\nrequires-python = '>=3'\ndependencies = ['!']",
-            "pyproject.toml: dependencies: ",
-        ),
+        ("provider/echo.yaml", b"label: 5", "provider/echo.yaml: line 1: 'label': expected a map"),
+        ("zeros.bin", bytes(52_428_801), "expected at most 52428800 bytes, got 52"),
     ],
 )
-def test_a_plugin_that_cannot_be_packaged_is_refused(dify_host, make_plugin, pyproject, problem):
-    folder = make_plugin("")
-    if pyproject is not None:
-        (folder / "pyproject.toml").write_text(pyproject)
-    code, _, err = dify_host("package", folder)
+def test_what_the_platform_would_refuse_is_not_written(dify_host, alone, name, content, problem):
+    (alone / name).write_bytes(content)
+    code, _, err = dify_host("package", alone, "--output", alone.parent / "out.difypkg")
     assert code == 2
     assert problem in err
+    assert not (alone.parent / "out.difypkg").exists()
+
+
+def test_what_package_writes_check_takes(dify_host, alone, tmp_path):
+    dify_host("package", alone, "--output", tmp_path / "alone.difypkg")
+    code, out, _ = dify_host("check", tmp_path / "alone.difypkg", "--quick")
+    assert code == 0, out
 
 
 def test_a_link_in_a_list_is_refused(dify_host, workshop, tmp_path):

@@ -10,6 +10,7 @@ from pathlib import Path
 from dify_plugin_host._errors import PackageError, PluginHostError
 from dify_plugin_host.packaging import (
     ROUTES,
+    SIZE_LIMIT_BYTES,
     Archive,
     Contents,
     Route,
@@ -22,6 +23,7 @@ from . import _file_checks as files
 from ._declaration_checks import Declarations
 from ._finding import Finding
 from ._smoke_test import smoke_test
+from ._upload import Upload
 
 
 type Check = Callable[[], Iterable[Finding]]
@@ -84,6 +86,15 @@ def check_package(path: Path, *, quick: bool, start: Path) -> Iterator[CheckResu
     for route in () if quick else ROUTES:
         has_file = any(file in contents.files for file in _ROUTES[route])
         yield from _try_route(archive, route) if can_go_on and has_file else _skipped(route)
+
+
+def find_refusals(files: Mapping[str, bytes]) -> Iterator[str]:
+    """Iterate over why the platform would refuse a package of these files."""
+    total = sum(map(len, files.values()))
+    if total > SIZE_LIMIT_BYTES:
+        yield f"expected at most {SIZE_LIMIT_BYTES} bytes, got {total}"
+    for problems in Upload(Contents(files)).problems.values():
+        yield from problems
 
 
 def _is_refused(result: CheckResult) -> bool:

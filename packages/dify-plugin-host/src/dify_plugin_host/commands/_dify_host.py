@@ -26,7 +26,7 @@ from dify_plugin_host.platform import ServerAddressError
 
 
 if TYPE_CHECKING:
-    from dify_plugin_host.packaging import InstallSettings
+    from dify_plugin_host.packaging import InstallSettings, Package
 
 _USAGE_ERRORS = (
     DaemonServerError,
@@ -152,18 +152,20 @@ def package(
 ) -> None:
     """Make packages that Dify can install.
 
-    Each holds a plugin and wheels of the workspace packages that it needs. Prints the path, the size in bytes and the unique identifier of each.
+    Each holds a plugin and wheels of the workspace packages that it needs; outside of a workspace, what Dify's own packager takes.
+    Prints the path, the size in bytes and the unique identifier of each.
     """
+    from dify_plugin_host.checks import find_refusals
     from dify_plugin_host.packaging import build_package
 
     from ._find_plugins import find_folders
 
     with _exit_codes():
         for folder in find_folders(plugins or (), start=Path.cwd()):
-            built = build_package(folder, output)
+            built = build_package(folder, output, judge=find_refusals)
             typer.echo(f"{built.path}  {built.size_bytes}  {built.identifier}")
             if built.left_out:
-                typer.echo(f"{folder.name}: left out: {', '.join(built.left_out)}", err=True)
+                typer.echo(f"{folder.name}: {_left_out(built)}", err=True)
 
 
 @app.command()
@@ -258,6 +260,12 @@ def serve(  # noqa: PLR0913 - every option is one
     out = sys.stdout
     with _exit_codes(), contextlib.redirect_stdout(sys.stderr):
         run_serve(options, out=out)
+
+
+def _left_out(built: "Package") -> str:
+    """Say what stayed behind, and whether Dify's own packager would have taken it."""
+    differs = "; the checksum is not that of Dify's own packager" if built.is_as_is else ""
+    return f"left out: {', '.join(built.left_out)}{differs}"
 
 
 def run_dify_host() -> None:

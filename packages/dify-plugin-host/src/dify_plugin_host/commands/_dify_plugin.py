@@ -42,10 +42,11 @@ def package(
     ] = None,
 ) -> None:
     """Write a plugin's package."""
+    from dify_plugin_host.checks import find_refusals
     from dify_plugin_host.packaging import build_package
 
     try:
-        built = build_package(folder, output_path or Path())
+        built = build_package(folder, output_path or Path(), judge=find_refusals)
     except PluginHostError as error:
         typer.echo(f"dify-plugin: error: {' '.join(str(error).split())}", err=True)
         raise typer.Exit(1) from None

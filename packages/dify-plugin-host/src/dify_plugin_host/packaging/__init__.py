@@ -1,7 +1,7 @@
 """Package files: written, read, and installed as the daemon does it."""
 
 from ._archive import SIZE_LIMIT_BYTES, Archive, entry_path, iter_entry_problems
-from ._build import build_package
+from ._build import Package, build_package
 from ._contents import ContentError, Contents
 from ._identity import VersionOrder, identifier_of, read_identity
 from ._install import install, installed
@@ -17,6 +17,7 @@ __all__ = [
     "ContentError",
     "Contents",
     "InstallSettings",
+    "Package",
     "PackageSource",
     "Route",
     "VersionOrder",

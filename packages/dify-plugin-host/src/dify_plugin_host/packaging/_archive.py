@@ -86,15 +86,13 @@ class Archive:
 
 
 def write_archive(path: Path, files: Mapping[str, bytes]) -> None:
-    """Write an archive whose bytes depend on nothing but the files.
-
-    Nothing is compressed, since what a compressor makes of the same bytes differs between its versions.
-    """
+    """Write an archive whose bytes depend on nothing but the files and the version of zlib, deflated as Dify's own packager does it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(files, key=str.encode):
             entry = zipfile.ZipInfo(name, _FIRST_DATE)
             entry.create_system = _NO_SYSTEM
+            entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, files[name])
 
 

@@ -1,14 +1,20 @@
-"""`dify-host package`: a plugin folder and the packages it needs, made into one installable file."""
+"""`dify-host package`: a plugin folder and the packages it needs, made into one installable file.
+
+A plugin that is no member of a uv workspace is packed as Dify's own packager does it, so that both give one checksum.
+"""
 
 import json
+import os
+import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
+from dify_plugin_host._errors import PackageError
 from dify_plugin_host.plugin import PluginFolder, build_identifier
 
 from ._archive import write_archive
@@ -17,6 +23,8 @@ from ._sources import read_sources
 from ._uv import neutral_environment, run_uv
 from ._workspace import Member, Workspace
 
+
+type Judge = Callable[[Mapping[str, bytes]], Iterable[str]]
 
 _EXPORT = ("--no-dev", "--no-hashes", "--no-header", "--no-annotate")
 
@@ -30,33 +38,44 @@ class Package:
         size_bytes: Its size.
         identifier: The name by which Dify knows exactly this content.
         left_out: Paths in the plugin's folder that stayed behind though they might be missed.
+        is_as_is: Whether it holds what Dify's own packager takes, but for what was left out.
     """
 
     path: Path
     size_bytes: int
     identifier: str
     left_out: tuple[str, ...]
+    is_as_is: bool
 
 
-def build_package(folder: Path, output: Path) -> Package:
+def build_package(folder: Path, output: Path, *, judge: Judge = lambda _: ()) -> Package:
     """Write the package of a plugin.
 
     Args:
-        folder: The plugin's folder. If it lies in a uv workspace, the members that it needs are bundled as wheels.
+        folder: The plugin's folder. If it is a member of a uv workspace, the members that it needs are bundled as wheels.
         output: The file to write if it ends with `.difypkg`, else the folder for it.
+        judge: Says why the platform would refuse the files of a package.
 
     Raises:
         PluginFolderError: If the folder is no plugin.
-        PackageError: If it cannot be packaged.
+        PackageError: If it cannot be packaged, or the platform would refuse the package.
         UvError: If a wheel cannot be built or the dependencies cannot be resolved.
     """
     plugin = PluginFolder.read(folder)
     manifest = plugin.manifest
     own = (manifest.author, manifest.name, manifest.version)
     validate_identifier(plugin.path, build_identifier(*own, {}))
+    workspace = _workspace_of(plugin.path)
+    sources = read_sources(plugin.path, as_is=workspace is None)
     with tempfile.TemporaryDirectory(prefix="dify-host-") as staging:
-        sources = read_sources(plugin.path)
-        files = {**sources.files, **_dependency_files(plugin.path, Path(staging))}
+        made = (
+            _exported_requirements(plugin.path)
+            if workspace is None
+            else _dependency_files(plugin.path, workspace, Path(staging))
+        )
+    files = {**sources.files, **made}
+    for problem in judge(files):
+        raise PackageError(plugin.path, problem)
     name = f"{manifest.name}-{manifest.version}.difypkg"
     path = output if output.suffix == ".difypkg" else output / name
     write_archive(path, files)
@@ -65,19 +84,44 @@ def build_package(folder: Path, output: Path) -> Package:
         size_bytes=path.stat().st_size,
         identifier=build_identifier(*own, files),
         left_out=sources.left_out,
+        is_as_is=workspace is None,
     )
 
 
-def _dependency_files(folder: Path, staging: Path) -> dict[str, bytes]:
+def _workspace_of(folder: Path) -> Workspace | None:
+    """Return the workspace that a folder is a member of."""
+    workspace = Workspace.find(folder)
+    members = workspace.members.values() if workspace else ()
+    return workspace if any(member.folder == folder for member in members) else None
+
+
+def _exported_requirements(folder: Path) -> dict[str, bytes]:
+    """Return the requirements.txt that Dify's own packager makes of a lock, where the folder has none; by the same uv, whose words differ.
+
+    Source: `pkg/plugin_packager/packager/packager.go` of langgenius/dify-plugin-daemon at bdb5642a, read 2026-11.
+    """
+    is_there = [
+        (folder / name).exists() for name in ("requirements.txt", "pyproject.toml", "uv.lock")
+    ]
+    if is_there != [False, True, True]:
+        return {}
+    # The packager says `--no-group dev`, which fails where there is no such group and means the same where there is.
+    options = ("--frozen", "--format", "requirements.txt", "--no-dev", "--no-emit-project")
+    options = (*options, "--no-hashes", "--no-header", "--no-annotate")
+    program = os.environ.get("UV_PATH") or shutil.which("uv")
+    exported = run_uv("export", *options, cwd=folder, environment=os.environ, program=program)
+    return {"requirements.txt": exported.encode()}
+
+
+def _dependency_files(folder: Path, workspace: Workspace, staging: Path) -> dict[str, bytes]:
     """Return the wheels and the three files that say what to install.
 
     They are made in `staging`, because a lock made inside a workspace is the workspace's.
     """
     member = Member.read(folder)
-    workspace = Workspace.find(folder)
-    wheels = _build_wheels(workspace.needed_by(member) if workspace else (), staging / "wheels")
-    constraints = _locked_versions(workspace, member) if workspace else ()
-    internal = sorted(workspace.members) if workspace else []
+    wheels = _build_wheels(workspace.needed_by(member), staging / "wheels")
+    constraints = _locked_versions(workspace, member)
+    internal = sorted(workspace.members)
     pyproject = _pyproject(member, wheels, constraints=constraints, internal=internal)
     (staging / "pyproject.toml").write_text(pyproject, encoding="utf-8", newline="\n")
     _uv("lock", cwd=staging)

@@ -1,4 +1,7 @@
-"""Which files of a plugin's folder go into its package: those that git knows or a list names, and no key or environment."""
+"""Which files of a plugin's folder go into its package: those that git knows or a list names, and no key or environment.
+
+Of a plugin in a uv workspace the package is made for it; of any other the files are those that Dify's own packager takes, as they are.
+"""
 
 import os
 import re
@@ -7,6 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from dify_plugin_host._errors import PackageError
 from dify_plugin_host._json import list_at, object_at
@@ -27,6 +31,11 @@ _SILENT = (
     ".gitignore",
     ".difyignore",
 )
+# Nobody's business but the developer's.
+_PERSONAL = (
+    *("*.difypkg", "venv", "node_modules", "log", "logs", "*.log"),
+    *("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*"),
+)
 _EXCLUDED = (
     *_SILENT,
     ".*",  # caches, environments, secrets and settings of tools
@@ -34,25 +43,22 @@ _EXCLUDED = (
     "generate_*.py",  # writes declarations on a developer's machine; no plugin runs it
     "build",
     "dist",
-    "*.difypkg",
-    "venv",
-    "node_modules",
-    "log",
-    "logs",
-    "*.log",
-    "id_rsa*",
-    "id_dsa*",
-    "id_ecdsa*",
-    "id_ed25519*",
+    *_PERSONAL,
+)
+_EXCLUDED_AS_IS = (
+    *_PERSONAL,
+    *("__pycache__", "*.pyc", ".git", ".hg", ".svn", ".venv", ".*_cache", ".DS_Store"),
+    *(".env", ".env.local", ".env.*.local", ".netrc", ".pypirc", ".npmrc", ".aws", ".ssh"),
 )
 # A file of such a name may belong to a plugin, but where nobody says so it is more often somebody's own.
 _SUSPICIOUS = (
     *("*.pem", "*.key", "*.p12", "*.pfx", "*.ppk", "*.jks", "*.keystore", "*.kdbx"),
-    *("credential*.json", "*service*account*.json", "secret*"),
+    *("credential*.json", "*service*account*.json", "secret", "secrets", "secret.*", "secrets.*"),
     *("env", "virtualenv", "site-packages", "*.egg-info", "htmlcov"),
     *("*.log.*", "*.out", "*.sqlite", "*.sqlite3", "*.db", "*.dump", "*.bak", "*.orig"),
     *("*.swp", "*~"),
 )
+_IGNORE_FILES = (".difyignore", ".gitignore")
 _PRIVATE_KEY = re.compile(rb"\s*-----BEGIN [A-Z0-9 ]*PRIVATE KEY")
 
 
@@ -69,7 +75,7 @@ class Sources:
     left_out: tuple[str, ...]
 
 
-def read_sources(folder: Path) -> Sources:
+def read_sources(folder: Path, *, as_is: bool) -> Sources:
     """Read the files that make a plugin.
 
     They are the files and the content of the folders that `include` of `[tool.dify-host]` in its pyproject.toml names; without such
@@ -77,22 +83,36 @@ def read_sources(folder: Path) -> Sources:
     Private keys, virtual environments, logs and other names that no package should hold stay behind, unless the list names the
     very file.
 
+    Args:
+        folder: The plugin's folder.
+        as_is: Whether the package holds the folder's own pyproject.toml and all else that Dify's own packager takes.
+
     Raises:
         PackageError: If one of the files is a link, or the list names what is not there.
     """
-    settings = object_at(read_toml(folder / "pyproject.toml"), "tool")
-    named = list_at(object_at(settings, "dify-host"), "include")
+    excluded = _EXCLUDED_AS_IS if as_is else _EXCLUDED
+    named = _named(folder)
     if named:
         paths = {PurePosixPath(str(path)) for path in named}
         found = _named_files(folder, paths)
         sure = {path.as_posix() for path in paths}
-        return _read(folder, found, wanted=found, sure=sure, excluded=_EXCLUDED)
+        return _read(folder, found, wanted=found, sure=sure, excluded=excluded)
+    by_packager = set(read_ignored(folder, *_IGNORE_FILES).walk(folder))
     tracked, known = _git_files(folder)
-    if tracked:
-        found = known.intersection(read_ignored(folder, ".difyignore").walk(folder))
-        return _read(folder, found, wanted=tracked, sure=(), excluded=_EXCLUDED)
-    found = set(read_ignored(folder, ".difyignore", ".gitignore").walk(folder))
-    return _read(folder, found, wanted=found, sure=(), excluded=(*_EXCLUDED, *_SUSPICIOUS))
+    if not tracked:
+        excluded = (*excluded, *_SUSPICIOUS)
+        return _read(folder, by_packager, wanted=by_packager, sure=(), excluded=excluded)
+    if not as_is:
+        by_packager = known.intersection(read_ignored(folder, ".difyignore").walk(folder))
+    return _read(folder, by_packager, wanted=tracked, sure=(), excluded=excluded)
+
+
+def _named(folder: Path) -> list[Any]:
+    """Return the list in a plugin's pyproject.toml, if it has one."""
+    if not (folder / "pyproject.toml").is_file():
+        return []
+    settings = object_at(read_toml(folder / "pyproject.toml"), "tool")
+    return list_at(object_at(settings, "dify-host"), "include")
 
 
 def _named_files(folder: Path, named: Collection[PurePosixPath]) -> set[str]:
@@ -157,7 +177,7 @@ def _read(
 
 
 def _content(path: Path) -> bytes:
-    if path.is_symlink():
+    if path.is_symlink() and path.name not in _IGNORE_FILES:
         raise PackageError(path, "expected a file or folder, got a link")
     return path.read_bytes()
 

@@ -25,13 +25,15 @@ class UvError(PluginHostError):
         super().__init__(f"`{command}` failed: {'; '.join(lines[-_SHOWN_LINES:])}")
 
 
-def run_uv(*arguments: str, cwd: Path, environment: Mapping[str, str]) -> str:
-    """Run uv and return what it writes to stdout.
+def run_uv(
+    *arguments: str, cwd: Path, environment: Mapping[str, str], program: str | None = None
+) -> str:
+    """Run uv, ours or another one, and return what it writes to stdout.
 
     Raises:
         UvError: If it fails.
     """
-    done = run_program(uv.find_uv_bin(), *arguments, cwd=cwd, environment=environment)
+    done = run_program(program or uv.find_uv_bin(), *arguments, cwd=cwd, environment=environment)
     if done.returncode:
         raise UvError(" ".join(["uv", *arguments]), done.stderr or done.stdout)
     return done.stdout
