@@ -198,6 +198,7 @@ FAULTS = [
     (MODEL, lambda files: (files.pop("pyproject.toml"), files.pop("requirements.txt")), "pyproject.toml", "broken", "expected a file 'pyproject.toml' or 'requirements.txt'"),
     (MODEL, add("pyproject.toml", "[project"), "pyproject.toml", "broken", "pyproject.toml: expected TOML"),
     (MODEL, add("pyproject.toml", "[tool]"), "pyproject.toml", "broken", "'project': expected a table"),
+    (MODEL, add("pyproject.toml", "a = " + "9" * 5000), "pyproject.toml", "broken", "pyproject.toml: expected TOML"),
     (MODEL, add("pyproject.toml", "a = " + "[" * 5000), "pyproject.toml", "broken", "pyproject.toml: expected TOML that is not nested so deeply"),
     (MODEL, swap("pyproject.toml", 'version = "0.0.1"', 'version = "0.0.2"'), "pyproject.toml", "advice", "'project.version': expected the version of manifest.yaml"),
     (MODEL, swap("pyproject.toml", ">=3.12", ">=3.13"), "pyproject.toml", "broken", "'project.requires-python': expected to allow Python 3.12"),

@@ -88,7 +88,7 @@ class Contents:
         """
         try:
             return tomllib.loads(self.text(path))
-        except tomllib.TOMLDecodeError as error:
+        except ValueError as error:  # no TOML, or a number of more digits than Python reads
             raise ContentError(f"{path}: expected TOML: {error}") from None
         except RecursionError:
             raise ContentError(f"{path}: expected TOML that is not nested so deeply") from None
