@@ -141,7 +141,7 @@ def ask_officially(wire: Wire) -> tuple[str, list[tuple[str, str, str]]] | None:
                 item.arguments if item.type == "function_call" else item.input,
             )
             for item in final.output or done
-            if item.type in ("function_call", "custom_tool_call") and item.status == "completed"
+            if item.type in ("function_call", "custom_tool_call") and item.status != "incomplete"
         ]
         calls = list(dict.fromkeys(calls))  # an event that was sent twice
     except Exception:  # noqa: BLE001  whatever it stumbles over, it has no opinion then
