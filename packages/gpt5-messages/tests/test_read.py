@@ -160,8 +160,11 @@ def test_half_a_character_is_replaced_wherever_it_stands() -> None:
     thought = {"type": "reasoning", "summary": [], "encrypted_content": "a\ude00", "\ud83d": 1}
     whole = {"type": "message", "content": [{"type": "output_text", "text": "\U0001f600é"}]}
 
-    completion = read_response({"status": "completed", "output": [call, thought, whole]})
+    completion = read_response(
+        {"status": "completed", "model": "m\ud83d", "output": [call, thought, whole]}
+    )
 
+    assert completion.model == "m\ufffd"
     assert completion.tool_calls[0].arguments == "\ufffd{}"
     assert completion.items[1] == {
         "type": "reasoning",

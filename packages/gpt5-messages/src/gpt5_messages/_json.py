@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
+from ._text import whole_characters
+
 
 def mapping(value: object) -> Mapping[str, Any]:
     """Return a mapping as it is, and an empty one for anything else."""
@@ -18,8 +20,8 @@ def iter_mappings(value: object) -> Iterator[Mapping[str, Any]]:
 
 
 def text_or_none(value: object) -> str | None:
-    """Return a text as it is, and None for anything else."""
-    return value if isinstance(value, str) else None
+    """Return a text in whole characters, and None for anything else."""
+    return whole_characters(value) if isinstance(value, str) else None
 
 
 def type_of(value: Mapping[str, Any]) -> str:
