@@ -233,6 +233,15 @@ def test_what_looks_like_a_key_is_taken_out_of_an_explanation(
     assert len(str(error)) < 500
 
 
+@pytest.mark.parametrize("status", [400, 401, 500])
+def test_half_a_character_stands_in_no_error(transport: Transport, status: int) -> None:
+    half = {"message": "a\ud83d", "code": "b\ud83d", "param": "c\ud83d"}
+    error = refusal(HttpError(status=status, times=None, **half), transport)
+
+    assert (error.code, error.param) == ("b?", "c?")
+    assert str(error).isascii()
+
+
 def test_a_refusal_without_reason_says_so(transport: Transport) -> None:
     recording = Recording(name="x", body=b'{"error": null}', is_stream=False, status=400)
     with (

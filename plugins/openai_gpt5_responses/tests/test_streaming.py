@@ -169,6 +169,27 @@ def test_half_a_character_does_no_harm(plugin: ModelPlugin, field: str) -> None:
     assert answer.last["finish_reason"] in {"stop", "tool_calls"}
 
 
+def test_half_a_character_in_the_name_of_a_model_does_no_harm(plugin: ModelPlugin) -> None:
+    item = {"type": "message", "content": [{"type": "output_text", "text": "a"}]}
+    response = {"model": "m\ud83d", "output": [item]}
+    with streaming({"type": "response.completed", "response": response}) as server:
+        answer = plugin.invoke(server)
+
+    assert (answer.text, answer.error) == ("a", None)
+
+
+def test_half_a_character_in_an_error_does_not_keep_it_back(plugin: ModelPlugin) -> None:
+    """The SDK cannot write such a line, and then says nothing at all."""
+    fault = HttpError(status=400, message="a\ud83d", code="b\ud83d", times=None)
+    with ResponsesSimulator(faults=[fault]) as server:
+        answers = [plugin.invoke(server), plugin.validate(server, model="gpt-5.2")]
+
+    assert [answer.error.error_type for answer in answers] == [
+        "InvokeBadRequestError",
+        "CredentialsValidateFailedError",
+    ]
+
+
 @pytest.mark.parametrize("stream", [True, False])
 def test_a_connection_that_breaks_is_told_in_either_form(
     plugin: ModelPlugin, *, stream: bool

@@ -83,16 +83,24 @@ def build_error(
     status_code: int | None = None,
     **facts: object,
 ) -> ResponsesError:
-    """Return an error in which no secret stands and no fact of the server's is long; the facts are `code`, `param` and `request_id`."""
+    """Return an error that any line can carry, in which no secret stands and no fact of the server's is long.
+
+    The facts are `code`, `param` and `request_id`.
+    """
     short = {name: short_fact(value, secrets) for name, value in facts.items()}
-    return kind(secrets.redact(message), status_code=status_code, **short)
+    return kind(_whole(secrets.redact(message)), status_code=status_code, **short)
 
 
 def short_fact(value: object, secrets: KnownSecrets) -> str | None:
     """Return a code, name or id of the server's as a short text without secrets; None for what is none."""
     if not isinstance(value, str | int) or isinstance(value, bool):
         return None
-    return secrets.redact(str(value))[:_FACT_CHARACTERS]
+    return _whole(secrets.redact(str(value)))[:_FACT_CHARACTERS]
+
+
+def _whole(text: str) -> str:
+    """Return a text that UTF-8 can carry: JSON can hold half a character, and the SDK never answers where it cannot write one."""
+    return text.encode(errors="replace").decode()
 
 
 def to_responses_error(
