@@ -273,7 +273,7 @@ def calls(count: int, **fields: object) -> list[Event]:
     ]
 
 
-@pytest.mark.parametrize("ids", [{}, {"id": None}, {"id": ""}], ids=repr)
+@pytest.mark.parametrize("ids", [{}, {"id": None}, {"id": ""}, {"id": "x"}], ids=repr)
 @pytest.mark.parametrize("is_in_output", [True, False])
 def test_without_an_index_the_ends_of_items_alone_are_enough(
     ids: dict[str, object], *, is_in_output: bool

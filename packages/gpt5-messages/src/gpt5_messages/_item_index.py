@@ -86,8 +86,10 @@ class ItemIndex:
     def _likely_index(self, event: Mapping[str, Any], item: Item, item_id: str | None) -> int:
         """Tell the item of an event without an index: the one with its id, else the last one, unless that can't be."""
         by_id = self._index_by_id.get(item_id or "")
-        if by_id is not None or self._last < 0:
-            return by_id or 0
+        if by_id is not None and (not item or self._items[by_id].may_be(item)):
+            return by_id
+        if self._last < 0:
+            return 0
         if type_of(event) == "response.output_item.added":
             return self._last + 1
         by_call = self._index_by_call.get(text_or_none(item.get("call_id")) or "", self._last)
