@@ -292,6 +292,19 @@ def test_without_an_index_the_ends_of_items_alone_are_enough(
     assert len([found for found in events if isinstance(found, ItemDone)]) == 4
 
 
+@pytest.mark.parametrize("is_completed", [True, False])
+def test_a_call_whose_arguments_have_ended_needs_no_other_end(*, is_completed: bool) -> None:
+    (call,) = calls(1)
+    _, decoder = decode(
+        event("output_item.added", output_index=0, item={**call, "arguments": ""}),
+        event("function_call_arguments.done", output_index=0, arguments=call["arguments"]),
+        *([completed()] if is_completed else []),
+    )
+
+    found = [(one.call_id, one.arguments) for one in decoder.completion.tool_calls]
+    assert found == ([(call["call_id"], call["arguments"])] if is_completed else [])
+
+
 def test_without_an_index_a_call_after_a_text_is_no_part_of_it() -> None:
     (call,) = calls(1)
     _, decoder = decode(

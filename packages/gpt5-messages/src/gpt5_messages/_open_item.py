@@ -48,6 +48,7 @@ class OpenItem:
         self._added: Mapping[str, Any] = {}
         self._blocks: dict[tuple[BlockKind, int], Block] = {}
         self._latest: dict[BlockKind, Block] = {}
+        self._is_call_whole = False
         self._early_arguments: list[str] = []  # pieces that came before the call's name
 
     @property
@@ -124,6 +125,7 @@ class OpenItem:
         block, text = self._blocks.get(("tool_use", 0)), argument_text(full)
         if not text:
             return []
+        self._is_call_whole = True
         if block is None:
             self._early_arguments = [text]
             return []
@@ -133,11 +135,12 @@ class OpenItem:
         """Close every block that is open."""
         return [event for block in self._blocks.values() for event in block.stop()]
 
-    def to_item(self) -> Item:
-        """Return the whole item, or an incomplete one made of what has come so far."""
+    def to_item(self, *, is_completed: bool) -> Item:
+        """Return the whole item, or one made of what has come so far: incomplete, unless it is a call with all its arguments in a completed response."""
         if self.done is not None:
             return self.done
-        return self.complete({**self._added, "status": "incomplete"})
+        status = "completed" if is_completed and self._is_call_whole else "incomplete"
+        return self.complete({**self._added, "status": status})
 
     def complete(self, item: Item) -> Item:
         """Return an item with everything that it leaves empty and that has come before."""

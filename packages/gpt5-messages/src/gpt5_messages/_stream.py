@@ -108,7 +108,10 @@ class StreamDecoder:
         """
         body: dict[str, Any] = {**self._started, **(self._final or {"status": "in_progress"})}
         if not body.get("output"):
-            body["output"] = [item.to_item() for item in self._items.in_order()]
+            is_completed = body["status"] == "completed"
+            body["output"] = [
+                item.to_item(is_completed=is_completed) for item in self._items.in_order()
+            ]
         return to_completion(body)
 
     def _on_created(self, event: Mapping[str, Any]) -> list[StreamEvent]:
