@@ -18,8 +18,7 @@ threading.Thread(target=main.plugin.run, daemon=True).start()
 while not calls_need <= sys.modules.keys():
     time.sleep(0.01)
 from gpt5_responses._http import _tls
-from model_adapter._pricing import _catalog
-while not (_tls.cache_info().currsize and _catalog.cache_info().currsize):
+while not _tls.cache_info().currsize:
     time.sleep(0.01)
 print(json.dumps({"event": "test", "imported": sorted(calls_need & sys.modules.keys())}))
 os._exit(0)
