@@ -115,7 +115,10 @@ def test_any_answer_of_a_server_is_an_answer_or_an_error_that_dify_knows(
     called = plugin.call("model", "invoke_llm", request_for(wire, stream=stream))
 
     assert_secret_kept(called.told, plugin.notices)
-    assert_balanced("".join(map(text_of, called.items)))
+    if (
+        b"think>" not in b"".join(reply.pieces).lower()
+    ):  # what an answer says of tags stays as it is
+        assert_balanced("".join(map(text_of, called.items)))
     if called.error is None:
         ends = [bool(item["delta"]["usage"]) for item in called.items]
         assert ends == [False] * (len(ends) - 1) + [True]
