@@ -20,7 +20,9 @@ from dify_plugin.config.logger_format import plugin_logger_handler
 from dify_plugin.core.server.tcp.request_reader import TCPReaderWriter
 
 import model_adapter
-from model_adapter import read_seconds, shorten_line
+
+# What a call cannot do without is imported before the first heartbeat: a call that came at once would wait for it.
+from model_adapter import read_seconds, request_errors, shorten_line
 from stream_text.stdout import bound_stdout, bound_writer
 
 
@@ -41,7 +43,7 @@ class _Plugin(Plugin):
 
     @override
     def _execute_request(self, session_id: str, data: Any, *rest: Any, **named: Any) -> None:
-        with model_adapter.request_errors(data):
+        with request_errors(data):
             super()._execute_request(session_id, data, *rest, **named)
 
 

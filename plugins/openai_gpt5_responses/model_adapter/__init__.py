@@ -1,7 +1,7 @@
 """Between Dify's shapes and the packages: one module for each thing that is translated.
 
-A name is imported when it is first asked for. The packages and the official client take a third of the plugin's start, and nothing needs them before
-`prepare`, which is called when Dify knows that the plugin has started, or the first call.
+A name is imported when it is first asked for, so that the plugin's start decides when. What calls need, the packages and the official client, takes a
+third of it.
 """
 
 from importlib import import_module
