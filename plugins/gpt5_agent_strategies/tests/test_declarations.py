@@ -10,6 +10,7 @@ import yaml
 
 
 PLUGIN = Path(__file__).parent.parent
+MANUAL = PLUGIN.parents[1] / "docs/plugins/gpt5-agent-strategies.md"
 STRATEGIES = ["gpt5_function_calling", "gpt5_react"]
 PARAMETERS = {
     "model": {"type": "model-selector", "required": True, "scope": "tool-call&llm"},
@@ -103,18 +104,19 @@ def test_every_word_to_a_person_is_there_in_english_and_japanese(strategy):
     assert all(text["en_US"].strip() and text["ja_JP"].strip() for text in texts)
 
 
-def test_the_readme_explains_every_parameter_and_every_setting(strategy):
-    readme = (PLUGIN / "README.md").read_text(encoding="utf-8")
+def test_the_manual_explains_every_parameter_and_every_setting(strategy):
+    manual = MANUAL.read_text(encoding="utf-8")
     labels = [parameter["label"]["en_US"] for parameter in strategy["parameters"]]
-    assert [label for label in labels if f"| {label} |" not in readme] == []
+    assert [label for label in labels if f"| {label} |" not in manual] == []
     code = (PLUGIN / "agent_adapter" / "_settings.py").read_text(encoding="utf-8")
     settings = re.findall(r'"(GPT5_AGENT_[A-Z_]+|MAX_[A-Z_]+)"', code)
     assert len(settings) == 7
-    assert [name for name in settings if f"| `{name}` |" not in readme] == []
+    assert [name for name in settings if f"| `{name}` |" not in manual] == []
 
 
-def test_the_example_of_overrides_in_the_readme_is_what_it_says():
-    readme = (PLUGIN / "README.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", [PLUGIN / "README.md", MANUAL], ids=["README", "manual"])
+def test_the_example_of_overrides_is_what_it_says(page):
+    readme = page.read_text(encoding="utf-8")
     [example] = re.findall(r"```json\n(.*?)```", readme, re.DOTALL)
     keys = "persistence_policy context_gathering_policy uncertainty_policy tool_preamble_policy extra_policy"
     assert json.loads(example).keys() <= set(keys.split())

@@ -20,6 +20,7 @@ print(json.dumps([
     read_seconds({"MAX_REQUEST_TIMEOUT": value}, "MAX_REQUEST_TIMEOUT", default=900) for value in ("", "1", "120", "9999", "x")
 ]))
 """
+MANUAL = PLUGIN.parents[1] / "docs/plugins/openai-gpt5-responses.md"
 VARIABLES = (
     "MAX_INVOCATION_TIMEOUT",
     "MAX_REQUEST_TIMEOUT",
@@ -45,7 +46,7 @@ def test_settings_are_brought_within_their_ranges(run_inside: Callable[..., Any]
 
 @pytest.mark.parametrize("variable", VARIABLES)
 def test_every_variable_is_explained(variable: str) -> None:
-    assert f"| `{variable}` |" in (PLUGIN / "README.md").read_text(encoding="utf-8")
+    assert f"| `{variable}` |" in MANUAL.read_text(encoding="utf-8")
 
 
 def test_no_other_variable_of_ours_is_read() -> None:
