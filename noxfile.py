@@ -264,7 +264,7 @@ def release_tests(session: nox.Session) -> None:
 @nox.session
 def repository(session: nox.Session) -> None:
     """Hold what no member can: the names of all distributions, links, and where each `Source:` leads."""
-    session.install("packaging", "pytest")
+    session.install("packaging", "pytest", "pyyaml")
     session.run("pytest", "repository", *session.posargs)
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from agent_policy import check_overrides
+
 
 PLUGIN = Path(__file__).parent.parent
 MANUAL = PLUGIN.parents[1] / "docs/plugins/gpt5-agent-strategies.md"
@@ -97,11 +99,31 @@ def test_a_strategy_takes_exactly_the_parameters_of_its_contract(strategy):
     assert strategy["features"] == ["history-messages"]
 
 
-def test_every_word_to_a_person_is_there_in_english_and_japanese(strategy):
-    texts = [strategy["identity"]["label"], strategy["description"]]
+def test_every_word_to_a_person_is_there_in_three_languages(strategy):
+    manifest, provider = read_yaml("manifest.yaml"), read_yaml("provider/gpt5_agent.yaml")
+    texts = [manifest["label"], manifest["description"]]
+    texts += [provider["identity"]["label"], provider["identity"]["description"]]
+    texts += [strategy["identity"]["label"], strategy["description"]]
     for parameter in strategy["parameters"]:
         texts += [parameter["label"], parameter["help"]]
-    assert all(text["en_US"].strip() and text["ja_JP"].strip() for text in texts)
+    assert all(text.keys() == {"en_US", "zh_Hans", "ja_JP"} for text in texts)
+    assert all(word.strip() for text in texts for word in text.values())
+
+
+def test_both_strategies_have_one_form():
+    forms = [read_yaml(f"strategies/{name}.yaml")["parameters"] for name in STRATEGIES]
+    assert forms[0] == forms[1]
+
+
+def test_a_help_text_names_the_default_and_what_may_be_written(strategy):
+    helps = {parameter["name"]: parameter["help"] for parameter in strategy["parameters"]}
+    keys = "persistence context_gathering uncertainty tool_preamble extra"
+    for language in ("en_US", "zh_Hans", "ja_JP"):
+        assert re.search(r"1\D+500\D+6\b", helps["maximum_iterations"][language])
+        overrides = helps["prompt_policy_overrides"][language]
+        assert all(f"{key}_policy" in overrides for key in keys.split())
+        [example] = re.findall(r"\{.*?\}", overrides)
+        assert check_overrides(example) == ()
 
 
 def test_the_manual_explains_every_parameter_and_every_setting(strategy):
