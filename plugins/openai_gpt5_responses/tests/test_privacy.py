@@ -1,0 +1,78 @@
+"""PRIVACY.md tells all that leaves, and what it says of the plugin's memory is so."""
+
+import hashlib
+import inspect
+import json
+import re
+
+from gpt5_messages import ItemStore
+from gpt5_simulator import ResponsesSimulator
+from model_plugin import PLUGIN, ModelPlugin, credentials_for
+
+
+TEXT = (PLUGIN / "PRIVACY.md").read_text(encoding="utf-8")
+TOOL = {"name": "lookup", "description": "Look up", "parameters": {"type": "object"}}
+# What every HTTP client says, and what says nothing of a person or a machine.
+PLAIN_HEADERS = {
+    *("accept", "accept-encoding", "connection", "content-length", "content-type", "host"),
+    "x-stainless-raw-response",
+}
+TOLD_HEADERS = {
+    "authorization": "API key",
+    "openai-organization": "organization",
+    "user-agent": "its version",
+    "x-stainless-arch": "processor",
+    "x-stainless-async": "its version",
+    "x-stainless-lang": "Python version",
+    "x-stainless-os": "operating system",
+    "x-stainless-package-version": "its version",
+    "x-stainless-read-timeout": "time limit",
+    "x-stainless-retry-count": "number of tries",
+    "x-stainless-runtime": "Python version",
+    "x-stainless-runtime-version": "Python version",
+}
+TOLD_FIELDS = {
+    "input": "texts of the conversation",
+    "tools": "tools offered",
+    "safety_identifier": "safety identifier",
+    "prompt_cache_key": "prompt cache key",
+    "store": "`store: false`",
+}
+SETTINGS = {
+    *("include", "max_output_tokens", "model", "parallel_tool_calls", "reasoning", "stream"),
+    *("stream_options", "text", "tool_choice", "truncation"),
+}
+
+
+def test_all_that_a_request_holds_is_told(plugin: ModelPlugin, server: ResponsesSimulator) -> None:
+    credentials = {**credentials_for(server, "key"), "openai_organization": "org-1"}
+    plugin.invoke(server, credentials=credentials, tools=[TOOL], stop=["STOP"], user_id="ann")
+
+    [request] = server.requests
+    assert {name.lower() for name in request.headers} - PLAIN_HEADERS == TOLD_HEADERS.keys()
+    assert request.body.keys() - SETTINGS == TOLD_FIELDS.keys()
+    for words in (*TOLD_HEADERS.values(), *TOLD_FIELDS.values()):
+        assert words.lower() in TEXT.lower()
+
+
+def test_the_user_is_sent_as_the_digest_that_is_told(
+    plugin: ModelPlugin, server: ResponsesSimulator
+) -> None:
+    plugin.invoke(server, user_id="ann-4711")
+
+    [request] = server.requests
+    assert "SHA-256 digest of the Dify user's id" in TEXT
+    assert request.body["safety_identifier"] == hashlib.sha256(b"ann-4711").hexdigest()
+    assert "ann-4711" not in json.dumps([request.body, dict(request.headers)])
+
+
+def test_the_bounds_of_the_memory_are_those_that_are_told() -> None:
+    bounds = inspect.signature(ItemStore).parameters
+    entries, size, age = (
+        bounds[name].default for name in ("max_entries", "max_bytes", "max_age_seconds")
+    )
+
+    assert (entries, size, age) == (1_000, 32 * 1024**2, 3_600)
+    assert "1,000 answers, 32 MiB, one hour" in TEXT
+    code = (PLUGIN / "model_adapter/_call.py").read_text(encoding="utf-8")
+    assert re.findall(r"ItemStore\((.*)\)", code) == [""]  # as it comes
