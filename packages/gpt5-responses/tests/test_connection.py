@@ -1,3 +1,5 @@
+from urllib.parse import urlsplit
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -55,10 +57,11 @@ def test_fingerprints_tell_keys_servers_and_organisations_apart() -> None:
         connect().fingerprint,
         connect(openai_api_key="other").fingerprint,
         connect(openai_organization="org").fingerprint,
+        connect(openai_api_base="http://localhost?a=b").fingerprint,
         connect(openai_api_base="http://localhost").fingerprint,
     }
 
-    assert len(prints) == 4
+    assert len(prints) == 5
     assert connect().fingerprint == connect(max_retries="3").fingerprint
 
 
@@ -72,6 +75,14 @@ def test_fingerprints_tell_keys_servers_and_organisations_apart() -> None:
         ("https://gateway.example/openai", "https://gateway.example/openai/v1"),
         (" http://127.0.0.1:8080/v1 ", "http://127.0.0.1:8080/v1"),
         ("http://[::1]:8080", "http://[::1]:8080/v1"),
+        ("https://gateway.example/?team=a", "https://gateway.example/v1?team=a"),
+        (
+            "https://x.openai.azure.com/openai/v1/?api-version=preview",
+            "https://x.openai.azure.com/openai/v1?api-version=preview",
+        ),
+        ("https://x.openai.azure.com", "https://x.openai.azure.com/openai/v1"),
+        ("https://x.services.ai.azure.com/", "https://x.services.ai.azure.com/openai/v1"),
+        ("https://openai.azure.com.example", "https://openai.azure.com.example/v1"),
         ("", "https://api.openai.com/v1"),
         (None, "https://api.openai.com/v1"),
     ],
@@ -92,7 +103,8 @@ def test_a_base_url_is_completed(typed: object, used: str) -> None:
         ("https://.", "host is required"),
         ("https://gateway.example:port", "must be a URL"),
         ("https://[::1", "must be a URL"),
-        ("https://gateway.example?a=b", "must not have a query"),
+        ("https://gateway.example#a", "must not have a fragment"),
+        ("https://gateway.example?a=b&a=c", "must not name a parameter of its query twice"),
         ("https://gateway.example/a b", "must not contain white space"),
         ("http://169.254.169.254", "host is not allowed"),
         ("http://169.254.1.1", "host is not allowed"),
@@ -164,6 +176,7 @@ def test_any_base_url_is_completed_or_refused_by_name(typed: str) -> None:
     except SettingsError as error:
         field = error.field
     else:
-        field = "openai_api_base" if connection.host and connection.base_url.endswith("/v1") else ""
+        path = urlsplit(connection.base_url).path
+        field = "openai_api_base" if connection.host and path.endswith("/v1") else ""
 
     assert field == "openai_api_base"

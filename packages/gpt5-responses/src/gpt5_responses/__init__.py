@@ -1,7 +1,7 @@
 """The connection to a Responses server: settings, transport, errors, retries, and a stateless client."""
 
 from ._client import AsyncResponsesClient, AsyncResponseStream, ModelConfig, ResponsesClient
-from ._connection import Connection
+from ._connection import Connection, find_secrets
 from ._conversation import Conversation
 from ._errors import (
     AuthenticationError,
@@ -56,6 +56,7 @@ __all__ = [
     "Transport",
     "UnexpectedResponseError",
     "create",
+    "find_secrets",
     "open_stream",
     "prepare_transport",
     "to_responses_error",

@@ -1,7 +1,7 @@
 """A small client for conversations with GPT-5 models, blocking or asynchronous, from a declared model."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
@@ -38,6 +38,7 @@ class ModelConfig:
         timeout_seconds: Seconds to wait for a connection, and then for each next event, brought within 30 to 900.
         max_retries: How often a request that could not be started is sent again, brought within 0 to 5.
         total_seconds: Seconds that a call may take in all; None for what the environment says, which is no limit unless it is set.
+        extra_headers: Further headers for every request, for gateways; never part of `repr`. See `Connection`.
     """
 
     model_id: str
@@ -47,12 +48,13 @@ class ModelConfig:
     timeout_seconds: int = 300
     max_retries: int = 1
     total_seconds: float | None = None
+    extra_headers: Mapping[str, str] | None = field(default=None, repr=False, hash=False)
 
     def connect(self) -> Connection:
         """Return the connection that this describes.
 
         Raises:
-            SettingsError: If the key is missing, or the key, organisation or base URL is not usable.
+            SettingsError: If the key is missing, or the key, organisation, base URL or a further header is not usable.
         """
         return Connection.from_settings(
             {setting.name: getattr(self, setting.name) for setting in fields(self)}

@@ -4,13 +4,14 @@ import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
-from urllib.parse import SplitResult, urlsplit
+from typing import Any, Self, cast
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
-from stream_text import KnownSecrets
+from stream_text import KnownSecrets, is_secret_setting
 
 from ._addresses import is_metadata_host, plain_host
 from ._errors import SettingsError
+from ._extra_headers import ExtraHeaders, iter_header_secrets, read_extra_headers
 
 
 ALLOWED_HOSTS_VARIABLE = "OPENAI_GPT5_ALLOWED_BASE_URL_HOSTS"
@@ -24,6 +25,10 @@ PLATFORM_SECONDS_VARIABLE = "PLUGIN_MAX_EXECUTION_TIMEOUT"
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 
+# Where Azure has the API. Source: Microsoft's page "Azure OpenAI in Microsoft Foundry Models v1 API" (learn.microsoft.com, azure/foundry/openai/api-version-lifecycle), read 2026-11-22.
+_AZURE_HOSTS = (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com")
+_AZURE_PATH = "/openai/v1"
+
 _NO_LIMIT = float("inf")
 _PLATFORM_MARGIN = (
     10.0  # seconds, for the daemon counts from before the plugin has a call to after its last word
@@ -36,16 +41,18 @@ class Connection:
 
     Attributes:
         api_key: The key; never part of `repr`.
-        base_url: The API's root, ending in `/v1` unless the server has another.
+        base_url: The API's root, ending in `/v1` unless the server has another. A query, such as `?api-version=preview`, goes along with every request.
         organization: The organisation to bill, if not the key's own.
         timeout_seconds: Seconds to wait for a connection, and then for each next event, from 30 to 900.
         max_retries: How often a request that could not be started is sent again, from 0 to 5.
         total_seconds: Seconds that a call may take in all, its retries included; None for no limit.
         total_limit: The setting that `total_seconds` comes from, for the error.
+        extra_headers: Headers for every request, for gateways; never part of `repr`. They replace what the client says of
+            itself, such as `User-Agent`. What the connection needs, such as `Authorization` or `Host`, cannot be set.
 
     Raises:
-        SettingsError: If the key is missing, the base URL is not usable or names the metadata service of a cloud, or key or organisation cannot
-            stand in a header.
+        SettingsError: If the key is missing, the base URL is not usable or names the metadata service of a cloud, key or organisation cannot
+            stand in a header, or a further header is not usable.
     """
 
     api_key: str = field(repr=False)
@@ -55,12 +62,16 @@ class Connection:
     max_retries: int = 1
     total_seconds: float | None = None
     total_limit: str = TOTAL_SECONDS_VARIABLE
+    extra_headers: Mapping[str, str] = field(default_factory=lambda: ExtraHeaders({}), repr=False)
 
     def __post_init__(self) -> None:
         """Refuse what would fail, or do harm, when the first request is sent."""
         _validate_header_text(self.api_key, _OWN_NAMES.api_key, required=True)
         _validate_header_text(self.organization or "", _OWN_NAMES.organization)
         _checked_url(self.base_url, "", _OWN_NAMES.base_url)
+        if not isinstance(self.extra_headers, ExtraHeaders):
+            headers = _extra_headers(self.extra_headers, _OWN_NAMES)
+            object.__setattr__(self, "extra_headers", headers)
 
     @classmethod
     def from_credentials(
@@ -70,11 +81,12 @@ class Connection:
 
         Args:
             credentials: `openai_api_key`, and optionally `openai_organization`, `openai_api_base`,
-                `request_timeout_seconds` (default 300, brought within 30 to 900) and `max_retries` (default 1, brought within 0 to 5).
+                `request_timeout_seconds` (default 300, brought within 30 to 900), `max_retries` (default 1, brought within 0 to 5) and
+                `extra_headers` (a JSON object of texts, or a mapping).
             environ: Environment variables; the process's own if None. A call stays under the plugin daemon's limit where it is among them.
 
         Raises:
-            SettingsError: If the key is missing, or the key, organisation or base URL is not usable.
+            SettingsError: If the key is missing, or the key, organisation, base URL or a further header is not usable.
 
         Source: docs/contracts/openai-gpt5-responses.md, A4 to A7.
         """
@@ -87,11 +99,11 @@ class Connection:
         """Read settings under this class's own field names, with the same care.
 
         Args:
-            settings: `api_key`, and optionally the other fields.
+            settings: `api_key`, and optionally the other fields; `extra_headers` may be a mapping.
             environ: Environment variables; the process's own if None.
 
         Raises:
-            SettingsError: If the key is missing, or the key, organisation or base URL is not usable.
+            SettingsError: If the key is missing, or the key, organisation, base URL or a further header is not usable.
         """
         return cls._read(settings, _OWN_NAMES, environ)
 
@@ -113,17 +125,25 @@ class Connection:
             max_retries=_clamped(values, names.max_retries, 1, 0, 5),
             total_seconds=total_seconds,
             total_limit=total_limit,
+            extra_headers=_extra_headers(values.get(names.extra_headers), names),
         )
 
     @property
     def secrets(self) -> KnownSecrets:
-        """What must not stand in any text about a call: the key."""
-        return KnownSecrets((self.api_key,))
+        """What must not stand in any text about a call: the key, the values of the further headers, and secrets in the query of the base URL."""
+        return KnownSecrets(
+            (
+                self.api_key,
+                *iter_header_secrets(self.extra_headers),
+                *_query_secrets(self.base_url),
+            )
+        )
 
     @property
     def fingerprint(self) -> str:
-        """A digest that tells connections apart without telling their key: 32 hexadecimal digits."""
-        identity = "\0".join((self.api_key, self.base_url, self.organization or ""))
+        """A digest that tells connections apart without telling their secrets: 32 hexadecimal digits."""
+        headers = (text for header in self.extra_headers.items() for text in header)
+        identity = "\0".join((self.api_key, self.base_url, self.organization or "", *headers))
         return hashlib.sha256(identity.encode()).hexdigest()[:32]
 
     def client_settings(self) -> dict[str, Any]:
@@ -131,7 +151,9 @@ class Connection:
         return {
             "api_key": self.api_key,
             "organization": self.organization,
-            "base_url": self.base_url,
+            "base_url": urlsplit(self.base_url)._replace(query="").geturl(),
+            "default_query": dict(_query(self.base_url)),
+            "default_headers": dict(self.extra_headers),
             "timeout": self._try_seconds,
             "max_retries": self.max_retries,
         }
@@ -153,6 +175,26 @@ class Connection:
         return self.base_url == DEFAULT_BASE_URL
 
 
+def find_secrets(credentials: object) -> KnownSecrets:
+    """Return what must not stand in any text that comes of credentials, whether they are usable or not.
+
+    Args:
+        credentials: The credentials of the plugin's form; what is no mapping counts as a key itself.
+    """
+    if not isinstance(credentials, Mapping):
+        return KnownSecrets((str(credentials or ""),))
+    given = cast("Mapping[str, object]", credentials)
+    names = _CREDENTIAL_NAMES
+    url = _text(given, names.base_url)
+    return KnownSecrets(
+        (
+            _text(given, names.api_key),
+            *iter_header_secrets(given.get(names.extra_headers)),
+            *_query_secrets(url),
+        )
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Names:
     """The names of the settings where they come from, for error messages."""
@@ -163,6 +205,7 @@ class _Names:
     timeout_seconds: str = "timeout_seconds"
     max_retries: str = "max_retries"
     total_seconds: str = "total_seconds"
+    extra_headers: str = "extra_headers"
     platform_seconds: str | None = None
 
 
@@ -193,6 +236,11 @@ def _validate_header_text(text: str, name: str, *, required: bool = False) -> No
         raise SettingsError(f"{name} is required", field=name)
     if not all("!" <= character <= "~" for character in text):
         raise SettingsError(f"{name} must be visible ASCII characters without spaces", field=name)
+
+
+def _extra_headers(value: object, names: _Names) -> ExtraHeaders:
+    own = {"authorization": names.api_key, "openai-organization": names.organization}
+    return read_extra_headers(value, names.extra_headers, own)
 
 
 def _total_seconds(
@@ -229,15 +277,30 @@ def _base_url(text: str, allowed_hosts: str, name: str) -> str:
     """Complete a base URL, or refuse it before a key is ever sent there."""
     if not text:
         return DEFAULT_BASE_URL
-    url = _checked_url(text, allowed_hosts, name)
-    return url if url.endswith("/v1") else f"{url}/v1"
+    parts = _checked_url(text, allowed_hosts, name)
+    path = parts.path.rstrip("/")
+    if not path and (parts.hostname or "").endswith(_AZURE_HOSTS):
+        path = _AZURE_PATH
+    return parts._replace(path=path if path.endswith("/v1") else f"{path}/v1").geturl()
 
 
-def _checked_url(text: str, allowed_hosts: str, name: str) -> str:
+def _checked_url(text: str, allowed_hosts: str, name: str) -> SplitResult:
     parts = _split(text, name)
     if not _is_allowed(_host(parts, name), allowed_hosts):
         raise _refused_base(name, "host is not allowed")
-    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
+    return parts
+
+
+def _query(url: str) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(urlsplit(url).query, keep_blank_values=True)
+    except ValueError:  # of what is no URL
+        return []
+
+
+def _query_secrets(url: str) -> list[str]:
+    """List the values in a query whose names say that they are secrets."""
+    return [value for name, value in _query(url) if is_secret_setting(name)]
 
 
 def _split(text: str, name: str) -> SplitResult:
@@ -250,8 +313,11 @@ def _split(text: str, name: str) -> SplitResult:
         raise _refused_base(name, "must use http or https")
     if parts.username is not None or parts.password is not None:
         raise _refused_base(name, "must not include credentials")
-    if parts.query or parts.fragment:
-        raise _refused_base(name, "must not have a query or a fragment")
+    if parts.fragment:
+        raise _refused_base(name, "must not have a fragment")
+    keys = [key for key, _ in _query(text)]
+    if len(set(keys)) < len(keys):
+        raise _refused_base(name, "must not name a parameter of its query twice")
     if any(character.isspace() or not character.isprintable() for character in text):
         raise _refused_base(name, "must not contain white space")
     return parts

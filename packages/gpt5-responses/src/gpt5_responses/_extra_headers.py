@@ -1,0 +1,141 @@
+"""Headers that a user adds to every request, for gateways: made usable or refused by name.
+
+Their values are secrets. Names are not, but one that is no header's name may be a value in the wrong position, and is never shown.
+
+Source: RFC 9110, sections 5.1, 5.5 and 5.6.2, for what a name and a value may hold; which headers are refused is our choice.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import cast, override
+
+from stream_text import InvalidJsonError, parse_json
+
+from ._errors import SettingsError
+
+
+_EXAMPLE = '{"X-Team": "blue"}'
+_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_VALUE = re.compile(r"[\t -~]*")
+_NAME_CHARACTERS = 60  # of a name in an error
+_CLIENT_PREFIX = "x-stainless-"
+# What frames a message, says how it is packed, or is for a proxy on the way; and cookies, of which none are kept.
+_CONNECTION_HEADERS = frozenset(
+    {
+        *("accept", "accept-encoding", "connection", "content-encoding", "content-length"),
+        *("content-type", "cookie", "cookie2", "expect", "host", "http2-settings", "keep-alive"),
+        *("proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding"),
+        "upgrade",
+    }
+)
+
+
+class ExtraHeaders(Mapping[str, str]):
+    """Headers in the order of their names, which never change; their values stand in no `repr`."""
+
+    def __init__(self, headers: Mapping[str, str]) -> None:
+        self._headers = dict(
+            sorted(headers.items(), key=lambda header: (header[0].lower(), header[0]))
+        )
+
+    @override
+    def __getitem__(self, name: str) -> str:
+        return self._headers[name]
+
+    @override
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._headers)
+
+    @override
+    def __len__(self) -> int:
+        return len(self._headers)
+
+    @override
+    def __hash__(self) -> int:
+        return hash(tuple(self._headers.items()))
+
+    @override
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({list(self)})"
+
+
+def read_extra_headers(value: object, field: str, own: Mapping[str, str]) -> ExtraHeaders:
+    """Return the headers that a setting asks for, without white space around their values.
+
+    Args:
+        value: JSON text or a mapping; None, an empty one or a blank text for no headers.
+        field: The setting's name, for errors.
+        own: The settings that have a header of their own, by its name in lower case.
+
+    Raises:
+        SettingsError: If it is neither; if a name is no header's name, stands twice or belongs to the connection; or if a value is no text
+            that can travel.
+    """
+    decoded = _decoded(value, field)
+    if not isinstance(decoded, Mapping):
+        raise _refused(field, f"must be a JSON object of header names and values, as in {_EXAMPLE}")
+    headers: dict[str, str] = {}
+    for number, (key, text) in enumerate(cast("Mapping[object, object]", decoded).items(), 1):
+        name = _validated_name(key, number, field, own)
+        if name.lower() in map(str.lower, headers):
+            raise _refused(field, f"names {_shown(name)} twice: upper and lower case are the same")
+        headers[name] = _validated_value(text, name, field)
+    return ExtraHeaders(headers)
+
+
+def iter_header_secrets(headers: object) -> Iterator[str]:
+    """Yield what must not be shown of headers, usable or not: each value, and what follows a scheme such as `Bearer`."""
+    if isinstance(headers, str):
+        yield headers
+        try:
+            headers = parse_json(headers)
+        except InvalidJsonError:
+            return
+    if isinstance(headers, Mapping):
+        for value in cast("Mapping[object, object]", headers).values():
+            if isinstance(value, str):
+                yield value
+                yield value.strip().partition(" ")[2]
+
+
+def _decoded(value: object, field: str) -> object:
+    if value is None:
+        return {}
+    if not isinstance(value, str):
+        return value
+    if not value.strip():
+        return {}
+    try:
+        return parse_json(value)
+    except InvalidJsonError as error:
+        raise _refused(field, f"must be a JSON object, as in {_EXAMPLE}: {error}") from None
+
+
+def _refused(field: str, reason: str) -> SettingsError:
+    return SettingsError(f"{field} {reason}.", field=field)
+
+
+def _validated_name(name: object, number: int, field: str, own: Mapping[str, str]) -> str:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        reason = f"has a name that is not a header's (header {number}). It may hold letters, digits and -, and no spaces"
+        raise _refused(field, reason)
+    lower = name.lower()
+    if lower in own:
+        raise _refused(field, f"must not set {_shown(name)}. Use {own[lower]} for it")
+    if lower in _CONNECTION_HEADERS or lower.startswith(_CLIENT_PREFIX):
+        raise _refused(field, f"must not set {_shown(name)}, which the connection sets by itself")
+    return name
+
+
+def _validated_value(text: object, name: str, field: str) -> str:
+    if not isinstance(text, str):
+        reason = f"has a value that is no text for {_shown(name)}. Put it in quotation marks"
+        raise _refused(field, reason)
+    if not _VALUE.fullmatch(text):
+        reason = f"has a value for {_shown(name)} that no header can hold. It may hold ASCII characters only, and no line breaks"
+        raise _refused(field, reason)
+    return text.strip()
+
+
+def _shown(name: str) -> str:
+    return name[:_NAME_CHARACTERS]
