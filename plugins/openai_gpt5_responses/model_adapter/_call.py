@@ -29,6 +29,7 @@ from gpt5_responses import (
     InvalidRequestError,
     ResponsesError,
     ResponseStream,
+    find_secrets,
 )
 from gpt5_responses.pacing import Pacer
 
@@ -37,7 +38,6 @@ from ._chunks import chunk, final_message, iter_pieces, text_message
 from ._identity import prompt_cache_key, safety_identifier
 from ._operator_settings import PaceSettings
 from ._pricing import price_usage
-from ._secrets import known_secrets
 from ._tokens import estimate_usage
 
 
@@ -71,7 +71,7 @@ def iter_chunks(call: ModelCall) -> Generator[LLMResultChunk]:
         MessageError: If a message is not usable.
     """
     audit_id, stream = "", None
-    audit = audit_without(known_secrets(call.credentials))
+    audit = audit_without(find_secrets(call.credentials))
     try:
         connection = Connection.from_credentials(call.credentials)
         request = _request(call, connection)

@@ -32,9 +32,8 @@ from gpt5_responses import (
     SettingsError,
     StreamInterruptedError,
     UnexpectedResponseError,
+    find_secrets,
 )
-
-from ._secrets import known_secrets
 
 
 # The first entry that fits decides: narrow errors come before wide ones, and the roots last. The official client's own errors are
@@ -77,7 +76,7 @@ _UNEXPECTED = "The credentials could not be checked, for a reason that nobody ex
 
 @contextmanager
 def invoke_errors(credentials: Mapping[str, object]) -> Generator[None]:
-    """Raise whatever is raised as what Dify understands, without the key.
+    """Raise whatever is raised as what Dify understands, without a secret.
 
     The SDK sends the trace of an error along, with all that caused it: so none is named as the cause. Where an unexpected one
     comes from goes to the plugin's log.
@@ -87,7 +86,7 @@ def invoke_errors(credentials: Mapping[str, object]) -> Generator[None]:
     except (InvokeError, CredentialsValidateFailedError):
         raise
     except (ResponsesError, PayloadError, MessageError) as error:
-        told = known_secrets(credentials).redact(str(error))
+        told = find_secrets(credentials).redact(str(error))
         raise _invoke_error(error)(told) from None
     except Exception as error:  # noqa: BLE001  Dify knows no others
         raise InvokeServerUnavailableError(_log_unexpected(error)) from None
@@ -107,7 +106,7 @@ def request_errors(request: Mapping[str, object]) -> Generator[None]:
             told = f"Dify's request cannot be read: {field}: {first['msg']}"
         else:
             told = _log_unexpected(error)
-        redacted = known_secrets(request.get("credentials")).redact(told)
+        redacted = find_secrets(request.get("credentials")).redact(told)
         raise type(type(error).__name__, (Exception,), {})(redacted) from None
 
 
@@ -132,7 +131,7 @@ def validated_connection(credentials: Mapping[str, object]) -> Generator[Connect
     try:
         yield Connection.from_credentials(credentials)
     except (ResponsesError, PayloadError) as error:
-        told = known_secrets(credentials).redact(str(error))
+        told = find_secrets(credentials).redact(str(error))
         raise CredentialsValidateFailedError(told) from None
     except Exception:  # noqa: BLE001  a form shows one sentence, whatever happens
         raise CredentialsValidateFailedError(_UNEXPECTED) from None

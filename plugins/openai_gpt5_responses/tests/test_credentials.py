@@ -2,8 +2,15 @@
 
 import pytest
 
-from gpt5_simulator import HttpError, ResponsesSimulator
-from model_plugin import ModelPlugin
+from gpt5_simulator import (
+    FunctionCall,
+    HttpError,
+    Reasoning,
+    ResponsesSimulator,
+    ScriptedModel,
+    Text,
+)
+from model_plugin import ModelPlugin, credentials_for
 
 
 def test_good_credentials_pass_both_forms(plugin: ModelPlugin, server: ResponsesSimulator) -> None:
@@ -60,7 +67,7 @@ def ways(
         plugin.validate(server, model="gpt-5.2", **credentials),
         plugin.invoke(server, credentials=complete),
     )
-    return [(answer.error.error_type, str(answer.error)) for answer in answers]
+    return [(getattr(answer.error, "error_type", ""), str(answer.error)) for answer in answers]
 
 
 @pytest.mark.parametrize(
@@ -131,3 +138,86 @@ def test_no_form_shows_what_the_server_wrote(plugin: ModelPlugin, status: int) -
             told = str(plugin.validate(server, model=model).error)
             assert "db-7" not in told
             assert told.endswith(".")
+
+
+def test_extra_headers_go_along_with_both_validations_and_a_call(
+    plugin: ModelPlugin, server: ResponsesSimulator
+) -> None:
+    assert ways(plugin, server, extra_headers='{"X-Team": "blue", "api-key": "k"}') == [
+        ("", "None"),
+        ("", "None"),
+        ("", "None"),
+    ]
+
+    assert [request.headers["x-team"] for request in server.requests] == ["blue"] * 3
+
+
+@pytest.mark.parametrize(
+    ("typed", "sentence"),
+    [
+        ("X-Key: hidden-value", "extra_headers must be a JSON object, as in"),
+        ('["hidden-value"]', "extra_headers must be a JSON object of header names and values"),
+        ('{"X-Key": ["hidden-value"]}', "value that is no text for X-Key"),
+        ('{"X-Key": "hidden-value\\n"}', "value for X-Key that no header can hold"),
+        ('{"hidden-value x": "X-Key"}', "name that is not a header's (header 1)"),
+        ('{"Authorization": "hidden-value"}', "must not set Authorization. Use openai_api_key"),
+        ('{"host": "hidden-value"}', "must not set host, which the connection sets by itself"),
+    ],
+)
+def test_extra_headers_that_cannot_be_used_are_refused_alike_and_never_shown(
+    plugin: ModelPlugin, server: ResponsesSimulator, typed: str, sentence: str
+) -> None:
+    plugin.notices.clear()
+    told = ways(plugin, server, extra_headers=typed)
+
+    assert [kind for kind, _ in told] == [
+        "CredentialsValidateFailedError",
+        "CredentialsValidateFailedError",
+        "InvokeBadRequestError",
+    ]
+    assert all(sentence in text and "hidden-value" not in text for _, text in told)
+    assert "hidden-value" not in str(plugin.notices)
+    assert server.requests == []
+
+
+def test_the_value_of_an_extra_header_that_comes_back_is_not_shown(
+    configured_plugin: ModelPlugin,
+) -> None:
+    configured_plugin.notices.clear()
+    fault = HttpError(status=400, message="hidden-value is no key", code="hidden-value", times=None)
+    headers = '{"X-Key": "Token hidden-value"}'
+    with ResponsesSimulator(faults=[fault], models_status=404) as server:
+        told = ways(configured_plugin, server, extra_headers=headers)
+
+    assert "[redacted] is no key" in told[2][1]
+    assert "hidden-value" not in str(told) + str(configured_plugin.notices)
+
+
+def test_reasoning_is_not_shared_between_extra_headers(plugin: ModelPlugin) -> None:
+    tool = {"name": "lookup", "description": "Looks up", "parameters": {"type": "object"}}
+    done = [Text(text="done")]
+    call = FunctionCall(name="lookup", arguments={})
+    script = [[Reasoning(summary=("why",)), call], done, done]
+    asked = {"role": "user", "content": "look it up"}
+    with ResponsesSimulator(model=ScriptedModel(script)) as server:
+        blue = {**credentials_for(server, "key"), "extra_headers": '{"X-Team": "blue"}'}
+        red = {**blue, "extra_headers": '{"X-Team": "red"}'}
+        answer = plugin.invoke(server, [asked], credentials=blue, tools=[tool])
+        message = {**answer.last["message"], "opaque_body": None}
+        result = {
+            "role": "tool",
+            "content": "42",
+            "name": "lookup",
+            "tool_call_id": answer.calls[0][0],
+        }
+        for credentials in (blue, red):
+            assert (
+                plugin.invoke(
+                    server, [asked, message, result], credentials=credentials, tools=[tool]
+                ).error
+                is None
+            )
+
+    kinds = [[item.get("type") for item in request.body["input"]] for request in server.requests]
+    assert "reasoning" in kinds[1]
+    assert "reasoning" not in kinds[2]

@@ -41,8 +41,9 @@ PARAMETERS = {
 }
 CREDENTIALS = {
     "openai_api_key": ("secret-input", True, None),
-    "openai_organization": ("text-input", False, None),
     "openai_api_base": ("text-input", False, ""),
+    "openai_organization": ("text-input", False, None),
+    "extra_headers": ("secret-input", False, None),
     "request_timeout_seconds": ("text-input", False, "300"),
     "max_retries": ("text-input", False, "1"),
 }
@@ -136,13 +137,22 @@ def test_the_provider_offers_predefined_and_customizable_models():
 
 
 @pytest.mark.parametrize("schema", ["provider_credential_schema", "model_credential_schema"])
-def test_both_forms_ask_for_the_five_credentials(schema):
+def test_both_forms_ask_for_the_six_credentials(schema):
     fields = PROVIDER[schema]["credential_form_schemas"]
 
     assert {
         field["variable"]: (field["type"], field["required"], field.get("default"))
         for field in fields
     } == CREDENTIALS
+
+
+@pytest.mark.parametrize("schema", ["provider_credential_schema", "model_credential_schema"])
+def test_each_credential_is_explained_in_three_languages(schema):
+    for field in PROVIDER[schema]["credential_form_schemas"]:
+        for texts in (field["label"], field["help"], field["placeholder"]):
+            assert texts.keys() == {"en_US", "ja_JP", "zh_Hans"}
+        for text in field["help"].values():
+            assert str(field.get("default") or "") in text
 
 
 def test_both_forms_are_the_same():
