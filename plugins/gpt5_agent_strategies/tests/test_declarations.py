@@ -78,7 +78,11 @@ def test_the_manifest_asks_for_what_a_run_needs_and_no_more():
 
 def test_every_file_that_a_declaration_names_is_there():
     manifest, provider = read_yaml("manifest.yaml"), read_yaml("provider/gpt5_agent.yaml")
-    named = [f"_assets/{manifest['icon']}", f"_assets/{provider['identity']['icon']}"]
+    named = [
+        f"_assets/{icons[key]}"
+        for icons in (manifest, provider["identity"])
+        for key in ("icon", "icon_dark")
+    ]
     named += [manifest["privacy"], *manifest["plugins"]["agent_strategies"]]
     named += [*provider["strategies"], provider["extra"]["python"]["source"]]
     assert [name for name in named if not (PLUGIN / name).is_file()] == []

@@ -116,9 +116,12 @@ def test_every_file_that_is_named_exists():
     named = [
         MANIFEST["privacy"],
         *MANIFEST["plugins"]["models"],
-        f"_assets/{MANIFEST['icon']}",
-        *(f"_assets/{icon}" for icon in PROVIDER["icon_small"].values()),
-        *(f"_assets/{icon}" for icon in PROVIDER["icon_large"].values()),
+        *(f"_assets/{MANIFEST[icon]}" for icon in ("icon", "icon_dark")),
+        *(
+            f"_assets/{icon}"
+            for size in ("icon_small", "icon_small_dark", "icon_large", "icon_large_dark")
+            for icon in PROVIDER[size].values()
+        ),
         PROVIDER["models"]["llm"]["position"],
     ]
 
