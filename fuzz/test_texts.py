@@ -156,7 +156,7 @@ def test_anything_can_be_logged(value: Any) -> None:
         st.fixed_dictionaries(
             {},
             optional={
-                "id": st.sampled_from(["c1", "c2", "", " c1 "]) | TEXTS,
+                "call_id": st.sampled_from(["c1", "c2", "", " c1 "]) | TEXTS,
                 "index": st.integers(-1, 3) | st.none(),
                 "name": st.sampled_from(["f", "g", ""]) | TEXTS,
                 "arguments": st.sampled_from(["{", "}", "{}", '{"a":', "1}", '{"a":1}', "x"])
@@ -175,7 +175,7 @@ def test_merged_calls_are_what_the_deltas_said(pieces: list[dict[str, Any]]) -> 
         told[delta.number] = told.get(delta.number, "") + delta.arguments
     assert merger.has_calls == bool(merger.calls)
     for call in merger.calls:
-        assert call.id.strip()
+        assert call.call_id.strip()
         assert call.name.strip()
         is_whole = parse_tool_arguments(call.arguments).ok
         assert not is_whole or any(text.startswith(call.arguments) for text in told.values())

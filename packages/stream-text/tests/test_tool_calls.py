@@ -11,13 +11,13 @@ def merge(*pieces):
     merger = ToolCallMerger()
     for piece in pieces:
         merger.add(**piece)
-    return [(call.id, call.name, call.arguments) for call in merger.calls]
+    return [(call.call_id, call.name, call.arguments) for call in merger.calls]
 
 
 def test_pieces_with_an_index_are_joined():
     assert merge(
-        {"index": 0, "id": "c1", "name": "add", "arguments": '{"a"'},
-        {"index": 1, "id": "c2", "name": "sub", "arguments": "{"},
+        {"index": 0, "call_id": "c1", "name": "add", "arguments": '{"a"'},
+        {"index": 1, "call_id": "c2", "name": "sub", "arguments": "{"},
         {"index": 0, "arguments": ": 1}"},
         {"index": 1, "arguments": "}"},
     ) == [("c1", "add", '{"a": 1}'), ("c2", "sub", "{}")]
@@ -25,20 +25,20 @@ def test_pieces_with_an_index_are_joined():
 
 def test_pieces_that_repeat_their_id_are_joined():
     assert merge(
-        {"id": "c1", "name": "add", "arguments": '{"a"'},
-        {"id": "c2", "name": "sub"},
-        {"id": "c1", "arguments": ": 1}"},
+        {"call_id": "c1", "name": "add", "arguments": '{"a"'},
+        {"call_id": "c2", "name": "sub"},
+        {"call_id": "c1", "arguments": ": 1}"},
     ) == [("c1", "add", '{"a": 1}'), ("c2", "sub", "")]
 
 
 def test_pieces_without_id_and_index_belong_to_the_latest_call():
-    assert merge({"id": "c1", "name": "add", "arguments": "{"}, {"arguments": "}"}) == [
+    assert merge({"call_id": "c1", "name": "add", "arguments": "{"}, {"arguments": "}"}) == [
         ("c1", "add", "{}")
     ]
 
 
 def test_a_whole_call_sent_again_replaces_the_pieces():
-    whole = {"id": "c1", "name": "add", "arguments": '{"a": 1}'}
+    whole = {"call_id": "c1", "name": "add", "arguments": '{"a": 1}'}
     assert merge({**whole, "arguments": '{"a":'}, {"arguments": " 1}"}, whole, whole) == [
         ("c1", "add", '{"a": 1}')
     ]
@@ -46,24 +46,27 @@ def test_a_whole_call_sent_again_replaces_the_pieces():
 
 @pytest.mark.parametrize("arguments", ['{"a": 1}{"a": 2}', "[" * 100_000, "{}x", "11", "{{", ""])
 def test_broken_arguments_are_never_mended(arguments):
-    assert merge({"id": "c1", "name": "add", "arguments": arguments}) == [("c1", "add", arguments)]
+    assert merge({"call_id": "c1", "name": "add", "arguments": arguments}) == [
+        ("c1", "add", arguments)
+    ]
     assert merge(
-        {"id": "c1", "name": "add"}, *({"arguments": character} for character in arguments[:100])
+        {"call_id": "c1", "name": "add"},
+        *({"arguments": character} for character in arguments[:100]),
     ) == [("c1", "add", arguments[:100])]
 
 
 def test_an_id_or_name_that_comes_later_completes_the_call():
     assert merge(
         {"index": 0, "arguments": "{"},
-        {"index": 0, "id": "c1"},
+        {"index": 0, "call_id": "c1"},
         {"index": 0, "name": "add", "arguments": "}"},
     ) == [("c1", "add", "{}")]
 
 
 def test_a_reused_index_with_another_id_is_another_call():
     assert merge(
-        {"index": 0, "id": "c1", "name": "add"},
-        {"index": 0, "id": "c2", "name": "sub"},
+        {"index": 0, "call_id": "c1", "name": "add"},
+        {"index": 0, "call_id": "c2", "name": "sub"},
         {"index": 0, "arguments": "{}"},
     ) == [("c1", "add", ""), ("c2", "sub", "{}")]
 
@@ -73,10 +76,10 @@ def test_a_reused_index_with_another_id_is_another_call():
     [
         ([{"arguments": "{}"}], True),
         ([{"name": "add"}, {"name": "sub"}], False),
-        ([{"id": "c1"}], True),
-        ([{"id": " ", "name": "add"}], False),
-        ([{"id": None, "name": "add"}], False),
-        ([{"id": "c1", "name": " "}], True),
+        ([{"call_id": "c1"}], True),
+        ([{"call_id": " ", "name": "add"}], False),
+        ([{"call_id": None, "name": "add"}], False),
+        ([{"call_id": "c1", "name": " "}], True),
     ],
 )
 def test_calls_without_id_or_name_are_left_out(pieces, has_unnamed):
@@ -87,22 +90,24 @@ def test_calls_without_id_or_name_are_left_out(pieces, has_unnamed):
 
 
 def test_ids_that_differ_in_blank_space_only_are_one_call():
-    assert merge({"id": "c1", "name": " a "}, {"id": "c1 ", "name": "b"}) == [("c1", "a", "")]
+    assert merge({"call_id": "c1", "name": " a "}, {"call_id": "c1 ", "name": "b"}) == [
+        ("c1", "a", "")
+    ]
 
 
 def test_each_piece_says_what_it_adds():
     merger = ToolCallMerger()
-    assert merger.add(id="c1", name="add", arguments='{"a"') == (0, "c1", "add", '{"a"')
-    assert merger.add(id="c2") == (1, "c2", None, "")
-    assert merger.add(id="c1", name="add", arguments=": 1}") == (0, None, None, ": 1}")
-    assert merger.add(id="c1", name="add", arguments='{"a": 1}') is None
-    assert merger.add(id="c1") is None
+    assert merger.add(call_id="c1", name="add", arguments='{"a"') == (0, "c1", "add", '{"a"')
+    assert merger.add(call_id="c2") == (1, "c2", None, "")
+    assert merger.add(call_id="c1", name="add", arguments=": 1}") == (0, None, None, ": 1}")
+    assert merger.add(call_id="c1", name="add", arguments='{"a": 1}') is None
+    assert merger.add(call_id="c1") is None
     assert merger.add(name="sub") == (1, None, "sub", "")
     assert merger.add(name="mul") == (2, None, "mul", "")
     assert merger.add() is None
     assert merger.calls == (
-        MergedToolCall(id="c1", name="add", arguments='{"a": 1}'),
-        MergedToolCall(id="c2", name="sub", arguments=""),
+        MergedToolCall(call_id="c1", name="add", arguments='{"a": 1}'),
+        MergedToolCall(call_id="c2", name="sub", arguments=""),
     )
 
 
@@ -128,7 +133,7 @@ def cut(data, split, calls, *, by):
     for number, (arguments, times) in enumerate(calls):
         cuts = data.draw(st.lists(st.integers(0, 40)))
         first, *rest = split(arguments * times, cuts)
-        head = {"id": f"c{number}", "name": "add", "index": number}
+        head = {"call_id": f"c{number}", "name": "add", "index": number}
         key = {} if by is None else {by: head[by]}
         pieces = [{**head, "arguments": first}, *({**key, "arguments": piece} for piece in rest)]
         streams.append(pieces)
@@ -141,11 +146,11 @@ def cut(data, split, calls, *, by):
     return [next(waiting[number]) for number in order]
 
 
-@given(st.data(), CALLS, st.sampled_from(["id", "index", None]))
+@given(st.data(), CALLS, st.sampled_from(["call_id", "index", None]))
 def test_pieces_in_any_cut_give_the_same_calls(split, data, calls, by):
     whole = merge(
         *(
-            {"id": f"c{number}", "name": "add", "arguments": arguments * times}
+            {"call_id": f"c{number}", "name": "add", "arguments": arguments * times}
             for number, (arguments, times) in enumerate(calls)
         )
     )
@@ -155,9 +160,9 @@ def test_pieces_in_any_cut_give_the_same_calls(split, data, calls, by):
 @given(st.data(), st.lists(JSON_ARGUMENTS, min_size=1, max_size=3), st.integers(0, 2))
 def test_the_deltas_of_a_call_are_its_arguments(split, data, calls, repeats):
     merger = ToolCallMerger()
-    pieces = cut(data, split, [(arguments, 1) for arguments in calls], by="id")
+    pieces = cut(data, split, [(arguments, 1) for arguments in calls], by="call_id")
     pieces += [
-        {"id": f"c{number}", "arguments": arguments}
+        {"call_id": f"c{number}", "arguments": arguments}
         for number, arguments in enumerate(calls)
         for _ in range(repeats)
     ]
@@ -169,16 +174,18 @@ def test_the_deltas_of_a_call_are_its_arguments(split, data, calls, repeats):
     assert sorted(told.values()) == sorted(call.arguments for call in merger.calls) == sorted(calls)
 
 
-@pytest.mark.parametrize("piece", [{"id": "c"}, {"index": 0}, {}])
+@pytest.mark.parametrize("piece", [{"call_id": "c"}, {"index": 0}, {}])
 def test_twice_the_pieces_are_twice_the_work(assert_linear, piece):
     def act(count):
-        merge({"id": "c", "index": 0, "name": "add"}, *[{**piece, "arguments": "x"}] * count)
+        merge({"call_id": "c", "index": 0, "name": "add"}, *[{**piece, "arguments": "x"}] * count)
 
     assert_linear(act)
 
 
 def test_twice_the_calls_are_twice_the_work(assert_linear):
     def act(count):
-        merge(*({"id": f"c{number}", "index": number, "name": "add"} for number in range(count)))
+        merge(
+            *({"call_id": f"c{number}", "index": number, "name": "add"} for number in range(count))
+        )
 
     assert_linear(act)

@@ -3,12 +3,19 @@
 Pure: no I/O, no dependencies. `stream_text.signals` and `stream_text.stdout`, which act on the process, are imported by whoever wants them.
 """
 
-from ._errors import InvalidJsonError, InvalidLineError, LineTooLongError, StreamTextError
+from ._errors import (
+    InvalidJsonError,
+    InvalidLineError,
+    LineTooLongError,
+    MessageError,
+    StreamTextError,
+)
 from ._json import MAX_DEPTH, parse_json
 from ._lines import LineSplitter, LineWriter
 from ._redaction import REDACTED, KnownSecrets, redact_log_data, redact_text
 from ._secret_filter import SecretFilter
 from ._secret_names import is_secret_setting
+from ._shapes import WrittenCall, read_member, read_written_call
 from ._think import ThinkPiece, ThinkReader, render_thinking
 from ._think_filter import ThinkFilter, strip_think
 from ._tool_calls import MergedToolCall, ToolCallDelta, ToolCallMerger
@@ -24,6 +31,7 @@ __all__ = [
     "LineTooLongError",
     "LineWriter",
     "MergedToolCall",
+    "MessageError",
     "SecretFilter",
     "StreamTextError",
     "ThinkFilter",
@@ -31,8 +39,11 @@ __all__ = [
     "ThinkReader",
     "ToolCallDelta",
     "ToolCallMerger",
+    "WrittenCall",
     "is_secret_setting",
     "parse_json",
+    "read_member",
+    "read_written_call",
     "redact_log_data",
     "redact_text",
     "render_thinking",

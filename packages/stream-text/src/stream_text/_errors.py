@@ -2,8 +2,9 @@
 
 StreamTextError
 ├── InvalidJsonError (ValueError)
-└── InvalidLineError (ValueError)
-    └── LineTooLongError
+├── InvalidLineError (ValueError)
+│   └── LineTooLongError
+└── MessageError (ValueError)
 """
 
 
@@ -31,3 +32,15 @@ class LineTooLongError(InvalidLineError):
         super().__init__(f"a line of {size_bytes} bytes is over the limit of {max_line_bytes}")
         self.size_bytes = size_bytes
         self.max_line_bytes = max_line_bytes
+
+
+class MessageError(StreamTextError, ValueError):
+    """A message, a tool call or a response that is not of the shape that its name promises.
+
+    Attributes:
+        field: Where the problem is, such as `messages[2].tool_call_id`.
+    """
+
+    def __init__(self, message: str, *, field: str) -> None:
+        super().__init__(message)
+        self.field = field

@@ -11,12 +11,12 @@ class MergedToolCall(NamedTuple):
     """A tool call whose pieces have all come.
 
     Attributes:
-        id: The id of the call.
+        call_id: The id of the call.
         name: The name of the tool.
         arguments: The arguments as text, JSON if the model wrote it well.
     """
 
-    id: str
+    call_id: str
     name: str
     arguments: str
 
@@ -26,13 +26,13 @@ class ToolCallDelta(NamedTuple):
 
     Attributes:
         number: Which call of the answer, from 0.
-        id: The id of the call when it comes for the first time, else None.
+        call_id: The id of the call when it comes for the first time, else None.
         name: The name of the tool when it comes for the first time, else None.
         arguments: The next piece of the arguments.
     """
 
     number: int
-    id: str | None
+    call_id: str | None
     name: str | None
     arguments: str
 
@@ -42,7 +42,7 @@ class _Draft:
 
     def __init__(self, number: int) -> None:
         self.number = number
-        self.id = ""
+        self.call_id = ""
         self.name = ""
         self._pieces: list[
             str
@@ -50,10 +50,10 @@ class _Draft:
         self._told: list[str] = []  # the pieces that were no repeat
         self._told_characters = 0
 
-    def extend(self, *, id: str, name: str, arguments: str) -> ToolCallDelta | None:  # noqa: A002 - the field's word
-        new_id = id if not self.id else ""
+    def extend(self, *, call_id: str, name: str, arguments: str) -> ToolCallDelta | None:
+        new_id = call_id if not self.call_id else ""
         new_name = name if not self.name else ""
-        self.id = self.id or id
+        self.call_id = self.call_id or call_id
         self.name = self.name or name
         new_arguments = self._extend_arguments(arguments)
         if not (new_id or new_name or new_arguments):
@@ -82,7 +82,7 @@ class _Draft:
     @property
     def call(self) -> MergedToolCall:
         arguments = _without_repeats("".join(self._pieces))
-        return MergedToolCall(self.id, self.name, arguments)
+        return MergedToolCall(self.call_id, self.name, arguments)
 
 
 class ToolCallMerger:
@@ -95,12 +95,12 @@ class ToolCallMerger:
 
     Example:
         >>> merger = ToolCallMerger()
-        >>> merger.add(id="c1", name="add", arguments='{"a": ')
-        ToolCallDelta(number=0, id='c1', name='add', arguments='{"a": ')
+        >>> merger.add(call_id="c1", name="add", arguments='{"a": ')
+        ToolCallDelta(number=0, call_id='c1', name='add', arguments='{"a": ')
         >>> merger.add(arguments="1}")
-        ToolCallDelta(number=0, id=None, name=None, arguments='1}')
+        ToolCallDelta(number=0, call_id=None, name=None, arguments='1}')
         >>> merger.calls
-        (MergedToolCall(id='c1', name='add', arguments='{"a": 1}'),)
+        (MergedToolCall(call_id='c1', name='add', arguments='{"a": 1}'),)
     """
 
     def __init__(self) -> None:
@@ -113,7 +113,7 @@ class ToolCallMerger:
     def add(
         self,
         *,
-        id: str | None = None,  # noqa: A002 - the field's word
+        call_id: str | None = None,
         index: int | None = None,
         name: str = "",
         arguments: str = "",
@@ -123,18 +123,18 @@ class ToolCallMerger:
         The deltas of a call put together give its arguments, but where somebody sends them again in several pieces: those have
         left by the time that they turn out to be a repeat.
         """
-        id, name = (id or "").strip(), name.strip()  # noqa: A001
-        draft = self._find(id, index, name)
+        call_id, name = (call_id or "").strip(), name.strip()
+        draft = self._find(call_id, index, name)
         is_new = draft is None
         if draft is None:
             draft = _Draft(len(self._drafts))
             self._drafts.append(draft)
-        if id:
-            self._by_id[id] = draft
+        if call_id:
+            self._by_id[call_id] = draft
         if index is not None:
             self._by_index[index] = draft
-        delta = draft.extend(id=id, name=name, arguments=arguments)
-        self._has_calls = self._has_calls or bool(draft.id and draft.name)
+        delta = draft.extend(call_id=call_id, name=name, arguments=arguments)
+        self._has_calls = self._has_calls or bool(draft.call_id and draft.name)
         (self._unnamed.discard if draft.name else self._unnamed.add)(draft.number)
         return ToolCallDelta(draft.number, None, None, "") if is_new and delta is None else delta
 
@@ -151,14 +151,14 @@ class ToolCallMerger:
     @property
     def calls(self) -> tuple[MergedToolCall, ...]:
         """The calls that have an id and a name, in the order they began; without both a call can neither be run nor answered."""
-        return tuple(draft.call for draft in self._drafts if draft.id and draft.name)
+        return tuple(draft.call for draft in self._drafts if draft.call_id and draft.name)
 
-    def _find(self, id: str, index: int | None, name: str) -> _Draft | None:  # noqa: A002
-        if id:
-            if id in self._by_id:
-                return self._by_id[id]
+    def _find(self, call_id: str, index: int | None, name: str) -> _Draft | None:
+        if call_id:
+            if call_id in self._by_id:
+                return self._by_id[call_id]
             unnamed = None if index is None else self._by_index.get(index)
-            return unnamed if unnamed and not unnamed.id else None
+            return unnamed if unnamed and not unnamed.call_id else None
         if index is not None:
             return self._by_index.get(index)
         latest = self._drafts[-1] if self._drafts else None

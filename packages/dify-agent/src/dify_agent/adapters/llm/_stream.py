@@ -166,7 +166,7 @@ class DifyStreamedResponse(StreamedResponse):
     def _call_events(self, piece: ToolCallPiece) -> Iterator[ModelResponseStreamEvent]:
         yield from self._end_block()
         delta = self._calls.add(
-            id=piece.id, name=piece.function.name, arguments=piece.function.arguments
+            call_id=piece.id, name=piece.function.name, arguments=piece.function.arguments
         )
         if delta is None:
             return
@@ -174,7 +174,7 @@ class DifyStreamedResponse(StreamedResponse):
             vendor_part_id=f"tool-call-{delta.number}",
             tool_name=delta.name,
             args=delta.arguments,
-            tool_call_id=delta.id,
+            tool_call_id=delta.call_id,
         )
         if event is not None:
             yield event

@@ -1,0 +1,102 @@
+"""Values whose shape is promised by nothing but their names: mappings and objects of many libraries, read alike."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from ._errors import MessageError
+
+
+_CALL_ID = ("call_id", "id", "tool_call_id")
+_NAME = ("name", "tool_name")
+_ARGUMENTS = ("arguments", "args")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenCall:
+    """A tool call, or a piece of one, as somebody has written it down; what it does not say is empty.
+
+    Attributes:
+        call_id: Pairs the call with its result.
+        name: The name of the tool.
+        arguments: The arguments as text, JSON if the model wrote it well.
+        index: Which call of an answer a piece belongs to.
+    """
+
+    call_id: str = ""
+    name: str = ""
+    arguments: str = ""
+    index: int | None = None
+
+
+def read_member(value: object, *names: str) -> Any:
+    """Return what a mapping or an object has under the first of these names that is there and not None; else None."""
+    is_mapping = isinstance(value, Mapping)
+    for name in names:
+        found = (
+            cast("Mapping[str, Any]", value).get(name) if is_mapping else getattr(value, name, None)
+        )
+        if found is not None:
+            return found
+    return None
+
+
+def read_written_call(value: object, *, field: str) -> WrittenCall:
+    """Read a tool call in any of the shapes that go around.
+
+    Those are `call_id, name, arguments`, the chat shape of OpenAI (`id` and a `function` with `name` and `arguments`), and those of
+    libraries that say `tool_call_id`, `tool_name` or `args`. Arguments that are an object become its JSON text.
+
+    Args:
+        value: A mapping or an object.
+        field: Where it stands, such as `messages[1].tool_calls[0]`, for the error.
+
+    Raises:
+        MessageError: If it is neither, or one of its fields is of a type that no shape has.
+    """
+    if not _is_record(value):
+        raise MessageError(f"{field}: expected a tool call, got {_kind(value)}", field=field)
+    function = read_member(value, "function")
+    holder = value if function is None else function
+    call_id, name = read_member(value, *_CALL_ID), read_member(holder, *_NAME)
+    arguments, index = read_member(holder, *_ARGUMENTS), read_member(value, "index")
+    return WrittenCall(
+        call_id=_text(call_id, f"{field}.call_id"),
+        name=_text(name, f"{field}.name"),
+        arguments=_arguments(arguments, f"{field}.arguments"),
+        index=_index(index, f"{field}.index"),
+    )
+
+
+def _is_record(value: object) -> bool:
+    """Return whether something could have fields of its own; texts and lists have methods that are called like some."""
+    return value is not None and not isinstance(value, str | bytes | int | float | list | tuple)
+
+
+def _text(value: object, field: str) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    raise MessageError(f"{field}: expected a text, got {_kind(value)}", field=field)
+
+
+def _arguments(value: object, field: str) -> str:
+    if not isinstance(value, Mapping):
+        return _text(value, field)
+    try:
+        return (
+            json.dumps(dict(cast("Mapping[str, Any]", value)), ensure_ascii=False) if value else ""
+        )
+    except (TypeError, ValueError, RecursionError):
+        message = f"{field}: expected JSON text or an object that can be written as JSON"
+        raise MessageError(message, field=field) from None
+
+
+def _index(value: object, field: str) -> int | None:
+    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+        return value
+    raise MessageError(f"{field}: expected a whole number, got {_kind(value)}", field=field)
+
+
+def _kind(value: object) -> str:
+    return "nothing" if value is None else type(value).__name__
