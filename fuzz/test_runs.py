@@ -30,7 +30,7 @@ QUESTION = (Message(role="user", content="?"),)
 IDS = st.sampled_from(["c1", "c2", "call_0", ""]) | TEXTS
 FRAGMENTS = st.builds(
     ToolCallFragment,
-    id=IDS,
+    call_id=IDS,
     name=st.sampled_from(["add", "sub", ""]) | TEXTS,
     arguments=JSON_TEXTS,
     index=st.none() | st.integers(0, 200),
@@ -39,7 +39,7 @@ DELTAS = st.builds(
     ModelDelta,
     text=TAGGED | TEXTS,
     tool_calls=st.lists(FRAGMENTS, max_size=3).map(tuple) | FRAGMENTS.map(lambda one: (one,) * 150),
-    opaque=st.none() | VALUES,
+    opaque_body=st.none() | VALUES,
     finish_reason=st.none() | TEXTS,
     phase=st.none() | st.sampled_from(["commentary", "final_answer"]) | TEXTS,
 )
@@ -72,7 +72,7 @@ def drive(
                 received += [Failure(message="It broke.")]
             case RunTools(calls=calls):
                 received += [
-                    ToolResult(call_id=call.id, content=results[number % len(results)])
+                    ToolResult(call_id=call.call_id, content=results[number % len(results)])
                     for number, call in enumerate(reversed(calls))
                 ]
             case _:
@@ -102,7 +102,7 @@ def test_any_model_and_any_tools_come_to_an_end(
     for request in requests:
         calls = [call for message in request.messages for call in message.tool_calls]
         answers = [message.tool_call_id for message in request.messages if message.role == "tool"]
-        assert answers == [call.id for call in calls]
+        assert answers == [call.call_id for call in calls]
         assert all(isinstance(json.loads(call.arguments), dict) for call in calls)
     shown = "".join(event.text for event in events if isinstance(event, ShowText))
     tags = re.findall("</?think>", shown, re.IGNORECASE)

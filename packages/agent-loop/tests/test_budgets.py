@@ -50,7 +50,7 @@ def start(maximum_iterations=10, **budgets):
 
 def ask(run, *names, tokens=10, price="0.1"):
     """Have the model ask for a call of each name, at a price."""
-    calls = tuple(ToolCallFragment(id=f"{name}-{id(run)}", name=name) for name in names)
+    calls = tuple(ToolCallFragment(call_id=f"{name}-{id(run)}", name=name) for name in names)
     usage = Usage(total_tokens=tokens, total_price=Decimal(price))
     run.feed(ModelDelta(tool_calls=calls, usage=usage))
     return run.feed(ModelDone())
@@ -59,7 +59,7 @@ def ask(run, *names, tokens=10, price="0.1"):
 def give(run, events):
     """Give each call that is to be run its result, and return what follows."""
     [request] = [event for event in events if isinstance(event, RunTools)]
-    results = [ToolResult(call_id=call.id, content="4") for call in request.calls]
+    results = [ToolResult(call_id=call.call_id, content="4") for call in request.calls]
     return [event for result in results for event in run.feed(result)]
 
 
@@ -228,7 +228,7 @@ def test_no_budget_is_exceeded_by_more_than_the_response_under_way_and_the_closi
             count, breaks = rounds[event.round - 1]
             used = Usage(total_tokens=10, total_price=Decimal("0.1"))
             fragments = tuple(
-                ToolCallFragment(id=f"{event.round}-{n}", name="add") for n in range(count)
+                ToolCallFragment(call_id=f"{event.round}-{n}", name="add") for n in range(count)
             )
             events += run.feed(ModelDelta(tool_calls=fragments, usage=used))
             events += run.feed(TimePassed(seconds=10 * event.round))
@@ -237,7 +237,7 @@ def test_no_budget_is_exceeded_by_more_than_the_response_under_way_and_the_closi
             assert event.calls
             calls_made += len(event.calls)
             for call in event.calls:
-                events += run.feed(ToolResult(call_id=call.id, content="4"))
+                events += run.feed(ToolResult(call_id=call.call_id, content="4"))
     requests = [event for event in events if isinstance(event, CallModel)]
     finished = events[-1]
     assert isinstance(finished, Finished)
@@ -252,8 +252,8 @@ def test_no_budget_is_exceeded_by_more_than_the_response_under_way_and_the_closi
         is_used_up = any(limits[name] and amount >= limits[name] for name, amount in used.items())
         assert request.is_closing or not is_used_up
         assert request == requests[-1] or not request.is_closing
-    started = Counter(event.call.id for event in events if isinstance(event, ToolCallStarted))
-    assert Counter(e.call.id for e in events if isinstance(e, ToolCallEnded)) == started
+    started = Counter(event.call.call_id for event in events if isinstance(event, ToolCallStarted))
+    assert Counter(e.call.call_id for e in events if isinstance(e, ToolCallEnded)) == started
     assert len(notices(requests[-1])) <= 1
     for before, after in pairwise(requests):
         assert after.messages[: len(before.messages)] == before.messages

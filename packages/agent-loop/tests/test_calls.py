@@ -21,13 +21,13 @@ def merge(*fragments):
 
 def test_pieces_with_an_index_are_joined():
     assert merge(
-        {"index": 0, "id": "c1", "name": "add", "arguments": '{"a"'},
-        {"index": 1, "id": "c2", "name": "sub", "arguments": "{"},
+        {"index": 0, "call_id": "c1", "name": "add", "arguments": '{"a"'},
+        {"index": 1, "call_id": "c2", "name": "sub", "arguments": "{"},
         {"index": 0, "arguments": ": 1}"},
         {"index": 1, "arguments": "}"},
     ) == (
-        ToolCall(id="c1", name="add", arguments='{"a": 1}'),
-        ToolCall(id="c2", name="sub", arguments="{}"),
+        ToolCall(call_id="c1", name="add", arguments='{"a": 1}'),
+        ToolCall(call_id="c2", name="sub", arguments="{}"),
     )
 
 
@@ -36,8 +36,8 @@ def test_pieces_with_an_index_are_joined():
     [
         [{"arguments": "{}"}],
         [{"name": "add"}, {"name": "sub"}],
-        [{"id": "c1"}],
-        [{"id": " ", "name": "add"}],
+        [{"call_id": "c1"}],
+        [{"call_id": " ", "name": "add"}],
     ],
 )
 def test_calls_without_id_or_name_are_left_out(fragments):

@@ -39,7 +39,7 @@ texts = st.lists(
 ).map("".join)
 calls = st.sampled_from(
     [
-        ToolCallFragment(id=id_, name=name, arguments=arguments)
+        ToolCallFragment(call_id=id_, name=name, arguments=arguments)
         for id_ in ["c1", "c2", "c3", ""]
         for name in ["add", "sub", "<think>", ""]
         for arguments in ["", "{}", '{"a": [1, 2]}', '{"a"', "[1]"]
@@ -49,7 +49,7 @@ deltas = st.builds(
     ModelDelta,
     text=texts,
     tool_calls=st.lists(calls, max_size=2).map(tuple),
-    opaque=st.sampled_from([None, {"responses_output": [1]}, {"responses_output": [2]}]),
+    opaque_body=st.sampled_from([None, {"responses_output": [1]}, {"responses_output": [2]}]),
     finish_reason=st.sampled_from([None, "stop", "length"]),
     phase=st.sampled_from([None, "commentary", "final_answer"]),
 )
@@ -74,12 +74,15 @@ breaks = st.lists(st.none() | st.tuples(st.integers(0, 4), failures), min_size=4
 
 
 def split_call(fragment, cut):
-    if not fragment.id:
+    if not fragment.call_id:
         return [fragment]
     head = ToolCallFragment(
-        id=fragment.id, name=fragment.name, arguments=fragment.arguments[:cut], index=fragment.index
+        call_id=fragment.call_id,
+        name=fragment.name,
+        arguments=fragment.arguments[:cut],
+        index=fragment.index,
     )
-    return [head, ToolCallFragment(id=fragment.id, arguments=fragment.arguments[cut:])]
+    return [head, ToolCallFragment(call_id=fragment.call_id, arguments=fragment.arguments[cut:])]
 
 
 def split_delta(delta, cut):
@@ -92,7 +95,7 @@ def split_delta(delta, cut):
         for fragment in delta.tool_calls
         for piece in split_call(fragment, cut)
     ]
-    return [*pieces, ModelDelta(opaque=delta.opaque, finish_reason=delta.finish_reason)]
+    return [*pieces, ModelDelta(opaque_body=delta.opaque_body, finish_reason=delta.finish_reason)]
 
 
 class Driver:
@@ -117,7 +120,10 @@ class Driver:
                 inputs = [*self.script[event.round - 1], ModelDone()]
             case RunTools():
                 inputs = [
-                    ToolResult(call_id=call.id, content=f"{call.name}</think> of <think>{call.id}")
+                    ToolResult(
+                        call_id=call.call_id,
+                        content=f"{call.name}</think> of <think>{call.call_id}",
+                    )
                     for call in reversed(event.calls)
                 ]
             case _:
@@ -221,15 +227,15 @@ def test_every_run_ends_with_something_shown(setting, script):
 @given(settings, scripts)
 def test_every_call_gets_exactly_one_result(setting, script):
     driven = drive(setting, script)
-    started = Counter(event.call.id for event in driven.only(ToolCallStarted))
-    assert Counter(event.call.id for event in driven.only(ToolCallEnded)) == started
-    asked = Counter(call.id for event in driven.only(RunTools) for call in event.calls)
+    started = Counter(event.call.call_id for event in driven.only(ToolCallStarted))
+    assert Counter(event.call.call_id for event in driven.only(ToolCallEnded)) == started
+    asked = Counter(call.call_id for event in driven.only(RunTools) for call in event.calls)
     answered = Counter(
-        event.call.id for event in driven.only(ToolCallEnded) if not event.result.is_error
+        event.call.call_id for event in driven.only(ToolCallEnded) if event.result.error is None
     )
     assert answered == asked
     for request in driven.only(CallModel):
-        wanted = [call.id for message in request.messages for call in message.tool_calls]
+        wanted = [call.call_id for message in request.messages for call in message.tool_calls]
         given_ = [m.tool_call_id for m in request.messages if m.role == "tool"]
         assert given_ == wanted
 
@@ -259,6 +265,20 @@ def test_what_the_model_said_goes_back_word_for_word(setting, script):
         assert back == said[: request.round - 1]
 
 
+@given(settings, scripts, st.integers(0, 25))
+def test_the_messages_of_a_run_are_its_last_request_and_what_followed(setting, script, point):
+    driver = FailingDriver(AgentRun(QUESTION, tools=("add", "sub"), **setting), script)
+    driver.point = point
+    [finished] = driver.drive().only(Finished)
+    [*_, last] = driver.only(CallModel)
+    assert finished.messages == driver.run.messages
+    assert finished.messages[: len(last.messages)] == last.messages
+    wanted = [call.call_id for message in finished.messages for call in message.tool_calls]
+    assert [m.tool_call_id for m in finished.messages if m.role == "tool"] == wanted
+    ended = Counter(event.call.call_id for event in driver.only(ToolCallEnded))
+    assert Counter(wanted) == ended
+
+
 @given(settings, scripts)
 def test_what_is_not_allowed_changes_nothing(setting, script):
     assert drive(setting, script, RudeDriver).events == drive(setting, script).events
@@ -272,8 +292,8 @@ def test_what_starts_ends_once_wherever_a_failure_comes(setting, script, point):
     rounds = [event.round for event in driven.only(RoundStarted)]
     assert [event.round for event in driven.only(RoundEnded)] == rounds
     assert [event.round for event in driven.only(ModelCallEnded)] == rounds
-    started = Counter(event.call.id for event in driven.only(ToolCallStarted))
-    assert Counter(event.call.id for event in driven.only(ToolCallEnded)) == started
+    started = Counter(event.call.call_id for event in driven.only(ToolCallStarted))
+    assert Counter(event.call.call_id for event in driven.only(ToolCallEnded)) == started
     assert driven.only(Finished) == [driven.events[-1]]
 
 
@@ -305,8 +325,8 @@ def test_model_calls_that_fail_keep_every_law_of_a_run(setting, script, broken):
     assert finished.usage == Usage(total_tokens=len(requests))
     for kind in (RoundStarted, ModelCallEnded, RoundEnded):
         assert [event.round for event in driven.only(kind)] == rounds
-    started = Counter(event.call.id for event in driven.only(ToolCallStarted))
-    assert Counter(event.call.id for event in driven.only(ToolCallEnded)) == started
+    started = Counter(event.call.call_id for event in driven.only(ToolCallStarted))
+    assert Counter(event.call.call_id for event in driven.only(ToolCallEnded)) == started
     errors = [event.error for event in driven.only(ModelCallEnded)]
     assert all(not (first and second) for first, second in pairwise(errors[:-1]))
     for before, after in pairwise(requests):

@@ -22,7 +22,9 @@ REFUSED = "tool invoke error: only the first 128 calls of a round are made; this
 
 
 def fragments(count):
-    return tuple(ToolCallFragment(id=f"c{n}", name="add", arguments="{}") for n in range(count))
+    return tuple(
+        ToolCallFragment(call_id=f"c{n}", name="add", arguments="{}") for n in range(count)
+    )
 
 
 def ask_many(count, **settings):
@@ -34,7 +36,9 @@ def ask_many(count, **settings):
 
 
 def give_results(run, calls):
-    return [event for call in calls for event in run.feed(ToolResult(call_id=call.id, content="4"))]
+    return [
+        event for call in calls for event in run.feed(ToolResult(call_id=call.call_id, content="4"))
+    ]
 
 
 def test_of_more_than_128_calls_the_rest_are_refused_with_a_sentence():
@@ -44,7 +48,7 @@ def test_of_more_than_128_calls_the_rest_are_refused_with_a_sentence():
         REFUSED,
     ]
     assert isinstance(events[-1], RunTools)
-    assert [call.id for call in events[-1].calls] == [f"c{n}" for n in range(128)]
+    assert [call.call_id for call in events[-1].calls] == [f"c{n}" for n in range(128)]
     [request] = [
         event for event in give_results(run, events[-1].calls) if isinstance(event, CallModel)
     ]
@@ -89,6 +93,6 @@ def test_twice_the_pieces_without_a_name_cost_twice_as_much():
         run = AgentRun(QUESTION, maximum_iterations=6)
         run.start()
         for number in range(count):
-            run.feed(ModelDelta(tool_calls=(ToolCallFragment(id=f"c{number}"),)))
+            run.feed(ModelDelta(tool_calls=(ToolCallFragment(call_id=f"c{number}"),)))
 
     assert any(cpu(play, 4_000) < 3 * cpu(play, 2_000) for _ in range(3))

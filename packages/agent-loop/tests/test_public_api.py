@@ -2,7 +2,7 @@ import inspect
 from importlib.metadata import version
 
 import agent_loop
-from agent_loop import AgentLoopError
+from agent_loop import AgentLoopError, MessageError
 
 
 def test_the_export_list_is_sorted_and_complete():
@@ -24,7 +24,7 @@ def test_every_error_descends_from_the_root():
         if isinstance(value, type) and issubclass(value, Exception)
     ]
     assert errors
-    assert all(issubclass(error, AgentLoopError) for error in errors)
+    assert all(issubclass(error, AgentLoopError | MessageError) for error in errors)
 
 
 def test_the_package_has_a_version():

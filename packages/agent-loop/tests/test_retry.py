@@ -37,7 +37,8 @@ def start(**settings):
 def use_tools(run, *results):
     """Have the model ask for a tool for each result, and give them."""
     calls = tuple(
-        ToolCallFragment(id=result.call_id, name=f"tool_{result.call_id}") for result in results
+        ToolCallFragment(call_id=result.call_id, name=f"tool_{result.call_id}")
+        for result in results
     )
     run.feed(ModelDelta(tool_calls=calls))
     run.feed(ModelDone())
@@ -51,7 +52,7 @@ def shown(events):
 def test_a_call_of_which_nothing_was_shown_is_made_once_more_as_a_round_of_its_own():
     run = start()
     usage = Usage(total_tokens=3)
-    run.feed(ModelDelta(tool_calls=(ToolCallFragment(id="c", name="add"),), usage=usage))
+    run.feed(ModelDelta(tool_calls=(ToolCallFragment(call_id="c", name="add"),), usage=usage))
     assert run.may_retry
     assert run.feed(BROKEN) == (
         ModelCallEnded(round=1, text="", tool_calls=(), usage=usage, error=SENTENCE),
@@ -62,7 +63,7 @@ def test_a_call_of_which_nothing_was_shown_is_made_once_more_as_a_round_of_its_o
     assert not run.may_retry
     run.feed(ModelDelta(text="4", usage=usage))
     assert run.feed(ModelDone())[-1] == Finished(
-        reason="answered", rounds=2, usage=usage + usage, answer="4"
+        reason="answered", rounds=2, usage=usage + usage, answer="4", messages=run.messages
     )
 
 
@@ -99,6 +100,7 @@ def test_a_call_that_is_not_made_again_ends_the_run_with_a_sentence(settings, de
         rounds=1,
         usage=Usage(),
         answer="So" if deltas and deltas[0].text == "So" else "",
+        messages=run.messages,
         error=SENTENCE,
     )
 
@@ -133,7 +135,7 @@ def test_a_run_that_ends_early_tells_what_the_tools_have_answered():
     run = start()
     results = [
         ToolResult(call_id="a", content="first\n line <think>of"),
-        ToolResult(call_id="b", content="no", is_error=True),
+        ToolResult(call_id="b", error="no"),
         ToolResult(call_id="c", content="x" * 600),
     ]
     use_tools(run, *results)
@@ -164,6 +166,7 @@ def test_what_is_refused_ends_the_run_with_an_error_to_tell():
         reason="error",
         rounds=2,
         usage=Usage(),
+        messages=run.messages,
         error="The model call of round 2 failed: no such model",
         is_answered=False,
     )
@@ -181,17 +184,19 @@ def test_a_run_that_is_ended_from_outside_answers_with_what_is_known(reason):
 def test_a_run_can_be_cancelled_while_tools_run_and_before_it_starts():
     ended = Failure(message="It was ended.", reason="cancelled")
     run = start()
-    run.feed(ModelDelta(tool_calls=(ToolCallFragment(id="a", name="add"),)))
+    run.feed(ModelDelta(tool_calls=(ToolCallFragment(call_id="a", name="add"),)))
     run.feed(ModelDone())
     assert run.feed(ended)[-1].reason == "cancelled"
     waiting = AgentRun(QUESTION, maximum_iterations=6)
     assert waiting.feed(ended) == (
         ShowText(text="It was ended."),
-        Finished(reason="cancelled", rounds=0, usage=Usage(), error="It was ended."),
+        Finished(
+            reason="cancelled", rounds=0, usage=Usage(), messages=QUESTION, error="It was ended."
+        ),
     )
 
 
-SLOW = ToolResult(call_id="s", content="too slow", is_error=True, is_unfinished=True)
+SLOW = ToolResult(call_id="s", error="too slow", is_unfinished=True)
 
 
 def test_tools_that_were_given_up_are_told_before_the_closing_answer():
@@ -217,7 +222,7 @@ def test_a_model_call_can_only_fail_while_one_is_open():
         run.feed(BROKEN)
     assert not run.may_retry
     run.start()
-    run.feed(ModelDelta(tool_calls=(ToolCallFragment(id="c", name="add"),)))
+    run.feed(ModelDelta(tool_calls=(ToolCallFragment(call_id="c", name="add"),)))
     run.feed(ModelDone())
     with pytest.raises(LocalProtocolError):
         run.feed(BROKEN)

@@ -36,7 +36,7 @@ def build_run(**settings):
 
 
 def call(id_="c1", name="add", arguments='{"a": 2}'):
-    return ToolCallFragment(id=id_, name=name, arguments=arguments)
+    return ToolCallFragment(call_id=id_, name=name, arguments=arguments)
 
 
 def ask_tools(run, *calls, text=""):
@@ -65,7 +65,7 @@ def test_a_run_without_tools_calls_the_model_once_and_shows_its_answer():
     assert run.feed(ModelDone()) == (
         ModelCallEnded(round=1, text="4", tool_calls=(), usage=Usage()),
         RoundEnded(round=1, answer="4", results=(), usage=Usage()),
-        Finished(reason="answered", rounds=1, usage=Usage(), answer="4"),
+        Finished(reason="answered", rounds=1, usage=Usage(), answer="4", messages=run.messages),
     )
     assert run.state == "finished"
 
@@ -73,7 +73,7 @@ def test_a_run_without_tools_calls_the_model_once_and_shows_its_answer():
 def test_a_tool_call_is_run_and_its_result_leads_to_the_next_request():
     run = build_run()
     run.start()
-    wanted = ToolCall(id="c1", name="add", arguments='{"a": 2}')
+    wanted = ToolCall(call_id="c1", name="add", arguments='{"a": 2}')
     assert ask_tools(run, text="Adding.") == (
         ShowText(text="Adding."),
         ModelCallEnded(round=1, text="Adding.", tool_calls=(wanted,), usage=Usage()),
@@ -128,18 +128,18 @@ def test_a_text_goes_back_as_it_came(text, shows_thoughts):
 def test_what_the_client_wants_back_travels_with_the_answer_and_the_last_snapshot_counts():
     run = build_run()
     run.start()
-    run.feed(ModelDelta(opaque={"responses_output": [1]}))
-    run.feed(ModelDelta(opaque={"responses_output": [1, 2]}))
+    run.feed(ModelDelta(opaque_body={"responses_output": [1]}))
+    run.feed(ModelDelta(opaque_body={"responses_output": [1, 2]}))
     ask_tools(run)
     [request] = only(run.feed(ToolResult(call_id="c1", content="4")), CallModel)
-    assert request.messages[2].opaque == {"responses_output": [1, 2]}
+    assert request.messages[2].opaque_body == {"responses_output": [1, 2]}
 
 
 def test_arguments_that_are_no_object_go_back_wrapped_in_one():
     run = build_run()
     run.start()
     ask_tools(run, call("c1", arguments='{"a": '), call("c2", arguments=""), call("c3"))
-    run.feed(ToolResult(call_id="c1", content="", is_error=True))
+    run.feed(ToolResult(call_id="c1", error="it broke"))
     run.feed(ToolResult(call_id="c2", content=""))
     [request] = only(run.feed(ToolResult(call_id="c3", content="")), CallModel)
     assert [wanted.arguments for wanted in request.messages[2].tool_calls] == [
@@ -180,7 +180,7 @@ def test_tools_asked_for_after_the_closing_call_are_refused_and_a_sentence_says_
     assert only(events, RunTools) == []
     assert text_of(events) == f"\nOnce more.\n{sentence}"
     assert [event.result for event in only(events, ToolCallEnded)] == [
-        ToolResult(call_id="c2", content=sentence, is_error=True)
+        ToolResult(call_id="c2", error=sentence)
     ]
     assert events[-1].reason == "maximum_iterations"
 
@@ -341,7 +341,14 @@ def test_a_failing_model_call_closes_what_is_open_and_keeps_what_was_shown():
         ShowText(text="\n</think>"),
         ModelCallEnded(round=1, text="<think>pl", tool_calls=(), usage=usage, error="It broke."),
         RoundEnded(round=1, answer="", results=(), usage=usage, error="It broke."),
-        Finished(reason="error", rounds=1, usage=usage, error="It broke.", is_answered=False),
+        Finished(
+            reason="error",
+            rounds=1,
+            usage=usage,
+            messages=QUESTION,
+            error="It broke.",
+            is_answered=False,
+        ),
     )
 
 
@@ -359,7 +366,14 @@ def test_a_failure_while_tools_run_gives_each_open_call_its_result():
 def test_a_failure_before_the_start_ends_the_run_without_a_round():
     events = build_run().feed(Failure(message="No model."))
     assert events == (
-        Finished(reason="error", rounds=0, usage=Usage(), error="No model.", is_answered=False),
+        Finished(
+            reason="error",
+            rounds=0,
+            usage=Usage(),
+            messages=QUESTION,
+            error="No model.",
+            is_answered=False,
+        ),
     )
 
 

@@ -112,7 +112,7 @@ class RunLog:
             provider=provider,
             data={"tool_call_input": event.call.arguments},
         )
-        self._tool_calls[event.call.id] = log
+        self._tool_calls[event.call.call_id] = log
         yield log
 
     def end_tool_call(
@@ -121,33 +121,33 @@ class RunLog:
         """Close a tool call."""
         call, result = event.call, event.result
         content = {
-            "tool_call_id": call.id,
+            "tool_call_id": call.call_id,
             "tool_call_name": call.name,
             "tool_call_input": call.arguments,
-            "tool_response": result.content,
+            "tool_response": result.text,
         }
         counts = {
-            "tool_call_id": call.id,
+            "tool_call_id": call.call_id,
             "tool_call_name": call.name,
-            "response_chars": len(result.content),
-            "is_error": result.is_error,
+            "response_chars": len(result.text),
+            "is_error": result.error is not None,
         }
-        error = (cause or result.content) if result.is_error else None
-        yield self._close(self._tool_calls.pop(call.id), content, counts, error=error)
+        error = (cause or result.text) if result.error is not None else None
+        yield self._close(self._tool_calls.pop(call.call_id), content, counts, error=error)
 
     def end_round(self, event: RoundEnded) -> Iterator[AgentInvokeMessage]:
         """Close a round."""
         content = {
             "llm_response": event.answer,
             "tool_responses": [
-                {"tool_call_id": result.call_id, "tool_response": result.content}
+                {"tool_call_id": result.call_id, "tool_response": result.text}
                 for result in event.results[:_MAX_LISTED]
             ],
         }
         counts = {
             "llm_response_chars": len(event.answer),
             "tool_response_count": len(event.results),
-            "tool_error_count": sum(result.is_error for result in event.results),
+            "tool_error_count": sum(result.error is not None for result in event.results),
         }
         if self._round is not None:
             yield self._close(self._round, content, counts, error=event.error, usage=event.usage)

@@ -3,11 +3,10 @@
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any, Self, cast
 
 from dify_plugin.core.runtime import Session
-from dify_plugin.entities.model.llm import LLMModelConfig, LLMResult, LLMResultChunk, LLMUsage
+from dify_plugin.entities.model.llm import LLMModelConfig, LLMResult, LLMResultChunk
 from dify_plugin.entities.model.message import (
     AssistantPromptMessage,
     PromptMessage,
@@ -15,13 +14,12 @@ from dify_plugin.entities.model.message import (
     TextPromptMessageContent,
 )
 
-from agent_loop import ModelDelta, ToolCallFragment, Usage
+from agent_loop import ModelDelta, ToolCallFragment
 
 from ._errors import AnswerTooLargeError, ParameterError
+from ._usage import to_usage
 
 
-_MAX_PRICE_DIGITS = 30
-_MAX_CURRENCY_CHARACTERS = 16
 _MAX_ANSWER_CHARACTERS = 16 * 1024 * 1024
 _CALL_CHARACTERS = 256  # What a piece of a tool call takes that holds nothing.
 
@@ -132,7 +130,7 @@ def _measure(delta: ModelDelta) -> int:
     if not delta.tool_calls:
         return len(delta.text)
     return len(delta.text) + sum(
-        _CALL_CHARACTERS + len(call.id) + len(call.name) + len(call.arguments)
+        _CALL_CHARACTERS + len(call.call_id) + len(call.name) + len(call.arguments)
         for call in delta.tool_calls
     )
 
@@ -190,8 +188,8 @@ def to_deltas(chunk: LLMResultChunk) -> Iterator[ModelDelta]:
         text=text,
         phase=phase,
         tool_calls=tuple(map(_to_fragment, message.tool_calls)),
-        opaque=_read_opaque(message),
-        usage=_to_usage(chunk.delta.usage) if chunk.delta.usage else None,
+        opaque_body=_read_opaque(message),
+        usage=to_usage(chunk.delta.usage) if chunk.delta.usage else None,
         finish_reason=chunk.delta.finish_reason,
     )
     for text, phase in others:
@@ -215,7 +213,9 @@ def _read_phase(body: object) -> str | None:
 
 
 def _to_fragment(call: AssistantPromptMessage.ToolCall) -> ToolCallFragment:
-    return ToolCallFragment(id=call.id, name=call.function.name, arguments=call.function.arguments)
+    return ToolCallFragment(
+        call_id=call.id, name=call.function.name, arguments=call.function.arguments
+    )
 
 
 def _read_opaque(message: AssistantPromptMessage) -> object:
@@ -228,14 +228,3 @@ def _read_opaque(message: AssistantPromptMessage) -> object:
 def _is_payload(body: object) -> bool:
     is_phase = isinstance(body, Mapping) and set(cast("Mapping[str, Any]", body)) == {"phase"}
     return body is not None and not is_phase
-
-
-def _to_usage(usage: LLMUsage) -> Usage:
-    """Return the usage; a price that is no price and a currency that is no code count as none: they would add up to nonsense."""
-    return Usage(**{name: _to_figure(value) for name, value in usage.model_dump().items()})
-
-
-def _to_figure(value: Any) -> Any:
-    if isinstance(value, Decimal) and abs(value.adjusted()) > _MAX_PRICE_DIGITS:
-        return Decimal(0)
-    return value[:_MAX_CURRENCY_CHARACTERS] if isinstance(value, str) else value

@@ -71,12 +71,12 @@ def _to_message(prompt: PromptMessage, model: Model) -> Message:
         role=_ROLES[prompt.role],
         content=_to_content(prompt, model),
         tool_calls=tuple(
-            ToolCall(id=call.id, name=call.function.name, arguments=call.function.arguments)
+            ToolCall(call_id=call.id, name=call.function.name, arguments=call.function.arguments)
             for call in calls
         ),
         tool_call_id=prompt.tool_call_id if isinstance(prompt, ToolPromptMessage) else None,
         name=prompt.name,
-        opaque=prompt.opaque_body if isinstance(prompt, AssistantPromptMessage) else None,
+        opaque_body=prompt.opaque_body if isinstance(prompt, AssistantPromptMessage) else None,
     )
 
 
@@ -146,25 +146,25 @@ def to_prompt(message: Message) -> PromptMessage:
             )
         case "assistant":
             return AssistantPromptMessage(
-                content=_with_opaque(message) if _asks_for_part(message.opaque) else content,
+                content=_with_opaque(message) if _asks_for_part(message.opaque_body) else content,
                 name=message.name,
                 tool_calls=[_to_call(call) for call in message.tool_calls],
             )
 
 
-def _asks_for_part(opaque: object) -> bool:
-    return isinstance(opaque, dict) and opaque.get("carry") == "content_part"
+def _asks_for_part(body: object) -> bool:
+    return isinstance(body, dict) and body.get("carry") == "content_part"
 
 
 def _with_opaque(message: Message) -> list[Any]:
     if isinstance(message.content, str):
-        return [TextPromptMessageContent(data=message.content, opaque_body=message.opaque)]
-    return [*message.content, TextPromptMessageContent(data="", opaque_body=message.opaque)]
+        return [TextPromptMessageContent(data=message.content, opaque_body=message.opaque_body)]
+    return [*message.content, TextPromptMessageContent(data="", opaque_body=message.opaque_body)]
 
 
 def _to_call(call: ToolCall) -> AssistantPromptMessage.ToolCall:
     return AssistantPromptMessage.ToolCall(
-        id=call.id,
+        id=call.call_id,
         type="function",
         function=AssistantPromptMessage.ToolCall.ToolCallFunction(
             name=call.name, arguments=call.arguments

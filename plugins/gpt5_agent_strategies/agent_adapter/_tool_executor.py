@@ -94,7 +94,7 @@ class ToolExecutor:
             keeps_closing_time: Give up in time for a closing call; otherwise at the end of the run's time.
         """
         for outcome in self._run(calls, keeps_closing_time=keeps_closing_time):
-            content = self._budget.fit(outcome.result.content)
+            content = self._budget.fit(outcome.result.text)
             yield replace(outcome, result=replace(outcome.result, content=content))
 
     def _run(self, calls: Sequence[ToolCall], *, keeps_closing_time: bool) -> Iterator[Outcome]:
@@ -138,7 +138,9 @@ class ToolExecutor:
         recalled = self._memory.recall(job.call.name, job.arguments)
         if recalled is None:
             return None
-        return _refuse(job.call, recalled, is_error=recalled == REPEATED_FAILURE)
+        if recalled == REPEATED_FAILURE:
+            return _refuse(job.call, recalled)
+        return Outcome(result=ToolResult(call_id=job.call.call_id, content=recalled))
 
     def _run_jobs(self, jobs: Sequence[_Job], *, keeps_closing_time: bool) -> Iterator[Outcome]:
         # The SDK counts seconds of silence from when a call begins.
@@ -192,26 +194,26 @@ class ToolExecutor:
         kept = self._budget.shorten(answer.text)
         self._memory.record_success(job.call.name, job.arguments, kept)
         return Outcome(
-            result=ToolResult(call_id=job.call.id, content=answer.text), shown=answer.shown
+            result=ToolResult(call_id=job.call.call_id, content=answer.text), shown=answer.shown
         )
 
 
-def _refuse(call: ToolCall, text: str, *, is_error: bool = True) -> Outcome:
-    return Outcome(result=ToolResult(call_id=call.id, content=text, is_error=is_error))
+def _refuse(call: ToolCall, text: str) -> Outcome:
+    return Outcome(result=ToolResult(call_id=call.call_id, error=text))
 
 
 def _give_up(call: ToolCall) -> Outcome:
-    result = ToolResult(call_id=call.id, content=TOOL_UNFINISHED, is_error=True, is_unfinished=True)
+    result = ToolResult(call_id=call.call_id, error=TOOL_UNFINISHED, is_unfinished=True)
     return Outcome(result=result, cause="no answer within the time that the run has for tools")
 
 
 def _fail(call: ToolCall, error: BaseException) -> Outcome:
     """Return that the tool failed, and to the log alone why; what the tool had answered before stays."""
     answer = error.answer if isinstance(error, _LateError) else ToolAnswer(text="")
-    text = f"{answer.text}\n{TOOL_FAILED}" if answer.text else TOOL_FAILED
+    text = f"{answer.text}\n{TOOL_FAILED}" if answer.text else ""
     reason = error.__cause__ or error
     return Outcome(
-        result=ToolResult(call_id=call.id, content=text, is_error=True),
+        result=ToolResult(call_id=call.call_id, content=text, error=TOOL_FAILED),
         shown=answer.shown,
         cause=f"{type(reason).__name__}: {reason}",
     )

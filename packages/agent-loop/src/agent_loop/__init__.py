@@ -1,6 +1,6 @@
 """The rounds of an agent run as a state machine with no I/O."""
 
-from stream_text import ThinkFilter
+from stream_text import MessageError, ThinkFilter
 
 from ._budgets import BudgetName, Budgets
 from ._display import should_emit_text
@@ -52,6 +52,7 @@ __all__ = [
     "InvalidSettingError",
     "LocalProtocolError",
     "Message",
+    "MessageError",
     "ModelCallEnded",
     "ModelDelta",
     "ModelDone",

@@ -13,8 +13,8 @@ def to_replayed(call: ToolCall) -> ToolCall:
     Model clients parse replayed arguments and fail on broken ones; the model still sees what it wrote.
     """
     if not call.arguments:
-        return ToolCall(id=call.id, name=call.name, arguments="{}")
+        return ToolCall(call_id=call.call_id, name=call.name, arguments="{}")
     if parse_tool_arguments(call.arguments).ok:
         return call
     wrapped = json.dumps({"invalid_arguments": call.arguments}, ensure_ascii=False)
-    return ToolCall(id=call.id, name=call.name, arguments=wrapped)
+    return ToolCall(call_id=call.call_id, name=call.name, arguments=wrapped)

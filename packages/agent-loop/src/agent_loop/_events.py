@@ -7,8 +7,10 @@ A driver feeds `ModelDelta`, `ModelDone`, `ModelFailure`, `ToolResult`, `TimeSho
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from stream_text import read_member
+
 from ._budgets import BudgetName
-from ._messages import Message, ToolCall
+from ._messages import ToolCall
 from ._usage import Usage
 
 
@@ -42,7 +44,7 @@ class ToolCallFragment:
     A piece without id belongs to the call of its `index`, or else to the latest call.
     """
 
-    id: str = ""
+    call_id: str = ""
     name: str = ""
     arguments: str = ""
     index: int | None = None
@@ -55,7 +57,7 @@ class ModelDelta:
     Attributes:
         text: The next piece of text, thoughts included.
         tool_calls: The next pieces of tool calls.
-        opaque: A snapshot of what to hand back with this answer; the last one that is not None counts.
+        opaque_body: A snapshot of what to hand back with this answer; the last one that is not None counts.
         usage: The usage of this model call; the last one that is not None counts.
         finish_reason: Why the model stopped; `length` means at its output limit.
         phase: What the text is, where the model's client knows: `commentary` is said on the way to something else, most often
@@ -64,7 +66,7 @@ class ModelDelta:
 
     text: str = ""
     tool_calls: tuple[ToolCallFragment, ...] = ()
-    opaque: Any = None
+    opaque_body: Any = None
     usage: Usage | None = None
     finish_reason: str | None = None
     phase: str | None = None
@@ -105,15 +107,27 @@ class ToolResult:
 
     Attributes:
         call_id: The call that it answers.
-        content: The text for the model.
-        is_error: Whether the call was refused or failed.
+        content: What the model reads: a text, or content parts (text, image, file), which the run passes through. Empty, it becomes `error`.
+        error: Why the call failed or was refused, in a sentence that the model may read; None where it did not.
         is_unfinished: Whether the tool was given up while it still ran.
     """
 
     call_id: str
-    content: str
-    is_error: bool = False
+    content: str | tuple[Any, ...] = ""
+    error: str | None = None
     is_unfinished: bool = False
+
+    def __post_init__(self) -> None:
+        """Let the model read why a call has failed, where nothing else is said."""
+        if not self.content and self.error:
+            object.__setattr__(self, "content", self.error)
+
+    @property
+    def text(self) -> str:
+        """What a person can read of the content: its texts, and the kind of every other part in brackets."""
+        if isinstance(self.content, str):
+            return self.content
+        return "\n".join(map(_part_text, self.content))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +160,15 @@ class Failure:
     reason: Literal["error", "time_limit", "size_limit", "cancelled"] = "error"
 
 
+def _part_text(part: object) -> str:
+    text = read_member(part, "text", "data")
+    kind = read_member(part, "type")
+    if isinstance(part, str):
+        return part
+    is_text = isinstance(text, str) and str(kind or "text").endswith("text")
+    return text if is_text else f"[{kind or 'part'}]"
+
+
 type Input = ModelDelta | ModelDone | ModelFailure | ToolResult | TimeShort | TimePassed | Failure
 
 
@@ -166,7 +189,8 @@ class CallModel:
 
     Attributes:
         round: The number of the round, from 1 to the maximum.
-        messages: The whole request; it begins with the whole request of the round before.
+        messages: The whole request; it begins with the whole request of the round before. Those that the run was given are as they came, those that
+            it adds are `Message`s.
         tools: The tools to offer: those the run was given, or none in a closing call to a model without tool choice.
         tool_choice: `auto`, `none`, `required` or a tool's name; None leaves it unset.
         is_closing: Whether the model must answer now, without tools.
@@ -174,7 +198,7 @@ class CallModel:
     """
 
     round: int
-    messages: tuple[Message, ...]
+    messages: tuple[Any, ...]
     tools: tuple[Any, ...] = ()
     tool_choice: str | None = None
     is_closing: bool = False
@@ -261,6 +285,7 @@ class Finished:
         rounds: How many model calls were made.
         usage: The sum over all rounds.
         answer: What the model said last, without thoughts.
+        messages: All messages of the run: those it was given, and after them what the model and the tools have said. The next turn begins with them.
         error: The sentence of the failure, or None.
         is_answered: Whether something was shown that ends the run: an answer, or in its place what is known so far and the sentence of the
             failure. If not, the driver has to tell of `error`.
@@ -271,6 +296,7 @@ class Finished:
     rounds: int
     usage: Usage
     answer: str = ""
+    messages: tuple[Any, ...] = ()
     error: str | None = None
     is_answered: bool = True
     budget: BudgetName | None = None

@@ -12,12 +12,12 @@ class ToolCall:
     """One call that the model asks for.
 
     Attributes:
-        id: The model's id of the call; its result carries the same.
+        call_id: The model's id of the call; its result carries the same.
         name: The tool's name as the model was told it.
         arguments: The arguments as the model wrote them, which may be no valid JSON.
     """
 
-    id: str
+    call_id: str
     name: str
     arguments: str = ""
 
@@ -32,7 +32,7 @@ class Message:
         tool_calls: What an assistant message asks for; arguments here are always a JSON object.
         tool_call_id: Which call a tool message answers.
         name: The name of the tool that a tool message answers for.
-        opaque: What the model's client wants back with this assistant message, for instance
+        opaque_body: What the model's client wants back with this assistant message, for instance
             `{"responses_output": [...]}`; None when there is nothing to carry.
     """
 
@@ -41,4 +41,4 @@ class Message:
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
     name: str | None = None
-    opaque: Any = None
+    opaque_body: Any = None

@@ -29,7 +29,8 @@ class Round:
         self.usage = Usage()
         self.finish_reason: str | None = None
         self.commentary: list[str] = []
-        self._opaque: Any = None
+        self._is_whole = False
+        self._opaque_body: Any = None
         self._fragments = ToolCallMerger()
         self._text: list[str] = []
         self._answer: list[str] = []
@@ -56,7 +57,9 @@ class Round:
     @property
     def results(self) -> tuple[ToolResult, ...]:
         """The results by now, in the order of the calls."""
-        return tuple(self._results[call.id] for call in self.calls if call.id in self._results)
+        return tuple(
+            self._results[call.call_id] for call in self.calls if call.call_id in self._results
+        )
 
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:
@@ -77,22 +80,23 @@ class Round:
         """Take what a delta holds besides its text."""
         for fragment in delta.tool_calls:
             self._fragments.add(
-                id=fragment.id,
+                call_id=fragment.call_id,
                 index=fragment.index,
                 name=fragment.name,
                 arguments=fragment.arguments,
             )
-        self._opaque = self._opaque if delta.opaque is None else delta.opaque
+        self._opaque_body = self._opaque_body if delta.opaque_body is None else delta.opaque_body
         self.usage = delta.usage or self.usage
         self.finish_reason = delta.finish_reason or self.finish_reason
 
     def end_answer(self) -> str:
         """Settle the tool calls and return what is still to be shown."""
         self.calls = tuple(
-            ToolCall(id=call.id, name=call.name, arguments=call.arguments)
+            ToolCall(call_id=call.call_id, name=call.name, arguments=call.arguments)
             for call in self._fragments.calls
         )
-        self._open = {call.id: call for call in self.calls}
+        self._open = {call.call_id: call for call in self.calls}
+        self._is_whole = True
         return self.break_answer()
 
     def break_answer(self) -> str:
@@ -106,14 +110,20 @@ class Round:
         return self._open.pop(result.call_id)
 
     def to_messages(self) -> tuple[Message, ...]:
-        """Return what the next request adds for this round: the answer, and the results in the order of the calls."""
+        """Return what the next request adds for this round: the answer, and the results in the order of the calls.
+
+        Of an answer that was broken off only what was said counts; nothing where nothing was.
+        """
+        if not self._is_whole:
+            said = self.answer
+            return (Message(role="assistant", content=said),) if said.strip() else ()
         assistant = Message(
             role="assistant",
             content=self.text,
             tool_calls=tuple(map(to_replayed, self.calls)),
-            opaque=self._opaque,
+            opaque_body=self._opaque_body,
         )
-        names = {call.id: call.name for call in self.calls}
+        names = {call.call_id: call.name for call in self.calls}
         tools = (
             Message(
                 role="tool",

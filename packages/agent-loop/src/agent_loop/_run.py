@@ -1,7 +1,7 @@
 """The run itself: values in, values out."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any, assert_never
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from agent_tooling import BUDGET_USED_UP, too_many_calls_text
 from stream_text import ThinkFilter
@@ -31,6 +31,7 @@ from ._events import (
     ToolResult,
 )
 from ._messages import Message
+from ._reading import read_input
 from ._round import Round
 from ._sentences import (
     CUT_BEFORE_ANSWER,
@@ -64,7 +65,7 @@ class AgentRun:
     model could never answer otherwise.
 
     Args:
-        messages: The request so far: system, history, question.
+        messages: The request so far: system, history, question. They pass through as they are; what the run adds are `Message`s.
         tools: The tools to offer, in whatever form the driver wants them back in `CallModel`.
         maximum_iterations: The hard cap of model calls, at least 1.
         emit_intermediate_thoughts: Show `<think>` blocks, and what the model says around tool calls.
@@ -78,7 +79,7 @@ class AgentRun:
 
     def __init__(  # noqa: PLR0913 - the keyword-only settings of one run
         self,
-        messages: Sequence[Message],
+        messages: Iterable[object],
         *,
         tools: Sequence[Any] = (),
         maximum_iterations: int,
@@ -89,7 +90,7 @@ class AgentRun:
     ) -> None:
         if maximum_iterations < 1:
             raise InvalidSettingError("maximum_iterations", "at least 1", maximum_iterations)
-        self._messages = tuple(messages)
+        self._messages: tuple[Any, ...] = tuple(messages)
         self._tools = tuple(tools)
         self._maximum = maximum_iterations
         self._emit_thoughts = emit_intermediate_thoughts
@@ -110,6 +111,11 @@ class AgentRun:
         return self._state
 
     @property
+    def messages(self) -> tuple[Any, ...]:
+        """All messages by now: those that the run was given, and what the rounds that are over have added."""
+        return self._messages
+
+    @property
     def may_retry(self) -> bool:
         """Whether the open model call would be made once more if it failed now, for a passing reason and with time left."""
         is_first = self._state == "model" and not self._is_retry and self._round.closing != "budget"
@@ -124,11 +130,16 @@ class AgentRun:
         self._move("start")
         return tuple(self._call_model())
 
-    def feed(self, received: Input) -> tuple[Event, ...]:
+    def feed(self, received: Input | object) -> tuple[Event, ...]:
         """Take one input and return what follows from it, in order.
+
+        Args:
+            received: One of this package's inputs, or anything with the fields of a `ModelDelta` or of a `ToolResult` as attributes or keys,
+                such as the whole answer of a model's client.
 
         Raises:
             LocalProtocolError: If the run cannot take this now, or the result belongs to no open call. Nothing has changed.
+            MessageError: If it can be read as none of these. Nothing has changed.
         """
         match received:
             case ModelDelta():
@@ -146,7 +157,7 @@ class AgentRun:
             case Failure():
                 events = self._fail(received)
             case _:
-                assert_never(received)
+                return self.feed(read_input(received))
         return tuple(events)
 
     def _move(self, trigger: Trigger) -> None:
@@ -241,7 +252,7 @@ class AgentRun:
             yield from self._display.show(build_status([call.name for call in self._round.calls]))
         for call in refused:
             yield ToolCallStarted(call=call)
-            yield from self._close_call(ToolResult(call_id=call.id, content=text, is_error=True))
+            yield from self._close_call(ToolResult(call_id=call.call_id, error=text))
         for call in calls:
             yield ToolCallStarted(call=call)
         if calls:
@@ -255,7 +266,7 @@ class AgentRun:
         for number, call in enumerate(self._round.calls):
             text = build_refusal(call.name, reason=reason, maximum_iterations=self._maximum)
             yield ToolCallStarted(call=call)
-            yield from self._close_call(ToolResult(call_id=call.id, content=text, is_error=True))
+            yield from self._close_call(ToolResult(call_id=call.call_id, error=text))
             if number < MAX_CALLS:
                 yield from self._display.show(text)
                 self._display.open_round()
@@ -278,8 +289,8 @@ class AgentRun:
         call = self._round.take_result(result)
         if result.is_unfinished:
             self._unfinished.append(call.name)
-        elif not result.is_error:
-            self._known.append((call.name, self._balance(shorten_result(result.content))))
+        elif result.error is None:
+            self._known.append((call.name, self._balance(shorten_result(result.text))))
         yield ToolCallEnded(call=call, result=result)
 
     def _show_apart(self, *texts: str) -> Iterator[Event]:
@@ -298,7 +309,7 @@ class AgentRun:
             yield from self._finish("maximum_iterations")
             return
         self._move("results")
-        self._messages += self._round.to_messages()
+        self._keep_round()
         yield self._end_round()
         near = None if self._spending.used_up else self._spending.take_near()
         if near:
@@ -310,7 +321,7 @@ class AgentRun:
     def _show_results(self) -> Iterator[Event]:
         for result in self._round.results[: MAX_CALLS + 1]:
             self._display.open_round()
-            yield from self._display.show(self._balance(result.content))
+            yield from self._display.show(self._balance(result.text))
         if not self._display.has_words:
             yield from self._display.show(NO_ANSWER)
 
@@ -351,7 +362,7 @@ class AgentRun:
             yield from self._show_answer(self._round.break_answer())
             yield self._build_broken_call(error)
         for call in self._round.open_calls:
-            result = ToolResult(call_id=call.id, content=error, is_error=True)
+            result = ToolResult(call_id=call.call_id, error=error)
             yield from self._close_call(result)
         if is_answered:
             known = build_known(self._known)
@@ -373,16 +384,21 @@ class AgentRun:
         self, reason: StopReason, *, error: str | None = None, is_answered: bool = True
     ) -> Iterator[Event]:
         if self._round.number:
+            self._keep_round()
             yield self._end_round(error)
         yield Finished(
             reason=reason,
             rounds=self._round.number,
             usage=self._spending.usage,
             answer=self._round.answer,
+            messages=self._messages,
             error=error,
             is_answered=is_answered,
             budget=self._spending.used_up,
         )
+
+    def _keep_round(self) -> None:
+        self._messages += self._round.to_messages()
 
     def _end_round(self, error: str | None = None) -> RoundEnded:
         return RoundEnded(

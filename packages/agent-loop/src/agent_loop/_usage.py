@@ -1,7 +1,10 @@
 """Tokens and money of model calls, and their sums."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from decimal import Decimal
+from typing import Any, Self
+
+from stream_text import MessageError, read_member
 
 
 _ZERO = Decimal(0)
@@ -9,51 +12,107 @@ _ZERO = Decimal(0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """The tokens and the money that model calls used. `Usage()` is nothing at all.
+    """The tokens that model calls used, and their prices where those are known. `Usage()` is nothing at all.
 
     Counts, prices and latency add up. A unit price, a price unit and the currency stay those of the first call that named them.
 
     Attributes:
-        prompt_tokens: Input tokens.
-        prompt_unit_price: Price of a unit of input tokens, in `currency`.
-        prompt_price_unit: What the unit price is multiplied by: `0.000001` for a price per million tokens.
-        prompt_price: Price of the input tokens.
-        completion_tokens: Output tokens, reasoning included.
-        completion_unit_price: As `prompt_unit_price`.
-        completion_price_unit: As `prompt_price_unit`.
-        completion_price: Price of the output tokens.
-        total_tokens: Input and output tokens.
+        input_tokens: All input, cached or not.
+        cached_tokens: The part of `input_tokens` that came from the prompt cache.
+        output_tokens: All output, reasoning included.
+        reasoning_tokens: The part of `output_tokens` spent on reasoning.
+        total_tokens: Input and output.
+        cache_write_tokens: The part of `input_tokens` newly written to the cache, where it is billed apart.
+        cache_write_12h_tokens: The part of `cache_write_tokens` that is kept for 12 hours.
+        input_unit_price: Price of a unit of input tokens, in `currency`.
+        input_price_unit: What the unit price is multiplied by: `0.000001` for a price per million tokens.
+        input_price: Price of the input tokens.
+        output_unit_price: As `input_unit_price`.
+        output_price_unit: As `input_price_unit`.
+        output_price: Price of the output tokens.
         total_price: Price of both.
         currency: ISO 4217 code; empty when nobody named one.
         latency: Seconds spent in model calls.
     """
 
-    prompt_tokens: int = 0
-    prompt_unit_price: Decimal = _ZERO
-    prompt_price_unit: Decimal = _ZERO
-    prompt_price: Decimal = _ZERO
-    completion_tokens: int = 0
-    completion_unit_price: Decimal = _ZERO
-    completion_price_unit: Decimal = _ZERO
-    completion_price: Decimal = _ZERO
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    reasoning_tokens: int = 0
     total_tokens: int = 0
+    cache_write_tokens: int = 0
+    cache_write_12h_tokens: int = 0
+    input_unit_price: Decimal = _ZERO
+    input_price_unit: Decimal = _ZERO
+    input_price: Decimal = _ZERO
+    output_unit_price: Decimal = _ZERO
+    output_price_unit: Decimal = _ZERO
+    output_price: Decimal = _ZERO
     total_price: Decimal = _ZERO
     currency: str = ""
     latency: float = 0.0
 
+    @classmethod
+    def read(cls, value: object, *, field: str = "usage") -> Self:
+        """Read a usage that has these fields, or some of them, as attributes or keys; a missing total is input plus output.
+
+        Args:
+            value: A mapping or an object.
+            field: Where it stands, for the error.
+
+        Raises:
+            MessageError: If a field of it is of another type than here.
+        """
+        if isinstance(value, cls):
+            return value
+        found: dict[str, Any] = {}
+        for known in fields(cls):
+            figure = read_member(value, known.name)
+            if figure is not None:
+                found[known.name] = _read_figure(
+                    figure, _KINDS[known.name], f"{field}.{known.name}"
+                )
+        usage = cls(**found)
+        if "total_tokens" in found:
+            return usage
+        return cls(**found, total_tokens=usage.input_tokens + usage.output_tokens)
+
     def __add__(self, other: "Usage") -> "Usage":
         """Return the usage of both."""
         return Usage(
-            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
-            prompt_unit_price=self.prompt_unit_price or other.prompt_unit_price,
-            prompt_price_unit=self.prompt_price_unit or other.prompt_price_unit,
-            prompt_price=self.prompt_price + other.prompt_price,
-            completion_tokens=self.completion_tokens + other.completion_tokens,
-            completion_unit_price=self.completion_unit_price or other.completion_unit_price,
-            completion_price_unit=self.completion_price_unit or other.completion_price_unit,
-            completion_price=self.completion_price + other.completion_price,
-            total_tokens=self.total_tokens + other.total_tokens,
-            total_price=self.total_price + other.total_price,
-            currency=self.currency or other.currency,
-            latency=self.latency + other.latency,
+            **{
+                known.name: _add(getattr(self, known.name), getattr(other, known.name), known.name)
+                for known in fields(self)
+            }
         )
+
+
+_KINDS: dict[str, type] = {known.name: type(known.default) for known in fields(Usage)}
+_KEPT = frozenset(
+    {
+        "input_unit_price",
+        "input_price_unit",
+        "output_unit_price",
+        "output_price_unit",
+        "currency",
+    }
+)
+
+
+def _add(mine: Any, other: Any, name: str) -> Any:
+    return (mine or other) if name in _KEPT else mine + other
+
+
+def _read_figure(value: object, kind: type, field: str) -> object:
+    if isinstance(value, bool):
+        pass
+    elif isinstance(value, kind):
+        return value
+    elif kind is not str and isinstance(value, int):
+        return kind(value)
+    raise MessageError(
+        f"{field}: expected {_EXPECTED[kind]}, got {type(value).__name__}", field=field
+    )
+
+
+_EXPECTED = {int: "a whole number", Decimal: "a Decimal", float: "a number", str: "a text"}

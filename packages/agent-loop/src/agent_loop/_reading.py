@@ -1,0 +1,76 @@
+"""Inputs of other shapes: what a model's client and a tool's caller hand in has the same fields, and is read by them."""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from stream_text import MessageError, read_member, read_written_call
+
+from ._events import Input, ModelDelta, ToolCallFragment, ToolResult
+from ._usage import Usage
+
+
+_ANSWER = ("text", "tool_calls", "usage", "finish_reason", "phase", "opaque_body")
+
+
+def read_input(value: object) -> Input:
+    """Read a piece of an answer, a whole answer or a tool's result from anything that has its fields.
+
+    Raises:
+        MessageError: If it has none of these fields, or one of them is of another type.
+    """
+    if read_member(value, "call_id") is not None:
+        return _read_result(value)
+    if all(read_member(value, name) is None for name in _ANSWER):
+        message = f"expected a piece of an answer or a tool result, got {type(value).__name__}"
+        raise MessageError(message, field="received")
+    return _read_delta(value)
+
+
+def _read_result(value: object) -> ToolResult:
+    content: Any = read_member(value, "content")
+    if isinstance(content, list | tuple):
+        content = tuple(cast("Sequence[Any]", content))
+    elif not isinstance(content, str | None):
+        raise _wrong_type("content", "a text or a list of parts", content)
+    return ToolResult(
+        call_id=_read_text(value, "call_id") or "",
+        content=content or "",
+        error=_read_text(value, "error"),
+        is_unfinished=bool(read_member(value, "is_unfinished")),
+    )
+
+
+def _read_delta(value: object) -> ModelDelta:
+    calls: Any = read_member(value, "tool_calls") or ()
+    if not isinstance(calls, list | tuple):
+        raise _wrong_type("tool_calls", "a list", calls)
+    usage = read_member(value, "usage")
+    return ModelDelta(
+        text=_read_text(value, "text") or "",
+        tool_calls=tuple(
+            _read_fragment(call, f"tool_calls[{index}]")
+            for index, call in enumerate(cast("Sequence[object]", calls))
+        ),
+        opaque_body=read_member(value, "opaque_body"),
+        usage=None if usage is None else Usage.read(usage),
+        finish_reason=_read_text(value, "finish_reason"),
+        phase=_read_text(value, "phase"),
+    )
+
+
+def _read_fragment(value: object, field: str) -> ToolCallFragment:
+    call = read_written_call(value, field=field)
+    return ToolCallFragment(
+        call_id=call.call_id, name=call.name, arguments=call.arguments, index=call.index
+    )
+
+
+def _read_text(value: object, name: str) -> str | None:
+    text: Any = read_member(value, name)
+    if not isinstance(text, str | None):
+        raise _wrong_type(name, "a text", text)
+    return text
+
+
+def _wrong_type(field: str, expected: str, value: object) -> MessageError:
+    return MessageError(f"{field}: expected {expected}, got {type(value).__name__}", field=field)

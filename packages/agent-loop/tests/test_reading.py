@@ -1,0 +1,181 @@
+"""What has the fields of an input is one, whoever wrote it."""
+
+from decimal import Decimal
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_loop import (
+    AgentRun,
+    CallModel,
+    Finished,
+    Message,
+    MessageError,
+    ModelDelta,
+    ModelDone,
+    ToolCall,
+    ToolCallFragment,
+    ToolResult,
+    Usage,
+)
+
+
+QUESTION = ({"role": "user", "content": "2 + 2?"},)
+CALLS = [
+    {"call_id": "c1", "name": "add", "arguments": '{"a": 2}'},
+    {"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a": 2}'}},
+    {"id": "c1", "name": "add", "args": {"a": 2}, "type": "tool_call"},
+    {"tool_call_id": "c1", "tool_name": "add", "args": '{"a": 2}'},
+    SimpleNamespace(call_id="c1", name="add", arguments='{"a": 2}'),
+]
+
+
+def start():
+    run = AgentRun(QUESTION, maximum_iterations=3)
+    run.start()
+    return run
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_call_in_any_shape_is_run_and_goes_back_in_one(call):
+    run = start()
+    run.feed({"text": "Let me see.", "tool_calls": [call]})
+    [*_, wanted] = run.feed(ModelDone())
+    assert wanted.calls == (ToolCall(call_id="c1", name="add", arguments='{"a": 2}'),)
+    [*_, request] = run.feed({"call_id": "c1", "content": "4"})
+    assert request.messages == (
+        *QUESTION,
+        Message(role="assistant", content="Let me see.", tool_calls=wanted.calls),
+        Message(role="tool", content="4", tool_call_id="c1", name="add"),
+    )
+
+
+def test_a_whole_answer_is_one_piece_and_what_its_client_wants_back_goes_along():
+    answer = SimpleNamespace(
+        text="4",
+        tool_calls=(),
+        usage={"input_tokens": 7, "cached_tokens": 3, "output_tokens": 1},
+        finish_reason="stop",
+        opaque_body={"responses_output": [{"type": "reasoning"}]},
+        status="completed",
+    )
+    run = start()
+    run.feed(answer)
+    [*_, finished] = run.feed(ModelDone())
+    assert isinstance(finished, Finished)
+    assert finished.usage == Usage(input_tokens=7, cached_tokens=3, output_tokens=1, total_tokens=8)
+    said = Message(role="assistant", content="4", opaque_body=answer.opaque_body)
+    assert finished.messages == (*QUESTION, said)
+
+
+def test_the_next_turn_begins_with_the_messages_of_the_last():
+    run = start()
+    run.feed({"text": "4"})
+    [*_, finished] = run.feed(ModelDone())
+    following = [*finished.messages, {"role": "user", "content": "And 3 + 3?"}]
+    [*_, request] = AgentRun(following, maximum_iterations=3).start()
+    assert isinstance(request, CallModel)
+    assert request.messages == tuple(following)
+
+
+def test_a_result_may_be_parts_and_a_failure_is_read_where_nothing_else_is_said():
+    parts = [
+        {"type": "text", "text": "a picture"},
+        {"type": "image", "url": "https://x.example/p.png"},
+        {"type": "input_text", "text": "and words"},
+        "bare",
+        5,
+    ]
+    run = start()
+    calls = [
+        {"call_id": "c1", "name": "draw"},
+        {"call_id": "c2", "name": "fail"},
+    ]
+    run.feed({"tool_calls": calls})
+    run.feed(ModelDone())
+    run.feed({"call_id": "c1", "content": parts})
+    [*_, request] = run.feed({"call_id": "c2", "error": "it broke", "is_unfinished": True})
+    assert [message.content for message in request.messages[2:]] == [tuple(parts), "it broke"]
+    result = ToolResult(call_id="c1", content=tuple(parts))
+    assert result.text == "a picture\n[image]\nand words\nbare\n[part]"
+
+
+@pytest.mark.parametrize(
+    ("received", "field"),
+    [
+        (5, "received"),
+        (None, "received"),
+        ("hello", "received"),
+        ({}, "received"),
+        ({"text": 5}, "text"),
+        ({"tool_calls": "add"}, "tool_calls"),
+        ({"tool_calls": [5]}, "tool_calls[0]"),
+        ({"tool_calls": [{"id": "c1"}, None]}, "tool_calls[1]"),
+        ({"tool_calls": [{"id": 5, "name": "add"}]}, "tool_calls[0].call_id"),
+        ({"tool_calls": [{"id": "c1", "name": ["add"]}]}, "tool_calls[0].name"),
+        ({"tool_calls": [{"id": "c1", "args": 5}]}, "tool_calls[0].arguments"),
+        ({"tool_calls": [{"id": "c1", "args": {"a": object()}}]}, "tool_calls[0].arguments"),
+        ({"tool_calls": [{"id": "c1", "index": "0"}]}, "tool_calls[0].index"),
+        ({"usage": {"input_tokens": "7"}}, "usage.input_tokens"),
+        ({"usage": {"input_tokens": True}}, "usage.input_tokens"),
+        ({"usage": {"total_price": 0.1}}, "usage.total_price"),
+        ({"text": "x", "finish_reason": 1}, "finish_reason"),
+        ({"call_id": 5, "content": ""}, "call_id"),
+        ({"call_id": "c1", "content": {"a": 1}}, "content"),
+        ({"call_id": "c1", "error": ValueError()}, "error"),
+    ],
+)
+def test_what_cannot_be_read_is_an_error_that_names_the_field(received, field):
+    run = start()
+    with pytest.raises(MessageError, match=r".") as caught:
+        run.feed(received)
+    assert caught.value.field == field
+    assert run.state == "model"
+    assert field in str(caught.value) or field == "received"
+
+
+def test_prices_are_read_where_they_are_known():
+    priced = Usage.read({"input_tokens": 2, "total_price": 1, "latency": 1, "currency": "USD"})
+    assert priced == Usage(
+        input_tokens=2, total_tokens=2, total_price=Decimal(1), latency=1.0, currency="USD"
+    )
+    assert Usage.read(priced) is priced
+    assert Usage.read({"output_tokens": 2, "total_tokens": 9}).total_tokens == 9
+
+
+@given(
+    st.builds(
+        ModelDelta,
+        text=st.text(),
+        tool_calls=st.lists(
+            st.builds(
+                ToolCallFragment,
+                call_id=st.text(),
+                name=st.text(),
+                arguments=st.text(),
+                index=st.none() | st.integers(),
+            )
+        ).map(tuple),
+        opaque_body=st.none() | st.just({"a": 1}),
+        usage=st.none() | st.builds(Usage, total_tokens=st.integers(0)),
+        finish_reason=st.none() | st.text(min_size=1),
+        phase=st.none() | st.text(min_size=1),
+    )
+)
+def test_a_delta_is_the_same_as_a_mapping_of_its_fields(delta):
+    fields = {
+        "text": delta.text,
+        "tool_calls": [
+            {"call_id": c.call_id, "name": c.name, "arguments": c.arguments, "index": c.index}
+            for c in delta.tool_calls
+        ],
+        "opaque_body": delta.opaque_body,
+        "usage": delta.usage,
+        "finish_reason": delta.finish_reason,
+        "phase": delta.phase,
+    }
+    whole, read = start(), start()
+    assert read.feed(fields) == whole.feed(delta)
+    assert read.feed(ModelDone()) == whole.feed(ModelDone())

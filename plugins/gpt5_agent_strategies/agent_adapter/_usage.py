@@ -1,0 +1,47 @@
+"""Tokens and prices, in Dify's names and in those of a run."""
+
+from decimal import Decimal
+from typing import Any
+
+from dify_plugin.entities.model.llm import LLMUsage
+
+from agent_loop import Usage
+
+
+_MAX_PRICE_DIGITS = 30
+_MAX_CURRENCY_CHARACTERS = 16
+_DIFY_NAMES = {
+    "input_tokens": "prompt_tokens",
+    "input_unit_price": "prompt_unit_price",
+    "input_price_unit": "prompt_price_unit",
+    "input_price": "prompt_price",
+    "output_tokens": "completion_tokens",
+    "output_unit_price": "completion_unit_price",
+    "output_price_unit": "completion_price_unit",
+    "output_price": "completion_price",
+    "total_tokens": "total_tokens",
+    "total_price": "total_price",
+    "currency": "currency",
+    "latency": "latency",
+}
+
+
+def to_usage(usage: LLMUsage) -> Usage:
+    """Return the usage; a price that is no price and a currency that is no code count as none: they would add up to nonsense."""
+    figures = {name: _to_figure(getattr(usage, theirs)) for name, theirs in _DIFY_NAMES.items()}
+    return Usage(**figures)
+
+
+def to_figures(usage: Usage) -> dict[str, Any]:
+    """Return the usage as Dify's agent node reads it: prices are text, so that no digit is lost on the way."""
+    figures = {theirs: getattr(usage, name) for name, theirs in _DIFY_NAMES.items()}
+    return {
+        name: format(value, "f") if isinstance(value, Decimal) else value
+        for name, value in figures.items()
+    }
+
+
+def _to_figure(value: Any) -> Any:
+    if isinstance(value, Decimal) and abs(value.adjusted()) > _MAX_PRICE_DIGITS:
+        return Decimal(0)
+    return value[:_MAX_CURRENCY_CHARACTERS] if isinstance(value, str) else value
