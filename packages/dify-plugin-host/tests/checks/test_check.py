@@ -18,8 +18,9 @@ MANIFEST = "manifest.yaml"
 PROVIDER = "provider/echo.yaml"
 ECHO = "models/llm/echo-1.yaml"
 STRATEGY = "strategies/steps.yaml"
-BASE = "wheels/tiny_base-0.1.0-py3-none-any.whl"
-TOP = "wheels/tiny_top-0.1.0-py3-none-any.whl"
+BASE = "wheels/tiny_base-0.1.0+bundle-py3-none-any.whl"
+PLAIN = "wheels/tiny_base-0.1.0-py3-none-any.whl"
+TOP = "wheels/tiny_top-0.1.0+bundle-py3-none-any.whl"
 
 
 @pytest.fixture
@@ -135,6 +136,11 @@ def metadata(old, new):
     return change
 
 
+def relabelled(inner):
+    """Take the local label from a wheel's version."""
+    metadata("Version: 0.1.0+bundle", "Version: 0.1.0")(inner)
+
+
 # Each line: the package that gets the fault, the fault, the check that names it, the kind of finding, and with which words.
 FAULTS = [
     (AGENT, swap(MANIFEST, "tool: { enabled: true }", "tool: { enabled: false }"), "permissions", "advice", "'resource.permission.tool.enabled': expected true"),
@@ -191,8 +197,8 @@ FAULTS = [
     (MODEL, rebuild(BASE, dict.copy, BASE.replace("py3-none-any", "cp312-cp312-linux_x86_64")), "wheels", "advice", "is not for every machine"),
     # What they need
     (MODEL, drop(BASE), "workspace packages", "broken", f"{TOP} needs 'tiny-base', which is not bundled"),
-    (MODEL, rebuild(TOP, metadata(">=0.1,<0.2", ">=0.2,<0.3")), "workspace packages", "broken", "needs tiny-base<0.3,>=0.2, but 0.1.0 is bundled"),
-    (MODEL, swap("uv.lock", 'source = { path = "wheels/tiny_base-0.1.0-py3-none-any.whl" }', 'source = { registry = "https://pypi.org/simple" }'), "workspace packages", "broken", "takes 'tiny-base' from an index"),
+    (MODEL, rebuild(TOP, metadata(">=0.1,<0.2", ">=0.2,<0.3")), "workspace packages", "broken", "needs tiny-base<0.3,>=0.2, but 0.1.0+bundle is bundled"),
+    (MODEL, swap("uv.lock", 'source = { path = "wheels/tiny_base-0.1.0+bundle-py3-none-any.whl" }', 'source = { registry = "https://pypi.org/simple" }'), "workspace packages", "broken", "takes 'tiny-base' from an index"),
     # The three files
     (MODEL, drop("pyproject.toml"), "pyproject.toml", "advice", "expected a file 'pyproject.toml'; without it only requirements.txt is installed"),
     (MODEL, lambda files: (files.pop("pyproject.toml"), files.pop("requirements.txt")), "pyproject.toml", "broken", "expected a file 'pyproject.toml' or 'requirements.txt'"),
@@ -209,23 +215,25 @@ FAULTS = [
     (MODEL, swap("pyproject.toml", '{ path = "wheels/tiny_base', '{ path = "../tiny_base'), "pyproject.toml", "broken", f"'tool.uv.sources.tiny-base': expected the path '{BASE}'"),
     (MODEL, swap("pyproject.toml", "tiny-base = { path =", "tiny-bass = { path = 'gone' }\ntiny-base = { path ="), "pyproject.toml", "broken", "'tool.uv.sources.tiny-bass': expected a file 'gone'"),
     (MODEL, swap("pyproject.toml", "tiny-base = { path =", "tiny-bass = { workspace = true }\ntiny-base = { path ="), "pyproject.toml", "broken", "'tool.uv.sources.tiny-bass': expected no member of a workspace"),
-    (MODEL, swap("pyproject.toml", "tiny-base==0.1.0", "tiny-base>=0.1.0"), "pyproject.toml", "broken", "'project.dependencies': expected 'tiny-base==0.1.0'"),
-    (MODEL, swap("pyproject.toml", "tiny-base==0.1.0", "!"), "pyproject.toml", "broken", "pyproject.toml: 'project.dependencies': "),
+    (MODEL, swap("pyproject.toml", "tiny-base==0.1.0+bundle", "tiny-base>=0.1.0"), "pyproject.toml", "broken", "'project.dependencies': expected 'tiny-base==0.1.0+bundle'"),
+    (MODEL, swap("pyproject.toml", "tiny-base==0.1.0+bundle", "!"), "pyproject.toml", "broken", "pyproject.toml: 'project.dependencies': "),
     (MODEL, swap("uv.lock", "version = 1", "version = 2"), "uv.lock", "broken", "uv.lock: 'version': expected 1, got 2"),
     (MODEL, drop("uv.lock"), "uv.lock", "advice", "expected a file 'uv.lock'"),
     (MODEL, add("uv.lock", "["), "uv.lock", "broken", "uv.lock: expected TOML"),
     (MODEL, rebuild(BASE, lambda inner: inner.update({"tiny_base/more.py": b""})), "uv.lock", "broken", f"'tiny-base': expected the hash of '{BASE}'"),
     (MODEL, drop(BASE), "uv.lock", "broken", f"'tiny-base': expected a file '{BASE}'"),
-    (MODEL, swap("uv.lock", 'name = "tiny-base"\nversion = "0.1.0"', 'name = "tiny-base"\nversion = "0.1.1"'), "uv.lock", "broken", "'tiny-base': expected the version '0.1.0'"),
+    (MODEL, swap("uv.lock", 'name = "tiny-base"\nversion = "0.1.0+bundle"', 'name = "tiny-base"\nversion = "0.1.1"'), "uv.lock", "broken", "'tiny-base': expected the version '0.1.0+bundle'"),
     (MODEL, swap("uv.lock", "[[package]]", '[[package]]\nname = "x"\nversion = "1"\nsource = { registry = "https://mirror.example/simple" }\n\n[[package]]'), "uv.lock", "advice", "packages come from 'https://mirror.example/simple'"),
     (MODEL, swap("uv.lock", "requires-dist = [", 'requires-dist = [{ name = "more" },'), "uv.lock", "advice", "expected the dependencies of pyproject.toml"),
     (MODEL, drop("requirements.txt"), "requirements.txt", "advice", "expected a file 'requirements.txt'"),
     (MODEL, lambda files: files.update({"requirements.txt": b"\xff"}), "requirements.txt", "broken", "requirements.txt: expected UTF-8 text"),
-    (MODEL, swap("requirements.txt", f"./{BASE}\n", ""), "requirements.txt", "broken", f"expected a line './{BASE}'"),
-    (MODEL, swap("requirements.txt", "./", "./wheels/other.whl\n./"), "requirements.txt", "broken", "'./wheels/other.whl': expected this file"),
+    (MODEL, swap("requirements.txt", "tiny-base==0.1.0+bundle", "tiny-base==0.1.0"), "requirements.txt", "broken", f"expected a line './{BASE}', or 'tiny-base==0.1.0+bundle' and '--find-links ./wheels'"),
+    (MODEL, swap("requirements.txt", "--find-links ./wheels", "-f elsewhere"), "requirements.txt", "broken", f"expected a line './{BASE}', or"),
+    (MODEL, lambda files: (rebuild(BASE, relabelled, PLAIN)(files), swap("requirements.txt", "tiny-base==0.1.0+bundle", "tiny-base==0.1.0")(files)), "requirements.txt", "advice", "'tiny-base==0.1.0': expected a local version such as '0.1.0+bundle', which no index has"),
+    (MODEL, swap("requirements.txt", "--", "./wheels/other.whl\n--"), "requirements.txt", "broken", "'./wheels/other.whl': expected this file"),
     (MODEL, swap("uv.lock", "[[package]]", '[[package]]\nname = "x"\nversion = "1"\nsource = { registry = "https://pypi.org/simple" }\n\n[[package]]'), "requirements.txt", "advice", "expected the versions of uv.lock; x differ"),
-    (MODEL, swap("requirements.txt", "./", "-e .\n./"), "requirements.txt", "advice", "expected 'name==version', got '-e .'"),
-    (MODEL, swap("requirements.txt", "./", "requests>=2,<3\n./"), "requirements.txt", "advice", "expected 'name==version', got 'requests>=2,<3'"),
+    (MODEL, swap("requirements.txt", "--", "-e .\n--"), "requirements.txt", "advice", "expected 'name==version', got '-e .'"),
+    (MODEL, swap("requirements.txt", "--", "requests>=2,<3\n--"), "requirements.txt", "advice", "expected 'name==version', got 'requests>=2,<3'"),
 ]  # fmt: skip
 
 
@@ -240,6 +248,28 @@ def test_a_package_with_one_fault_is_told_of_it(read, found, fault):
     assert any(
         row == check_name and kind == how and reason in text for how, row, text in findings
     ), findings
+
+
+@pytest.mark.parametrize("options", ["--find-links ./wheels", "--no-index\n-f wheels"])
+def test_a_wheel_that_is_found_beside_the_list_needs_no_line_of_its_own(read, found, options):
+    files = read(MODEL)
+    swap("requirements.txt", "--find-links ./wheels", options)(files)
+    assert found(files) == []
+
+
+def test_a_wheel_is_listed_by_its_path_as_well(read, found):
+    files = read(MODEL)
+    paths = sorted(path for path in files if path.endswith(".whl"))
+    files["requirements.txt"] = "".join(f"./{path}\n" for path in paths).encode()
+    assert found(files) == []
+
+
+def test_where_no_index_is_asked_a_wheel_needs_no_label(read, found):
+    files = read(MODEL)
+    rebuild(BASE, relabelled, PLAIN)(files)
+    swap("requirements.txt", "tiny-base==0.1.0+bundle", "tiny-base==0.1.0")(files)
+    swap("requirements.txt", "--find", "--no-index\n--find")(files)
+    assert not [text for _, row, text in found(files) if row == "requirements.txt"]
 
 
 def test_advice_fails_only_when_it_is_asked_to(check, read, tmp_path):
@@ -302,7 +332,7 @@ def test_without_a_manifest_there_is_nothing_more_to_check(check, read, tmp_path
 )
 def test_an_sdk_that_the_daemon_takes_for_an_old_one_is_told(read, found, pin, is_old):
     files = read(MODEL)
-    del files["wheels/dify_plugin-0.10.2-py3-none-any.whl"]
+    del files["wheels/dify_plugin-0.10.2+bundle-py3-none-any.whl"]
     swap("pyproject.toml", "dify-plugin==0.10.2", pin)(files)
     texts = [text for _, row, text in found(files) if row == "pyproject.toml"]
     assert any("overwrites files of the SDK" in text for text in texts) is is_old

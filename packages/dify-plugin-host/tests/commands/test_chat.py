@@ -543,7 +543,7 @@ def respoil(package, target, path, content):
     [
         ("../evil.py", "'../evil.py': expected a relative path"),
         (
-            "wheels/tiny_top-0.1.0-py3-none-any.whl",
+            "wheels/tiny_top-0.1.0+bundle-py3-none-any.whl",
             "`uv sync --no-dev --frozen` failed: error: Failed to",
         ),
     ],

@@ -92,21 +92,22 @@ def test_a_changed_package_changes_the_checksum(dify_host, workshop):
 def test_wheels_of_every_package_that_is_needed_directly_or_not_are_bundled(package):
     wheels = {name for name in package() if name.startswith("wheels/")}
     assert wheels == {
-        "wheels/dify_plugin-0.10.2-py3-none-any.whl",
-        "wheels/tiny_base-0.1.0-py3-none-any.whl",
-        "wheels/tiny_top-0.1.0-py3-none-any.whl",
+        "wheels/index.html",
+        "wheels/dify_plugin-0.10.2+bundle-py3-none-any.whl",
+        "wheels/tiny_base-0.1.0+bundle-py3-none-any.whl",
+        "wheels/tiny_top-0.1.0+bundle-py3-none-any.whl",
     }
 
 
 def test_every_wheel_is_a_direct_dependency_with_a_path(package):
     pyproject = tomllib.loads(package()["pyproject.toml"].decode())
     assert pyproject["project"]["dependencies"] == [
-        "dify-plugin==0.10.2",
-        "tiny-base==0.1.0",
-        "tiny-top==0.1.0",
+        "dify-plugin==0.10.2+bundle",
+        "tiny-base==0.1.0+bundle",
+        "tiny-top==0.1.0+bundle",
     ]
     uv = pyproject["tool"]["uv"]
-    assert uv["sources"]["tiny-base"] == {"path": "wheels/tiny_base-0.1.0-py3-none-any.whl"}
+    assert uv["sources"]["tiny-base"] == {"path": "wheels/tiny_base-0.1.0+bundle-py3-none-any.whl"}
     assert uv["package"] is False
     assert "workspace" not in uv
     assert pyproject["dependency-groups"] == {"dev": []}
@@ -115,16 +116,25 @@ def test_every_wheel_is_a_direct_dependency_with_a_path(package):
 def test_the_lock_holds_the_hash_of_each_wheel(package):
     files = package()
     locked = {entry["name"]: entry for entry in tomllib.loads(files["uv.lock"].decode())["package"]}
-    wheel = files["wheels/tiny_base-0.1.0-py3-none-any.whl"]
+    wheel = files["wheels/tiny_base-0.1.0+bundle-py3-none-any.whl"]
     expected = f"sha256:{hashlib.sha256(wheel).hexdigest()}"
     assert locked["tiny-base"]["wheels"][0]["hash"] == expected
 
 
-def test_the_requirements_name_the_same_wheels(package):
-    assert package()["requirements.txt"].decode().splitlines() == [
-        "./wheels/dify_plugin-0.10.2-py3-none-any.whl",
-        "./wheels/tiny_base-0.1.0-py3-none-any.whl",
-        "./wheels/tiny_top-0.1.0-py3-none-any.whl",
+def test_the_requirements_name_the_same_wheels_and_their_hashes(package):
+    files = package()
+    wheels = ("dify_plugin-0.10.2", "tiny_base-0.1.0", "tiny_top-0.1.0")
+    digests = [
+        hashlib.sha256(files[f"wheels/{wheel}+bundle-py3-none-any.whl"]).hexdigest()
+        for wheel in wheels
+    ]
+    named = [wheel.replace("_", "-").replace("-", "==").replace("==", "-", 1) for wheel in wheels]
+    assert files["requirements.txt"].decode().splitlines() == [
+        "--find-links ./wheels",
+        *(
+            f"{name}+bundle --hash=sha256:{digest}"
+            for name, digest in zip(named, digests, strict=True)
+        ),
     ]
 
 

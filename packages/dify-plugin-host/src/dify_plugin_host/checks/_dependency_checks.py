@@ -16,7 +16,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from dify_plugin_host._json import JsonObject, list_at, object_at, objects_at
-from dify_plugin_host.packaging import ContentError, Contents
+from dify_plugin_host.packaging import ContentError, Contents, Requirements
 
 from ._finding import Finding
 from ._wheels import Wheel, read_wheels
@@ -279,24 +279,45 @@ def check_requirements(contents: Contents) -> Iterator[Finding]:
         yield Finding("advice", text)
         return
     try:
-        lines = [line.strip() for line in contents.text("requirements.txt").splitlines()]
+        requirements = Requirements.parse(contents.text("requirements.txt"))
     except ContentError as error:
         yield Finding("broken", str(error))
         return
-    lines = [line for line in lines if line and not line.startswith("#")]
-    files = {line for line in lines if line.startswith("./")}
+    files = {line for line in requirements.named if line.startswith("./")}
     for path in sorted(files):
         if not _is_there(contents, path):
             yield Finding("broken", f"requirements.txt: {path!r}: expected this file")
     wheels = read_wheels(contents)
-    if "uv.lock" in contents.files and wheels:
-        for path in sorted({f"./{wheel.path}" for wheel in wheels.values()} - files):
-            yield Finding("broken", f"requirements.txt: expected a line {path!r} for that wheel")
-    yield from _check_pins(contents, [line for line in lines if line not in files])
+    if "uv.lock" in contents.files:
+        for wheel in wheels.values():
+            yield from _check_listed(wheel, requirements)
+    others = [line for line in requirements.named if line not in files]
+    yield from _check_pins(contents, [*others, *_loose_options(requirements)], bundled=wheels)
     yield from _check_sdk(contents, "requirements.txt")
 
 
-def _check_pins(contents: Contents, lines: list[str]) -> Iterator[Finding]:
+def _check_listed(wheel: Wheel, requirements: Requirements) -> Iterator[Finding]:
+    """Check that a bundled wheel is installed, and that no index can offer another in its place."""
+    if f"./{wheel.path}" in requirements.named:
+        return
+    folder, pin = posixpath.dirname(wheel.path), f"{wheel.name}=={wheel.version}"
+    is_found = folder in map(posixpath.normpath, requirements.find_links)
+    if pin not in requirements.named or not is_found:
+        text = f"expected a line './{wheel.path}', or '{pin}' and '--find-links ./{folder}', for that wheel"
+        yield Finding("broken", f"requirements.txt: {text}")
+    elif requirements.uses_index and not Version(wheel.version).local:
+        text = f"{pin!r}: expected a local version such as '{wheel.version}+bundle', which no index has"
+        yield Finding("advice", f"requirements.txt: {text}")
+
+
+def _loose_options(requirements: Requirements) -> list[str]:
+    """Return the options that install something."""
+    return [line for line in requirements.options if line.startswith(("-e", "--editable", "-r"))]
+
+
+def _check_pins(
+    contents: Contents, lines: list[str], *, bundled: Mapping[str, Wheel]
+) -> Iterator[Finding]:
     """Check that what comes from an index is pinned as in uv.lock."""
     pins: dict[str, str] = {}
     loose: list[str] = []
@@ -315,7 +336,8 @@ def _check_pins(contents: Contents, lines: list[str]) -> Iterator[Finding]:
         for entry in objects_at(_toml(contents, "uv.lock"), "package")
         if "registry" in object_at(entry, "source")
     }
-    if locked and not loose and (differing := _differing(pins, locked)):
+    asked = {name: version for name, version in pins.items() if name not in bundled}
+    if locked and not loose and (differing := _differing(asked, locked)):
         text = f"expected the versions of uv.lock; {', '.join(differing[:_SHOWN])} differ"
         yield Finding("advice", f"requirements.txt: {text}")
 

@@ -2,10 +2,12 @@
 
 from ._archive import SIZE_LIMIT_BYTES, Archive, entry_path, iter_entry_problems
 from ._build import Package, build_package
+from ._bundled import BundledWheel, build_requirements
 from ._contents import ContentError, Contents
 from ._identity import VersionOrder, identifier_of, read_identity
 from ._install import install, installed
 from ._install_settings import ROUTES, InstallSettings, Route
+from ._requirements import Requirements
 from ._source import PackageSource
 from ._workspace import Workspace
 
@@ -14,15 +16,18 @@ __all__ = [
     "ROUTES",
     "SIZE_LIMIT_BYTES",
     "Archive",
+    "BundledWheel",
     "ContentError",
     "Contents",
     "InstallSettings",
     "Package",
     "PackageSource",
+    "Requirements",
     "Route",
     "VersionOrder",
     "Workspace",
     "build_package",
+    "build_requirements",
     "entry_path",
     "identifier_of",
     "install",

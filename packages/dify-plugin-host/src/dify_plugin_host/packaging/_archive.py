@@ -86,14 +86,21 @@ class Archive:
 
 
 def write_archive(path: Path, files: Mapping[str, bytes]) -> None:
-    """Write an archive whose bytes depend on nothing but the files and the version of zlib, deflated as Dify's own packager does it."""
+    """Write an archive of these files."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+    path.write_bytes(build_archive(files))
+
+
+def build_archive(files: Mapping[str, bytes]) -> bytes:
+    """Return the bytes of an archive that depend on nothing but the files and the version of zlib, deflated as Dify's own packager does it."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(files, key=str.encode):
             entry = zipfile.ZipInfo(name, _FIRST_DATE)
             entry.create_system = _NO_SYSTEM
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, files[name])
+    return out.getvalue()
 
 
 def entry_path(entry: zipfile.ZipInfo) -> str:

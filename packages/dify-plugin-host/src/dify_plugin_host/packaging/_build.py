@@ -18,6 +18,7 @@ from dify_plugin_host._errors import PackageError
 from dify_plugin_host.plugin import PluginFolder, build_identifier
 
 from ._archive import write_archive
+from ._bundled import FOLDER, BundledWheel, build_index_page, build_requirements
 from ._identity import validate_identifier
 from ._sources import read_sources
 from ._uv import neutral_environment, run_uv
@@ -26,7 +27,7 @@ from ._workspace import Member, Workspace
 
 type Judge = Callable[[Mapping[str, bytes]], Iterable[str]]
 
-_EXPORT = ("--no-dev", "--no-hashes", "--no-header", "--no-annotate")
+_EXPORT = ("--no-dev", "--no-header", "--no-annotate")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,30 +120,31 @@ def _dependency_files(folder: Path, workspace: Workspace, staging: Path) -> dict
     They are made in `staging`, because a lock made inside a workspace is the workspace's.
     """
     member = Member.read(folder)
-    wheels = _build_wheels(workspace.needed_by(member), staging / "wheels")
+    wheels = [_build_wheel(one, staging / FOLDER) for one in workspace.needed_by(member)]
     constraints = _locked_versions(workspace, member)
     internal = sorted(workspace.members)
     pyproject = _pyproject(member, wheels, constraints=constraints, internal=internal)
     (staging / "pyproject.toml").write_text(pyproject, encoding="utf-8", newline="\n")
     _uv("lock", cwd=staging)
-    requirements = _uv("export", "--frozen", "--no-emit-project", *_EXPORT, cwd=staging)
+    exported = _uv("export", "--frozen", "--no-emit-project", *_EXPORT, cwd=staging)
+    index = {f"{FOLDER}/index.html": build_index_page(wheels)} if wheels else {}
     return {
-        **{f"wheels/{wheel.name}": wheel.read_bytes() for _, wheel in wheels},
+        **{wheel.path: wheel.content for wheel in wheels},
+        **index,
         "pyproject.toml": pyproject.encode(),
         "uv.lock": (staging / "uv.lock").read_bytes(),
-        "requirements.txt": requirements.encode(),
+        "requirements.txt": build_requirements(exported, wheels).encode(),
     }
 
 
-def _build_wheels(members: Sequence[Member], folder: Path) -> list[tuple[Member, Path]]:
-    return [(member, _build_wheel(member, folder / member.name)) for member in members]
-
-
-def _build_wheel(member: Member, folder: Path) -> Path:
-    """Build a member's wheel and move it where all of them lie."""
-    _uv("build", "--wheel", "--no-sources", "--out-dir", str(folder), cwd=member.folder)
-    (wheel,) = folder.glob("*.whl")
-    return wheel.rename(folder.parent / wheel.name)
+def _build_wheel(member: Member, folder: Path) -> BundledWheel:
+    """Build a member's wheel and put it, with the version that it gets here, where all of them lie."""
+    built = folder / member.name
+    _uv("build", "--wheel", "--no-sources", "--out-dir", str(built), cwd=member.folder)
+    (path,) = built.glob("*.whl")
+    wheel = BundledWheel.relabel(path.name, path.read_bytes())
+    (folder / wheel.file_name).write_bytes(wheel.content)
+    return wheel
 
 
 def _locked_versions(workspace: Workspace, member: Member) -> tuple[str, ...]:
@@ -150,6 +152,7 @@ def _locked_versions(workspace: Workspace, member: Member) -> tuple[str, ...]:
     if not (workspace.root / "uv.lock").is_file():
         return ()
     command = ("export", "--frozen", "--package", member.name, "--no-emit-workspace", *_EXPORT)
+    command = (*command, "--no-hashes")
     return tuple(_uv(*command, cwd=workspace.root).splitlines())
 
 
@@ -161,7 +164,7 @@ def _uv(command: str, *arguments: str, cwd: Path) -> str:
 
 def _pyproject(
     member: Member,
-    wheels: Sequence[tuple[Member, Path]],
+    wheels: Sequence[BundledWheel],
     *,
     constraints: Sequence[str],
     internal: Sequence[str],
@@ -171,17 +174,14 @@ def _pyproject(
     Every wheel is a direct dependency with a source of its own: one that another wheel alone asked for would be looked up on
     the index, where its name may belong to a stranger. The daemon's packager needs a group `dev`.
     """
-    bundled = {wheel_member.name: wheel_member.version for wheel_member, _ in wheels}
+    bundled = {wheel.name for wheel in wheels}
     third_party = [
         str(requirement)
         for requirement in member.dependencies
         if canonicalize_name(requirement.name) not in bundled
     ]
-    pinned = [f"{name}=={version}" for name, version in bundled.items()]
-    sources = [
-        f"{wheel_member.name} = {{ path = {json.dumps(f'wheels/{wheel.name}')} }}"
-        for wheel_member, wheel in wheels
-    ]
+    pinned = [f"{wheel.name}=={wheel.version}" for wheel in wheels]
+    sources = [f"{wheel.name} = {{ path = {json.dumps(wheel.path)} }}" for wheel in wheels]
     return "\n".join(
         [
             "[project]",
