@@ -284,6 +284,13 @@ def fuzz(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def pictures(session: nox.Session) -> None:
+    """Draw the pictures of runs in the README anew, from what `dify-host chat` prints."""
+    _sync(session, "--all-packages")
+    session.run("python", "docs/pictures/draw.py")
+
+
+@nox.session(default=False)
 def catalog(session: nox.Session) -> None:
     """Write the model files of openai_gpt5_responses anew from its catalog.yaml."""
     name = PLUGIN_NAMES["openai_gpt5_responses"]
