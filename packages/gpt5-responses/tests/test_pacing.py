@@ -125,6 +125,38 @@ def test_many_streams_at_once_have_longer_windows() -> None:
     assert pacer.longest_nap == 0.05
 
 
+def test_a_stream_that_has_begun_lets_the_others_begin() -> None:
+    has_left, order = threading.Event(), list[str]()
+
+    def read_whole(_: Callable[[], bool]) -> Iterator[list[StreamEvent]]:
+        has_left.set()
+        yield [delta("a")]
+        order.append("the rest")
+        yield [delta("b"), END]
+
+    def read_late(_: Callable[[], bool]) -> Iterator[list[StreamEvent]]:
+        has_left.wait()
+        order.append("another's first piece")
+        yield [delta("a"), END]
+
+    pacer = Pacer(window_seconds=LONG)
+    idle = [pacer.pace(Source(delta("a"), None).read) for _ in range(50)]
+    for stream in idle:
+        next(stream)
+    late, whole = pacer.pace(read_late), pacer.pace(read_whole)
+    taker = threading.Thread(target=next, args=(late,))
+    taker.start()
+    batches = list(whole)
+    taker.join()
+
+    assert batches == [[delta("a")], [delta("b"), END]]
+    assert order == ["another's first piece", "the rest"]
+    assert pacer.nap_after_first <= 0.2
+    for stream in (late, *idle):
+        stream.close()
+    assert pacer.nap_after_first == 0
+
+
 def test_without_a_window_nothing_is_held_back() -> None:
     source = Source(delta("a"))
     batches = Pacer(window_seconds=0).pace(source.read)

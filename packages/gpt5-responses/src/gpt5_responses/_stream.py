@@ -20,7 +20,7 @@ from ._reader import ResponseReader
 from ._transport import TRANSPORT, SentRequest, Transport
 
 
-_TURN_BYTES = 1024 * 1024
+_TURN_BYTES = 8 * 1024
 
 
 class ResponseStream:
@@ -176,7 +176,7 @@ class ResponseStream:
                 return
             yield data
             turn += len(data)
-            if turn > _TURN_BYTES:  # under gevent others would wait while a flood comes in
+            if turn > _TURN_BYTES:  # under gevent others would wait while all that has come is read
                 turn = 0
                 time.sleep(0)
 

@@ -9,8 +9,9 @@ more than the token itself. Windows end at ticks that all streams share, for wha
 where many streams come in at once, windows grow with them.
 
 The reader is a thread. In the plugin's process gevent has replaced threads by greenlets, of which one runs until it waits: a reader to whom
-all of an answer has come already would keep the first piece from leaving. So it gives its turn away after whatever is waited for. Nothing of
-gevent is imported for that, and with ordinary threads it does no harm.
+all of an answer has come already would keep the first piece from leaving, and other streams from beginning. So it gives its turn away after whatever is waited
+for, and once its first piece has left it sleeps for as long as it takes to begin the others. Nothing of gevent is imported for that, and with ordinary
+threads it does no harm.
 
 Source: docs/contracts/openai-gpt5-responses.md, A34 and A35.
 """
@@ -28,6 +29,8 @@ __all__ = ["Pacer"]
 _MOST_COLLECTED = 256  # events that wait for the end of a window
 _MOST_BATCHES = 4  # that the consumer has not taken; a reader that is further ahead waits, for the memory and for others' turns
 _LONGEST_NAP = 0.05  # seconds; an event that must not wait, such as the end, may come meanwhile
+_BEGINNING_SECONDS = 0.004  # of a processor, from a call to the first piece of its stream
+_MOST_BEGINNING_SECONDS = 0.2
 _STREAMS = 25  # so many at once have the window as it was set
 _MOST_GROWTH = 4
 
@@ -92,6 +95,14 @@ class Pacer:
         return _LONGEST_NAP * self._growth
 
     @property
+    def nap_after_first(self) -> float:
+        """How long a reader sleeps once the first piece of its stream has left, in seconds: as long as it takes to begin the others."""
+        if not self._window_seconds:
+            return 0
+        others = max(len(self._streams) - 1, 0)
+        return min(others * _BEGINNING_SECONDS, _MOST_BEGINNING_SECONDS)
+
+    @property
     def _growth(self) -> float:
         return min(max(len(self._streams) / _STREAMS, 1), _MOST_GROWTH)
 
@@ -152,10 +163,14 @@ class _ReadAhead:
             self._collected.append(event)
             if self._leaves_at_once(event):
                 self._hand_on()
-                # Under gevent the consumer gets its turn now, and not when all has been read.
-                time.sleep(0)
+                self._give_turn(event)
         if len(self._collected) >= _MOST_COLLECTED:
             self._hand_on()
+
+    def _give_turn(self, event: StreamEvent) -> None:
+        """Let the consumer take what has left, and after the first piece of all let other streams begin."""
+        is_first = isinstance(event, BlockDelta) and len(self._started_blocks) == 1
+        time.sleep(self._pacer.nap_after_first if is_first else 0)
 
     def _leaves_at_once(self, event: StreamEvent) -> bool:
         """Return whether somebody waits for just this event: the first piece of a block, or the end."""
