@@ -269,6 +269,12 @@ def repository(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def author(session: nox.Session) -> None:
+    """Name the plugins' author of the root pyproject.toml wherever another one stands."""
+    session.run("python", "repository/author.py")
+
+
+@nox.session(default=False)
 def bench(session: nox.Session) -> None:
     """Measure the plugins; `-- --official PATH` measures the official ones of that checkout beside them."""
     _sync(session, "--all-packages")

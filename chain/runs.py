@@ -46,7 +46,7 @@ def model_of(plugin_id, provider, model, **credentials):
 def our_model(simulator):
     """Choose a model of the model plugin, whose server is the simulator."""
     return model_of(
-        "gpt5-dify/openai_gpt5_responses",
+        "gpt5-agent/openai_gpt5_responses",
         "openai_gpt5_responses",
         "gpt-5.2",
         openai_api_key=KEY,

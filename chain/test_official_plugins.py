@@ -111,7 +111,7 @@ async def run_strategy(daemon, http_client, strategy, *, tool, model, credential
         headers={
             "content-type": "application/json",
             "x-api-key": daemon["api_key"],
-            "x-plugin-id": "gpt5-dify/gpt5_agent_strategies",
+            "x-plugin-id": "gpt5-agent/gpt5_agent_strategies",
         },
     )
     lines = [line for line in answer.text.splitlines() if line.startswith("data: ")]

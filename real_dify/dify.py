@@ -10,9 +10,9 @@ from dify_plugin_host import PythonTool
 
 type Json = dict[str, Any]
 
-MODEL_PLUGIN = "gpt5-dify/openai_gpt5_responses"
+MODEL_PLUGIN = "gpt5-agent/openai_gpt5_responses"
 PROVIDER = "openai_gpt5_responses"
-STRATEGY_PLUGIN = "gpt5-dify/gpt5_agent_strategies"
+STRATEGY_PLUGIN = "gpt5-agent/gpt5_agent_strategies"
 MODEL = "gpt-5.2"
 KEY = "sk-real-daemon-0123456789"
 

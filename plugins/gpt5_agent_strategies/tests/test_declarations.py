@@ -61,7 +61,7 @@ def test_manifest_and_project_have_one_version():
 
 def test_the_manifest_asks_for_what_a_run_needs_and_no_more():
     manifest = read_yaml("manifest.yaml")
-    assert (manifest["author"], manifest["name"]) == ("gpt5-dify", "gpt5_agent_strategies")
+    assert manifest["name"] == "gpt5_agent_strategies"
     assert manifest["resource"]["permission"] == {
         "tool": {"enabled": True},
         "model": {"enabled": True, "llm": True},

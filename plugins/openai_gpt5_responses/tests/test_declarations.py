@@ -85,7 +85,7 @@ def texts_of(value):
 
 
 def test_the_manifest_says_who_we_are():
-    assert (MANIFEST["author"], MANIFEST["name"]) == ("gpt5-dify", "openai_gpt5_responses")
+    assert MANIFEST["name"] == "openai_gpt5_responses"
     assert re.fullmatch(r"[a-z0-9_-]{1,64}", MANIFEST["author"])
     assert re.fullmatch(r"[a-z0-9_-]{1,128}", MANIFEST["name"])
 
@@ -368,7 +368,7 @@ def seen_by_the_sdk(run_inside):
 
 
 def test_the_sdk_reads_the_manifest_and_the_list(seen_by_the_sdk):
-    assert seen_by_the_sdk["plugin"] == f"gpt5-dify/openai_gpt5_responses:{MANIFEST['version']}"
+    assert seen_by_the_sdk["plugin"] == f"gpt5-agent/openai_gpt5_responses:{MANIFEST['version']}"
     assert seen_by_the_sdk["position"] == POSITION
 
 

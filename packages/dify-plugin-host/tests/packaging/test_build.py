@@ -11,6 +11,7 @@ import zipfile
 
 import pytest
 import uv
+import yaml
 
 
 @pytest.fixture
@@ -302,6 +303,97 @@ def test_third_parties_keep_the_versions_that_the_workspace_has_locked(package, 
     (workshop / "uv.lock").write_text(locked + ELSEWHERE)
     pyproject = tomllib.loads(package()["pyproject.toml"].decode())
     assert pyproject["tool"]["uv"]["constraint-dependencies"] == ["elsewhere==1.2.3"]
+
+
+@pytest.fixture
+def own(workshop):
+    """Say in the workshop's pyproject.toml whose its plugins are."""
+
+    def say(**names):
+        root = workshop / "pyproject.toml"
+        lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in names.items())
+        root.write_text(f"{root.read_text()}\n[tool.dify-plugins]\n{lines}")
+
+    return say
+
+
+@pytest.fixture
+def owned(dify_host, workshop):
+    """Package the agent plugin; return what was said on stderr, the identifier and its declarations."""
+
+    def run():
+        code, out, err = dify_host("package", "small_agent")
+        assert code == 0, err
+        with zipfile.ZipFile(workshop / "dist" / "small_agent-0.0.1.difypkg") as archive:
+            declared = {
+                name: yaml.safe_load(archive.read(name))
+                for name in archive.namelist()
+                if name.endswith(".yaml")
+            }
+        return err, out.split()[2], declared
+
+    return run
+
+
+def test_a_workspace_says_in_one_place_whose_its_plugins_are(own, owned):
+    own(author="a-team", repository="https://example.org/a/b#c", contact="x@example.org")
+    err, identifier, declared = owned()
+    assert err == ""
+    assert identifier.startswith("a-team/small_agent:0.0.1@")
+    manifest = declared["manifest.yaml"]
+    assert (manifest["author"], manifest["repo"], manifest["contact"]) == (
+        "a-team",
+        "https://example.org/a/b#c",
+        "x@example.org",
+    )
+    assert declared["provider/small.yaml"]["identity"]["author"] == "a-team"
+    assert declared["strategies/steps.yaml"]["identity"]["author"] == "a-team"
+
+
+def test_what_it_does_not_say_is_left_out_and_told(own, owned):
+    own(author="", repository="", contact="x@example.org")
+    err, identifier, declared = owned()
+    assert identifier.startswith("tests/small_agent:0.0.1@")
+    assert "repo" not in declared["manifest.yaml"]
+    assert declared["manifest.yaml"]["contact"] == "x@example.org"
+    assert err == (
+        "small_agent: without repo, which a marketplace asks for: see [tool.dify-plugins] of the workspace's pyproject.toml\n"
+    )
+
+
+def test_another_persons_declaration_stays_theirs(own, owned, workshop):
+    folder = workshop / "plugins/small_agent"
+    strategy = folder / "strategies/quiet.yaml"
+    strategy.write_text(strategy.read_text().replace("author: tests", "author: somebody"))
+    manifest = folder / "manifest.yaml"
+    text = manifest.read_text().replace(
+        "author: tests", "contact: old@example.org\r\nauthor: 'tests' # us\r"
+    )
+    manifest.write_text(text, newline="")
+    own(author="1234", contact="new@example.org")
+    _, _, declared = owned()
+    assert declared["strategies/quiet.yaml"]["identity"]["author"] == "somebody"
+    assert declared["strategies/steps.yaml"]["identity"]["author"] == "1234"
+    assert declared["manifest.yaml"]["author"] == "1234"
+    assert declared["manifest.yaml"]["contact"] == "new@example.org"
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        ({"author": 5}, "author: tests", "tool.dify-plugins.author: expected text, got 5"),
+        ({"author": "A B"}, "author: tests", "got 'A B/small_agent:0.0.1'"),
+        ({"author": "a"}, "'author': tests", "manifest.yaml: expected a line 'author: tests'"),
+    ],
+)
+def test_names_that_cannot_be_written_make_no_package(own, dify_host, workshop, fault):
+    names, manifest, problem = fault
+    own(**names)
+    path = workshop / "plugins/small_agent/manifest.yaml"
+    path.write_text(path.read_text().replace("author: tests", manifest))
+    code, _, err = dify_host("package", "small_agent")
+    assert code == 2
+    assert problem in err
 
 
 @pytest.fixture

@@ -166,6 +166,8 @@ def package(
             typer.echo(f"{built.path}  {built.size_bytes}  {built.identifier}")
             if built.left_out:
                 typer.echo(f"{folder.name}: {_left_out(built)}", err=True)
+            if built.unsaid:
+                typer.echo(f"{folder.name}: {_unsaid(built)}", err=True)
 
 
 @app.command()
@@ -266,6 +268,12 @@ def _left_out(built: "Package") -> str:
     """Say what stayed behind, and whether Dify's own packager would have taken it."""
     differs = "; the checksum is not that of Dify's own packager" if built.is_as_is else ""
     return f"left out: {', '.join(built.left_out)}{differs}"
+
+
+def _unsaid(built: "Package") -> str:
+    """Say what the manifest lacks, and where it would come from."""
+    where = "[tool.dify-plugins] of the workspace's pyproject.toml"
+    return f"without {' and '.join(built.unsaid)}, which a marketplace asks for: see {where}"
 
 
 def run_dify_host() -> None:

@@ -19,7 +19,9 @@ from dify_plugin_host.plugin import PluginFolder, build_identifier
 
 from ._archive import write_archive
 from ._bundled import FOLDER, BundledWheel, build_index_page, build_requirements
+from ._contents import Contents
 from ._identity import validate_identifier
+from ._owner import Owner, find_unsaid
 from ._sources import read_sources
 from ._uv import neutral_environment, run_uv
 from ._workspace import Member, Workspace
@@ -40,6 +42,7 @@ class Package:
         identifier: The name by which Dify knows exactly this content.
         left_out: Paths in the plugin's folder that stayed behind though they might be missed.
         is_as_is: Whether it holds what Dify's own packager takes, but for what was left out.
+        unsaid: What the workspace has a table for, the marketplace asks for, and the manifest leaves out.
     """
 
     path: Path
@@ -47,6 +50,7 @@ class Package:
     identifier: str
     left_out: tuple[str, ...]
     is_as_is: bool
+    unsaid: tuple[str, ...] = ()
 
 
 def build_package(folder: Path, output: Path, *, judge: Judge = lambda _: ()) -> Package:
@@ -64,9 +68,11 @@ def build_package(folder: Path, output: Path, *, judge: Judge = lambda _: ()) ->
     """
     plugin = PluginFolder.read(folder)
     manifest = plugin.manifest
-    own = (manifest.author, manifest.name, manifest.version)
-    validate_identifier(plugin.path, build_identifier(*own, {}))
     workspace = _workspace_of(plugin.path)
+    owner = Owner.read(workspace.root) if workspace else None
+    author = (owner and owner.author) or manifest.author
+    own = (author, manifest.name, manifest.version)
+    validate_identifier(plugin.path, build_identifier(*own, {}))
     sources = read_sources(plugin.path, as_is=workspace is None)
     with tempfile.TemporaryDirectory(prefix="dify-host-") as staging:
         made = (
@@ -75,6 +81,8 @@ def build_package(folder: Path, output: Path, *, judge: Judge = lambda _: ()) ->
             else _dependency_files(plugin.path, workspace, Path(staging))
         )
     files = {**sources.files, **made}
+    if owner:
+        files = owner.write_into(plugin.path, files, author=manifest.author)
     for problem in judge(files):
         raise PackageError(plugin.path, problem)
     name = f"{manifest.name}-{manifest.version}.difypkg"
@@ -86,6 +94,7 @@ def build_package(folder: Path, output: Path, *, judge: Judge = lambda _: ()) ->
         identifier=build_identifier(*own, files),
         left_out=sources.left_out,
         is_as_is=workspace is None,
+        unsaid=find_unsaid(Contents(files).manifest) if owner else (),
     )
 
 
