@@ -15,7 +15,7 @@ RATE_LIMIT = "InvokeRateLimitError"
 UNAVAILABLE = "InvokeServerUnavailableError"
 
 PACKAGES = {
-    "gpt5_messages.MessageError": BAD_REQUEST,
+    "stream_text.MessageError": BAD_REQUEST,
     "gpt5_payloads.PayloadError": BAD_REQUEST,
     "gpt5_responses.AuthenticationError": AUTHORIZATION,
     "gpt5_responses.ConnectionFailedError": CONNECTION,

@@ -1,20 +1,19 @@
 """A conversation, turned into the input items of a Responses request."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any, cast
 
-from stream_text import strip_think
+from stream_text import read_member, strip_think
 
-from ._json import iter_mappings
-from ._messages import member, read_calls, read_role, read_text
+from ._dialects import Entry, iter_entries
+from ._json import iter_mappings, text_or_none, type_of
+from ._messages import read_calls, read_role, read_text
 from ._read import read_tool_call
 from ._replay import replayable_items
 from ._turns import History, Turn, call_key
-from ._values import Item
+from ._values import OPAQUE_KEY, Item
 
-
-OPAQUE_KEY = "responses_output"
-"""The key inside `opaque_body` under which a response's output items travel."""
 
 type Recall = Callable[[Turn], Sequence[Item] | None]
 
@@ -32,60 +31,103 @@ def build_input(
 
     Args:
         messages: Objects or mappings with `role`, `content`, `tool_calls`, `tool_call_id`, `opaque_body`. Content is a text or a
-            list of parts; of a part that is not text only its kind is told.
+            list of parts; of a part that is not text only its kind is told. Also taken: a `Completion`, a tool result (`call_id`, `content`,
+            `error`), items of the Responses API, and the messages of langchain and pydantic-ai.
         recall: Returns the items of the response that made the calls of this turn, or None; such as `ItemStore.recall`.
+
+    Raises:
+        MessageError: If something can't be read; `field` says where, such as `messages[1].content[0]`.
     """
-    history = list(messages)
-    answered = {
-        call_id
-        for message in history
-        if read_role(message) == "tool"
-        and isinstance(call_id := member(message, "tool_call_id"), str)
-    }
-    items: list[dict[str, Any]] = []
-    before = History()
-    custom_calls: set[str] = set()
-    for message in history:
+    history = list(iter_entries(messages))
+    builder = _InputBuilder(set(_iter_answered(history)), recall)
+    for are_items, entries in groupby(history, key=lambda entry: entry.item is not None):
+        if are_items:
+            builder.add_items([entry.item for entry in entries if entry.item is not None])
+        else:
+            for entry in entries:
+                builder.add_message(entry.message, entry.field)
+    return builder.items
+
+
+def _iter_answered(history: Iterable[Entry]) -> Iterator[str]:
+    """Yield the ids of all calls that have a result."""
+    for entry in history:
+        if entry.item is None:
+            is_result = read_role(entry.message) == "tool"
+            call_id = read_member(entry.message, "tool_call_id") if is_result else None
+        else:
+            is_result = type_of(entry.item) in _OUTPUT_TYPES.values()
+            call_id = entry.item.get("call_id") if is_result else None
+        if isinstance(call_id, str):
+            yield call_id
+
+
+class _InputBuilder:
+    """The items of a conversation, message by message."""
+
+    def __init__(self, answered: set[str], recall: Recall | None) -> None:
+        self.items: list[dict[str, Any]] = []
+        self._answered = answered
+        self._recall = recall
+        self._before = History()
+        self._custom_calls: set[str] = set()
+
+    def add_items(self, items: list[Item]) -> None:
+        """Add items that are in the API's own shape already."""
+        self._custom_calls |= _custom_call_ids(items)
+        self.items += replayable_items(items, answered=self._answered)
+
+    def add_message(self, message: object, field: str) -> None:
+        """Add a message.
+
+        Raises:
+            MessageError: If a part of it can't be read.
+        """
+        text = read_text(read_member(message, "content"), field=field)
         match read_role(message):
             case "assistant":
-                added = _assistant_items(message, answered, recall, before)
-                custom_calls |= _custom_call_ids(added)
+                added = self._answer(message, text, field)
+                self._custom_calls |= _custom_call_ids(added)
             case "tool":
-                added = _tool_output(message, custom_calls)
+                added = self._tool_output(message, text)
             case role:
-                added = _text_item(message, role)
-        items += added
-        if recall is not None:
-            before.add(message)
-    return items
+                part = {"type": "input_text", "text": text}
+                added = [{"role": role, "content": [part]}] if text else []
+        self.items += added
+        if self._recall is not None:
+            self._before.add(message)
+
+    def _answer(self, message: object, text: str, field: str) -> list[dict[str, Any]]:
+        calls = read_calls(message, field=field)
+        known = carried_items(message)
+        if known is None and self._recall is not None and calls:
+            known = self._recall(self._before.turn(map(call_key, calls), text))
+        if known is not None and _made_calls(known, calls):
+            return replayable_items(known, answered=self._answered)
+        answer = strip_think(text)
+        said: list[dict[str, Any]] = [{"role": "assistant", "content": answer}] if answer else []
+        return [*said, *(call for call in calls if call["call_id"] in self._answered)]
+
+    def _tool_output(self, message: object, text: str) -> list[dict[str, Any]]:
+        """Return what a tool answered; nothing where it answers no call."""
+        call_id = text_or_none(read_member(message, "tool_call_id"))
+        if not call_id:
+            return []
+        kind = "custom" if call_id in self._custom_calls else "function"
+        return [{"type": _OUTPUT_TYPES[kind], "call_id": call_id, "output": text}]
 
 
 def carried_items(message: object) -> list[Item] | None:
     """Return the output items that travel with a message, on itself or on a content part; None if there are none."""
-    content = member(message, "content")
+    content = read_member(message, "content")
     parts = cast("Sequence[object]", content) if isinstance(content, (list, tuple)) else ()
     for carrier in (message, *parts):
-        opaque = member(carrier, "opaque_body")
+        opaque = read_member(carrier, "opaque_body")
         if isinstance(opaque, Mapping):
             items = list(iter_mappings(cast("Mapping[str, Any]", opaque).get(OPAQUE_KEY)))
             if items:
                 return items
     return None
-
-
-def _assistant_items(
-    message: object, answered: set[str], recall: Recall | None, before: History
-) -> list[dict[str, Any]]:
-    calls = read_calls(message)
-    text = read_text(member(message, "content"))
-    known = carried_items(message)
-    if known is None and recall is not None and calls:
-        known = recall(before.turn(map(call_key, calls), text))
-    if known is not None and _made_calls(known, calls):
-        return replayable_items(known, answered=answered)
-    answer = strip_think(text)
-    said: list[dict[str, Any]] = [{"role": "assistant", "content": answer}] if answer else []
-    return [*said, *(call for call in calls if call["call_id"] in answered)]
 
 
 def _made_calls(items: Iterable[Item], calls: Iterable[Mapping[str, Any]]) -> bool:
@@ -97,18 +139,3 @@ def _made_calls(items: Iterable[Item], calls: Iterable[Mapping[str, Any]]) -> bo
 def _custom_call_ids(items: Iterable[Item]) -> set[str]:
     calls = (read_tool_call(item) for item in items)
     return {call.call_id for call in calls if call and call.type == "custom"}
-
-
-def _tool_output(message: object, custom_calls: set[str]) -> list[dict[str, Any]]:
-    """Return what a tool answered; nothing where it answers no call."""
-    call_id = member(message, "tool_call_id")
-    if not isinstance(call_id, str) or not call_id:
-        return []
-    kind = "custom" if call_id in custom_calls else "function"
-    output = read_text(member(message, "content"))
-    return [{"type": _OUTPUT_TYPES[kind], "call_id": call_id, "output": output}]
-
-
-def _text_item(message: object, role: str) -> list[dict[str, Any]]:
-    text = read_text(member(message, "content"))
-    return [{"role": role, "content": [{"type": "input_text", "text": text}]}] if text else []

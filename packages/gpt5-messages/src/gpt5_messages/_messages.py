@@ -1,57 +1,75 @@
 """Reading the messages of a conversation, whose shape only their platform has promised."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import Enum
 from typing import Any, cast
 
+from stream_text import MessageError, read_member, read_written_call
 
-def read_calls(message: object) -> list[dict[str, Any]]:
-    """Read the tool calls that can be paired, as items: a call without id or name can't be sent."""
-    calls = member(message, "tool_calls")
+
+# Told elsewhere in a message, or thoughts, which go back in no other shape than the API's own.
+_UNTOLD = frozenset(
+    {"reasoning", "thinking", "redacted_thinking", "function_call", "tool_use", "tool_call"}
+)
+
+
+def read_calls(message: object, *, field: str = "message") -> list[dict[str, Any]]:
+    """Read the tool calls that can be paired, as items: a call without id or name can't be sent.
+
+    Raises:
+        MessageError: If something there is no tool call.
+    """
+    calls = read_member(message, "tool_calls") or ()
+    if not isinstance(calls, (list, tuple)):
+        raise _error(f"{field}.tool_calls", "a list", calls)
+    written = [
+        read_written_call(call, field=f"{field}.tool_calls[{index}]")
+        for index, call in enumerate(cast("Sequence[object]", calls))
+    ]
     return [
-        _function_call(call)
-        for call in (cast("Sequence[object]", calls) if isinstance(calls, (list, tuple)) else ())
-        if member(call, "id") and member(member(call, "function"), "name")
+        {
+            "type": "function_call",
+            "call_id": call.call_id,
+            "name": call.name,
+            "arguments": call.arguments or "{}",
+        }
+        for call in written
+        if call.call_id and call.name
     ]
 
 
-def _function_call(call: object) -> dict[str, Any]:
-    function = member(call, "function")
-    arguments = member(function, "arguments")
-    if not isinstance(arguments, str):
-        arguments = json.dumps(arguments, ensure_ascii=False) if arguments else ""
-    return {
-        "type": "function_call",
-        "call_id": str(member(call, "id")),
-        "name": str(member(function, "name")),
-        "arguments": arguments or "{}",
-    }
+def read_text(content: object, *, field: str = "message") -> str:
+    """Flatten content into text, its parts a line break apart.
 
-
-def read_text(content: object) -> str:
-    """Flatten content into text, its parts a line break apart."""
+    Raises:
+        MessageError: If a part of it can't be read.
+    """
     if content is None:
         return ""
     if isinstance(content, (list, tuple)):
-        texts = (_part_text(part) for part in cast("Sequence[object]", content))
+        texts = (
+            _part_text(part, f"{field}.content[{index}]")
+            for index, part in enumerate(cast("Sequence[object]", content))
+        )
         return "\n".join(text for text in texts if text)
     return content if isinstance(content, str) else str(content)
 
 
-def _part_text(part: object) -> str:
-    kind = _plain(member(part, "type"))
+def _part_text(part: object, field: str) -> str:
     if isinstance(part, str):
         return part
-    text = member(part, "text") if member(part, "text") is not None else member(part, "data")
+    kind = _plain(read_member(part, "type", "kind"))
+    text = read_member(part, "text", "data")
     if kind in (None, "text", "input_text", "output_text"):
-        return text if isinstance(text, str) else ""
-    return f"[{kind} omitted: this model is given text only]"
+        if isinstance(text, str) or (text is None and kind is not None):
+            return text or ""
+        raise _error(field, "a part with type and text", part)
+    return "" if kind in _UNTOLD else f"[{kind} omitted: this model is given text only]"
 
 
 def read_role(message: object) -> str:
     """Read the role, also one that was made a text with its enum's name; what is missing or unknown counts as the user's."""
-    role = (_plain(member(message, "role")) or "").rpartition(".")[2]
+    role = (_plain(read_member(message, "role")) or "").rpartition(".")[2]
     known = ("system", "developer", "assistant", "tool")
     return role if role in known else "user"
 
@@ -61,8 +79,6 @@ def _plain(value: object) -> str | None:
     return value.lower() if isinstance(value, str) else None
 
 
-def member(value: object, name: str) -> Any:
-    """Return what a mapping or an object has under a name, or None."""
-    if isinstance(value, Mapping):
-        return cast("Mapping[str, Any]", value).get(name)
-    return getattr(value, name, None)
+def _error(field: str, expected: str, value: object) -> MessageError:
+    got = "nothing" if value is None else type(value).__name__
+    return MessageError(f"{field}: expected {expected}, got {got}", field=field)

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stream_text import InvalidJsonError, parse_json, strip_think
+from stream_text import InvalidJsonError, parse_json, read_member, strip_think
 
-from ._messages import member, read_calls, read_role, read_text
+from ._messages import read_calls, read_role, read_text
 from ._values import ToolCall
 
 
@@ -49,10 +49,10 @@ class History:
     def add(self, message: object) -> None:
         """Take the next message; one with nothing to see in it does not count."""
         role = read_role(message)
-        text = read_text(member(message, "content"))
+        text = read_text(read_member(message, "content"))
         shown = _without_blanks(strip_think(text) if role == "assistant" else text)
         calls = [call_key(call) for call in read_calls(message)]
-        answers = str(member(message, "tool_call_id")) if role == "tool" else ""
+        answers = str(read_member(message, "tool_call_id")) if role == "tool" else ""
         if shown or calls or answers:
             self._hash.update(_framed(role, answers, json.dumps(calls)) + _framed(shown))
 
@@ -65,12 +65,20 @@ class History:
 
 
 def call_key(call: ToolCall | Mapping[str, Any]) -> CallKey:
-    """Return a call's id, name and arguments, these the same however their JSON is written."""
-    call_id, name, arguments = (member(call, key) for key in ("call_id", "name", "arguments"))
+    """Return a call's id, name and arguments, these the same however their JSON is written.
+
+    Arguments that are no JSON object may be wrapped in one under the key `invalid_arguments`: platforms demand an object.
+    """
+    call_id, name, arguments = (read_member(call, key) for key in ("call_id", "name", "arguments"))
     try:
-        return call_id, name, json.dumps(parse_json(arguments.strip() or "{}"), sort_keys=True)
+        value = parse_json(arguments.strip() or "{}")
     except InvalidJsonError:
         return call_id, name, arguments
+    match value:
+        case {"invalid_arguments": str(written)} if len(value) == 1:
+            return call_id, name, written
+        case _:
+            return call_id, name, json.dumps(value, sort_keys=True)
 
 
 def _without_blanks(text: str) -> bytes:

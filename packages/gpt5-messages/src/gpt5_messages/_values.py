@@ -11,6 +11,9 @@ from ._text import whole_characters
 type Item = Mapping[str, Any]
 """One input or output item of the Responses API, exactly as it was on the wire."""
 
+OPAQUE_KEY = "responses_output"
+"""The key inside `opaque_body` under which a response's output items travel."""
+
 CALL_ARGUMENTS = {"function_call": "arguments", "custom_tool_call": "input"}
 """The types of calls that the caller answers, and where each has its arguments."""
 
@@ -94,6 +97,11 @@ class Completion:
     response_id: str | None = None
     model: str | None = None
     service_tier: str | None = None
+
+    @property
+    def opaque_body(self) -> dict[str, Any] | None:
+        """What to hand back with this answer, so that the items travel with its message; None where there are none."""
+        return {OPAQUE_KEY: list(self.items)} if self.items else None
 
 
 def argument_text(value: object) -> str:

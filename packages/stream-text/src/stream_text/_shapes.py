@@ -8,7 +8,7 @@ from typing import Any, cast
 from ._errors import MessageError
 
 
-_CALL_ID = ("call_id", "id", "tool_call_id")
+_CALL_ID = ("call_id", "tool_call_id", "id")  # Some have an id of their own besides.
 _NAME = ("name", "tool_name")
 _ARGUMENTS = ("arguments", "args")
 

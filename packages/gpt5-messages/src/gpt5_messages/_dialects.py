@@ -1,0 +1,160 @@
+"""Messages as the libraries write them, brought to the one shape that the rest of this package reads.
+
+That shape is the one of chat completions, which Dify has too: `role`, `content`, `tool_calls`, `tool_call_id`, `opaque_body`. Beside it go
+around: items of the Responses API, as the official client and openai-agents keep them; a whole `Completion`; a tool result that is
+`call_id, content, error`; messages of langchain, whose kind is their `type`; messages of pydantic-ai, which are lists of parts.
+
+Source: histories written by openai-agents 0.24, pydantic-ai-slim 2.68 and langchain-openai 1.7.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from stream_text import MessageError, read_member
+
+from ._items import MessageItem, OtherItem, ReasoningItem, ToolCallItem, ToolOutputItem
+from ._values import Completion, Item
+
+
+_LANGCHAIN_ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
+_ITEM_VALUES = MessageItem | ReasoningItem | ToolCallItem | ToolOutputItem | OtherItem
+_FIELDS = ("role", "content", "tool_calls", "opaque_body")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A message, or an item that goes out as it is.
+
+    Attributes:
+        field: Where it stands, such as `messages[1]`.
+        message: In the one shape; None for an item.
+        item: An item of the Responses API; None for a message.
+    """
+
+    field: str
+    message: object = None
+    item: Item | None = None
+
+
+def iter_entries(messages: Iterable[object]) -> Iterator[Entry]:
+    """Yield what a history holds, every message in the one shape.
+
+    Raises:
+        MessageError: If one cannot be read; `field` says which.
+    """
+    for index, value in enumerate(messages):
+        field = f"messages[{index}]"
+        if (item := _read_item(value)) is not None:
+            yield Entry(field, item=item)
+        elif isinstance(value, Completion):
+            yield Entry(field, _from_completion(value))
+        elif read_member(value, "role") is not None:
+            yield Entry(field, value)
+        elif (parts := read_member(value, "parts")) is not None:
+            yield from (Entry(field, message) for message in _from_parts(parts, field))
+        elif (role := _langchain_role(value)) is not None:
+            yield Entry(field, _from_langchain(value, role))
+        elif read_member(value, "call_id") is not None:
+            yield Entry(field, _from_result(value))
+        elif any(_has(value, name) for name in _FIELDS):
+            yield Entry(field, value)
+        else:
+            raise MessageError(
+                f"{field}: expected a message with role and content, got {type(value).__name__}",
+                field=field,
+            )
+
+
+def _has(value: object, name: str) -> bool:
+    return name in value if isinstance(value, Mapping) else hasattr(value, name)
+
+
+def _read_item(value: object) -> Item | None:
+    """Return an item of the Responses API, whether it is a mapping, one of this package's values or one of the official client's."""
+    if isinstance(value, _ITEM_VALUES):
+        return value.to_wire()
+    kind = read_member(value, "type")
+    if not isinstance(kind, str) or _langchain_role(value) is not None:
+        return None
+    if kind == "message" and not isinstance(read_member(value, "content"), list):
+        return None
+    if kind != "message" and (_has(value, "role") or _has(value, "tool_calls")):
+        return None
+    if isinstance(value, Mapping):
+        return cast("Item", value)
+    dump = getattr(value, "model_dump", None)
+    return cast("Item", dump(mode="json", exclude_unset=True)) if callable(dump) else None
+
+
+def _from_completion(completion: Completion) -> dict[str, Any]:
+    return {
+        "role": "assistant",
+        "content": completion.text,
+        "tool_calls": completion.tool_calls,
+        "opaque_body": completion.opaque_body,
+    }
+
+
+def _from_result(result: object) -> dict[str, Any]:
+    content = read_member(result, "content") or read_member(result, "error") or ""
+    return {"role": "tool", "content": content, "tool_call_id": read_member(result, "call_id")}
+
+
+def _langchain_role(message: object) -> str | None:
+    """Return the role of a message of langchain, or of a piece of one that was streamed."""
+    kind = read_member(message, "type")
+    if not isinstance(kind, str):
+        return None
+    return _LANGCHAIN_ROLES.get(kind.removesuffix("MessageChunk").lower())
+
+
+def _from_langchain(message: object, role: str) -> dict[str, Any]:
+    dumped = read_member(message, "data")
+    held = cast("object", dumped) if isinstance(dumped, Mapping) else message
+    names = ("content", "tool_calls", "tool_call_id")
+    return {"role": role} | {name: read_member(held, name) for name in names}
+
+
+def _from_parts(parts: object, field: str) -> Iterator[dict[str, Any]]:
+    """Yield the messages that the parts of one message of pydantic-ai stand for: a request holds several, a response is one."""
+    if not isinstance(parts, list | tuple):
+        place = f"{field}.parts"
+        raise MessageError(f"{place}: expected a list, got {type(parts).__name__}", field=place)
+    answer: dict[str, Any] = {"role": "assistant", "content": "", "tool_calls": []}
+    for index, part in enumerate(cast("Iterable[object]", parts)):
+        place = f"{field}.parts[{index}]"
+        match read_member(part, "part_kind"):
+            case "text":
+                answer["content"] += read_member(part, "content") or ""
+            case "tool-call":
+                answer["tool_calls"].append(part)
+            case str(kind):
+                yield from _from_request_part(kind, part)
+            case _:
+                raise MessageError(f"{place}: expected a part with part_kind", field=place)
+    if answer["content"] or answer["tool_calls"]:
+        yield answer
+
+
+def _from_request_part(kind: str, part: object) -> Iterator[dict[str, Any]]:
+    """Yield the message that a part of a request stands for; none for thoughts, and for what the provider's own tools did."""
+    content = read_member(part, "content")
+    match kind:
+        case "system-prompt" | "user-prompt":
+            yield {"role": kind.partition("-")[0], "content": content}
+        case "tool-return" | "retry-prompt" if read_member(part, "tool_name"):
+            call_id = read_member(part, "tool_call_id")
+            yield {"role": "tool", "content": _written(content), "tool_call_id": call_id}
+        case "retry-prompt" | "retry-feedback":
+            yield {"role": "user", "content": _written(content)}
+        case _:
+            pass
+
+
+def _written(content: object) -> str:
+    """Return any content as text, what is no text as JSON."""
+    if isinstance(content, str):
+        return content
+    return "" if content is None else json.dumps(content, ensure_ascii=False, default=str)
