@@ -14,6 +14,7 @@ FACTS = {
     "streaming": lambda served: served.streams,
     "system_role": lambda served: "system" if served.takes_system else "developer",
     "retired": lambda served: served.successor is not None,
+    "shutdown_date": lambda served: served.shutdown_date,
 }
 
 

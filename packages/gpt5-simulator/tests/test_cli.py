@@ -79,6 +79,9 @@ def test_bad_usage_is_one_clear_line(run, options, code, line):
         ["--model", ""],
         ["--api-key", "k", "--api-key", " "],
         ["--fault", "http;status=200"],
+        ["--shutdown", "gpt-5.2"],
+        ["--shutdown", "gpt-5.2=soon"],
+        ["--shutdown", "=2027-03-01"],
     ],
 )
 def test_options_that_do_not_exist_or_fit_are_bad_usage(run, options):
@@ -107,16 +110,19 @@ def test_every_option_reaches_the_server(run, recordings):
             )
             answers.append(client.post("/responses", json=body, headers=KEY))
             answers.append(client.post("/responses", json=body, headers=KEY))
+            gone = {"model": "gone", "input": "x"}
+            answers.append(client.post("/responses", json=gone, headers=KEY))
         os.kill(os.getpid(), signal.SIGINT)
 
     options = ["--port", str(port), "--replay", str(recordings), "--fault", "rate_limit"]
     options += ["--api-key", "k", "--model", "own", "--models-status", "404", "--lenient"]
+    options += ["--model", "gone", "--shutdown", "gone=2020-01-01"]
     options += ["--chunk-bytes", "500", "--delay-seconds", "0.001"]
     before = signal.getsignal(signal.SIGTERM)
     visitor = threading.Thread(target=visit)
     visitor.start()
     assert run(*options) == (0, f"http://127.0.0.1:{port}/v1\n", "")
     visitor.join(20)
-    assert [answer.status_code for answer in answers] == [404, 401, 429, 200]
+    assert [answer.status_code for answer in answers] == [404, 401, 429, 200, 404]
     assert b"response.incomplete" in answers[3].content
     assert signal.getsignal(signal.SIGTERM) is before

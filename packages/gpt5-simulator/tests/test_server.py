@@ -3,6 +3,7 @@ import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 
 import httpx
 import pytest
@@ -130,6 +131,44 @@ def test_one_model_is_shown(server):
     assert shown.json()["id"] == "gpt-5"
     assert unknown.status_code == 404
     assert unknown.json()["error"]["code"] == "model_not_found"
+
+
+def test_the_list_tells_when_models_are_shut_down(server):
+    listed = httpx.get(f"{server.base_url}/models", headers=_KEY).json()["data"]
+    dates = {model["id"]: model["shutdown_date"] for model in listed}
+
+    assert dates["gpt-5"] == dates["gpt-5-nano"] == "2026-12-11"
+    assert dates["gpt-6-luna"] is None
+
+
+def test_a_model_can_be_shut_down(ask):
+    noon = datetime(2027, 3, 1, 12, tzinfo=UTC).timestamp
+    days = {"gpt-5.2": "2027-03-01", "gpt-5.4": "2027-03-02", "own-model": "2027-01-01"}
+    with ResponsesSimulator(shutdown_dates=days, clock=noon) as simulator:
+        url = f"{simulator.base_url}/models"
+        listed = httpx.get(url, headers=_KEY).json()["data"]
+        shown = httpx.get(f"{url}/gpt-5.2", headers=_KEY)
+        told = httpx.get(f"{url}/gpt-5.4", headers=_KEY).json()
+        ended = [ask(simulator, model=name) for name in ("gpt-5.2", "gpt-5.2-2025-12-11")]
+        ending = ask(simulator, model="gpt-5.4")
+
+    assert "gpt-5.2" not in {model["id"] for model in listed}
+    assert shown.status_code == 404
+    assert told["shutdown_date"] == "2027-03-02"
+    assert [answer.status_code for answer in ended] == [404, 404]
+    assert "`gpt-5.2` has been deprecated" in ended[0].json()["error"]["message"]
+    assert ending.status_code == 200
+
+
+def test_a_known_day_is_told_and_not_enforced(ask):
+    far = datetime(2030, 1, 1, tzinfo=UTC).timestamp
+    with ResponsesSimulator(clock=far) as simulator:
+        assert ask(simulator, model="gpt-5").status_code == 200
+
+
+def test_a_day_of_shutdown_has_to_be_a_date():
+    with pytest.raises(ValueError, match="soon"):
+        ResponsesSimulator(shutdown_dates={"gpt-5": "soon"})
 
 
 def test_the_served_models_can_be_chosen(ask):

@@ -10,6 +10,7 @@ from gpt5_simulator._encrypted import build_token, is_genuine_token
 from gpt5_simulator._errors import ApiError
 from gpt5_simulator._item_checks import validate_conversation, validate_items
 from gpt5_simulator._json import Json
+from gpt5_simulator._lifetimes import Lifetimes
 from gpt5_simulator._output import IdSource, build_output
 from gpt5_simulator._profiles import ModelProfile, profile_for, profile_for_unknown
 from gpt5_simulator._request import ModelRequest, input_items, read_request
@@ -28,6 +29,7 @@ class Responder:
         model: What says what is said.
         models: The ids that are served; None means all known ones.
         strict: Whether requests are checked as a real server checks them.
+        lifetimes: How long the models are served.
         seed: A number that goes into every id.
         clock: Returns the time in seconds since 1970.
     """
@@ -35,6 +37,7 @@ class Responder:
     model: Model
     models: tuple[str, ...] | None
     strict: bool
+    lifetimes: Lifetimes
     seed: int
     clock: Callable[[], float]
     store: ResponseStore = field(default_factory=ResponseStore)
@@ -100,6 +103,8 @@ class Responder:
         return read_request(body, profile=profile, earlier=earlier)
 
     def _profile(self, model: str, *, knows_model: bool) -> ModelProfile:
+        if self.lifetimes.is_over(model):
+            raise _deprecated(model)
         known = profile_for(model)
         is_listed = self.models is not None and model in self.models
         if knows_model or is_listed or not self.strict:
@@ -108,8 +113,7 @@ class Responder:
             text = f"The requested model '{model}' does not exist."
             raise ApiError(text, status=404, param="model", code="model_not_found")
         if known.successor is not None:
-            text = f"The model '{model}' has been shut down. Use '{known.successor}' instead."
-            raise ApiError(text, status=404, param="model", code="model_not_found")
+            raise _deprecated(model)
         return known
 
     def _earlier(self, body: Json, owner: str) -> tuple[Json, ...]:
@@ -141,6 +145,12 @@ class Responder:
         if response["store"]:
             with self._lock:
                 self.store.keep(response, items=request.items, owner=owner)
+
+
+def _deprecated(model: str) -> ApiError:
+    """Return the refusal of a model that has been shut down, in the words in which a gateway's documentation quotes the real server."""
+    text = f"The model `{model}` has been deprecated"
+    return ApiError(text, status=404, code="model_not_found")
 
 
 def _key(owner: str) -> bytes:

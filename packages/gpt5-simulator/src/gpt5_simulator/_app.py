@@ -115,7 +115,7 @@ class Api:
 
         def models() -> Json:
             self._validate_models_route(request)
-            return {"object": "list", "data": [_model(name) for name in self._model_names()]}
+            return {"object": "list", "data": [self._model(name) for name in self._model_names()]}
 
         return self._deliver(_json_reply(models), self._record(request))
 
@@ -130,7 +130,7 @@ class Api:
                 raise ApiError(
                     text, status=HTTPStatus.NOT_FOUND, param="model", code="model_not_found"
                 )
-            return _model(name)
+            return self._model(name)
 
         return self._deliver(_json_reply(model), self._record(request))
 
@@ -228,9 +228,19 @@ class Api:
             raise _no_route(request, status)
 
     def _model_names(self) -> tuple[str, ...]:
-        if self.behaviour.models is not None:
-            return self.behaviour.models
-        return tuple(profile.name for profile in iter_profiles() if profile.successor is None)
+        names = self.behaviour.models
+        if names is None:
+            names = tuple(profile.name for profile in iter_profiles() if profile.successor is None)
+        return tuple(name for name in names if not self.responder.lifetimes.is_over(name))
+
+    def _model(self, name: str) -> Json:
+        return {
+            "id": name,
+            "object": "model",
+            "created": _MODEL_CREATED,
+            "owned_by": "system",
+            "shutdown_date": self.responder.lifetimes.find_date(name),
+        }
 
     def _deliver(self, reply: Reply, recorded: RecordedRequest) -> Delivery:
         request_id = hashlib.sha256(str(recorded.number).encode()).hexdigest()[:32]
@@ -291,7 +301,3 @@ def _no_route(request: Request, status: int) -> ApiError:
     is_method = status == HTTPStatus.METHOD_NOT_ALLOWED
     what = "Invalid method for URL" if is_method else "Invalid URL"
     return ApiError(f"{what} ({request.method} {request.url.path})", status=status)
-
-
-def _model(name: str) -> Json:
-    return {"id": name, "object": "model", "created": _MODEL_CREATED, "owned_by": "system"}

@@ -1,6 +1,7 @@
 """The command `gpt5-simulator`."""
 
 import signal
+from datetime import date
 from pathlib import Path
 from threading import Event
 from types import FrameType
@@ -39,6 +40,22 @@ _MODEL = typer.Option(
     help="Serve this model id. May be repeated. Without it all known models are served.",
     callback=_validated_texts,
 )
+
+
+def _validated_days(texts: list[str] | None) -> list[str] | None:
+    for text in texts or ():
+        model, _, day = text.rpartition("=")
+        try:
+            date.fromisoformat(day if model.strip() else "")
+        except ValueError:
+            raise typer.BadParameter(f"expected MODEL=YYYY-MM-DD, found {text!r}") from None
+    return texts
+
+
+_SHUTDOWN = typer.Option(
+    help="Shut a model down on a day, as MODEL=YYYY-MM-DD. May be repeated. GET /v1/models tells it; from that day on the model is not found.",
+    callback=_validated_days,
+)
 _MODELS_STATUS = typer.Option(
     help="HTTP status of GET /v1/models, such as 404 for a server without that route.",
     min=200,
@@ -61,6 +78,7 @@ def serve(  # noqa: PLR0913  a command's options are its parameters
     fault: Annotated[list[str] | None, _FAULT] = None,
     api_key: Annotated[list[str] | None, _API_KEY] = None,
     model: Annotated[list[str] | None, _MODEL] = None,
+    shutdown: Annotated[list[str] | None, _SHUTDOWN] = None,
     models_status: Annotated[int, _MODELS_STATUS] = 200,
     chunk_bytes: Annotated[int | None, _CHUNK_BYTES] = None,
     delay_seconds: Annotated[float, _DELAY] = 0.0,
@@ -74,6 +92,7 @@ def serve(  # noqa: PLR0913  a command's options are its parameters
             faults=[parse_fault(text) for text in fault or ()],
             api_keys=api_key,
             models=model,
+            shutdown_dates=dict(text.rsplit("=", 1) for text in shutdown or ()),
             models_status=models_status,
             chunk_bytes=chunk_bytes,
             delay_seconds=delay_seconds,

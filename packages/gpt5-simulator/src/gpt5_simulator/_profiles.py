@@ -38,6 +38,7 @@ class ModelProfile:
         takes_sampling: Whether `temperature` and its like may be given at any effort, and not only at `none`.
         takes_system: Whether input messages may have the role `system`.
         successor: The model to use instead of a retired one; None while it is served.
+        shutdown_date: The day that `GET /v1/models` tells, as `YYYY-MM-DD`; None where there is none.
     """
 
     name: str
@@ -51,13 +52,16 @@ class ModelProfile:
     takes_sampling: bool = False
     takes_system: bool = True
     successor: str | None = None
+    shutdown_date: str | None = None
 
 
+_NEXT_END = "2027-04-01"
 _FIRST = ModelProfile(
     name="gpt-5",
     snapshot="gpt-5-2025-08-07",
     efforts=("minimal", "low", "medium", "high"),
     summaries=("auto", "detailed"),
+    shutdown_date="2026-12-11",
 )
 _CODEX = ModelProfile(
     name="gpt-5-codex",
@@ -67,6 +71,7 @@ _CODEX = ModelProfile(
     summaries=("auto", "detailed"),
     takes_system=False,
     successor="gpt-5.5",
+    shutdown_date="2026-07-23",
 )
 _PRO: tuple[Effort, ...] = ("medium", "high", "xhigh")
 _NEWEST: tuple[Effort, ...] = ("none", "low", "medium", "high", "xhigh", "max")
@@ -87,6 +92,7 @@ _PROFILES = (
         snapshot="gpt-5.1-2025-11-13",
         efforts=("none", "low", "medium", "high"),
         default_effort="none",
+        shutdown_date=_NEXT_END,
     ),
     ModelProfile(name="gpt-5.2", snapshot="gpt-5.2-2025-12-11", default_effort="none"),
     ModelProfile(name="gpt-5.2-pro", snapshot="gpt-5.2-pro-2025-12-11", efforts=_PRO),
@@ -97,10 +103,16 @@ _PROFILES = (
         verbosities=("medium",),
         has_phase=True,
         takes_system=False,
+        shutdown_date=_NEXT_END,
     ),
     _5_4,
     replace(_5_4, name="gpt-5.4-mini", snapshot="gpt-5.4-mini-2026-03-17"),
-    replace(_5_4, name="gpt-5.4-nano", snapshot="gpt-5.4-nano-2026-03-17"),
+    replace(
+        _5_4,
+        name="gpt-5.4-nano",
+        snapshot="gpt-5.4-nano-2026-03-17",
+        shutdown_date=_NEXT_END,
+    ),
     replace(
         _5_4,
         name="gpt-5.4-pro",
@@ -140,11 +152,15 @@ def iter_profiles() -> Iterator[ModelProfile]:
 
 def profile_for(model: str) -> ModelProfile | None:
     """Return the profile of a model id, dated ids included; None when the id is not known."""
-    undated = _DATED.sub("", model)
     for profile in _PROFILES:
-        if profile.name == undated:
+        if profile.name == plain_name(model):
             return profile
     return None
+
+
+def plain_name(model: str) -> str:
+    """Return a model id without the date of a snapshot."""
+    return _DATED.sub("", model)
 
 
 def profile_for_unknown(model: str) -> ModelProfile:

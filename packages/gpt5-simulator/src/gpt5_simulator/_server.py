@@ -3,8 +3,9 @@
 import asyncio
 import socket
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
+from datetime import date
 from pathlib import Path
 from threading import Event, Thread
 from types import TracebackType
@@ -18,6 +19,7 @@ from gpt5_simulator._demo_model import DemoModel
 from gpt5_simulator._errors import StartError
 from gpt5_simulator._fault_queue import FaultQueue
 from gpt5_simulator._faults import Fault
+from gpt5_simulator._lifetimes import Lifetimes
 from gpt5_simulator._recorded import RecordedRequest, RequestLog
 from gpt5_simulator._replay import Recording, ReplayQueue, read_recordings
 from gpt5_simulator._reply import ChunkSizes
@@ -48,6 +50,9 @@ class ResponsesSimulator:
         faults: What goes wrong, one fault a request; None lets a request pass; a fault with `times=None` hits all. A request
             chooses its own in the header `x-simulator-fault`, written as for `parse_fault`.
         models: The model ids that are served; None serves all known ones that are not retired.
+        shutdown_dates: Days on which models are shut down, as `YYYY-MM-DD`, by model id, beside those that are known; `GET /v1/models` tells them. From
+            that day on (UTC, by `clock`) a model is left out there, and requests for it are answered with 404, as a retired model's are.
+            Days that are known only are told and not enforced, so that tests do not age.
         models_status: The status of `GET /v1/models`; 404 or 405 is a gateway that has no such route.
         strict: Whether requests are checked as a real server checks them.
         seed: A number that goes into every id; the same requests in the same order get the same ids.
@@ -55,6 +60,7 @@ class ResponsesSimulator:
 
     Raises:
         RecordingError: If a path to replay is missing or holds no recording.
+        ValueError: If a day of shutdown is no date.
 
     Example:
         >>> with ResponsesSimulator() as simulator:
@@ -73,6 +79,7 @@ class ResponsesSimulator:
         delay_seconds: float = 0.0,
         faults: Iterable[Fault | None] = (),
         models: Collection[str] | None = None,
+        shutdown_dates: Mapping[str, str] | None = None,
         models_status: int = 200,
         strict: bool = True,
         seed: int = 0,
@@ -93,6 +100,10 @@ class ResponsesSimulator:
             model=DemoModel() if model is None else model,
             models=served,
             strict=strict,
+            lifetimes=Lifetimes(
+                {name: date.fromisoformat(day) for name, day in (shutdown_dates or {}).items()},
+                clock,
+            ),
             seed=seed,
             clock=clock,
         )
