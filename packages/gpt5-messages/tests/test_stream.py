@@ -408,6 +408,49 @@ def test_a_failed_response_is_an_error_and_an_end() -> None:
     )
 
 
+SILENT_FAILURE = event("response.failed", response={"status": "failed", "error": None})
+UNEXPLAINED = ResponseFailure(code=None, message="response failed")
+
+
+@pytest.mark.parametrize(
+    ("following", "failure"),
+    [
+        (
+            event("error", error={"code": "rate_limit_exceeded", "message": "Slow down."}),
+            ResponseFailure(code="rate_limit_exceeded", message="Slow down."),
+        ),
+        (
+            event("error", code="server_error", message="Broken."),
+            ResponseFailure(code="server_error", message="Broken."),
+        ),
+        (event("error"), ResponseFailure(code="error", message="response failed")),
+        (event("response.in_progress"), UNEXPLAINED),
+        (delta("late"), UNEXPLAINED),
+        (event("response.failed", response=7), UNEXPLAINED),
+        (completed(message("late")), UNEXPLAINED),
+    ],
+)
+def test_a_failure_that_does_not_say_why_is_explained_by_the_error_after_it(
+    following: dict[str, object], failure: ResponseFailure
+) -> None:
+    decoder = StreamDecoder()
+
+    assert decoder.feed(SILENT_FAILURE) == []
+    assert not decoder.is_over
+    assert decoder.feed(following) == [failure, ResponseEnded(status="failed")]
+    assert decoder.is_over
+    assert decoder.close() == []
+    assert decoder.completion.status == "failed"
+
+
+def test_a_failure_that_nothing_explains_fails_when_the_bytes_end() -> None:
+    decoder = StreamDecoder()
+    decoder.feed(SILENT_FAILURE)
+
+    assert decoder.close() == [UNEXPLAINED, ResponseEnded(status="failed")]
+    assert decoder.close() == []
+
+
 def test_an_incomplete_response_ends_with_its_reason_and_its_usage() -> None:
     response = {"incomplete_details": {"reason": "max_output_tokens"}, "usage": {"input_tokens": 1}}
 

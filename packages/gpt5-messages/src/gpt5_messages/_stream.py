@@ -74,6 +74,7 @@ class StreamDecoder:
         self._damage: ResponseFailure | None = None  # why a frame could not be read
         self._started: Mapping[str, Any] = {}
         self._final: Mapping[str, Any] | None = None
+        self._unexplained: Mapping[str, Any] | None = None  # a failure that does not say why
         self._is_over = False
 
     def feed(self, event: Mapping[str, Any]) -> list[StreamEvent]:
@@ -82,6 +83,8 @@ class StreamDecoder:
             return []
         handler = self._HANDLERS.get(type_of(event), StreamDecoder._on_other)
         try:
+            if self._unexplained is not None:
+                return self._end_unexplained(event)
             return handler(self, event)
         except MessageError as error:
             return self._fail(
@@ -92,6 +95,8 @@ class StreamDecoder:
         """Take in that the bytes have ended: closes what is open, and is a failure unless the response has ended too."""
         if self._is_over:
             return []
+        if self._unexplained is not None:
+            return self._end_unexplained({})
         self._is_over = True
         return [*self._items.stop_all(), self._damage or _ENDED_EARLY]
 
@@ -192,6 +197,23 @@ class StreamDecoder:
         events.append(ResponseEnded(status=completion.status, reason=completion.incomplete_reason))
         return events
 
+    def _on_failed(self, event: Mapping[str, Any]) -> list[StreamEvent]:
+        """End at a failure, or wait for the event after it where it does not say why.
+
+        Source: docs/evidence/responses-api.md, R24.
+        """
+        response = mapping(event.get("response"))
+        validate_response(response)
+        if error_details(response) or error_details(event) or response.get("status") != "failed":
+            return self._on_terminal(event)
+        self._unexplained = event
+        return []
+
+    def _end_unexplained(self, event: Mapping[str, Any]) -> list[StreamEvent]:
+        failed, self._unexplained = self._unexplained or {}, None
+        details = (error_details(event) or event) if type_of(event) == "error" else None
+        return self._on_terminal({**failed, "error": details})
+
     def _on_error(self, event: Mapping[str, Any]) -> list[StreamEvent]:
         """End at an error event, whose details stand inside `error` on the wire and beside it in the documentation."""
         if event.get("code") == PARSE_ERROR:
@@ -259,7 +281,7 @@ class StreamDecoder:
         "response.custom_tool_call_input.done": _on_call_done,
         "response.completed": _on_terminal,
         "response.incomplete": _on_terminal,
-        "response.failed": _on_terminal,
+        "response.failed": _on_failed,
         "response.cancelled": _on_terminal,
         "response.error": _on_error,
         "error": _on_error,
