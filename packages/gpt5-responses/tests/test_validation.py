@@ -1,8 +1,10 @@
+import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
+from wire import Wire, whole
 
 from gpt5_responses import (
     AuthenticationError,
@@ -11,11 +13,13 @@ from gpt5_responses import (
     InvalidRequestError,
     ModelNotFoundError,
     NotFoundError,
+    PermissionDeniedError,
     ResponseFailedError,
     ResponsesError,
     ServerError,
     Transport,
     UnexpectedResponseError,
+    find_shutdown_date,
     validate_model,
     validate_server,
 )
@@ -56,6 +60,94 @@ def test_a_gateway_that_lists_no_models_is_asked_for_the_smallest_answer(
 def test_a_gateway_that_only_misses_the_model_passes(transport: Transport) -> None:
     with ResponsesSimulator(models=["my-model"], models_status=404) as server:
         validate_server(connection(server), transport=transport)
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (404, {"message": "The model `gpt-6-luna` has been deprecated", "code": None}),
+        (404, {"message": "The model `gpt-6-luna` does not exist.", "code": 404}),
+        (400, {"message": "gone", "code": "model_not_found"}),
+        (403, {"message": "not yours", "code": "no_access", "param": "model"}),
+        (404, {"message": "no such deployment", "code": "DeploymentNotFound"}),
+        (410, {"message": "The model 'gpt-6-luna' is gone"}),
+    ],
+)
+def test_a_gateway_whose_model_has_ended_passes(
+    status: int, error: dict[str, object], transport: Transport
+) -> None:
+    body = json.dumps({"error": error}).encode()
+    recording = Recording(name="x", body=body, is_stream=False, status=status)
+    with ResponsesSimulator(models_status=404, replay=[recording]) as server:
+        validate_server(connection(server), transport=transport)
+
+
+def test_a_key_that_may_not_ask_does_not_pass(transport: Transport) -> None:
+    with (
+        ResponsesSimulator(models_status=403, faults=[HttpError(status=403)]) as server,
+        pytest.raises(PermissionDeniedError),
+    ):
+        validate_server(connection(server), transport=transport)
+
+
+LISTS = [
+    {"data": [{"id": "gpt-5.2", "shutdown_date": "2026-11-30"}]},
+    {"data": []},
+    {"data": None},
+    {"data": [None, 7, {"shutdown_date": "2026-11-30"}, {"id": 7, "shutdown_date": "2026-11-30"}]},
+    {"data": [{"id": "gpt-5.2", "shutdown_date": day} for day in ("soon", 7, "", "2026-13-01", [])]},
+    {"object": "list"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("models", LISTS)
+def test_no_list_fails_because_of_what_ends_in_it(
+    models: dict[str, object], transport: Transport
+) -> None:
+    with Wire(whole(json.dumps(models).encode())) as wire:
+        validate_server(wire.connection(), transport=transport)
+        day = find_shutdown_date(wire.connection(), "gpt-5.2", transport=transport)
+
+    assert len(wire.requests) == 1
+    assert day == ("2026-11-30" if models is LISTS[0] else None)
+
+
+def test_days_come_from_the_server_s_list_and_else_from_openai_s_calendar(
+    transport: Transport,
+) -> None:
+    models = {
+        "data": [
+            {"id": "gpt-5", "shutdown_date": None},
+            {"id": "gpt-6-sol", "shutdown_date": "2027-05-01"},
+            {"id": "gpt-5-mini"},
+        ]
+    }
+    names = ("gpt-5", "gpt-6-sol", "gpt-5-mini", "gpt-5.1-2025-11-13", "my-model")
+
+    def days(connection: Connection) -> list[str | None]:
+        return [find_shutdown_date(connection, name, transport=transport) for name in names]
+
+    with Wire(whole(json.dumps(models).encode())) as wire:
+        before = days(wire.connection())
+        validate_server(wire.connection(), transport=transport)
+        other = wire.connection(api_key="other")
+        after, others = days(wire.connection()), days(other)
+
+    assert before == others == ["2026-12-11", None, "2026-12-11", "2027-04-01", None]
+    assert after == [None, "2027-05-01", "2026-12-11", "2027-04-01", None]
+
+
+def test_what_a_server_has_told_goes_with_its_client() -> None:
+    pool = Transport(max_clients=1)
+    first, second = Connection(api_key="a"), Connection(api_key="b")
+    for each in (first, second):
+        with pool.lend(each):
+            pool.learn_shutdown_dates(each, {"gpt-5.2": "2027-01-01"})
+    pool.learn_shutdown_dates(first, {"gpt-5.2": "2027-01-01"})
+
+    assert find_shutdown_date(first, "gpt-5.2", transport=pool) is None
+    assert find_shutdown_date(second, "gpt-5.2", transport=pool) == "2027-01-01"
+    pool.close()
 
 
 def test_a_server_without_any_of_the_routes_does_not_pass(transport: Transport) -> None:

@@ -23,6 +23,7 @@ from ._errors import (
 from ._failures import to_responses_error
 from ._fallbacks import Fallback
 from ._scheme import Request, ResponsesScheme
+from ._shutdown_dates import find_shutdown_date
 from ._stream import ResponseStream, create, open_stream
 from ._transport import Transport, prepare_transport
 from ._validation import validate_model, validate_server
@@ -57,6 +58,7 @@ __all__ = [
     "UnexpectedResponseError",
     "create",
     "find_secrets",
+    "find_shutdown_date",
     "open_stream",
     "prepare_transport",
     "to_responses_error",

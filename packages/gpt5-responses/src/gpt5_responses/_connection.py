@@ -25,7 +25,8 @@ PLATFORM_SECONDS_VARIABLE = "PLUGIN_MAX_EXECUTION_TIMEOUT"
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 
-# Where Azure has the API. Source: Microsoft's page "Azure OpenAI in Microsoft Foundry Models v1 API" (learn.microsoft.com, azure/foundry/openai/api-version-lifecycle), read 2026-11-22.
+# Where Azure has the API.
+# Source: https://learn.microsoft.com/en-us/azure/foundry/openai/api-version-lifecycle, read 2026-11-22.
 _AZURE_HOSTS = (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com")
 _AZURE_PATH = "/openai/v1"
 

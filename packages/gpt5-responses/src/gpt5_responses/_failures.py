@@ -44,10 +44,13 @@ _SENTENCES: dict[type[ResponsesError], str] = {
     ServerError: "The server failed to answer. Try again later.",
 }
 _NO_QUOTA = "The account has no quota left. Check its plan, credit and billing."
+# Azure's own word is the second.
+_NO_MODEL_CODES = ("model_not_found", "DeploymentNotFound")
 _STATUS_ERRORS: dict[int, type[ResponsesError]] = {
     401: AuthenticationError,
     403: PermissionDeniedError,
     404: NotFoundError,
+    410: NotFoundError,
     408: ServerError,
     409: ServerError,
     429: RateLimitError,
@@ -55,6 +58,7 @@ _STATUS_ERRORS: dict[int, type[ResponsesError]] = {
 _EVENT_ERRORS: dict[str, type[ResponsesError]] = {
     "rate_limit_exceeded": RateLimitError,
     "rate_limit_error": RateLimitError,
+    "too_many_requests": RateLimitError,
     "insufficient_quota": RateLimitError,
     "invalid_api_key": AuthenticationError,
     "authentication_error": AuthenticationError,
@@ -144,7 +148,7 @@ def from_event(
     elif event.code == "chat_completions":
         message = CHAT_COMPLETIONS
     elif kind is ModelNotFoundError:
-        message = _model_sentence(model)
+        message = _model_sentence(model, event.code)
     elif kind in _SENTENCES:
         message = _sentence(kind, event.code)
     else:
@@ -180,11 +184,11 @@ def server_message(error: openai.APIStatusError) -> str:
 def _from_status(
     error: openai.APIStatusError, model: str, tried: str, secrets: KnownSecrets
 ) -> ResponsesError:
-    kind = _status_kind(error)
+    kind = _status_kind(error, model)
     if error.status_code in _REDIRECTS:
         message = _REDIRECTED
     elif kind is ModelNotFoundError:
-        message = _model_sentence(model)
+        message = _model_sentence(model, error.code)
     elif kind is InvalidRequestError:
         message = _refusal_sentence(error, secrets)
     else:
@@ -202,13 +206,18 @@ def _from_status(
     )
 
 
-def _status_kind(error: openai.APIStatusError) -> type[ResponsesError]:
+def _status_kind(error: openai.APIStatusError, model: str) -> type[ResponsesError]:
     if error.status_code in _REDIRECTS:
         return UnexpectedResponseError
     is_failure = error.status_code >= _FIRST_SERVER_STATUS
     kind = _STATUS_ERRORS.get(error.status_code, ServerError if is_failure else InvalidRequestError)
-    is_about_model = kind is NotFoundError and error.param == "model"
-    return ModelNotFoundError if error.code == "model_not_found" or is_about_model else kind
+    is_about_model = kind is NotFoundError and (error.param == "model" or _names(error, model))
+    return ModelNotFoundError if error.code in _NO_MODEL_CODES or is_about_model else kind
+
+
+def _names(error: openai.APIStatusError, model: str) -> bool:
+    """Return whether a server's explanation quotes the model, as that of servers without codes does."""
+    return any(f"{mark}{model}{mark}" in server_message(error) for mark in "'`\"")
 
 
 def _refusal_sentence(error: openai.APIStatusError, secrets: KnownSecrets) -> str:
@@ -221,7 +230,9 @@ def _sentence(kind: type[ResponsesError], code: str | None) -> str:
     return _NO_QUOTA if code == "insufficient_quota" else _SENTENCES[kind]
 
 
-def _model_sentence(model: str) -> str:
+def _model_sentence(model: str, code: object) -> str:
+    if code == "DeploymentNotFound":
+        return f"The server has no deployment {model!r}. On Azure a model's name is that of its deployment; a new one needs a few minutes."
     profile = profile_for(model)
     if profile.retired:
         return f"The model {model!r} has been shut down by OpenAI. Use {profile.replacement!r} instead."

@@ -1,4 +1,4 @@
-"""Sending requests: one HTTP client for each connection, kept between calls, and what its server has refused before."""
+"""Sending requests: one HTTP client for each connection, kept between calls, and what its server has refused or told before."""
 
 import threading
 from collections import OrderedDict
@@ -36,7 +36,7 @@ class SentRequest:
 
 
 class _Client:
-    """One official client, what its server is known to refuse, and who is using it."""
+    """One official client, what its server is known to refuse and when it shuts models down, and who is using it."""
 
     def __init__(self, connection: Connection) -> None:
         self.secrets = connection.secrets
@@ -45,6 +45,7 @@ class _Client:
         except Exception as error:  # noqa: BLE001  a proxy's address or a file of certificates that is not usable, for which there is no one kind
             raise to_responses_error(error, model="") from None
         self.refusals = Refusals()
+        self.shutdown_dates: Mapping[str, str | None] = {}
         self.users = 0
         self.is_retired = False
 
@@ -97,6 +98,18 @@ class Transport:
             yield client.openai
         finally:
             self._give_back(client)
+
+    def learn_shutdown_dates(self, connection: Connection, dates: Mapping[str, str | None]) -> None:
+        """Keep on which days the server of a connection shuts its models down, for as long as the connection's client is kept."""
+        with self._lock:
+            if connection in self._clients:
+                self._clients[connection].shutdown_dates = dates
+
+    def shutdown_dates(self, connection: Connection) -> Mapping[str, str | None]:
+        """Return on which days the server of a connection shuts its models down, as far as it has said so."""
+        with self._lock:
+            client = self._clients.get(connection)
+            return {} if client is None else client.shutdown_dates
 
     def close(self) -> None:
         """Let go of all clients; those in use are closed when their responses are."""

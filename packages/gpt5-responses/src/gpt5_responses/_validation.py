@@ -10,13 +10,14 @@ from stream_text import InvalidJsonError, parse_json
 from ._connection import Connection
 from ._errors import (
     InvalidRequestError,
-    NotFoundError,
+    ModelNotFoundError,
     PermissionDeniedError,
     ResponseFailedError,
     ResponsesError,
 )
 from ._failures import from_event, to_responses_error
 from ._reader import find_error
+from ._shutdown_dates import read_shutdown_dates
 from ._stream import create
 from ._transport import TRANSPORT, Transport
 
@@ -33,22 +34,27 @@ _NO_SUCH_ROUTE = (403, 404, 405)
 def validate_server(connection: Connection, *, transport: Transport = TRANSPORT) -> None:
     """Make sure that the server is there and takes the key, without paying for an answer where that is possible.
 
-    Lists the models. Many gateways have no such route; there a minimal call decides, and a server that only misses its model passes.
+    Lists the models, and keeps on which days the server shuts them down. Many gateways have no such route; there a minimal call decides, and a server that only
+    misses its model, because it never had it or has it no more, passes.
 
     Raises:
         ResponsesError: If it is not, or does not. The message holds nothing of what the server wrote.
     """
     with transport.lend(connection) as client:
         try:
-            if _lists_models(client):
-                return
+            models = _read_models(client)
         except Exception as error:  # noqa: BLE001  the client lets some errors of its HTTP library through
             told = to_responses_error(error, model=_CHEAPEST_MODEL, secrets=connection.secrets)
             raise _without_server_text(told, _CHEAPEST_MODEL) from None
+    if models is not None:
+        transport.learn_shutdown_dates(connection, read_shutdown_dates(models))
+        return
     try:
         validate_model(connection, _CHEAPEST_MODEL, transport=transport)
-    except (NotFoundError, PermissionDeniedError) as error:
-        if error.param != "model" and error.code != "model_not_found":
+    except ModelNotFoundError:
+        return
+    except PermissionDeniedError as error:
+        if error.param != "model":
             raise
 
 
@@ -84,8 +90,8 @@ def _without_server_text(error: ResponsesError, model: str) -> ResponsesError:
     )
 
 
-def _lists_models(client: openai.OpenAI) -> bool:
-    """Return whether the server has a list of models; a web page instead of it is none.
+def _read_models(client: openai.OpenAI) -> dict[str, Any] | None:
+    """Return the server's list of models, or None where it has none; a web page instead of it is none.
 
     Raises:
         ResponsesError: If the server says under a good status that it failed.
@@ -94,19 +100,20 @@ def _lists_models(client: openai.OpenAI) -> bool:
         answer = parse_json(client.models.with_raw_response.list().text)
     except openai.APIStatusError as error:
         if error.status_code in _NO_SUCH_ROUTE:
-            return False
+            return None
         raise
     except InvalidJsonError:
-        return False
+        return None
     if not isinstance(answer, dict):
-        return False
-    error = find_error(cast("dict[str, Any]", answer))
+        return None
+    models = cast("dict[str, Any]", answer)
+    error = find_error(models)
     if error is not None:
         failure = ResponseFailure(
             code=_text(error.get("code")) or _text(error.get("type")), message=""
         )
         raise from_event(failure, model=_CHEAPEST_MODEL, request_id=None)
-    return True
+    return models
 
 
 def _text(value: object) -> str | None:
