@@ -34,6 +34,7 @@ from gpt5_responses import (
 from gpt5_responses.pacing import Pacer
 
 from ._audit import audit_without
+from ._base_model import base_model
 from ._chunks import chunk, final_message, iter_pieces, text_message
 from ._identity import prompt_cache_key, safety_identifier
 from ._operator_settings import PaceSettings
@@ -131,7 +132,7 @@ def _iter_response(
         index + 1,
         final_message(completion if is_whole else None, whole_text),
         usage=price_usage(
-            call.model,
+            base_model(call.model, call.credentials),
             # A stream that a stop sequence has closed never comes to its usage.
             completion.usage or estimate_usage(request, completion),
             latency_seconds=time.perf_counter() - started,
@@ -147,8 +148,8 @@ def _request(call: ModelCall, connection: Connection) -> dict[str, Any]:
     items = drop_orphan_outputs(
         build_input(call.messages, recall=partial(_ITEMS.recall, connection.fingerprint))
     )
-    return build_request(
-        model=call.model,
+    request = build_request(
+        model=base_model(call.model, call.credentials),
         input=items,
         parameters=call.parameters,
         tools=call.tools,
@@ -157,6 +158,7 @@ def _request(call: ModelCall, connection: Connection) -> dict[str, Any]:
         safety_identifier=safety_identifier(call.user),
         prompt_cache_key=prompt_cache_key(items, [tool.name for tool in call.tools]),
     )
+    return {**request, "model": call.model}
 
 
 def _iter_texts(stream: ResponseStream, visible: VisibleText) -> Iterator[tuple[str, str | None]]:

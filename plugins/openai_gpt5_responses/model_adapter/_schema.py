@@ -4,7 +4,7 @@
 # pyright: reportAttributeAccessIssue=false, reportCallIssue=false, reportGeneralTypeIssues=false
 # pyright: reportOptionalCall=false, reportOptionalMemberAccess=false
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from dify_plugin.entities.model.schema import (
     AIModelEntity,
@@ -17,15 +17,20 @@ from dify_plugin.entities.parameters import I18nObject
 
 from gpt5_payloads import ModelProfile, profile_for
 
+from ._base_model import base_model
 
-def customizable_schema(model: str, predefined: Sequence[AIModelEntity]) -> AIModelEntity:
+
+def customizable_schema(
+    model: str, predefined: Sequence[AIModelEntity], credentials: Mapping[str, object]
+) -> AIModelEntity:
     """Give a model the form of its family's model; one of no known family gets the same form, with what its profile says.
 
     Args:
         model: Any name, also a dated snapshot, a fine-tuned model or a gateway's own name.
         predefined: The catalog's models, in any order.
+        credentials: The model's credentials, which may say what model stands behind the name.
     """
-    profile = profile_for(model)
+    profile = profile_for(base_model(model, credentials))
     known = {entity.model: entity for entity in predefined}
     # All forms are alike but for what is set here and what those of ending models say, so it does not matter which one this begins with.
     any_name = min(name for name, entity in known.items() if not entity.deprecated)

@@ -17,9 +17,9 @@ from model_adapter import customizable_schema
 manifest = PluginConfiguration(**load_yaml_file("manifest.yaml"))
 predefined = ModelProviderConfiguration(**load_yaml_file(manifest.plugins.models[0])).models
 orders = [predefined, predefined[::-1], sorted(predefined, key=lambda model: model.model)]
-names = json.loads(NAMES)
 print(json.dumps([
-    [json.loads(customizable_schema(name, order).model_dump_json()) for name in names] for order in orders
+    [json.loads(customizable_schema(name, order, {"base_model": base}).model_dump_json()) for name, base in json.loads(NAMES)]
+    for order in orders
 ]))
 """
 NAMES = [
@@ -28,12 +28,27 @@ NAMES = [
 ]
 
 
+BASE_MODELS = {"prod-chat": "gpt-5.6-terra", "prod-old": "gpt-5-nano", "gpt-5.2": "gpt-6.2-sol"}
+
+
 @pytest.fixture(scope="module")
 def forms(run_inside):
-    listed = "NAMES = " + repr(json.dumps(NAMES)) + "\n"
+    asked = [(name, None) for name in NAMES] + list(BASE_MODELS.items())
+    listed = "NAMES = " + repr(json.dumps(asked)) + "\n"
     first, *others = run_inside(listed + FORMS)
     assert others == [first, first]  # the order of the files on disk makes no difference
-    return dict(zip(NAMES, first, strict=True))
+    return dict(zip([name for name, _ in asked], first, strict=True))
+
+
+@pytest.mark.parametrize(("name", "base_model"), BASE_MODELS.items())
+def test_a_name_has_the_form_of_the_model_that_is_said_to_be_behind_it(forms, name, base_model):
+    form, profile = forms[name], profile_for(base_model)
+    rules = {rule["name"]: rule for rule in form["parameter_rules"]}
+
+    assert (form["model"], form["label"]["en_US"]) == (name, name)
+    assert rules["reasoning_effort"]["options"] == list(profile.efforts)
+    assert form["model_properties"]["context_size"] == profile.context_size
+    assert form["pricing"] is not None
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -146,6 +146,7 @@ def test_both_forms_ask_for_the_six_credentials(schema):
     assert {
         field["variable"]: (field["type"], field["required"], field.get("default"))
         for field in fields
+        if field["variable"] != "base_model"
     } == CREDENTIALS
 
 
@@ -155,16 +156,23 @@ def test_each_credential_is_explained_in_three_languages(schema):
         for texts in (field["label"], field["help"], field["placeholder"]):
             assert texts.keys() == {"en_US", "ja_JP", "zh_Hans"}
         for text in field["help"].values():
-            assert str(field.get("default") or "") in text
+            assert str(field.get("default") or "").removeprefix("by-name") in text
 
 
-def test_both_forms_are_the_same():
-    forms = [
+def test_the_form_of_a_model_also_asks_for_the_model_behind_its_name():
+    of_all, (*of_one, base_model) = (
         PROVIDER[schema]["credential_form_schemas"]
         for schema in ("provider_credential_schema", "model_credential_schema")
-    ]
+    )
+    by_name, *options = [(row["value"], row["label"]["en_US"]) for row in base_model["options"]]
 
-    assert forms[0] == forms[1]
+    assert of_all == of_one
+    assert (base_model["variable"], base_model["required"]) == ("base_model", False)
+    assert (base_model["default"], base_model["placeholder"]) == (
+        by_name[0],
+        base_model["options"][0]["label"],
+    )
+    assert options == [(row["name"], row["label"]) for row in CATALOG if not row.get("retired")]
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ class OpenAIGPT5LargeLanguageModel(LargeLanguageModel):
     @override
     def get_customizable_model_schema(self, model: str, credentials: Mapping) -> AIModelEntity:  # pyright: ignore[reportGeneralTypeIssues]  the SDK hides this class's type
         """Give any model name the parameters and features of its family."""
-        return model_adapter.customizable_schema(model, self.predefined_models())
+        return model_adapter.customizable_schema(model, self.predefined_models(), credentials)
 
     @property
     @override
