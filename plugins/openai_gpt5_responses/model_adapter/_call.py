@@ -39,6 +39,7 @@ from ._chunks import chunk, final_message, iter_pieces, text_message
 from ._identity import prompt_cache_key, safety_identifier
 from ._operator_settings import PaceSettings
 from ._pricing import price_usage
+from ._shutdown_notice import note_shutdown
 from ._tokens import estimate_usage
 
 
@@ -75,6 +76,7 @@ def iter_chunks(call: ModelCall) -> Generator[LLMResultChunk]:
     audit = audit_without(find_secrets(call.credentials))
     try:
         connection = Connection.from_credentials(call.credentials)
+        note_shutdown(call.model, connection, call.credentials)
         request = _request(call, connection)
         audit_id = audit.request(
             request,
