@@ -165,7 +165,8 @@ def chain(session: nox.Session) -> None:
 def real_daemon(session: nox.Session) -> None:
     """Try both plugins on the real plugin daemon; `-- --daemon CHECKOUT` says what to build it from."""
     _sync(session, "--all-packages", "--all-extras", "--group", "graphon")
-    session.run(*_REAL_DIFY, "real_dify", "--ignore=real_dify/test_graphon.py", *session.posargs)
+    others = [f"--ignore={path}" for path in _WITHOUT_DAEMON]
+    session.run(*_REAL_DIFY, "real_dify", *others, *session.posargs)
 
 
 @nox.session
@@ -173,7 +174,7 @@ def graphon(session: nox.Session) -> None:
     """Try both plugins under Dify's own runtime; with `-- --daemon CHECKOUT` on the real plugin daemon as well."""
     _sync(session, "--all-packages", "--all-extras", "--group", "graphon")
     everything = "--daemon" in session.posargs
-    tests = ["real_dify", "--graphon"] if everything else ["real_dify/test_graphon.py"]
+    tests = ["real_dify", "--graphon"] if everything else _WITHOUT_DAEMON
     session.run(*_REAL_DIFY, *tests, *session.posargs)
 
 
@@ -389,6 +390,7 @@ if "--parallel-worker" not in sys.argv:  # a process of nox's own for one sessio
     atexit.register(lambda: _print_times() if REPORT.exists() else None)
 
 
+_WITHOUT_DAEMON = ["real_dify/test_graphon.py", "real_dify/test_examples.py"]
 _REAL_DIFY = ("pytest", "--import-mode=importlib", "-o", "pythonpath=real_dify")
 
 # Run with the package's name, the module's and the version, in isolated mode.

@@ -2,6 +2,8 @@
 
 import contextlib
 import itertools
+import json
+import stat
 import subprocess
 import sys
 import tempfile
@@ -21,6 +23,37 @@ ROOT = Path(__file__).parents[1]
 def pytest_addoption(parser):
     parser.addoption("--daemon", type=Path, help="a checkout of langgenius/dify-plugin-daemon")
     parser.addoption("--graphon", action="store_true", help="put graphon's classes between plugins")
+
+
+@pytest.fixture(scope="session")
+def served():
+    """Both plugins, served with tools like Dify's own; where."""
+    tools = Path(__file__).with_name("builtin_tools.py")
+    command = [Path(sys.executable).with_name("dify-host"), "serve", "--json", "--port", "0"]
+    with subprocess.Popen(
+        [*command, "--tools", tools, "--plugins", ROOT / "plugins"],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield json.loads(process.stdout.readline())
+        finally:
+            process.terminate()
+
+
+@pytest.fixture
+def use_relay(tmp_path, monkeypatch):
+    """Have graphon call models by the relay, which stands in for `slim`."""
+
+    def use():
+        relay = tmp_path / "slim"
+        relay.write_text(
+            f'#!/bin/sh\nexec {sys.executable} {Path(__file__).parent}/relay.py "$@"\n'
+        )
+        relay.chmod(relay.stat().st_mode | stat.S_IXUSR)
+        monkeypatch.setenv("SLIM_BINARY_PATH", str(relay))
+
+    return use
 
 
 @pytest.fixture(scope="session")

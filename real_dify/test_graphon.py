@@ -1,10 +1,6 @@
 """Nodes of graphon, Dify's workflow runtime, work on the model plugin; its own classes stand between."""
 
 import json
-import stat
-import subprocess
-import sys
-from pathlib import Path
 
 import graphon.dsl
 import pytest
@@ -14,29 +10,13 @@ from dify import KEY, MODEL, MODEL_PLUGIN, PROVIDER, credentials
 from gpt5_simulator import FunctionCall, Reasoning, ResponsesSimulator, ScriptedModel, Text
 
 
-ROOT = Path(__file__).parents[1]
 IDENTIFIER = f"{MODEL_PLUGIN}:0.1.0@{'0' * 64}"
 
 
-@pytest.fixture(scope="session")
-def served():
-    """Run the model plugin under `dify-host serve`, and give out where."""
-    command = [Path(sys.executable).with_name("dify-host"), "serve", "--json", "--port", "0"]
-    plugin = ROOT / "plugins/openai_gpt5_responses"
-    with subprocess.Popen([*command, plugin], stdout=subprocess.PIPE, text=True) as process:
-        try:
-            yield json.loads(process.stdout.readline())
-        finally:
-            process.terminate()
-
-
 @pytest.fixture
-def run_node(served, tmp_path, monkeypatch):
+def run_node(served, use_relay):
     """Run a workflow of one node after its start, and return the node's outputs."""
-    relay = tmp_path / "slim"
-    relay.write_text(f'#!/bin/sh\nexec {sys.executable} {Path(__file__).parent}/relay.py "$@"\n')
-    relay.chmod(relay.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setenv("SLIM_BINARY_PATH", str(relay))
+    use_relay()
 
     def run(node, *turns):
         with ResponsesSimulator(model=ScriptedModel(list(turns)), api_keys=[KEY]) as simulator:
