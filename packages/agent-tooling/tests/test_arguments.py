@@ -7,8 +7,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent_tooling import (
+    AcceptedArguments,
     DeclarationError,
-    ToolArguments,
+    RefusedArguments,
     bind_arguments,
     llm_json_schema,
     option_violation,
@@ -44,19 +45,19 @@ def refused(parameters, arguments, runtime_parameters=None):
 
 
 def test_empty_text_stands_for_no_arguments():
-    assert parse_tool_arguments("") == ToolArguments(ok=True, args={}, error=None)
+    assert parse_tool_arguments("") == AcceptedArguments(args={})
 
 
 def test_a_json_object_is_parsed():
-    assert parse_tool_arguments(' {"q": "é", "n": [1, 2.5]} ') == ToolArguments(
-        ok=True, args={"q": "é", "n": [1, 2.5]}
+    assert parse_tool_arguments(' {"q": "é", "n": [1, 2.5]} ') == AcceptedArguments(
+        args={"q": "é", "n": [1, 2.5]}
     )
 
 
 @pytest.mark.parametrize("value", [None, {}, {"q": 1}, b"{}", 0, ["{}"]])
 def test_what_is_no_text_is_refused(value):
-    assert parse_tool_arguments(value) == ToolArguments(
-        ok=False, args={}, error="tool arguments must be a JSON object string"
+    assert parse_tool_arguments(value) == RefusedArguments(
+        error="tool arguments must be a JSON object string"
     )
 
 

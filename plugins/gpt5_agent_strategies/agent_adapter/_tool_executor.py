@@ -139,7 +139,7 @@ class ToolExecutor:
         if recalled is None:
             return None
         if recalled == REPEATED_FAILURE:
-            return _refuse(job.call, recalled)
+            return _refuse(job.call, REPEATED_FAILURE)
         return Outcome(result=ToolResult(call_id=job.call.call_id, content=recalled))
 
     def _run_jobs(self, jobs: Sequence[_Job], *, keeps_closing_time: bool) -> Iterator[Outcome]:

@@ -1,6 +1,6 @@
 """The tool contract: schemas, arguments, coercion, guards, observations, files. No I/O but the file guard."""
 
-from ._arguments import ToolArguments, bind_arguments, option_violation, parse_tool_arguments
+from ._arguments import bind_arguments, option_violation, parse_tool_arguments
 from ._blobs import Blob, BlobMessage, merge_blob_chunks
 from ._coercion import cast_value, missing_hidden_parameters, prepare_arguments
 from ._errors import (
@@ -14,6 +14,7 @@ from ._errors import (
     LocalFileOutsideRootError,
     LocalFileTooLargeError,
     LocalFileUnreadableError,
+    ToolError,
     ToolingError,
     UnfinishedBlobError,
 )
@@ -43,7 +44,10 @@ from ._sentences import (
     unknown_tool_text,
     validation_error_text,
 )
+from ._tool import Tool, tool
+from ._tool_arguments import AcceptedArguments, RefusedArguments, ToolArguments
 from ._tool_names import unique_tool_names
+from ._tool_output import ContentPart, ToolContent, ToolOutput
 
 
 __all__ = [
@@ -56,12 +60,14 @@ __all__ = [
     "TOOL_FAILED",
     "TOOL_LAYER_OBSERVATIONS",
     "TOOL_UNFINISHED",
+    "AcceptedArguments",
     "ArgumentError",
     "Blob",
     "BlobChunkError",
     "BlobError",
     "BlobMessage",
     "BlobTooLargeError",
+    "ContentPart",
     "DeclarationError",
     "FailureMemory",
     "LocalFile",
@@ -71,8 +77,13 @@ __all__ = [
     "LocalFileTooLargeError",
     "LocalFileUnreadableError",
     "ObservationPolicy",
+    "RefusedArguments",
     "ResultBudget",
+    "Tool",
     "ToolArguments",
+    "ToolContent",
+    "ToolError",
+    "ToolOutput",
     "ToolParameter",
     "ToolingError",
     "UnfinishedBlobError",
@@ -92,6 +103,7 @@ __all__ = [
     "prepare_arguments",
     "read_local_file",
     "too_many_calls_text",
+    "tool",
     "unique_tool_names",
     "unknown_tool_text",
     "validation_error_text",

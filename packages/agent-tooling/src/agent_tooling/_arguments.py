@@ -8,7 +8,6 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from stream_text import parse_json
@@ -16,6 +15,7 @@ from stream_text import parse_json
 from ._errors import ArgumentError
 from ._parameters import ToolParameter, option_text, to_parameters
 from ._sentences import validation_error_text
+from ._tool_arguments import AcceptedArguments, RefusedArguments, ToolArguments
 
 
 _MAX_DEPTH: Final = 100  # Far above any honest call, far below what exhausts a stack further on.
@@ -34,21 +34,6 @@ _NUMBER_TYPES: Final = frozenset({"number", "integer"})
 _BOOLEANS: Final = {"true": True, "false": False}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolArguments:
-    """Arguments that may be used, or the reason why not.
-
-    Attributes:
-        ok: Whether `args` may be used.
-        args: The arguments; empty when they were refused.
-        error: The reason, None when there is nothing to complain about.
-    """
-
-    ok: bool
-    args: dict[str, Any]
-    error: str | None = None
-
-
 def parse_tool_arguments(arguments: object) -> ToolArguments:
     """Parse the arguments of a tool call, and never raise.
 
@@ -57,18 +42,20 @@ def parse_tool_arguments(arguments: object) -> ToolArguments:
     the name of their parameter, for what reads them further on may break over them.
     """
     if not isinstance(arguments, str):
-        return _refused("tool arguments must be a JSON object string")
+        return RefusedArguments(error="tool arguments must be a JSON object string")
     if not arguments:
-        return ToolArguments(ok=True, args={})
+        return AcceptedArguments(args={})
     try:
         value = _parse_carriable_json(arguments)
     except ValueError:
-        return _refused(_find_excess(arguments) or "tool arguments must be valid JSON object")
+        return RefusedArguments(
+            error=_find_excess(arguments) or "tool arguments must be valid JSON object"
+        )
     if _LONG_NUMBER.search(arguments) and (excess := _find_excess(arguments)):
-        return _refused(excess)
+        return RefusedArguments(error=excess)
     if not isinstance(value, dict):
-        return _refused("tool arguments must be a JSON object")
-    return ToolArguments(ok=True, args=cast("dict[str, Any]", value))
+        return RefusedArguments(error="tool arguments must be a JSON object")
+    return AcceptedArguments(args=cast("dict[str, Any]", value))
 
 
 def bind_arguments(
@@ -101,8 +88,8 @@ def bind_arguments(
         args = _complete(declared, {**(runtime_parameters or {}), **given})
         args |= _accept_all(declared, given)
     except ArgumentError as error:
-        return _refused(validation_error_text(str(error)))
-    return ToolArguments(ok=True, args=args)
+        return RefusedArguments(error=validation_error_text(str(error)))
+    return AcceptedArguments(args=args)
 
 
 def option_violation(parameters: Iterable[object] | None, args: Mapping[str, Any]) -> str | None:
@@ -117,10 +104,6 @@ def option_violation(parameters: Iterable[object] | None, args: Mapping[str, Any
         except ArgumentError as error:
             return validation_error_text(str(error))
     return None
-
-
-def _refused(error: str) -> ToolArguments:
-    return ToolArguments(ok=False, args={}, error=error)
 
 
 def _find_excess(text: str) -> str | None:

@@ -3,6 +3,7 @@
 ToolingError
 ├── DeclarationError (ValueError)        a tool or a parameter is declared in a way that cannot be read
 ├── ArgumentError (ValueError)           a value does not fit the parameter that it is meant for
+├── ToolError                            raised by a tool: what the model is to read of its failure
 ├── BlobError                            the sender of a tool result broke the rules for blob chunks
 │   ├── BlobChunkError (TypeError)       a chunk lacks a field, or is out of order
 │   ├── BlobTooLargeError (ValueError)   a chunk or a whole file is over its limit
@@ -13,8 +14,8 @@ ToolingError
     ├── LocalFileUnreadableError         something is there, but it cannot be read or is no regular file
     └── LocalFileTooLargeError           the file is over the limit
 
-What a model gets wrong is no error here: `parse_tool_arguments` and `bind_arguments` return it as a value, since
-an agent run goes on after it.
+What a model gets wrong is no error here: `parse_tool_arguments`, `bind_arguments` and `Tool.bind` return it as a value,
+since an agent run goes on after it.
 """
 
 
@@ -29,8 +30,10 @@ class DeclarationError(ToolingError, ValueError):
         field: Name of the field at fault.
     """
 
-    def __init__(self, field: str, expected: str, value: object) -> None:
-        super().__init__(f"{field} must be {expected}, got {type(value).__name__}")
+    def __init__(
+        self, field: str, expected: str, value: object = None, *, found: str | None = None
+    ) -> None:
+        super().__init__(f"{field} must be {expected}, got {found or type(value).__name__}")
         self.field = field
 
 
@@ -44,6 +47,10 @@ class ArgumentError(ToolingError, ValueError):
     def __init__(self, parameter: str, message: str) -> None:
         super().__init__(message)
         self.parameter = parameter
+
+
+class ToolError(ToolingError):
+    """A failure whose text the model reads. Of any other exception of a tool it reads nothing, for its text may hold secrets."""
 
 
 class BlobError(ToolingError):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ._sentences import REPEATED_FAILURE, REPEATED_SUCCESS_NOTICE
+from ._tool_output import ToolContent
 
 
 def call_signature(name: str, arguments: Mapping[str, Any]) -> str:
@@ -22,7 +23,7 @@ class _CallRecord:
 
     has_failed: bool = False
     successes: int = 0
-    result: str = ""
+    result: ToolContent = ""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -51,23 +52,25 @@ class FailureMemory:
                 f"identical_successes must be at least 1, got {self.identical_successes!r}"
             )
 
-    def recall(self, name: str, arguments: Mapping[str, Any]) -> str | None:
+    def recall(self, name: str, arguments: Mapping[str, Any]) -> ToolContent | None:
         """Return the tool result that stands in for a call, None when the call is to be made."""
         record = self._records.get(call_signature(name, arguments))
         if record is None:
             return None
         if record.has_failed:
             return REPEATED_FAILURE
-        if record.successes >= self.identical_successes:
+        if record.successes < self.identical_successes:
+            return None
+        if isinstance(record.result, str):
             return f"{REPEATED_SUCCESS_NOTICE}{record.result}"
-        return None
+        return ({"type": "text", "text": REPEATED_SUCCESS_NOTICE}, *record.result)
 
     def record_failure(self, name: str, arguments: Mapping[str, Any]) -> None:
         """Remember that a call failed."""
         self._record(name, arguments).has_failed = True
 
-    def record_success(self, name: str, arguments: Mapping[str, Any], result: str) -> None:
-        """Remember that a call succeeded, and the text that it gave."""
+    def record_success(self, name: str, arguments: Mapping[str, Any], result: ToolContent) -> None:
+        """Remember that a call succeeded, and what it gave."""
         record = self._record(name, arguments)
         record.successes += 1
         record.result = result

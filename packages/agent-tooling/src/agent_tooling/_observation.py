@@ -4,12 +4,12 @@ Bytes never become part of a prompt, nor does the repr of anything: a model can 
 30 MB would end the run. Merge blob chunks first (`merge_blob_chunks`); a chunk that is still there is left out.
 """
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from ._fields import plain_value, read_field
+from ._json_text import to_json
 
 
 _MAX_SHOWN_BYTES: Final = 4096
@@ -145,20 +145,8 @@ def _json_text(payload: object, policy: ObservationPolicy) -> str:
 
 
 def _to_json(value: object) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False, default=_json_stand_in)
-    except Exception:  # noqa: BLE001 - a circle, a key that is no text, a value that cannot be printed, too many digits or levels
-        return "a value that JSON cannot carry"
-
-
-def _json_stand_in(value: object) -> object:
-    """Stand in for a value that JSON does not know."""
-    if isinstance(value, Mapping):
-        return dict(cast("Mapping[str, Any]", value))
-    if isinstance(value, bytes | bytearray):
-        return f"<{len(value)} bytes>"
-    has_words = type(value).__str__ is not object.__str__  # Otherwise it has but a repr.
-    return str(value) if has_words else f"<{type(value).__name__}>"
+    text = to_json(value)
+    return "a value that JSON cannot carry" if text is None else text
 
 
 def _file_text(payload: object, meta: object) -> str:

@@ -10,7 +10,7 @@ from ._errors import DeclarationError
 from ._fields import read_field
 
 
-_MAX_LENGTH: Final = 64
+MAX_NAME_LENGTH: Final = 64
 _INVALID: Final = re.compile(r"[^a-zA-Z0-9_-]")
 
 
@@ -63,13 +63,13 @@ def _short(provider: str) -> str:
 def _valid_name(identity: tuple[str, str], name: str) -> str:
     """Return `name` when it is valid, otherwise the nearest valid one with a digest."""
     valid = _INVALID.sub("_", name)
-    return name if valid == name and len(name) <= _MAX_LENGTH else _with_digest(valid, identity)
+    return name if valid == name and len(name) <= MAX_NAME_LENGTH else _with_digest(valid, identity)
 
 
 def _with_digest(name: str, identity: tuple[str, str]) -> str:
     """End `name` in a digest that tells its tool from all others."""
     digest = hashlib.sha256("\n".join(identity).encode(errors="surrogatepass")).hexdigest()[:8]
-    return f"{name[: _MAX_LENGTH - 9]}_{digest}"
+    return f"{name[: MAX_NAME_LENGTH - 9]}_{digest}"
 
 
 def _numbered(names: list[str]) -> tuple[str, ...]:
@@ -81,6 +81,6 @@ def _numbered(names: list[str]) -> tuple[str, ...]:
         while candidate in numbered:
             last[name] += 1
             suffix = f"_{last[name] + 1}"
-            candidate = f"{name[: _MAX_LENGTH - len(suffix)]}{suffix}"
+            candidate = f"{name[: MAX_NAME_LENGTH - len(suffix)]}{suffix}"
         numbered[candidate] = None
     return tuple(numbered)

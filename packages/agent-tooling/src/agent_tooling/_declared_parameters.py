@@ -1,0 +1,71 @@
+"""The parameters of a tool that Dify declares."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self, cast
+
+from ._arguments import bind_arguments
+from ._blobs import merge_blob_chunks
+from ._errors import DeclarationError
+from ._fields import read_field
+from ._observation import ObservationPolicy, observation_text
+from ._parameters import ToolParameter, to_parameters
+from ._schema import JsonSchema, llm_json_schema
+from ._tool_arguments import ToolArguments
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredParameters:
+    """What a tool of Dify's takes.
+
+    Attributes:
+        description: What the model is told of the tool.
+        schema: JSON schema of the arguments that a model may supply, as every model API takes it.
+        parameters: All parameters.
+        runtime_parameters: What the app's builder has set.
+    """
+
+    description: str
+    schema: JsonSchema
+    parameters: tuple[ToolParameter, ...]
+    runtime_parameters: Mapping[str, Any] = field(repr=False)
+
+    @classmethod
+    def from_raw(cls, raw: object) -> Self:
+        """Read a tool as Dify dumps it, or its object.
+
+        Raises:
+            DeclarationError: If it cannot be read.
+        """
+        declared = read_field(raw, "parameters") or ()
+        configured: object = read_field(raw, "runtime_parameters") or {}
+        description = read_field(read_field(raw, "description"), "llm") or ""
+        if not isinstance(configured, Mapping):
+            raise DeclarationError("runtime_parameters", "values by name", configured)
+        parameters = to_parameters(declared)
+        return cls(
+            description=description,
+            schema=llm_json_schema(parameters, portable=True),
+            parameters=parameters,
+            runtime_parameters=dict(cast("Mapping[str, Any]", configured)),
+        )
+
+    def bind(self, tool_name: str, args: dict[str, Any]) -> ToolArguments:
+        """Check a model's arguments, and add what is configured."""
+        return bind_arguments(tool_name, self.parameters, args, self.runtime_parameters)
+
+    def to_values(self, args: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values for a call: the arguments themselves."""
+        return dict(args)
+
+
+def read_messages(returned: Sequence[object], policy: ObservationPolicy) -> str:
+    """Return what the model reads of a tool's messages, which came one by one or as one list.
+
+    Raises:
+        BlobError: If the chunks of a file do not add up.
+    """
+    messages = returned
+    if len(returned) == 1 and isinstance(returned[0], list | tuple):
+        messages = cast("Sequence[object]", returned[0])
+    return observation_text(merge_blob_chunks(messages), policy=policy)

@@ -1,0 +1,189 @@
+"""A JSON schema as the parameters of a tool."""
+
+import copy
+import json
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Self, cast
+
+from ._errors import DeclarationError
+from ._schema import JsonSchema
+from ._sentences import validation_error_text
+from ._shown import path_text, shorten, value_text
+from ._tool_arguments import AcceptedArguments, RefusedArguments, ToolArguments
+
+
+_MAX_CHARACTERS: Final = 300
+# With one of these it doesn't stand in `properties` alone which names an object takes.
+_NAMES_ELSEWHERE: Final = frozenset(
+    {
+        "$ref",
+        "allOf",
+        "anyOf",
+        "dependentSchemas",
+        "if",
+        "oneOf",
+        "patternProperties",
+        "unevaluatedProperties",
+    }
+)
+_TYPES: Final[Mapping[object, tuple[type, ...]]] = {
+    "array": (list,),
+    "boolean": (bool,),
+    "integer": (int,),
+    "null": (type(None),),
+    "number": (int, float),
+    "object": (dict,),
+    "string": (str,),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaParameters:
+    """Parameters that a JSON schema describes.
+
+    Attributes:
+        schema: The schema, as the model sees it.
+        validator: The validator of jsonschema for it; None where that is not installed.
+    """
+
+    schema: JsonSchema
+    validator: Any = field(repr=False)
+
+    @classmethod
+    def from_schema(cls, schema: object, *, hidden: Collection[str] = ()) -> Self:
+        """Read the schema of an object.
+
+        Args:
+            schema: The schema.
+            hidden: Properties to take out of it.
+
+        Raises:
+            DeclarationError: If it is no JSON schema of an object, or refers to a schema outside of itself.
+        """
+        if not isinstance(schema, Mapping):
+            raise DeclarationError("tool parameters", "a JSON schema object", schema)
+        given = cast("Mapping[str, Any]", schema)
+        read: JsonSchema = {"type": "object", "properties": {}}
+        read |= copy.deepcopy(dict(given))
+        if read["type"] != "object":
+            raise DeclarationError(
+                "type of the tool parameters", "'object'", found=repr(read["type"])
+            )
+        _validate_members(read)
+        for name in hidden:
+            read["properties"].pop(name, None)
+        if "required" in read:
+            read["required"] = [name for name in read["required"] if name not in hidden]
+        if read.keys().isdisjoint(_NAMES_ELSEWHERE):
+            read.setdefault("additionalProperties", False)
+        return cls(schema=read, validator=_build_validator(read))
+
+    def bind(self, tool_name: str, args: dict[str, Any]) -> ToolArguments:  # noqa: ARG002 - other kinds of parameters tell it
+        """Check a model's arguments."""
+        findings = [*_check_names(self.schema, args), *_check_types(self.schema, args)]
+        if not findings and self.validator is not None:
+            findings = _check_all(self.validator, args)
+        if findings:
+            return RefusedArguments(error=validation_error_text("; ".join(findings)))
+        return AcceptedArguments(args=args)
+
+    def to_values(self, args: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values for a call: the arguments themselves."""
+        return dict(args)
+
+
+def _validate_members(schema: JsonSchema) -> None:
+    """Refuse a schema whose properties or names can't be read, or part of which stands elsewhere."""
+    properties: object = schema["properties"]
+    required = cast("list[object]", schema.get("required", []))
+    if not isinstance(properties, dict):
+        raise DeclarationError("properties of the tool parameters", "schemas by name", properties)
+    if type(required) is not list or not all(isinstance(name, str) for name in required):
+        raise DeclarationError("required of the tool parameters", "a list of names", required)
+    try:
+        json.dumps(schema)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise DeclarationError("tool parameters", "JSON", found=type(error).__name__) from error
+    for reference in _iter_references(schema):
+        if not reference.startswith("#"):
+            raise DeclarationError(
+                "$ref of the tool parameters", "a place in the schema", found=repr(reference)
+            )
+
+
+def _iter_references(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        node = cast("JsonSchema", value)
+        if isinstance(node.get("$ref"), str):
+            yield node["$ref"]
+        value = list(node.values())
+    if isinstance(value, list):
+        for item in cast("list[object]", value):
+            yield from _iter_references(item)
+
+
+def _build_validator(schema: JsonSchema) -> Any:
+    """Return jsonschema's validator, None where it is not installed.
+
+    Raises:
+        DeclarationError: If it is no valid schema.
+    """
+    try:
+        import jsonschema  # noqa: PLC0415 - an extra, and slow to import
+        from referencing.jsonschema import EMPTY_REGISTRY  # noqa: PLC0415 - comes with it
+    except ImportError:
+        return None
+    library: Any = jsonschema
+    kind = library.validators.validator_for(schema, default=library.Draft202012Validator)
+    try:
+        kind.check_schema(schema)
+    except library.SchemaError as error:
+        place = path_text(error.path) or "tool parameters"
+        found = shorten(error.message, _MAX_CHARACTERS)
+        raise DeclarationError(place, "a valid JSON schema", found=found) from error
+    return kind(schema, registry=EMPTY_REGISTRY)  # Otherwise it would fetch what a reference names.
+
+
+def _check_names(schema: JsonSchema, args: Mapping[str, Any]) -> Iterator[str]:
+    unknown = sorted(args.keys() - schema["properties"].keys())
+    if (
+        unknown
+        and schema.get("additionalProperties") is False
+        and "patternProperties" not in schema
+    ):
+        yield shorten(f"unknown parameters {unknown}", _MAX_CHARACTERS)
+    for name in schema.get("required", ()):
+        if name not in args:
+            yield f"missing required parameter '{name}'"
+
+
+def _check_types(schema: JsonSchema, args: Mapping[str, Any]) -> Iterator[str]:
+    """Check the simple types of the arguments, and of nothing inside of them."""
+    for name, value in args.items():
+        wanted: object = schema["properties"].get(name)
+        told: object = cast("JsonSchema", wanted).get("type") if isinstance(wanted, dict) else None
+        kinds = cast("list[object]", told if isinstance(told, list) else [told])
+        if told is not None and not any(_is_of(value, kind) for kind in kinds):
+            expected = " or ".join(map(str, kinds))
+            yield f"parameter '{name}' must be {expected}, got {value_text(value)}"
+
+
+def _is_of(value: object, kind: object) -> bool:
+    if isinstance(value, bool) and kind != "boolean":
+        return False
+    if isinstance(value, float) and kind == "integer":
+        return value.is_integer()
+    return isinstance(value, _TYPES.get(kind, ()))
+
+
+def _check_all(validator: Any, args: Mapping[str, Any]) -> list[str]:
+    try:
+        finding = min(validator.iter_errors(args), key=lambda item: len(item.path), default=None)
+    except Exception:  # noqa: BLE001 - a reference that leads nowhere or in a circle
+        return ["the arguments could not be checked"]
+    if finding is None:
+        return []
+    place = path_text(finding.absolute_path)
+    told = f"parameter '{place}'" if place else "the arguments"
+    return [f"{told}: {shorten(finding.message, _MAX_CHARACTERS)}"]

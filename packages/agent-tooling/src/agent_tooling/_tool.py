@@ -1,0 +1,325 @@
+"""A tool that a model may call: from a Python function, a JSON schema or a declaration of Dify's."""
+
+import inspect
+import re
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Coroutine,
+    Generator,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Protocol, Self, cast, overload
+
+from ._arguments import parse_tool_arguments
+from ._declared_parameters import DeclaredParameters, read_messages
+from ._errors import DeclarationError
+from ._functions import function_name, is_async_function
+from ._observation import STRATEGY_OBSERVATIONS, ObservationPolicy
+from ._schema import JsonSchema
+from ._schema_parameters import SchemaParameters
+from ._sentences import parse_error_text, validation_error_text
+from ._tool_arguments import RefusedArguments, ToolArguments
+from ._tool_names import MAX_NAME_LENGTH, unique_tool_names
+from ._tool_output import ToolContent, ToolOutput, read_output, to_content
+
+
+_NAME: Final = re.compile(rf"[a-zA-Z0-9_-]{{1,{MAX_NAME_LENGTH}}}")
+
+
+class _Checks(Protocol):
+    """What checks a model's arguments and makes of them the values of a call. There is one kind for each source of tools."""
+
+    def bind(self, tool_name: str, args: dict[str, Any]) -> ToolArguments: ...
+    def to_values(self, args: Mapping[str, Any]) -> dict[str, Any]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Tool:
+    """A tool that a model may call.
+
+    A driver gives `name`, `description` and `parameters` to the model, passes the text of a call's arguments to `bind`, and what that accepts to `invoke`
+    or, where `is_async`, to `ainvoke`. None of the three raises for what a model or a tool does wrong.
+
+    Attributes:
+        name: The name that the model calls it by: 1 to 64 characters of `a-zA-Z0-9_-`.
+        description: What the model is told of it.
+        parameters: JSON schema of its arguments, as the model sees it.
+        function: What is called, with the arguments by name.
+        hidden: Values for parameters of the function that the model neither sees nor sets, and which win over anything.
+
+    Raises:
+        DeclarationError: If the name is none that every API takes, `parameters` is no JSON schema of an object, or one of them is hidden.
+    """
+
+    name: str
+    description: str
+    parameters: JsonSchema
+    function: Callable[..., Any]
+    hidden: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
+    _checks: _Checks | None = field(default=None, repr=False)
+    _to_content: Callable[[Sequence[object]], ToolContent] = field(default=to_content, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse what no API or nobody could call."""
+        _validate_names(self.name, self.description, self.function)
+        checks = self._checks
+        if checks is None:
+            checks = SchemaParameters.from_schema(self.parameters)
+            object.__setattr__(self, "parameters", checks.schema)
+            object.__setattr__(self, "_checks", checks)
+        for name in self.hidden:
+            if name in self.parameters.get("properties", ()):
+                raise DeclarationError(f"parameter {name!r}", "hidden or shown", found="both")
+        object.__setattr__(self, "hidden", dict(self.hidden))
+
+    @classmethod
+    def from_function(
+        cls,
+        function: Callable[..., Any],
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        hidden: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Make a tool of a typed function, with or without `async`, that returns its result or yields it in pieces.
+
+        The types say what a model may give, and pydantic checks it, strictly: the schema and the check agree. What
+        `Annotated[..., Field(description=...)]` or the docstring (of Google's, NumPy's or reST's style) says of a parameter, the model reads.
+
+        Args:
+            function: The function. Each parameter has a type, and can be passed by name.
+            name: The tool's name, if not the function's.
+            description: The tool's description, if not the docstring's.
+            hidden: Values by the names of the parameters that are no business of the model: a connection, a key, who is asking.
+
+        Raises:
+            DeclarationError: If the model could not be told of a parameter: it has no type, or one that can't be found, checked or written as JSON
+                schema; or it is `*args`, `**kwargs` or positional only. Or if there is no parameter for a hidden value.
+        """
+        from ._function_parameters import FunctionParameters  # noqa: PLC0415 - imports pydantic
+
+        given = dict(hidden or {})
+        checks = FunctionParameters.from_function(function, given)
+        return cls(
+            name=name or function_name(function),
+            description=checks.description if description is None else description,
+            parameters=checks.schema,
+            function=function,
+            hidden=given,
+            _checks=checks,
+        )
+
+    @classmethod
+    def from_schema(
+        cls,
+        name: str,
+        description: str,
+        json_schema: Mapping[str, Any],
+        function: Callable[..., Any],
+        *,
+        hidden: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Make a tool of a JSON schema, such as one of an MCP server, and a function that takes what it describes by name.
+
+        With the extra `schema` (jsonschema) all that the schema says is checked. Without it only that there is nothing missing, nothing unknown, and nothing
+        of another simple type on the outermost level. A schema that doesn't say whether it takes other names takes none.
+
+        Args:
+            name: The tool's name.
+            description: What the model is told of it.
+            json_schema: Schema of an object.
+            function: What is called, with the arguments by name as the model wrote them: `def forward(**arguments)` takes all.
+            hidden: Values for further parameters, which are taken out of the schema.
+
+        Raises:
+            DeclarationError: If the name is none that every API takes, or the schema is none of an object or refers to something outside of itself.
+        """
+        checks = SchemaParameters.from_schema(json_schema, hidden=hidden or {})
+        return cls(
+            name=name,
+            description=description,
+            parameters=checks.schema,
+            function=function,
+            hidden=hidden or {},
+            _checks=checks,
+        )
+
+    @classmethod
+    def from_declaration(
+        cls,
+        raw: object,
+        function: Callable[..., Any],
+        *,
+        name: str | None = None,
+        policy: ObservationPolicy = STRATEGY_OBSERVATIONS,
+    ) -> Self:
+        """Make a tool of a declaration of Dify's, and a function that returns or yields Dify's tool messages.
+
+        The arguments are checked by `bind_arguments`; those that `bind` returns hold what the app's builder has set.
+
+        Args:
+            raw: A mapping or an object with Dify's `identity`, `description`, `parameters` and `runtime_parameters`.
+            function: What is called, with all arguments by name.
+            name: The name that the model calls it by, if not its own.
+            policy: The wording in which the model is told of its messages.
+
+        Raises:
+            DeclarationError: If it cannot be read.
+        """
+        checks = DeclaredParameters.from_raw(raw)
+        return cls(
+            name=name or unique_tool_names([raw])[0],
+            description=checks.description,
+            parameters=checks.schema,
+            function=function,
+            _checks=checks,
+            _to_content=lambda messages: read_messages(messages, policy),
+        )
+
+    @property
+    def is_async(self) -> bool:
+        """Whether its result has to be awaited: `ainvoke`, and not `invoke`."""
+        return is_async_function(self.function)
+
+    def with_hidden(self, **values: Any) -> Self:
+        """Return the same tool with other values for some of its hidden parameters: who is asking may differ from run to run.
+
+        Raises:
+            DeclarationError: If a parameter is not hidden.
+        """
+        for name in values:
+            if name not in self.hidden:
+                raise DeclarationError(
+                    f"parameter {name!r} of {self.name}", "hidden", found="one that is not"
+                )
+        return replace(self, hidden={**self.hidden, **values})
+
+    def bind(self, arguments: object) -> ToolArguments:
+        """Check the text of a call's arguments, and never raise.
+
+        Returns:
+            The arguments as plain JSON, fit for `invoke`, for a `FailureMemory` and for a log, or in `error` the full sentence for the model. Hidden values of
+            functions and schemas are not among them.
+        """
+        parsed = parse_tool_arguments(arguments)
+        if isinstance(parsed, RefusedArguments):
+            return RefusedArguments(error=parse_error_text(parsed.error))
+        unknown = sorted(parsed.args.keys() & self.hidden.keys())
+        if unknown:
+            return RefusedArguments(error=validation_error_text(f"unknown parameters {unknown}"))
+        return cast("_Checks", self._checks).bind(self.name, parsed.args)
+
+    def invoke(
+        self, args: Mapping[str, Any], *, is_over: Callable[[], bool] | None = None
+    ) -> ToolOutput:
+        """Call the tool in this thread and return what the model reads; only what is no `Exception` is raised.
+
+        Args:
+            args: What `bind` has accepted.
+            is_over: Whether nobody waits any more, which is asked after each piece of a result that comes in pieces.
+        """
+        pieces: list[object] = []
+        try:
+            returned = self.function(**self._to_values(args))
+            _refuse_async(returned, self.name)
+            _collect(returned, pieces, is_over)
+        except Exception as error:  # noqa: BLE001 - whatever a tool does, the run goes on
+            return read_output(pieces, self._to_content, error)
+        return read_output(pieces, self._to_content)
+
+    async def ainvoke(self, args: Mapping[str, Any]) -> ToolOutput:
+        """Call the tool, await it where it is async, and return what the model reads; only what is no `Exception` is raised.
+
+        A tool without `async` runs in this very thread and holds up the event loop: call its `invoke` in another.
+
+        Args:
+            args: What `bind` has accepted.
+        """
+        pieces: list[object] = []
+        try:
+            returned = self.function(**self._to_values(args))
+            if inspect.isawaitable(returned):
+                returned = await returned
+            if isinstance(returned, AsyncIterator):
+                async for piece in cast("AsyncIterator[object]", returned):
+                    pieces.append(piece)  # noqa: PERF401 - what was there before a failure counts
+            else:
+                _collect(returned, pieces)
+        except Exception as error:  # noqa: BLE001 - whatever a tool does, the run goes on
+            return read_output(pieces, self._to_content, error)
+        return read_output(pieces, self._to_content)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function itself: nothing is checked, nothing hidden is added."""
+        return self.function(*args, **kwargs)
+
+    def _to_values(self, args: Mapping[str, Any]) -> dict[str, Any]:
+        return {**cast("_Checks", self._checks).to_values(args), **self.hidden}
+
+
+@overload
+def tool(function: Callable[..., Any], /) -> Tool: ...
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    hidden: Mapping[str, Any] | None = None,
+) -> Callable[[Callable[..., Any]], Tool]: ...
+def tool(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    hidden: Mapping[str, Any] | None = None,
+) -> Tool | Callable[[Callable[..., Any]], Tool]:
+    """Make a tool of the function below: `@tool`, or `@tool(name=..., description=..., hidden=...)`, as `Tool.from_function` does.
+
+    Raises:
+        DeclarationError: If the model could not be told of a parameter.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Tool:
+        return Tool.from_function(function, name=name, description=description, hidden=hidden)
+
+    return decorate if function is None else decorate(function)
+
+
+def _validate_names(name: object, description: object, function: object) -> None:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise DeclarationError(
+            "tool name",
+            f"1 to {MAX_NAME_LENGTH} letters, digits, underscores or hyphens",
+            found=repr(name),
+        )
+    if not isinstance(description, str):
+        raise DeclarationError("tool description", "text", description)
+    if not callable(function):
+        raise DeclarationError("tool function", "something that can be called", function)
+
+
+def _refuse_async(returned: object, name: str) -> None:
+    if inspect.isawaitable(returned) or isinstance(returned, AsyncIterator):
+        if isinstance(returned, Coroutine):
+            returned.close()  # Else Python warns that it was forgotten.
+        raise TypeError(f"the tool {name} is async: await ainvoke()")
+
+
+def _collect(
+    returned: object, pieces: list[object], is_over: Callable[[], bool] | None = None
+) -> None:
+    """Add to `pieces` what a function returned, piece by piece where it comes in pieces, until it is over."""
+    if not isinstance(returned, Iterator):
+        pieces.append(returned)
+        return
+    for piece in cast("Iterator[object]", returned):
+        pieces.append(piece)
+        if is_over is not None and is_over():
+            if isinstance(returned, Generator):
+                returned.close()
+            return

@@ -1,0 +1,38 @@
+"""What becomes of a model's arguments: they may be used, or a sentence says why not."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcceptedArguments:
+    """Arguments that may be used.
+
+    Attributes:
+        args: The arguments.
+        ok: True, by which type checkers know the two kinds apart.
+        error: None.
+    """
+
+    args: dict[str, Any]
+    ok: Literal[True] = field(default=True, init=False)
+    error: None = field(default=None, init=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedArguments:
+    """Arguments that may not be used.
+
+    Attributes:
+        error: The reason, in a sentence.
+        ok: False.
+        args: Nothing.
+    """
+
+    error: str
+    ok: Literal[False] = field(default=False, init=False)
+    args: dict[str, Any] = field(default_factory=dict[str, Any], init=False)
+
+
+ToolArguments = AcceptedArguments | RefusedArguments
+"""Either; `ok` tells which."""

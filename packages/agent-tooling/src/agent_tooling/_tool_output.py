@@ -1,0 +1,132 @@
+"""What a model reads of what a tool's function returned, yielded or raised."""
+
+import base64
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+
+from ._errors import ToolError
+from ._fields import plain_value
+from ._json_text import to_json
+from ._sentences import TOOL_FAILED
+
+
+type ContentPart = Mapping[str, Any]
+
+type ToolContent = str | tuple[ContentPart, ...]
+"""What a model reads of a tool result: a text, or parts.
+
+A part is a mapping with a `type` and what belongs to it: `text` has `text`; `image` one of `url`, `image_url`, `data`, `base64_data`, `file_id`; `file` one of
+`url`, `file_url`, `data`, `base64_data`, `file_data`, `file_id`. Bytes in a part become base64; everything else in it is handed on.
+"""
+
+# What a part has to have one of: a tool may list files as `{"type": "file", "name": ...}`, and mean data.
+_SUBSTANCE: Final[Mapping[object, frozenset[str]]] = {
+    "text": frozenset({"text"}),
+    "image": frozenset({"url", "image_url", "data", "base64_data", "file_id"}),
+    "file": frozenset({"url", "file_url", "data", "base64_data", "file_data", "file_id"}),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOutput:
+    """What a call of a tool has come to.
+
+    Attributes:
+        content: What the model reads, of a failure too.
+        error: Why the call failed, in a sentence that the model may read; None where it did not.
+        cause: The exception behind a failure, for the caller's log and nobody else.
+    """
+
+    content: ToolContent
+    error: str | None = None
+    cause: BaseException | None = field(default=None, repr=False)
+
+
+def read_output(
+    pieces: Sequence[object],
+    to_content: Callable[[Sequence[object]], ToolContent],
+    cause: Exception | None = None,
+) -> ToolOutput:
+    """Read what a function returned (one piece) or yielded, and what it raised in the end.
+
+    Args:
+        pieces: What it returned or yielded.
+        to_content: Makes content of the pieces.
+        cause: What it raised; what came before it stays.
+    """
+    content: ToolContent = ""
+    try:
+        content = to_content(pieces)
+    except Exception as error:  # noqa: BLE001 - whatever a tool has returned, the run goes on
+        cause = cause or error
+    if cause is None:
+        return ToolOutput(content=content)
+    error = str(cause) if isinstance(cause, ToolError) else TOOL_FAILED
+    return ToolOutput(content=_add_text(content, error), error=error, cause=cause)
+
+
+def to_content(pieces: Sequence[object]) -> ToolContent:
+    """Return what a model reads of the values that a function returned or yielded.
+
+    Texts stay as they are, None is nothing, content parts are handed on, and everything else becomes JSON.
+
+    Raises:
+        ToolError: If a model can't read one of them: bytes, or what JSON cannot carry.
+    """
+    parts = [part for piece in pieces for part in _to_parts(piece)]
+    if all(isinstance(part, str) for part in parts):
+        return "".join(cast("list[str]", parts))
+    return tuple(
+        {"type": "text", "text": part} if isinstance(part, str) else part for part in parts if part
+    )
+
+
+def _to_parts(value: object) -> Iterable[str | ContentPart]:
+    if value is None:
+        return []
+    is_list = isinstance(value, list | tuple)
+    items = cast("Sequence[object]", value) if is_list else (value,)
+    if any(map(_is_part, items)) and all(isinstance(item, str) or _is_part(item) for item in items):
+        return [_to_text(item) if isinstance(item, str) else _to_part(item) for item in items]
+    return [_to_text(plain_value(value))]
+
+
+def _is_part(value: object) -> bool:
+    if not isinstance(value, Mapping):
+        return False
+    part = cast("ContentPart", value)
+    kind = plain_value(part.get("type"))
+    substance = _SUBSTANCE.get(kind, frozenset()) if isinstance(kind, str) else frozenset[str]()
+    return any(isinstance(part.get(name), str | bytes | Mapping) for name in substance)
+
+
+def _to_part(value: object) -> ContentPart:
+    return {name: _to_member(item) for name, item in cast("ContentPart", value).items()}
+
+
+def _to_member(value: object) -> object:
+    value = plain_value(value)
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    return _whole(value) if isinstance(value, str) else value
+
+
+def _to_text(value: object) -> str:
+    if isinstance(value, bytes | bytearray):
+        raise ToolError(f"the tool returned {len(value)} bytes, which cannot be read as text")
+    text = value if isinstance(value, str) else to_json(value)
+    if text is None:
+        raise ToolError("the tool returned a value that cannot be read as JSON")
+    return _whole(text)
+
+
+def _whole(text: str) -> str:
+    """Return `text` without halves of characters, which no message can carry."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
+
+
+def _add_text(content: ToolContent, text: str) -> ToolContent:
+    if isinstance(content, str):
+        return f"{content}\n{text}" if content else text
+    return (*content, {"type": "text", "text": text})

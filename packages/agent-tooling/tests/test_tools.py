@@ -1,0 +1,440 @@
+import asyncio
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from enum import Enum
+from pathlib import PurePosixPath
+
+import pytest
+from pydantic import BaseModel, SecretStr
+
+from agent_tooling import (
+    TOOL_FAILED,
+    DeclarationError,
+    FailureMemory,
+    ResultBudget,
+    Tool,
+    ToolError,
+    tool,
+)
+
+
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+IMAGE = {"type": "image", "image_url": "data:image/png;base64,AAAA"}
+
+
+class Person(BaseModel):
+    name: str
+    key: SecretStr = SecretStr("hunter2")
+
+
+@dataclass
+class Point:
+    x: int
+    y: object = None
+
+
+class Unit(Enum):
+    C = "c"
+
+
+def returning(value):
+    return Tool.from_schema("t", "", {}, lambda: value)
+
+
+@pytest.mark.parametrize(
+    ("value", "content"),
+    [
+        ("text", "text"),
+        (None, ""),
+        (3, "3"),
+        (True, "true"),
+        (1.5, "1.5"),
+        (Unit.C, "c"),
+        ({"a": [1, "ä"]}, '{"a": [1, "ä"]}'),
+        ([], "[]"),
+        (["a", "b"], '["a", "b"]'),
+        ((1, 2), "[1, 2]"),
+        ({3, 1, 2}, "[1, 2, 3]"),
+        (Person(name="Ada"), '{"name": "Ada", "key": "**********"}'),
+        ([Point(1, b"abc")], '[{"x": 1, "y": "<3 bytes>"}]'),
+        (Point(1, object()), '{"x": 1, "y": "<object>"}'),
+        (Point(1, Point), '{"x": 1, "y": "<Point>"}'),
+        (Point(1, Unit.C), '{"x": 1, "y": "c"}'),
+        ({"when": datetime(2026, 11, 22, tzinfo=UTC)}, '{"when": "2026-11-22T00:00:00+00:00"}'),
+        ({"price": Decimal("1.50")}, '{"price": "1.50"}'),
+        (PurePosixPath("/a"), '"/a"'),
+        ("half \ud83d", "half ?"),
+        ([{"type": "file", "name": "a.txt"}], '[{"type": "file", "name": "a.txt"}]'),
+        ([{"type": []}], '[{"type": []}]'),
+        (IMAGE, (IMAGE,)),
+        ([IMAGE], (IMAGE,)),
+        (["See:", IMAGE], ({"type": "text", "text": "See:"}, IMAGE)),
+        (
+            [{"type": "file", "data": b"abc", "filename": "a\ud83d"}],
+            ({"type": "file", "data": "YWJj", "filename": "a?"},),
+        ),
+        ([IMAGE, 3], json.dumps([IMAGE, 3])),
+    ],
+)
+def test_what_a_tool_returns_is_text_json_or_content_parts(value, content):
+    output = returning(value).invoke({})
+
+    assert (output.content, output.error, output.cause) == (content, None, None)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (b"abc", "the tool returned 3 bytes, which cannot be read as text"),
+        ({(1, 2): 3}, "the tool returned a value that cannot be read as JSON"),
+    ],
+)
+def test_what_no_model_can_read_is_a_failure_that_says_so(value, said):
+    output = returning(value).invoke({})
+
+    assert (output.content, output.error) == (said, said)
+
+
+def failing(error):
+    def fail():
+        raise error
+
+    return Tool.from_schema("t", "", {}, fail)
+
+
+def test_of_an_exception_the_model_reads_nothing_and_the_log_everything():
+    error = LookupError("password hunter2")
+
+    output = failing(error).invoke({})
+
+    assert (output.content, output.error, output.cause) == (TOOL_FAILED, TOOL_FAILED, error)
+    assert "hunter2" not in repr(output)
+
+
+def test_of_a_tool_error_the_model_reads_the_text():
+    output = failing(ToolError("There is no such city.")).invoke({})
+
+    assert output.content == output.error == "There is no such city."
+
+
+def test_what_is_no_exception_is_raised():
+    with pytest.raises(KeyboardInterrupt):
+        failing(KeyboardInterrupt()).invoke({})
+
+
+def test_a_generator_yields_its_result_in_pieces_which_stay_when_it_fails():
+    def some(*, fails):
+        yield "one "
+        yield {"two": 2}
+        if fails:
+            raise RuntimeError("secret")
+
+    whole = Tool.from_schema("t", "", {}, some, hidden={"fails": False})
+    assert whole.invoke({}).content == 'one {"two": 2}'
+    assert whole.with_hidden(fails=True).invoke({}).content == f'one {{"two": 2}}\n{TOOL_FAILED}'
+
+
+def test_a_failure_after_parts_is_a_part_too():
+    def some():
+        yield IMAGE
+        raise ToolError("no more")
+
+    output = Tool.from_schema("t", "", {}, some).invoke({})
+
+    assert output.content == (IMAGE, {"type": "text", "text": "no more"})
+    assert output.error == "no more"
+
+
+@pytest.mark.parametrize("make", [iter, lambda source: (item for item in source)])
+def test_an_endless_result_ends_when_nobody_waits_any_more(make):
+    taken = []
+
+    def endless():
+        return make(iter(lambda: taken.append(1) or "x", None))
+
+    Tool.from_schema("t", "", {}, endless).invoke({}, is_over=lambda: len(taken) == 3)
+
+    assert len(taken) == 3
+
+
+async def greet(name: str) -> str:
+    """Greet."""
+    await asyncio.sleep(0)
+    return f"Hello {name}"
+
+
+async def count(to: int):
+    for number in range(to):
+        yield str(number)
+    if to > 3:
+        raise ToolError("too far")
+
+
+def awaited(made, **arguments):
+    bound = made.bind(json.dumps(arguments))
+    return asyncio.run(made.ainvoke(bound.args))
+
+
+def test_an_async_function_is_awaited():
+    made = tool(greet)
+
+    assert made.is_async
+    assert awaited(made, name="Ada").content == "Hello Ada"
+
+
+def test_an_async_generator_yields_its_result_in_pieces():
+    made = tool(count)
+
+    assert made.is_async
+    assert awaited(made, to=3).content == "012"
+    assert awaited(made, to=4).content == "0123\ntoo far"
+
+
+def test_a_tool_without_async_can_be_awaited_too():
+    assert awaited(returning("x")).content == "x"
+
+
+@pytest.mark.parametrize(("function", "arguments"), [(greet, {"name": "x"}), (count, {"to": 1})])
+def test_calling_an_async_tool_without_await_fails_and_says_so_in_the_log(function, arguments):
+    output = tool(function).invoke(arguments)
+
+    assert output.error == TOOL_FAILED
+    assert "await ainvoke()" in str(output.cause)
+
+
+def test_a_cancelled_tool_is_not_a_failed_one():
+    async def main():
+        task = asyncio.create_task(tool(sleep).ainvoke({}))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    async def sleep() -> None:
+        await asyncio.sleep(60)
+
+    asyncio.run(main())
+
+
+def test_a_json_schema_is_a_tool_that_takes_what_it_says():
+    made = Tool.from_schema("weather", "Weather.", SCHEMA, lambda city: f"in {city}")
+
+    assert made.parameters == {**SCHEMA, "additionalProperties": False}
+    assert made.invoke(made.bind('{"city": "Oslo"}').args).content == "in Oslo"
+    assert made.bind("{}").error.endswith(": missing required parameter 'city'")
+    assert made.bind('{"city": "x", "b": 1}').error.endswith(": unknown parameters ['b']")
+    assert made.bind('{"city": 1}').error.endswith(": parameter 'city' must be string, got 1")
+    assert "additionalProperties" not in SCHEMA
+
+
+@pytest.mark.parametrize(
+    ("wanted", "fits", "does_not"),
+    [
+        ("integer", [1, 1.0, -3], [1.5, True, "1", None]),
+        ("number", [1, 1.5], [True, "1"]),
+        ("boolean", [True], [1, "true"]),
+        ("array", [[]], [{}, "[]"]),
+        ("object", [{}], [[]]),
+        ("null", [None], [0, ""]),
+        (["string", "null"], ["", None], [1]),
+    ],
+)
+@pytest.mark.parametrize("has_library", [True, False])
+def test_simple_types_are_checked_with_and_without_jsonschema(
+    wanted, fits, does_not, has_library, monkeypatch
+):
+    if not has_library:
+        monkeypatch.setitem(__import__("sys").modules, "jsonschema", None)
+    made = Tool.from_schema("t", "", {"properties": {"a": {"type": wanted}}}, print)
+
+    assert all(made.bind(json.dumps({"a": value})).ok for value in fits)
+    assert not any(made.bind(json.dumps({"a": value})).ok for value in does_not)
+
+
+@pytest.mark.parametrize(
+    ("inner", "value", "said"),
+    [
+        ({"type": "array", "items": {"type": "integer"}}, [1, "b"], "parameter 'a[1]': 'b' is not of type 'integer'"),
+        ({"enum": ["x", "y"]}, "z", "parameter 'a': 'z' is not one of ['x', 'y']"),
+        ({"type": "integer", "minimum": 1}, 0, "parameter 'a': 0 is less than the minimum of 1"),
+        ({"$ref": "#/$defs/none"}, 1, "the arguments could not be checked"),
+    ],
+)  # fmt: skip
+def test_with_jsonschema_all_that_a_schema_says_is_checked(inner, value, said):
+    made = Tool.from_schema("t", "", {"properties": {"a": inner}}, print)
+
+    assert made.bind(json.dumps({"a": value})).error.endswith(f": {said}")
+
+
+def test_with_jsonschema_what_the_whole_schema_says_is_checked():
+    made = Tool.from_schema("t", "", {"minProperties": 1, "properties": {"a": {}}}, print)
+
+    assert made.bind("{}").error.endswith(": the arguments: {} should be non-empty")
+
+
+def test_a_schema_that_takes_other_names_says_so():
+    free = Tool.from_schema("t", "", {"additionalProperties": True}, dict, hidden={"key": 1})
+    composed = Tool.from_schema("t", "", {"allOf": [{"properties": {"a": {}}}]}, dict)
+
+    assert free.invoke(free.bind('{"a": 1}').args).content == '{"a": 1, "key": 1}'
+    assert composed.bind('{"a": 1}').ok
+    assert free.bind('{"key": 2}').error.endswith(": unknown parameters ['key']")
+
+
+def test_a_hidden_property_is_taken_out_of_the_schema():
+    schema = {"properties": {"a": {}, "key": {}}, "required": ["key", "a"]}
+
+    made = Tool.from_schema("t", "", schema, dict, hidden={"key": 1})
+
+    assert (list(made.parameters["properties"]), made.parameters["required"]) == (["a"], ["a"])
+    assert list(schema["properties"]) == ["a", "key"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        ([], "tool parameters must be a JSON schema object, got list"),
+        ({"type": "string"}, "type of the tool parameters must be 'object', got 'string'"),
+        ({"properties": []}, "properties of the tool parameters must be schemas by name"),
+        ({"required": "a"}, "required of the tool parameters must be a list of names"),
+        ({"required": [1]}, "required of the tool parameters must be a list of names"),
+        ({"default": object()}, "tool parameters must be JSON, got TypeError"),
+        ({"anyOf": [{"$ref": "https://x.example/s"}]}, "$ref of the tool parameters must be a place in the schema"),
+        ({"properties": {"a": {"type": "strin"}}}, "properties.a.type must be a valid JSON schema"),
+        ({"minProperties": "x"}, "minProperties must be a valid JSON schema"),
+    ],
+)  # fmt: skip
+def test_what_is_no_schema_of_an_object_is_an_error(schema, said):
+    with pytest.raises(DeclarationError) as caught:
+        Tool.from_schema("t", "", schema, print)
+    assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"name": "no spaces"}, "tool name must be 1 to 64 letters"),
+        ({"name": "x" * 65}, "tool name must be 1 to 64 letters"),
+        ({"name": None}, "tool name must be 1 to 64 letters"),
+        ({"description": None}, "tool description must be text, got NoneType"),
+        ({"function": "print"}, "tool function must be something that can be called"),
+        ({"parameters": None}, "tool parameters must be a JSON schema object"),
+        ({"hidden": {"city": "Oslo"}}, "parameter 'city' must be hidden or shown, got both"),
+    ],
+)
+def test_the_constructor_checks_what_the_factories_check(fields, said):
+    given = {"name": "t", "description": "", "parameters": SCHEMA, "function": print} | fields
+
+    with pytest.raises(DeclarationError) as caught:
+        Tool(**given)
+    assert str(caught.value).startswith(said)
+
+
+def test_a_tool_cannot_be_changed():
+    made = Tool(name="t", description="", parameters=SCHEMA, function=print)
+
+    with pytest.raises(AttributeError):
+        made.name = "other"
+    assert {made: 1}[made] == 1
+
+
+DECLARATION = {
+    "identity": {"name": "weather", "provider": "author/plugin/weather"},
+    "description": {"llm": "Look up the weather."},
+    "parameters": [
+        {"name": "city", "type": "string", "form": "llm", "required": True},
+        {"name": "api_base", "type": "string", "form": "form"},
+    ],
+    "runtime_parameters": {"api_base": "https://safe.example"},
+}
+
+
+def said(text):
+    return {"type": "text", "message": {"text": text}}
+
+
+def test_a_declaration_of_dify_is_a_tool():
+    def call(city, api_base):
+        yield said(f"{city} from ")
+        yield said(api_base)
+
+    made = Tool.from_declaration(DECLARATION, call)
+
+    assert (made.name, made.description) == ("weather", "Look up the weather.")
+    assert list(made.parameters["properties"]) == ["city"]
+    bound = made.bind('{"city": "Oslo"}')
+    assert made.invoke(bound.args).content == "Oslo from https://safe.example"
+    assert made.bind('{"city": "Oslo", "api_base": "x"}').error.endswith("['api_base']")
+    assert "safe.example" not in repr(made)
+
+
+@pytest.mark.parametrize("returned", [[said("a"), said("b")], "ab"])
+def test_the_messages_of_a_tool_of_dify_come_in_any_shape(returned):
+    made = Tool.from_declaration(DECLARATION, lambda **_: returned, name="other")
+
+    assert (made.name, made.invoke({}).content) == ("other", "ab")
+
+
+@pytest.mark.parametrize(
+    "broken", [{"identity": {}}, {"runtime_parameters": ["a"]}, {"parameters": [{}]}]
+)
+def test_a_declaration_that_cannot_be_read_is_an_error(broken):
+    with pytest.raises(DeclarationError):
+        Tool.from_declaration(DECLARATION | broken, print)
+
+
+def test_a_repeated_call_with_parts_gets_them_again():
+    memory = FailureMemory(identical_successes=1)
+    memory.record_success("t", {}, (IMAGE,))
+
+    told, image = memory.recall("t", {})
+
+    assert told["text"].startswith("this call was already made")
+    assert image == IMAGE
+
+
+def text_of(parts):
+    return [part.get("text", part) for part in parts]
+
+
+def test_the_texts_among_parts_share_the_budget_of_one_result():
+    parts = tuple({"type": "text", "text": letter * 900} for letter in "abc")
+
+    shortened = ResultBudget(per_result=1_000).shorten((*parts, IMAGE))
+    fitted = ResultBudget(per_result=1_000).fit((*parts, IMAGE))
+
+    assert shortened == fitted
+    assert [text.count(letter) for text, letter in zip(text_of(fitted), "abc", strict=False)] == [
+        900,
+        100,
+        2,  # of the notice
+    ]
+    assert fitted[3] == IMAGE
+
+
+def test_an_image_that_is_too_large_is_left_out_and_said_to_be():
+    large = {"type": "image", "data": "x" * 5_000}
+    budget = ResultBudget(per_run_bytes=3_000)
+
+    fitted = budget.fit((IMAGE, large, IMAGE))
+
+    assert text_of(fitted) == [
+        IMAGE,
+        "[... a part of type image with 5,029 bytes left out here ...]",
+        IMAGE,
+    ]
+
+
+def test_parts_without_end_end_where_the_budget_does():
+    fitted = ResultBudget(per_run_bytes=3_000).fit((IMAGE,) * 10_000)
+
+    assert len(json.dumps(fitted)) < 4_000
+    assert text_of(fitted)[-1].endswith(" parts left out here ...]")
+
+
+@pytest.mark.parametrize("name", ["per_result", "per_run", "per_run_bytes"])
+def test_a_budget_of_nothing_is_refused(name):
+    with pytest.raises(ValueError, match=f"{name} must be at least 1, got 0"):
+        ResultBudget(**{name: 0})
