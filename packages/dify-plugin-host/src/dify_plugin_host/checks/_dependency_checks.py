@@ -54,12 +54,20 @@ def check_wheels(contents: Contents) -> Iterator[Finding]:
             is_used = any(path in _text(contents, file) for file in _DEPENDENCY_FILES)
             yield Finding("broken" if is_used else "advice", str(error))
             continue
-        if not wheel.is_universal:
+        if not wheel.is_universal and not _own_folders(contents):
             text = f"{path}: is not for every machine; expected py3-none-any, or a wheel for each"
             yield Finding("advice", text)
         for module in sorted(wheel.modules & (own | _DIFYS_FOLDERS)):
             text = f"{path}: its module {module!r} has the name of a file or folder of the plugin"
             yield Finding("advice", text)
+
+
+def _own_folders(contents: Contents) -> set[str]:
+    """Return the folders from which an offline package takes its wheels; none if it asks an index."""
+    uv = object_at(object_at(_toml(contents, "pyproject.toml"), "tool"), "uv")
+    folders = {posixpath.normpath(str(path)) for path in list_at(uv, "find-links")}
+    is_inside = all(_is_there(contents, folder) for folder in folders)
+    return folders if uv.get("no-index") is True and is_inside else set()
 
 
 def _text(contents: Contents, path: str) -> str:
@@ -122,7 +130,8 @@ def check_pyproject(contents: Contents) -> Iterator[Finding]:
     if "build-system" in pyproject and uv.get("package") is not False:
         text = "expected false, so that the plugin itself is not built"
         yield Finding("advice", f"pyproject.toml: 'tool.uv.package': {text}")
-    for key in sorted(uv.keys() & _OF_THE_MACHINE):
+    own = {"find-links"} if _own_folders(contents) else set[str]()
+    for key in sorted(uv.keys() & _OF_THE_MACHINE - own):
         text = "expected no setting that depends on the machine"
         yield Finding("advice", f"pyproject.toml: 'tool.uv.{key}': {text}")
     yield from _check_sources(contents, object_at(uv, "sources"), pyproject)
@@ -236,7 +245,7 @@ def check_lock(contents: Contents) -> Iterator[Finding]:
     others = {
         str(object_at(entry, "source").get("registry", PUBLIC_INDEX)) for entry in locked.values()
     }
-    for registry in sorted(others - {PUBLIC_INDEX}):
+    for registry in sorted(others - {PUBLIC_INDEX} - _own_folders(contents)):
         text = f"uv.lock: packages come from {registry!r}; expected {PUBLIC_INDEX!r}"
         yield Finding("advice", text)
     yield from _check_locked_project(contents, locked)
@@ -244,10 +253,14 @@ def check_lock(contents: Contents) -> Iterator[Finding]:
 
 def _check_locked(contents: Contents, entry: JsonObject) -> Iterator[Finding]:
     """Check that a locked file is in the package, and has the bytes that were locked."""
-    path = object_at(entry, "source").get("path")
+    source, name = object_at(entry, "source"), entry.get("name")
+    if (folder := source.get("registry")) in _own_folders(contents):
+        for wheel in objects_at(entry, "wheels"):
+            if not _is_there(contents, path := f"{folder}/{wheel.get('path')}"):
+                yield Finding("broken", f"uv.lock: {name!r}: expected a file {path!r}")
+    path = source.get("path")
     if path is None:
         return
-    name = entry.get("name")
     content = contents.files.get(posixpath.normpath(str(path)))
     if content is None:
         yield Finding("broken", f"uv.lock: {name!r}: expected a file {path!r}")
@@ -288,11 +301,12 @@ def check_requirements(contents: Contents) -> Iterator[Finding]:
         if not _is_there(contents, path):
             yield Finding("broken", f"requirements.txt: {path!r}: expected this file")
     wheels = read_wheels(contents)
-    if "uv.lock" in contents.files:
-        for wheel in wheels.values():
-            yield from _check_listed(wheel, requirements)
-    others = [line for line in requirements.named if line not in files]
-    yield from _check_pins(contents, [*others, *_loose_options(requirements)], bundled=wheels)
+    if not _own_folders(contents):  # of which the lock has said what is missing
+        if "uv.lock" in contents.files:
+            for wheel in wheels.values():
+                yield from _check_listed(wheel, requirements)
+        others = [line for line in requirements.named if line not in files]
+        yield from _check_pins(contents, [*others, *_loose_options(requirements)], bundled=wheels)
     yield from _check_sdk(contents, "requirements.txt")
 
 

@@ -144,11 +144,27 @@ def package(
     plugins: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Plugin folders, or names of folders in plugins/; by default all of plugins/."
+            help="Plugin folders, or names of folders in plugins/; by default all of plugins/. With --offline packages as well."
         ),
     ] = None,
     *,
     output: Annotated[Path, typer.Option(help="Where to write the packages.")] = Path("dist"),
+    offline: Annotated[
+        bool,
+        typer.Option("--offline", help="Put every wheel inside, so that no index is needed."),
+    ] = False,
+    platform: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --offline: linux_x86_64 or linux_aarch64, or both by giving it twice; this machine's by default."
+        ),
+    ] = None,
+    max_size: Annotated[
+        int,
+        typer.Option(
+            min=1, help="With --offline: how many MB (1024 x 1024 bytes) a package may hold."
+        ),
+    ] = 50,
 ) -> None:
     """Make packages that Dify can install.
 
@@ -159,7 +175,15 @@ def package(
     from dify_plugin_host.packaging import build_package
 
     from ._find_plugins import find_folders
+    from ._offline import package_offline, read_platforms
 
+    if offline:
+        with _exit_codes():
+            chosen = read_platforms(platform or ())
+            package_offline(plugins or (), output, platforms=chosen, max_size_mb=max_size)
+        return
+    if platform:
+        raise typer.BadParameter("expected --offline with it", param_hint="--platform")
     with _exit_codes():
         for folder in find_folders(plugins or (), start=Path.cwd()):
             built = build_package(folder, output, judge=find_refusals)
