@@ -1,10 +1,12 @@
 """Streams from a socket, read at a pace: the same text however it is cut, and nothing late that must not be."""
 
+import gc
 import os
 import socket
 import struct
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from itertools import chain, pairwise
 
@@ -115,6 +117,35 @@ def test_the_end_does_not_wait_for_the_end_of_its_body(transport: Transport) -> 
                 break
         assert text_of(events) == "ab"
         gone.set()
+
+
+@pytest.mark.parametrize("is_paced", [True, False])
+def test_a_stream_leaves_nothing_to_the_garbage_collector(
+    transport: Transport, *, is_paced: bool
+) -> None:
+    def answer(peer: socket.socket) -> None:
+        for piece in "ab":
+            peer.sendall((STREAM if piece == "a" else b"") + chunk(delta(piece)))
+            time.sleep(0.02)
+        peer.sendall(chunk(frames([DONE])) + b"0\r\n\r\n")
+
+    gc.collect()
+    gc.disable()
+    try:
+        with Wire(answer) as wire:
+            stream = ResponseStream(wire.connection(), REQUEST, transport=transport)
+            left = weakref.ref(stream)
+            if is_paced:
+                list(Pacer(window_seconds=0.01).pace(stream.batches, close=stream.close))
+            else:
+                list(stream)
+            del stream
+            for thread in threading.enumerate():
+                if thread.name == "responses-reader":
+                    thread.join(10)
+            assert left() is None
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("ending", ["cut", "error", "no chunk"])

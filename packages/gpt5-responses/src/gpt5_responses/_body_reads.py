@@ -4,7 +4,6 @@ The HTTP library hands a body out in the pieces that the server made of it, many
 is about to be waited for, shows nowhere but where it reads its connection.
 """
 
-import ssl
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Self
@@ -12,8 +11,6 @@ from typing import Any, Self
 from ._patience import Patience
 from ._reader import ResponseReader
 
-
-_NOTHING_THERE = (BlockingIOError, ssl.SSLWantReadError)
 
 type Pause = Callable[[], bool]
 """Called when all that has come has been handed out; returns whether to look for more once again before waiting for it."""
@@ -54,12 +51,8 @@ class BodyReads:
         if self._response.is_closed:
             return self._read(max_bytes, timeout=timeout)
         self._patience.note(self._reader.progress)
-        while self._pause is not None:
-            try:
-                return self._read(max_bytes, timeout=0)
-            except Exception as error:  # the HTTP library's own; what it was made of says more
-                if not isinstance(error.__cause__, _NOTHING_THERE):
-                    raise
+        # Asked for first, since a read that fails costs more than a look, and its traceback keeps the whole stream until garbage is collected.
+        while self._pause and not self._connection.get_extra_info("is_readable"):
             if not self._pause():
                 break
             self._patience.note(self._reader.progress)

@@ -56,7 +56,7 @@ class ResponseStream:
         self._lock = threading.Lock()  # `close` may come from another thread while this opens
         self._sent: SentRequest | None = None
         self._is_closed = False
-        self._events = chain.from_iterable(self.batches())
+        self._events: Iterator[StreamEvent] | None = None
         self.left_out: tuple[Fallback, ...] = ()
 
     def __enter__(self) -> Self:
@@ -66,6 +66,9 @@ class ResponseStream:
         self.close()
 
     def __iter__(self) -> Iterator[StreamEvent]:
+        # Not made before it is needed: it holds the stream, which would wait for the garbage collector.
+        if self._events is None:
+            self._events = chain.from_iterable(self.batches())
         return self._events
 
     def open(self) -> None:
