@@ -27,7 +27,7 @@ HEADER = "# Generated from catalog.yaml by generate_models.py. Change the catalo
 
 
 def model_declaration(
-    model: Mapping[str, Any], rules: list[dict[str, Any]], endings: Mapping[str, Any]
+    model: Mapping[str, Any], rules: list[dict[str, Any]], texts: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return a model's file as Dify wants it.
 
@@ -36,12 +36,12 @@ def model_declaration(
     prices = model["prices"]
     return {
         "model": model["name"],
-        "label": _label(model, endings),
+        "label": _label(model, texts["endings"]),
         "model_type": "llm",
         **({"deprecated": True} if "shutdown_date" in model else {}),
         "features": [name for name in FEATURES if name != "stream-tool-call" or _streams(model)],
         "model_properties": {"mode": "chat", "context_size": model["context_size"]},
-        "parameter_rules": [_rule(rule, model, endings) for rule in rules],
+        "parameter_rules": [_rule(rule, model, texts) for rule in rules],
         "pricing": {
             "input": prices["input"],
             "output": prices["output"],
@@ -70,30 +70,42 @@ def _ending(model: Mapping[str, Any], endings: Mapping[str, Any]) -> Mapping[str
 
 
 def _rule(
-    rule: dict[str, Any], model: Mapping[str, Any], endings: Mapping[str, Any]
+    rule: dict[str, Any], model: Mapping[str, Any], texts: Mapping[str, Any]
 ) -> dict[str, Any]:
+    notes = texts["notes"]
     match rule["name"]:
         case "reasoning_effort":
             return rule | {"options": model["reasoning_efforts"]}
         case "max_output_tokens":
             # The first field's help begins with what there is to say of the model itself.
-            said = _ending(model, endings)["help"]
-            told = {
-                key: said.get(key, "").format_map(model) + text
-                for key, text in rule["help"].items()
-            }
+            said = _ending(model, texts["endings"])["help"]
+            told = _joined(
+                {key: text.format_map(model) for key, text in said.items()}, rule["help"]
+            )
             return rule | {"max": model["max_output_tokens"], "help": told}
+        case "verbosity" if "verbosities" in model:
+            taken = ", ".join(model["verbosities"])
+            note = notes["verbosity_fixed" if taken else "no_verbosity"]
+            said = {key: text.format(verbosity=taken) for key, text in note.items()}
+            return rule | {"help": _joined(rule["help"], said)}
+        case "enable_stream" if not _streams(model):
+            return rule | {"help": _joined(rule["help"], notes["no_streaming"])}
         case _:
             return rule
+
+
+def _joined(first: Mapping[str, str], then: Mapping[str, str]) -> dict[str, str]:
+    """Return texts by language, one after the other."""
+    return {key: first.get(key, "") + then.get(key, "") for key in (*first, *then)}
 
 
 def declarations(root: Path) -> dict[str, str]:
     """Return the content of every file of models/llm that is generated, by file name."""
     catalog = _load(root / "catalog.yaml")
-    models, endings = catalog["models"], catalog["endings"]
+    models = catalog["models"]
     rules = _load(root / "parameter_rules.yaml")
     files = {
-        f"{model['name']}.yaml": _dump(model_declaration(model, rules, endings)) for model in models
+        f"{model['name']}.yaml": _dump(model_declaration(model, rules, catalog)) for model in models
     }
     return files | {"_position.yaml": _dump([model["name"] for model in models])}
 

@@ -258,6 +258,28 @@ def test_every_rule_can_be_read_by_both_of_dify_s_readers(name):
 
 
 @each_model
+def test_every_help_says_what_the_options_mean_and_which_is_the_default(name):
+    for rule in MODELS[name]["parameter_rules"]:
+        # What the effort's levels are, the list itself says: from least to most.
+        options = [] if rule["name"] == "reasoning_effort" else rule.get("options", [])
+        default = rule.get("default", "")
+        for text in rule["help"].values():
+            assert all(option in text for option in options)
+            assert default is True or str(default) in text
+        assert default is not True or "On by default" in rule["help"]["en_US"]
+
+
+def test_a_form_says_where_its_model_has_nothing_to_choose_from():
+    def said(name, parameter):
+        return rules_of(name)[parameter]["help"]["en_US"].partition("This model")[2]
+
+    assert said("gpt-5.5-pro", "enable_stream") == " always answers in one piece."
+    assert said("gpt-5.3-codex", "verbosity") == " always answers at medium."
+    assert said("gpt-5-codex", "verbosity") == " has no such setting."
+    assert said("gpt-6.2-sol", "verbosity") == said("gpt-6.2-sol", "enable_stream") == ""
+
+
+@each_model
 def test_max_output_tokens_range_from_one_to_what_the_model_can_do(name):
     rule = rules_of(name)["max_output_tokens"]
 
@@ -317,6 +339,7 @@ def test_the_catalog_agrees_with_what_the_request_builder_knows(row):
     assert row.get("retired", False) == profile.retired
     assert row.get("replaced_by") == profile.replacement
     assert row["reasoning_efforts"] == list(profile.efforts)
+    assert row.get("verbosities", ["low", "medium", "high"]) == list(profile.verbosities)
 
 
 @each_row
