@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 
 if TYPE_CHECKING:
+    from ._base_model import base_model
     from ._call import ModelCall, iter_chunks
     from ._error_mapping import (
         INVOKE_ERRORS,
@@ -28,6 +29,7 @@ __all__ = [
     "INVOKE_ERRORS",
     "ModelCall",
     "PaceSettings",
+    "base_model",
     "customizable_schema",
     "estimate_tokens",
     "invoke_errors",
@@ -44,6 +46,7 @@ _MODULES = {
     "INVOKE_ERRORS": "_error_mapping",
     "ModelCall": "_call",
     "PaceSettings": "_operator_settings",
+    "base_model": "_base_model",
     "customizable_schema": "_schema",
     "estimate_tokens": "_tokens",
     "invoke_errors": "_error_mapping",

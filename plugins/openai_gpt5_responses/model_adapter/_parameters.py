@@ -1,25 +1,36 @@
-"""The parameters of a call, as far as the model declares them."""
+"""The parameters of a call, as far as the model takes them."""
 
 import logging
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from gpt5_payloads import profile_for
+
 
 _LOGGER = logging.getLogger("dify_plugin.plugin.openai_gpt5_responses")
 _LOGGER.setLevel(logging.INFO)
 _MOST_CHARACTERS = 200  # of the names that a log line tells
+_OTHER_NAMES = ("max_tokens", "max_completion_tokens")  # of `max_output_tokens`
 
 
-def known_parameters(parameters: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+def known_parameters(
+    parameters: Mapping[str, Any], names: Iterable[str], *, model: str
+) -> dict[str, Any]:
     """Return the parameters with these names; what they hold is for the request builder to judge.
 
-    Other names, as nodes made for other models have them, are told in the plugin's log.
+    Other names, as nodes made for other models have them, and those for which the model has nothing to choose from are told in the plugin's log.
+
+    Args:
+        parameters: What the node asks for.
+        names: What the model's form has.
+        model: The model behind the name, whose profile counts.
     """
     given = _with_max_output_tokens(parameters)
     declared = list(names)
     known = {name: given[name] for name in declared if name in given}
-    if left_out := sorted(set(map(str, given)) - set(declared)):
-        told = ", ".join(left_out)[:_MOST_CHARACTERS]
+    left_out = set(map(str, given)) - set(declared) | known.keys() & _without_choice(model)
+    if left_out:
+        told = ", ".join(sorted(left_out))[:_MOST_CHARACTERS]
         _LOGGER.info("Parameters that the model does not take were left out: %s", told)
     # `JSON` and `XML` in capitals would make the SDK rewrite the prompt.
     response_format = known.get("response_format")
@@ -32,9 +43,22 @@ def known_parameters(parameters: Mapping[str, Any], names: Iterable[str]) -> dic
 
 
 def _with_max_output_tokens(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Take `max_tokens`, as other models and older workflows call it, for `max_output_tokens`, unless that is set."""
+    """Take what other models and older workflows call it for `max_output_tokens`, unless that is set."""
     given = dict(parameters)
-    most = given.pop("max_tokens", None)
-    if given.get("max_output_tokens") is None and most is not None:
-        given["max_output_tokens"] = most
+    for name in _OTHER_NAMES:
+        most = given.pop(name, None)
+        if given.get("max_output_tokens") is None and most is not None:
+            given["max_output_tokens"] = most
     return given
+
+
+def _without_choice(model: str) -> set[str]:
+    """Return the parameters that the request builder leaves out for this model, whatever their value."""
+    profile = profile_for(model)
+    choices = {
+        "reasoning_effort": profile.efforts,
+        "reasoning_summary": profile.summaries,
+        "verbosity": profile.verbosities,
+        "parallel_tool_calls": profile.parallel_tool_calls,
+    }
+    return {name for name, choice in choices.items() if not choice}

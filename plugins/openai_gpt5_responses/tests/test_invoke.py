@@ -421,6 +421,9 @@ def test_a_parameter_that_cannot_be_used_is_a_bad_request_that_names_it(
         ({"max_tokens": 512, "max_output_tokens": None}, 512),
         ({"max_tokens": 512, "max_output_tokens": 1_024}, 1_024),
         ({"max_tokens": None}, 8_192),
+        ({"max_completion_tokens": 512}, 512),
+        ({"max_tokens": 512, "max_completion_tokens": 1_024}, 512),
+        ({"max_tokens": "512"}, 512),
     ],
 )
 def test_max_tokens_of_another_model_s_workflow_count(
@@ -442,6 +445,34 @@ def test_a_parameter_that_the_model_does_not_take_is_left_out_and_told(
     told = [notice.text for notice in plugin.notices if notice.kind == "log"]
     assert any("were left out: temperature, top_p" in text for text in told)
     assert "0.5" not in "".join(told)
+
+
+@pytest.mark.parametrize(
+    ("model", "left_out"),
+    [
+        ("gpt-5-codex", "verbosity"),
+        ("gpt-5-chat-latest", "reasoning_effort, reasoning_summary, verbosity"),
+        ("gpt-4o", "reasoning_effort, reasoning_summary, verbosity"),
+        ("o3", "parallel_tool_calls, verbosity"),
+        ("gpt-6.2-sol", ""),
+    ],
+)
+def test_what_a_model_has_no_choice_of_is_left_out_and_told(
+    plugin: ModelPlugin, model: str, left_out: str
+) -> None:
+    plugin.notices.clear()
+    given = {
+        "reasoning_effort": "low",
+        "reasoning_summary": "auto",
+        "verbosity": "low",
+        "parallel_tool_calls": False,
+    }
+    with ResponsesSimulator(models=[model]) as server:
+        answer = plugin.invoke(server, model=model, model_parameters=given)
+
+    told = [notice.text for notice in plugin.notices if "were left out" in notice.text]
+    assert answer.error is None
+    assert [text.partition("left out: ")[2] for text in told] == [left_out] * bool(left_out)
 
 
 ASK_IN_APPS = """

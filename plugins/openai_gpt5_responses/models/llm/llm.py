@@ -48,7 +48,11 @@ class OpenAIGPT5LargeLanguageModel(LargeLanguageModel):
     ) -> dict:
         # The SDK's own check answers with an error that Dify does not know. The request builder checks the same, and says which field.
         rules = self.get_parameter_rules(model, credentials)
-        return model_adapter.known_parameters(model_parameters, (rule.name for rule in rules))
+        return model_adapter.known_parameters(
+            model_parameters,
+            (rule.name for rule in rules),
+            model=model_adapter.base_model(model, credentials),
+        )
 
     @override
     def get_num_tokens(
