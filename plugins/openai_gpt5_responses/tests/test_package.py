@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,9 @@ def run(tmp_path_factory: pytest.TempPathFactory):
 def test_the_package_is_installed_started_and_called(run, tmp_path: Path) -> None:
     packaged = run(BIN / "dify-host", "package", TESTS.parent, "--output", tmp_path)
     assert packaged.returncode == 0, packaged.stderr
+    pages = {path.relative_to(TESTS.parent).as_posix() for path in TESTS.parent.glob("readme/*.md")}
+    with zipfile.ZipFile(packaged.stdout.split()[0]) as package:
+        assert {"README.md", "PRIVACY.md", *pages} <= set(package.namelist())
     checked = run(BIN / "dify-host", "check", packaged.stdout.split()[0])
     assert checked.returncode == 0, checked.stdout
     assert checked.stdout.count("; gpt-6.2-sol") == 2
