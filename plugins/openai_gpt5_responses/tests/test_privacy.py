@@ -38,6 +38,12 @@ TOLD_FIELDS = {
     "prompt_cache_key": "prompt cache key",
     "store": "`store: false`",
 }
+TOLD_LINES = {
+    "_audit.py": "OPENAI_GPT5_AUDIT_LOG",
+    "_error_mapping.py": "the lines of code",
+    "_parameters.py": "names of parameters",
+    "_shutdown_notice.py": "models that OpenAI shuts down",
+}
 SETTINGS = {
     *("include", "max_output_tokens", "model", "parallel_tool_calls", "reasoning", "stream"),
     *("stream_options", "text", "tool_choice", "truncation"),
@@ -76,3 +82,14 @@ def test_the_bounds_of_the_memory_are_those_that_are_told() -> None:
     assert "1,000 answers, 32 MiB, one hour" in TEXT
     code = (PLUGIN / "model_adapter/_call.py").read_text(encoding="utf-8")
     assert re.findall(r"ItemStore\((.*)\)", code) == [""]  # as it comes
+
+
+def test_every_line_of_the_log_is_told() -> None:
+    writers = {
+        path.name
+        for path in PLUGIN.glob("model_adapter/*.py")
+        if re.search(r"_LOGGER\.(debug|info|warning|error|exception)\(", path.read_text("utf-8"))
+    }
+
+    assert writers == TOLD_LINES.keys()
+    assert all(words in TEXT for words in TOLD_LINES.values())
