@@ -181,7 +181,7 @@ def test_the_query_of_a_base_url_goes_along_with_every_request(transport: Transp
         )
 
     with Wire(answer) as wire:
-        url = f"{wire.base_url}?api-version=preview&empty="
+        url = f"{wire.base_url}?api-version=preview&tenant=blue"
         connection = Connection.from_settings(
             {"api_key": "key", "base_url": url, "max_retries": 0}, environ={}
         )
@@ -190,8 +190,8 @@ def test_the_query_of_a_base_url_goes_along_with_every_request(transport: Transp
         asked += [request.partition(b"\r\n")[0] for request in wire.requests]
 
     assert asked == [
-        b"GET /v1/models?api-version=preview&empty= HTTP/1.1",
-        b"POST /v1/responses?api-version=preview&empty= HTTP/1.1",
+        b"GET /v1/models?api-version=preview&tenant=blue HTTP/1.1",
+        b"POST /v1/responses?api-version=preview&tenant=blue HTTP/1.1",
     ]
 
 
