@@ -61,8 +61,6 @@ def text_of(events: list[StreamEvent]) -> str:
     packs=st.integers(1, 5),
 )
 @settings(max_examples=40, deadline=None)
-# The threads of other tests may still draw a pause before a retry while this one draws its input.
-@pytest.mark.filterwarnings("ignore:Do not use the `random` module")
 def test_a_text_is_the_same_however_its_bytes_are_cut(
     texts: list[str], cuts: set[int], pauses: set[int], window: float, packs: int
 ) -> None:
