@@ -17,11 +17,12 @@ def prepare() -> None:
     What cannot be made is left to the call, which says so.
     """
     gc.disable()
-    for module in ("_call", "_error_mapping"):
-        import_module(f".{module}", __package__)
-    with suppress(ResponsesError):
-        prepare_transport()
-    usage = price_usage("", Usage(), latency_seconds=0)
-    chunk("", 0, text_message("", None), usage=usage).model_dump()
-    gc.freeze()
-    gc.enable()
+    try:
+        import_module("._call", __package__)
+        with suppress(ResponsesError):
+            prepare_transport()
+        usage = price_usage("", Usage(), latency_seconds=0)
+        chunk("", 0, text_message("", None), usage=usage).model_dump()
+        gc.freeze()
+    finally:
+        gc.enable()

@@ -44,5 +44,19 @@ def test_what_calls_need_is_imported_before_the_first_heartbeat_and_made_after_i
     assert told[2]["trusts"] == 1
 
 
+FAILING = """
+import gc, json, dify_plugin, model_adapter
+gc.freeze = None
+try:
+    model_adapter.prepare()
+except TypeError:
+    print(json.dumps(gc.isenabled()))
+"""
+
+
+def test_memory_is_looked_after_also_where_preparing_fails(run_inside) -> None:
+    assert run_inside(FAILING) is True
+
+
 def test_a_name_that_the_adapter_does_not_have_is_an_attribute_error(run_inside) -> None:
     assert run_inside("import dify_plugin, model_adapter; print(int(hasattr(model_adapter, 'x')))") == 0  # fmt: skip
