@@ -98,12 +98,17 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Type-check all members strictly; `-- NAME` only that one."""
+    """Type-check all members strictly, and what calls them as mypy sees it, too; `-- NAME` only that one."""
     _sync(session, "--all-packages", "--all-extras", "--group", "dev")
-    members = session.posargs or MEMBERS
-    paths = [path for name in members for path in _sources(MEMBERS[name])]
+    members = [MEMBERS[name] for name in session.posargs or MEMBERS]
+    paths = [path for folder in members for path in _sources(folder)]
+    callers = [str(path) for folder in members for path in folder.glob("typing_tests/*.py")]
+    python = f"{session.bin}/python"
     # Told where, it does not take the `.venv` beside it, which holds what `uv run nox` needs and no more.
-    session.run("basedpyright", "--pythonpath", f"{session.bin}/python", *paths)
+    session.run("basedpyright", "--pythonpath", python, *paths, *callers)
+    if callers:
+        options = ("--strict", "--cache-dir", str(ROOT / ".nox" / "mypy"))
+        session.run("mypy", *options, "--python-executable", python, *callers, silent=True)
 
 
 @nox.session

@@ -1,0 +1,69 @@
+"""What a strict type checker says of code that uses this package; it is checked and never run."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import assert_type
+
+from agent_tooling import (
+    AcceptedArguments,
+    FailureMemory,
+    RefusedArguments,
+    ResultBudget,
+    Tool,
+    ToolArguments,
+    ToolContent,
+    ToolError,
+    ToolOutput,
+    parse_tool_arguments,
+    tool,
+)
+
+
+@tool
+def weather(city: str, days: int = 3) -> str:
+    """Look up the weather."""
+    if not city:
+        raise ToolError("There is no such city.")
+    return f"{city}: {days} sunny days"
+
+
+@tool(name="find", hidden={"user": "alice"})
+async def search(query: str, *, user: str) -> list[str]:
+    """Search."""
+    return [query, user]
+
+
+def forward(**arguments: object) -> object:
+    """Hand on what the model wrote."""
+    return arguments
+
+
+TOOLS: Sequence[Tool] = [weather, search, Tool.from_schema("forward", "", {}, forward)]
+assert_type(weather, Tool)
+assert_type(search.with_hidden(user="eve"), Tool)
+
+
+def narrow(bound: ToolArguments) -> str:
+    """Return the refusal, which is there where `ok` is False."""
+    if bound.ok is True:
+        assert_type(bound, AcceptedArguments)
+        return ""
+    assert_type(bound, RefusedArguments)
+    return bound.error
+
+
+def run(made: Tool, text: str, memory: FailureMemory, budget: ResultBudget) -> ToolContent:
+    """Make one call, with all guards."""
+    bound = made.bind(text)
+    if isinstance(bound, RefusedArguments):
+        return bound.error
+    recalled = memory.recall(made.name, bound.args)
+    if recalled is not None:
+        return recalled
+    output = asyncio.run(made.ainvoke(bound.args)) if made.is_async else made.invoke(bound.args)
+    assert_type(output, ToolOutput)
+    assert_type(budget.fit("text"), str)
+    return budget.fit(output.content)
+
+
+assert_type(parse_tool_arguments("{}"), AcceptedArguments | RefusedArguments)
