@@ -488,3 +488,14 @@ def test_commentary_of_the_last_round_is_shown():
     run = build_run(emit_intermediate_thoughts=False, maximum_iterations=1)
     run.start()
     assert text_of(run.feed(ModelDelta(text="It is 4.", phase="commentary"))) == "It is 4."
+
+
+def test_tools_are_offered_before_a_run_starts_and_not_after():
+    run = AgentRun(QUESTION, maximum_iterations=1)
+    assert not run.has_closing_call
+    run.offer(["add"])
+    assert run.tools == ("add",)
+    [*_, request] = run.start()
+    assert request.tools == ("add",)
+    with pytest.raises(LocalProtocolError, match="before a run starts"):
+        run.offer([])

@@ -111,9 +111,31 @@ class AgentRun:
         return self._state
 
     @property
+    def tools(self) -> tuple[Any, ...]:
+        """The tools that the run offers."""
+        return self._tools
+
+    def offer(self, tools: Iterable[object]) -> None:
+        """Set the tools to offer, for a driver that knows them better than whoever made the run.
+
+        Raises:
+            LocalProtocolError: If the run has started already.
+        """
+        if self._state != "ready":
+            raise LocalProtocolError(
+                "tools are offered before a run starts", state=self._state, received="offer"
+            )
+        self._tools = tuple(tools)
+
+    @property
     def messages(self) -> tuple[Any, ...]:
         """All messages by now: those that the run was given, and what the rounds that are over have added."""
         return self._messages
+
+    @property
+    def has_closing_call(self) -> bool:
+        """Whether the run keeps a call for the answer, so that tools have to end in time for it."""
+        return self._maximum > 1
 
     @property
     def may_retry(self) -> bool:
@@ -362,7 +384,7 @@ class AgentRun:
             yield from self._show_answer(self._round.break_answer())
             yield self._build_broken_call(error)
         for call in self._round.open_calls:
-            result = ToolResult(call_id=call.call_id, error=error)
+            result = ToolResult(call_id=call.call_id, error=error, is_unfinished=is_answered)
             yield from self._close_call(result)
         if is_answered:
             known = build_known(self._known)

@@ -1,0 +1,71 @@
+"""What a model's callable gives back, as inputs of a run."""
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
+
+from agent_loop import (
+    CallModel,
+    Event,
+    Failure,
+    ModelDelta,
+    ModelDone,
+    ModelFailure,
+    RunTools,
+    ToolResult,
+)
+
+
+_log = logging.getLogger("agent_driver")
+_ENDS = ModelDone | ModelFailure | Failure
+
+
+def to_input(received: object) -> Any:
+    """Return what came as the run takes it: a text is a piece of the answer."""
+    return ModelDelta(text=received) if isinstance(received, str) else received
+
+
+def is_end(received: object) -> bool:
+    """Return whether a model's answer is over with this."""
+    return isinstance(received, _ENDS)
+
+
+def asked_by(events: Sequence[Event]) -> CallModel | RunTools | None:
+    """Return the event that asks for something: the last, if any does."""
+    last = events[-1] if events else None
+    return last if isinstance(last, CallModel | RunTools) else None
+
+
+def is_decision(received: object) -> bool:
+    """Return whether the run decides by this what comes next, so that it has to know the time."""
+    return isinstance(received, _ENDS | ToolResult)
+
+
+def is_whole(answer: object) -> bool:
+    """Return whether this is a whole answer, and no stream of pieces of one."""
+    return isinstance(answer, str | Mapping) or not (
+        isinstance(answer, Iterable) or hasattr(answer, "__aiter__")
+    )
+
+
+def to_failure(error: Exception) -> ModelFailure:
+    """Return what a run takes in the place of an error of the model's client, which goes to the log whole.
+
+    An error that says of itself that it is transient (`is_transient`) lets the call be made once more.
+    """
+    _log.warning("the model call failed", exc_info=error)
+    is_transient = getattr(error, "is_transient", False) is True
+    return ModelFailure(message=str(error) or type(error).__name__, is_transient=is_transient)
+
+
+def close(answer: object) -> None:
+    """Let go of an answer, as far as that can be done while somebody else may be reading it."""
+    closer = cast("Any", getattr(answer, "close", None))
+    if callable(closer):
+        try:
+            closer()
+        except (
+            ValueError,
+            RuntimeError,
+        ):  # a generator that is being read; it ends with its next piece
+            _log.debug("an answer that is being read is closed later")

@@ -1,0 +1,242 @@
+"""Driving a run with a model and tools that are awaited."""
+
+import asyncio
+from asyncio import CancelledError
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
+from contextlib import aclosing
+from functools import partial
+from inspect import isawaitable
+from typing import Any, cast
+
+from agent_loop import AgentRun, CallModel, CallWatch, Event, ModelDone, RunTools, TimeBudget
+from agent_tooling import ToolOutput
+
+from ._answers import asked_by, close, is_decision, is_end, is_whole, to_failure, to_input
+from ._threads import END, Threads, read_in_thread
+from ._time import CANCELLED, POLL_SECONDS, Cancelled, Clock
+from ._tool_calls import Job, ToolCalls, Tools, broken, give_up
+
+
+type AsyncModel = Callable[[CallModel], Any]
+"""Called with a request, it returns an asynchronous iterable of pieces of the answer, or the whole answer, awaited or not."""
+
+
+def adrive(  # noqa: PLR0913 - the keyword-only settings of one drive
+    run: AgentRun,
+    model: AsyncModel,
+    tools: Tools = (),
+    *,
+    cancelled: Cancelled = None,
+    time_budget: TimeBudget | None = None,
+    max_parallel_tools: int = 8,
+    result_characters: int = 200_000,
+) -> AsyncGenerator[Event]:
+    """Play a run to its end, and yield every event as it happens.
+
+    As `drive`, in the running event loop: tools with `async` run as tasks, the others in threads, and so does a model whose answer is an ordinary iterable. When
+    the task that reads the events is cancelled, or the generator is closed with `aclose`, everything that runs is let go of.
+
+    Args:
+        run: A run that has not started. Where it offers no tools, it offers these.
+        model: What calls the model: with a `CallModel`, it returns an asynchronous iterable of what `AgentRun.feed` takes, or the whole answer.
+        tools: What the model may call.
+        cancelled: An event, or a function that returns true, once nobody wants the run any more. It ends within a second: a tool that cannot be stopped is
+            abandoned, and told.
+        time_budget: How long the run and its calls may take.
+        max_parallel_tools: How many tools run at the same time, at least 1.
+        result_characters: How much of one result the model reads.
+
+    Raises:
+        LocalProtocolError: If the run has started already.
+        DeclarationError: If a function among the tools cannot be made a tool.
+        ValueError: If two tools have one name, or `max_parallel_tools` is under 1.
+        MessageError: If what the model's client gives cannot be read.
+    """
+    if max_parallel_tools < 1:
+        raise ValueError(f"max_parallel_tools must be at least 1, not {max_parallel_tools!r}")
+    calls = ToolCalls(tools, result_characters=result_characters)
+    if calls.tools and not run.tools:
+        run.offer(calls.tools.values())
+    return _drive(run, model, calls, Clock(time_budget, cancelled), max_parallel_tools)
+
+
+async def _drive(
+    run: AgentRun, model: AsyncModel, calls: ToolCalls, clock: Clock, most: int
+) -> AsyncGenerator[Event]:
+    events = run.start()
+    for event in events:
+        yield event
+    action = asked_by(events)
+    while action is not None:
+        if isinstance(action, CallModel):
+            inputs = _iter_answer(model, action, clock, run)
+        else:
+            inputs = _iter_results(
+                calls, action, clock, most, has_closing_call=run.has_closing_call
+            )
+        action = None
+        async with aclosing(inputs):
+            async for received in inputs:
+                if is_decision(received):
+                    clock.tell(run)
+                events = run.feed(received)
+                for event in events:
+                    yield event
+                action = asked_by(events)
+
+
+async def _iter_answer(
+    model: AsyncModel, call: CallModel, clock: Clock, run: AgentRun
+) -> AsyncGenerator[Any]:
+    """Call the model and yield what the run is fed with: pieces of the answer, then how it ended."""
+    try:
+        async with aclosing(_read(model, call, clock, run)) as pieces:
+            async for received in pieces:
+                yield to_input(received)
+                if is_end(received):
+                    return
+    except Exception as error:  # noqa: BLE001 - whatever the model's client raises
+        yield to_failure(error)
+    else:
+        yield ModelDone()
+
+
+async def _read(
+    model: AsyncModel, call: CallModel, clock: Clock, run: AgentRun
+) -> AsyncGenerator[object]:
+    """Call the model, when it is time to, and yield what it says, in whatever form."""
+    if not await _sleep(call.wait_seconds, clock):
+        answer: Any = CANCELLED
+    else:
+        answer = model(call)
+    if isawaitable(answer):
+        answer = await answer
+    if is_whole(answer):
+        yield answer
+        return
+    if not hasattr(answer, "__aiter__"):
+        answer = _read_in_thread(answer)
+    pieces = cast("AsyncIterator[object]", aiter(answer))
+    try:
+        if clock.is_watched:
+            async with aclosing(_read_watched(pieces, clock, clock.watch(call), run)) as watched:
+                async for piece in watched:
+                    yield piece
+        else:
+            async for piece in pieces:
+                yield piece
+    finally:
+        aclose = getattr(pieces, "aclose", None)
+        if aclose is not None:
+            await aclose()
+
+
+async def _read_in_thread(pieces: Iterable[object]) -> AsyncGenerator[object]:
+    """Yield what a thread reads."""
+    loop, queue = asyncio.get_running_loop(), asyncio.Queue[object]()
+    stop = read_in_thread(pieces, lambda piece: loop.call_soon_threadsafe(queue.put_nowait, piece))
+    try:
+        while (piece := await queue.get()) is not END:
+            if isinstance(piece, Exception):
+                raise piece
+            yield piece
+    finally:
+        stop()
+        close(pieces)
+
+
+async def _read_watched(
+    pieces: AsyncIterator[object], clock: Clock, watch: CallWatch | None, run: AgentRun
+) -> AsyncGenerator[object]:
+    """Yield what comes, and wait for it no longer than the run may take and is wanted."""
+    following: asyncio.Future[object] | None = None
+    try:
+        while not clock.is_cancelled:
+            following = following or asyncio.ensure_future(anext(pieces, END))
+            left = POLL_SECONDS
+            if watch is not None:
+                left = min(left, watch.seconds_left(now=clock.now, may_retry=run.may_retry))
+            done, _ = await asyncio.wait((following,), timeout=left)
+            if done:
+                piece, following = following.result(), None
+                if piece is END:
+                    return
+                yield piece
+            elif watch is not None and left < POLL_SECONDS:
+                yield watch.give_up(now=clock.now)
+        yield CANCELLED
+    finally:
+        if following is not None:
+            following.cancel()
+            await asyncio.wait((following,), timeout=POLL_SECONDS)
+
+
+async def _sleep(seconds: float, clock: Clock) -> bool:
+    """Wait before a call; return whether the run is wanted still."""
+    end = clock.now + seconds
+    while not clock.is_cancelled:
+        left = end - clock.now
+        if left <= 0:
+            return True
+        await asyncio.sleep(min(left, POLL_SECONDS))
+    return False
+
+
+async def _iter_results(
+    calls: ToolCalls, request: RunTools, clock: Clock, most: int, *, has_closing_call: bool
+) -> AsyncGenerator[Any]:
+    """Run the tools of a round and yield their results as they come."""
+    sorted_ = calls.sort(request.calls)
+    for result in sorted_.answered:
+        yield result
+    room, threads = asyncio.Semaphore(most), Threads(most, "agent-driver-tool")
+    tasks = {asyncio.create_task(_invoke(job, room, threads)): job for job in sorted_.jobs}
+    try:
+        while tasks and not clock.is_cancelled:
+            left = clock.seconds_for_tools(has_closing_call=has_closing_call)
+            if left == 0:
+                for job in tasks.values():
+                    yield give_up(job)
+                break
+            timeout = min(POLL_SECONDS, left or POLL_SECONDS) if clock.is_watched else None
+            done, _ = await asyncio.wait(
+                tasks, timeout=timeout, return_when=asyncio.FIRST_COMPLETED
+            )
+            for task in done:
+                output = broken(CancelledError()) if task.cancelled() else task.result()
+                yield calls.settle(tasks.pop(task), output)
+    finally:
+        threads.abandon()
+        for task in tasks:
+            task.cancel()
+    if clock.is_cancelled:
+        yield CANCELLED
+    else:
+        for job in sorted_.repeats:
+            yield calls.recall(job) or give_up(job)
+
+
+async def _invoke(job: Job, room: asyncio.Semaphore, threads: Threads) -> ToolOutput:
+    async with room:
+        if job.tool.is_async:
+            return await job.tool.ainvoke(job.args)
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[ToolOutput] = loop.create_future()
+        threads.start(partial(_invoke_in_thread, job, loop, done))
+        return await done
+
+
+def _invoke_in_thread(
+    job: Job, loop: asyncio.AbstractEventLoop, done: asyncio.Future[ToolOutput]
+) -> None:
+    try:
+        output = job.tool.invoke(job.args)
+    except BaseException as error:  # noqa: BLE001 - such as `SystemExit`, which ends no more than this thread
+        output = broken(error)
+
+    def settle() -> None:
+        if not done.done():
+            done.set_result(output)
+
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(settle)

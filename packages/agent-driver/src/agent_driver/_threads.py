@@ -1,0 +1,79 @@
+"""Work in threads that nobody has to wait for: they end with the process, whatever they are doing."""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ._answers import close
+
+
+END = object()
+"""What follows the last piece."""
+
+
+def read_in_thread(pieces: Iterable[object], put: Callable[[object], Any]) -> Callable[[], None]:
+    """Read an iterable in a thread, and pass on each piece, then the exception that it raised, if any, then `END`.
+
+    Returns:
+        What stops the reading, with the next piece at the latest; nothing is passed on any more.
+    """
+    is_stopped = threading.Event()
+
+    def pass_on(piece: object) -> None:
+        if not is_stopped.is_set():
+            put(piece)
+
+    def read() -> None:
+        iterator = iter(pieces)
+        try:
+            for piece in iterator:
+                pass_on(piece)
+                if is_stopped.is_set():
+                    break
+        except Exception as error:  # noqa: BLE001 - it is raised again by whoever waits
+            pass_on(error)
+        finally:
+            close(iterator)
+            pass_on(END)
+
+    Threads(1, "agent-driver-model").start(read)
+    return is_stopped.set
+
+
+class Threads:
+    """Functions that run at once, in at most so many threads.
+
+    Args:
+        most: How many run at the same time.
+        name: What the threads are called.
+    """
+
+    def __init__(self, most: int, name: str) -> None:
+        self._free = most
+        self._name = name
+        self._waiting: deque[Callable[[], Any]] = deque()
+        self._lock = threading.Lock()
+
+    def start(self, work: Callable[[], Any]) -> None:
+        """Run a function, which raises nothing, as soon as there is a thread for it."""
+        with self._lock:
+            self._waiting.append(work)
+            if not self._free:
+                return
+            self._free -= 1
+        threading.Thread(target=self._run, name=self._name, daemon=True).start()
+
+    def abandon(self) -> None:
+        """Let go of what has not begun; what has begun goes on without anybody waiting for it."""
+        with self._lock:
+            self._waiting.clear()
+
+    def _run(self) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._free += 1
+                    return
+                work = self._waiting.popleft()
+            work()

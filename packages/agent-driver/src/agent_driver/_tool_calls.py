@@ -1,0 +1,143 @@
+"""What becomes of a run's tool calls, but for running them: which are made, which are answered without, what the model reads."""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from agent_loop import ToolCall, ToolResult
+from agent_tooling import (
+    REPEATED_FAILURE,
+    TOOL_FAILED,
+    TOOL_UNFINISHED,
+    FailureMemory,
+    ResultBudget,
+    Tool,
+    ToolOutput,
+    call_signature,
+    unknown_tool_text,
+)
+
+
+_log = logging.getLogger("agent_driver")
+
+type Tools = Iterable[Tool | Callable[..., Any]] | Mapping[str, Tool | Callable[..., Any]]
+"""Tools, or functions that become tools by `Tool.from_function`; a mapping names them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A tool call that may be made.
+
+    Attributes:
+        call: The call.
+        tool: The tool.
+        args: What the tool takes, checked.
+    """
+
+    call: ToolCall
+    tool: Tool
+    args: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sorted:
+    """The calls of a round.
+
+    Attributes:
+        answered: The results of those that are not made.
+        jobs: Those that are made, at once.
+        repeats: Those that others of the same round will have answered.
+    """
+
+    answered: tuple[ToolResult, ...]
+    jobs: tuple[Job, ...]
+    repeats: tuple[Job, ...]
+
+
+class ToolCalls:
+    """The tool calls of one run.
+
+    Args:
+        tools: What can be called.
+        result_characters: How much of one result the model reads.
+
+    Raises:
+        DeclarationError: If a function cannot be made a tool.
+        ValueError: If two tools have one name.
+    """
+
+    def __init__(self, tools: Tools, *, result_characters: int) -> None:
+        self.tools = _read_tools(tools)
+        self._memory = FailureMemory()
+        self._budget = ResultBudget(per_result=result_characters)
+
+    def sort(self, calls: Sequence[ToolCall]) -> Sorted:
+        """Check the calls of a round and say which are made."""
+        answered: list[ToolResult] = []
+        due: list[Job] = []
+        repeats: list[Job] = []
+        counts: dict[str, int] = {}
+        for call in calls:
+            job = self._prepare(call)
+            if isinstance(job, ToolResult):
+                answered.append(job)
+                continue
+            signature = call_signature(call.name, job.args)
+            counts[signature] = counts.get(signature, 0) + 1
+            is_due = counts[signature] <= self._memory.identical_successes
+            (due if is_due else repeats).append(job)
+        return Sorted(answered=tuple(answered), jobs=tuple(due), repeats=tuple(repeats))
+
+    def settle(self, job: Job, output: ToolOutput) -> ToolResult:
+        """Return the result of a call that was made, and remember it."""
+        if output.error is None:
+            kept = self._budget.shorten(output.content)
+            self._memory.record_success(job.call.name, job.args, kept)
+        else:
+            _log.warning("tool %s: %s", job.call.name, output.error, exc_info=output.cause)
+            self._memory.record_failure(job.call.name, job.args)
+        content = self._budget.fit(output.content)
+        return ToolResult(call_id=job.call.call_id, content=content, error=output.error)
+
+    def recall(self, job: Job) -> ToolResult | None:
+        """Return what stands in for a call that need not be made again."""
+        recalled = self._memory.recall(job.call.name, job.args)
+        if recalled is None:
+            return None
+        if recalled == REPEATED_FAILURE:
+            return ToolResult(call_id=job.call.call_id, error=REPEATED_FAILURE)
+        return ToolResult(call_id=job.call.call_id, content=self._budget.fit(recalled))
+
+    def _prepare(self, call: ToolCall) -> Job | ToolResult:
+        tool = self.tools.get(call.name)
+        if tool is None:
+            return ToolResult(call_id=call.call_id, error=unknown_tool_text(call.name))
+        bound = tool.bind(call.arguments)
+        if not bound.ok:
+            return ToolResult(call_id=call.call_id, error=bound.error)
+        job = Job(call=call, tool=tool, args=bound.args)
+        return self.recall(job) or job
+
+
+def give_up(job: Job) -> ToolResult:
+    """Return the result of a call that nobody waits for any more."""
+    return ToolResult(call_id=job.call.call_id, error=TOOL_UNFINISHED, is_unfinished=True)
+
+
+def broken(error: BaseException) -> ToolOutput:
+    """Return the output of a tool that raised what no tool should."""
+    return ToolOutput(content=TOOL_FAILED, error=TOOL_FAILED, cause=error)
+
+
+def _read_tools(tools: Tools) -> dict[str, Tool]:
+    named: Iterable[tuple[Any, Any]] = ((None, tool) for tool in tools)
+    if isinstance(tools, Mapping):
+        named = cast("Mapping[str, Any]", tools).items()
+    read: dict[str, Tool] = {}
+    for name, tool in named:
+        made = tool if isinstance(tool, Tool) else Tool.from_function(cast("Any", tool), name=name)
+        if (name or made.name) in read:
+            raise ValueError(f"tools: expected one tool of each name, got two {made.name!r}")
+        read[name or made.name] = made
+    return read

@@ -1,0 +1,28 @@
+"""A model that says what a script says."""
+
+from typing import Any
+
+from agent_loop import CallModel
+
+
+class Script:
+    """Answers, round by round; the requests are kept."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = answers
+        self.requests: list[CallModel] = []
+
+    def __call__(self, call: CallModel) -> Any:
+        self.requests.append(call)
+        answer = self.answers[call.round - 1]
+        return answer() if callable(answer) else answer
+
+
+def use(name: str, arguments: str = "{}", call_id: str = "c1") -> dict[str, Any]:
+    """Return a tool call."""
+    return {"call_id": call_id, "name": name, "arguments": arguments}
+
+
+def ask(*calls: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return an answer that asks for tools."""
+    return [{"tool_calls": list(calls)}]

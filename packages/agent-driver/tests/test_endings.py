@@ -1,0 +1,282 @@
+"""Runs that end before their answer: cancelled, out of time, or left by whoever watched."""
+
+import asyncio
+import contextlib
+import threading
+import time
+
+import pytest
+from scripted import Script, ask, use
+
+from agent_driver import adrive, drive
+from agent_loop import ModelDelta, ModelFailure, RunTools, ShowText, TimeBudget, ToolCallEnded
+
+
+SOON = TimeBudget(run_seconds=0.6, closing_seconds=0.3, call_seconds=0.5)
+
+
+BEGUN = threading.Event()
+"""Set a little after something has begun."""
+
+
+@pytest.fixture(autouse=True)
+def nothing_has_begun():
+    BEGUN.clear()
+
+
+def begin() -> None:
+    threading.Timer(0.1, BEGUN.set).start()
+
+
+def slow() -> str:
+    """Be slow."""
+    begin()
+    time.sleep(3)
+    return "late"
+
+
+async def aslow() -> str:
+    """Be slow."""
+    begin()
+    await asyncio.sleep(3)
+    return "late"
+
+
+def quick() -> str:
+    """Be quick."""
+    return "done"
+
+
+class Silence:
+    """A model that says one thing and then nothing, until it is closed."""
+
+    def __init__(self) -> None:
+        self.closed = threading.Event()
+
+    def __call__(self, _):
+        return self
+
+    def __iter__(self):
+        yield "So"
+        begin()
+        self.closed.wait(3)
+
+    def close(self) -> None:
+        self.closed.set()
+
+
+def shown(events):
+    return "".join(event.text for event in events if isinstance(event, ShowText))
+
+
+def test_a_cancel_ends_the_run_while_the_model_is_silent(play, run):
+    model, started = Silence(), time.monotonic()
+    [*_, finished] = play(run, model, cancelled=BEGUN)
+    assert time.monotonic() - started < 1.5
+    assert finished.reason == "cancelled"
+    assert finished.messages[-1].content == "So"
+    assert model.closed.is_set()
+
+
+@pytest.mark.parametrize("tool", [slow, aslow])
+def test_a_cancel_ends_the_run_while_tools_run_and_names_them(play, run, tool):
+    calls = [use(tool.__name__), use("quick", call_id="c2")]
+    started = time.monotonic()
+    events = play(run, Script(ask(*calls)), [tool, quick], cancelled=BEGUN.is_set)
+    assert time.monotonic() - started < 2.5
+    assert events[-1].reason == "cancelled"
+    assert f"missing here: {tool.__name__}." in shown(events)
+
+
+def test_a_generator_that_is_being_read_ends_with_its_next_piece(play, run):
+    ended = threading.Event()
+
+    def pieces():
+        try:
+            yield "So"
+            begin()
+            time.sleep(1)
+            yield "late"
+        finally:
+            ended.set()
+
+    assert play(run, Script(pieces), cancelled=BEGUN)[-1].reason == "cancelled"
+    assert ended.wait(3)
+
+
+def test_what_a_tool_says_after_its_run_was_cancelled_is_nobodys_business(run):
+    ended = threading.Event()
+
+    def work() -> None:
+        """Work."""
+        begin()
+        time.sleep(0.6)
+        ended.set()
+
+    async def main():
+        script = Script(ask(use("work")))
+        events = [event async for event in adrive(run, script, [work], cancelled=BEGUN)]
+        await asyncio.to_thread(ended.wait, 3)
+        await asyncio.sleep(0.05)
+        return events
+
+    assert asyncio.run(main())[-1].reason == "cancelled"
+
+
+def test_calls_that_wait_for_others_are_not_told_after_a_cancel(play, run):
+    calls = [use("slow", call_id=f"c{number}") for number in range(4)]
+    events = play(run, Script(ask(*calls)), [slow], cancelled=BEGUN)
+    assert events[-1].reason == "cancelled"
+    assert len([event for event in events if isinstance(event, ToolCallEnded)]) == 4
+
+
+def test_a_run_that_is_cancelled_before_it_starts_calls_no_model(play, run):
+    model, cancelled = Script(), threading.Event()
+    cancelled.set()
+    assert play(run, model, cancelled=cancelled)[-1].reason == "cancelled"
+    assert not model.requests
+
+
+def test_a_cancel_ends_the_wait_before_a_call_is_made_again(play, run):
+    failure = ModelFailure(message="busy", is_transient=True, wait_seconds=3)
+    started = time.monotonic()
+    begin()
+    assert play(run, Script([failure]), cancelled=BEGUN)[-1].reason == "cancelled"
+    assert time.monotonic() - started < 1.5
+
+
+@pytest.mark.parametrize("tool", [slow, aslow])
+def test_tools_are_given_up_in_time_for_an_answer(play, run, tool):
+    model = Script(ask(use(tool.__name__)), "without it")
+    events = play(run, model, [tool], time_budget=SOON)
+    assert (events[-1].reason, events[-1].answer) == ("time_limit", "without it")
+    assert model.requests[1].is_closing
+
+
+def test_a_model_that_is_silent_for_too_long_is_given_up(play, run):
+    events = play(run, Silence(), time_budget=SOON)
+    assert events[-1].reason in {"time_limit", "error"}
+    assert "So" in shown(events)
+
+
+def test_a_watched_answer_is_the_same_answer(play, run):
+    model = Script(ask(use("quick")), ["It is ", ModelDelta(text="done")])
+    events = play(run, model, [quick], time_budget=TimeBudget(), cancelled=lambda: False)
+    assert events[-1].answer == "It is done"
+
+
+def test_an_error_in_a_watched_answer_ends_the_run(play, run):
+    def broken():
+        yield "So"
+        raise ConnectionError("the line broke")
+
+    [*_, finished] = play(run, Script(broken), cancelled=lambda: False)
+    assert "the line broke" in finished.error
+
+
+@pytest.mark.parametrize("settings", [{}, {"cancelled": threading.Event()}])
+def test_whoever_closes_the_generator_lets_go_of_the_model(run, settings):
+    model = Silence()
+    events = drive(run, model, **settings)
+    while not isinstance(next(events), ShowText):
+        pass
+    events.close()
+    assert model.closed.is_set()
+
+
+def test_whoever_closes_the_generator_lets_go_of_tools_that_have_not_begun(run):
+    made = []
+
+    def work(number: int) -> None:
+        """Work."""
+        made.append(number)
+        time.sleep(0.2)
+
+    calls = [use("work", f'{{"number": {n}}}', f"c{n}") for n in range(6)]
+    events = drive(run, Script(ask(*calls)), [work], max_parallel_tools=1)
+    while not isinstance(next(events), ToolCallEnded):
+        pass
+    events.close()
+    time.sleep(0.5)
+    assert len(made) <= 2
+
+
+def test_a_cancelled_task_lets_go_of_everything(run):
+    stopped = []
+
+    async def work() -> None:
+        """Work."""
+        try:
+            await asyncio.sleep(3)
+        finally:
+            stopped.append("tool")
+
+    async def follow(began: asyncio.Event) -> None:
+        async for event in adrive(run, Script(ask(use("work"))), [work]):
+            if isinstance(event, RunTools):
+                began.set()
+
+    async def main() -> None:
+        began = asyncio.Event()
+        task = asyncio.create_task(follow(began))
+        await began.wait()
+        await asyncio.sleep(0.05)
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+        await asyncio.sleep(0)
+
+    asyncio.run(main())
+    assert stopped == ["tool"]
+
+
+@pytest.mark.parametrize("settings", [{}, {"cancelled": threading.Event()}])
+def test_an_asynchronous_model_is_awaited_and_closed(run, settings):
+    closed = []
+
+    async def pieces():
+        try:
+            yield "So"
+            await asyncio.sleep(3)
+        finally:
+            closed.append(True)
+
+    async def main() -> None:
+        events = adrive(run, lambda _: pieces(), **settings)
+        async for event in events:
+            if isinstance(event, ShowText):
+                break
+        await events.aclose()
+
+    asyncio.run(main())
+    assert closed == [True]
+
+
+def test_an_answer_may_be_awaited(run):
+    async def answer(_):
+        await asyncio.sleep(0)
+        return {"text": "4"}
+
+    async def main():
+        return [event async for event in adrive(run, answer)]
+
+    assert asyncio.run(main())[-1].answer == "4"
+
+
+def test_an_asynchronous_iterable_needs_no_aclose(run):
+    class Pieces:
+        def __init__(self) -> None:
+            self.left = ["4"]
+
+        def __aiter__(self):
+            return self
+
+        async def __anext__(self) -> str:
+            if not self.left:
+                raise StopAsyncIteration
+            return self.left.pop()
+
+    async def main():
+        return [event async for event in adrive(run, lambda _: Pieces())]
+
+    assert asyncio.run(main())[-1].answer == "4"

@@ -1,0 +1,11 @@
+from importlib.metadata import version
+
+import agent_driver
+
+
+def test_the_export_list_is_what_the_readme_says():
+    assert agent_driver.__all__ == ["adrive", "drive"]
+
+
+def test_the_package_has_a_version():
+    assert version("gpt5-agent-driver")

@@ -1,0 +1,248 @@
+"""What both drivers do with a model and tools."""
+
+import asyncio
+import logging
+import threading
+import time
+from types import SimpleNamespace
+
+import pytest
+from scripted import Script, ask, use
+
+from agent_driver import drive
+from agent_loop import (
+    AgentRun,
+    Budgets,
+    CallModel,
+    Finished,
+    LocalProtocolError,
+    MessageError,
+    ModelDelta,
+    ModelDone,
+    RunTools,
+    ShowText,
+    ToolCallEnded,
+)
+from agent_tooling import REPEATED_FAILURE, Tool
+
+
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+async def multiply(a: int, b: int) -> int:
+    """Multiply two numbers."""
+    await asyncio.sleep(0)
+    return a * b
+
+
+def results(events):
+    return {e.call.call_id: e.result for e in events if isinstance(e, ToolCallEnded)}
+
+
+def test_a_run_is_played_to_its_answer_and_every_event_is_given_out(play, run):
+    sums = ask(use("add", '{"a": 2, "b": 3}'), use("multiply", '{"a": 2, "b": 3}', "c2"))
+    model = Script(sums, ["It is ", "five."])
+    events = play(run, model, [add, multiply])
+    actions = [type(event) for event in events if isinstance(event, CallModel | RunTools)]
+    assert actions == [CallModel, RunTools, CallModel]
+    told = {call_id: result.content for call_id, result in results(events).items()}
+    assert told == {"c1": "5", "c2": "6"}
+    assert (events[-1].reason, events[-1].answer) == ("answered", "It is five.")
+    roles = [message.role for message in events[-1].messages[1:]]
+    assert roles == ["assistant", "tool", "tool", "assistant"]
+    assert [tool.name for tool in model.requests[0].tools] == ["add", "multiply"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "4",
+        {"text": "4"},
+        SimpleNamespace(text="4", tool_calls=(), usage=None, finish_reason="stop"),
+        ["4"],
+        [ModelDelta(text="4"), ModelDone()],
+    ],
+)
+def test_an_answer_may_come_whole_or_in_pieces(play, run, answer):
+    assert play(run, Script(answer))[-1].answer == "4"
+
+
+def test_a_run_that_offers_tools_keeps_its_own(play):
+    model = Script("4")
+    play(AgentRun([], tools=["as told"], maximum_iterations=2), model, [add])
+    assert model.requests[0].tools == ("as told",)
+
+
+def test_tools_may_be_named_by_a_mapping(play, run):
+    model = Script(ask(use("plus", '{"a": 1, "b": 1}'), use("sum", "{}", "c2")), "2")
+    told = results(play(run, model, {"plus": add, "sum": Tool.from_function(add, name="sum")}))
+    assert told["c1"].content == "2"
+    assert told["c2"].error is not None
+
+
+def test_what_is_refused_is_not_run_and_told(play, run):
+    made = []
+
+    def note(text: str) -> None:
+        """Note a text."""
+        made.append(text)
+
+    calls = [use("unknown"), use("note", '{"text": 5}', "c2"), use("note", "{", "c3")]
+    told = results(play(run, Script(ask(*calls), "sorry"), [note]))
+    assert [result.error is not None for result in told.values()] == [True] * 3
+    assert "unknown" in told["c1"].content
+    assert not made
+
+
+def test_a_failure_is_told_without_its_text_logged_whole_and_not_repeated(play, run, caplog):
+    made = []
+
+    def fail(city: str) -> str:
+        """Fail."""
+        made.append(city)
+        raise ValueError("the secret is 42")
+
+    first = ask(use("fail", '{"city": "Oslo"}'))
+    again = ask(use("fail", '{"city": "Oslo"}', "c2"))
+    events = play(run, Script(first, again, "sorry"), [fail])
+    assert made == ["Oslo"]
+    assert "42" not in str(events)
+    assert "the secret is 42" in caplog.text
+    assert results(events)["c2"].content == REPEATED_FAILURE
+
+
+@pytest.mark.parametrize("rounds", [1, 5])
+def test_the_same_call_many_times_is_made_twice(play, rounds):
+    made = []
+
+    def tell(city: str) -> str:
+        """Tell the weather."""
+        made.append(city)
+        return "sunny"
+
+    calls = [use("tell", '{"city": "Oslo"}', f"c{number}") for number in range(5)]
+    script = [ask(*calls)] if rounds == 1 else [ask(call) for call in calls]
+    run = AgentRun([], maximum_iterations=9)
+    told = results(play(run, Script(*script, "sunny"), [tell]))
+    assert len(made) == 2
+    assert len(told) == 5
+    assert all("sunny" in result.content for result in told.values())
+
+
+def test_tools_run_at_once_but_no_more_than_allowed(play, run):
+    running, most = 0, 0
+    lock = threading.Lock()
+
+    def work(number: int) -> int:
+        """Work."""
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        time.sleep(0.05)
+        with lock:
+            running -= 1
+        return number
+
+    calls = [use("work", f'{{"number": {number}}}', f"c{number}") for number in range(6)]
+    events = play(run, Script(ask(*calls), "done"), [work], max_parallel_tools=3)
+    assert most == 3
+    assert len(results(events)) == 6
+
+
+def test_long_results_are_cut(play, run):
+    def say() -> str:
+        """Say a lot."""
+        return "x" * 5_000
+
+    told = results(play(run, Script(ask(use("say")), "ok"), [say], result_characters=2_000))
+    assert 2_000 <= len(told["c1"].content) < 2_200
+
+
+def test_an_error_of_the_models_client_ends_the_run_and_stands_in_the_log(play, run, caplog):
+    def broken():
+        yield "So"
+        raise ConnectionError("the line broke")
+
+    with caplog.at_level(logging.WARNING, logger="agent_driver"):
+        [*_, finished] = play(run, Script(broken))
+    assert finished.reason == "error"
+    assert "the line broke" in finished.error
+    assert "Traceback" in caplog.text
+
+
+def test_an_error_that_may_pass_is_tried_once_more(play, run):
+    class BusyError(Exception):
+        is_transient = True
+
+    def busy():
+        raise BusyError
+
+    [*_, finished] = play(run, Script(busy, "4"))
+    assert (finished.answer, finished.rounds) == ("4", 2)
+
+
+@pytest.mark.parametrize("piece", [5, {"text": 5}, None])
+def test_a_piece_that_cannot_be_read_is_an_error(play, run, piece):
+    with pytest.raises(MessageError):
+        play(run, Script([piece]))
+
+
+def test_a_tool_that_would_end_the_process_has_failed(play, run):
+    def leave() -> None:
+        """Leave."""
+        raise SystemExit
+
+    events = play(run, Script(ask(use("leave")), "still here"), [leave])
+    assert results(events)["c1"].error is not None
+    assert events[-1].answer == "still here"
+
+
+def test_a_task_that_cancels_itself_has_failed(play, run):
+    async def give_in() -> None:
+        """Give in."""
+        raise asyncio.CancelledError
+
+    events = play(run, Script(ask(use("give_in")), "ok"), [give_in])
+    assert results(events)["c1"].error is not None
+
+
+def test_a_budget_of_seconds_is_told(play):
+    def wait() -> str:
+        """Wait."""
+        time.sleep(0.01)
+        return "done"
+
+    run = AgentRun([], maximum_iterations=5, budgets=Budgets(max_seconds=0.001))
+    [*_, finished] = play(run, Script(ask(use("wait")), "that is all"), [wait])
+    assert (finished.reason, finished.budget) == ("budget", "max_seconds")
+
+
+def test_wrong_settings_are_refused_at_once(play, run):
+    with pytest.raises(ValueError, match="max_parallel_tools"):
+        play(run, Script("4"), max_parallel_tools=0)
+    with pytest.raises(ValueError, match="two 'add'"):
+        play(run, Script("4"), [add, add])
+    play(run, Script("4"))
+    with pytest.raises(LocalProtocolError):
+        play(run, Script("4"))
+    with pytest.raises(LocalProtocolError):
+        play(run, Script("4"), [add])
+
+
+def test_text_is_shown_as_it_comes(run):
+    said = []
+
+    def model(_: CallModel):
+        for piece in ("It ", "is ", "4"):
+            yield piece
+            said.append(piece)
+
+    events = []
+    for event in drive(run, model):
+        events.append(event)
+        if isinstance(event, ShowText):
+            assert len(said) < 3
+    assert isinstance(events[-1], Finished)
