@@ -776,3 +776,117 @@ def test_a_block_tells_the_phase_of_its_message(phase: str | None) -> None:
 
     for events in (streamed, whole):
         assert [found.phase for found in events if isinstance(found, BlockStart)] == [phase]
+
+
+CONSTANT: dict[str, Callable[[list[Event]], list[Event]]] = {
+    "each item announced, grown and ended": lambda items: [
+        one
+        for item in items
+        for one in (
+            event("output_item.added", output_index=0, item=without_content(item)),
+            *grown(item),
+            done(item),
+        )
+    ],
+    "all announced, then grown by id, then ended": lambda items: [
+        *(event("output_item.added", output_index=0, item=without_content(item)) for item in items),
+        *(one for item in items for one in grown(item)),
+        *map(done, items),
+    ],
+    "ends alone": lambda items: [*map(done, items)],
+    "ends alone, each twice": lambda items: [done(item) for item in items for _ in "12"],
+    "grown, then ended, never announced": lambda items: [
+        *(one for item in items for one in grown(item)),
+        *map(done, items),
+    ],
+    "each grown and ended, never announced": lambda items: [
+        one for item in items for one in (*grown(item), done(item))
+    ],
+}
+
+
+def without_content(item: Event) -> Event:
+    empty = {"content": [], "summary": [], "arguments": ""}
+    return {key: empty.get(key, value) for key, value in item.items()}
+
+
+def grown(item: Event) -> list[Event]:
+    """Return the events by which an item's text streams in, all with one index."""
+    where = {"output_index": 0, "item_id": item.get("id")}
+    if item["type"] == "function_call":
+        text = str(item["arguments"])
+        name, key, part = "function_call_arguments", "arguments", {}
+    elif item["type"] == "message":
+        text, name, key, part = (
+            item["content"][0]["text"],
+            "output_text",
+            "text",
+            {"content_index": 0},
+        )
+    else:
+        text, name, key = item["summary"][0]["text"], "reasoning_summary_text", "text"
+        part = {"summary_index": 0}
+    deltas = [
+        event(f"{name}.delta", **where, **part, delta=piece) for piece in (text[:1], text[1:])
+    ]
+    return [*deltas, event(f"{name}.done", **where, **part, **{key: text})]
+
+
+ITEMS = [
+    {**REASONING, "summary": [{"type": "summary_text", "text": "Why."}]},
+    {**message("Hi."), "id": "m1"},
+    *calls(2),
+    {**REASONING, "id": "rs_2", "summary": [{"type": "summary_text", "text": "So."}]},
+    {**message("Bye."), "id": "m2"},
+    {**CALL, "id": "fc_9", "call_id": "c9", "arguments": "[9]"},
+]
+
+
+@pytest.mark.parametrize("make", CONSTANT.values(), ids=CONSTANT)
+@pytest.mark.parametrize("is_in_output", [True, False])
+def test_items_that_all_have_one_index_are_told_apart(
+    make: Callable[[list[Event]], list[Event]], *, is_in_output: bool
+) -> None:
+    events, decoder = decode(*make(ITEMS), completed(*(ITEMS if is_in_output else [])))
+
+    found = decoder.completion
+    assert [(call.call_id, call.arguments) for call in found.tool_calls] == [
+        ("c0", "{}"),
+        ("c1", "{}"),
+        ("c9", "[9]"),
+    ]
+    assert (found.text, found.reasoning_summaries) == ("Hi.Bye.", ("Why.", "So."))
+    assert (shown(events), shown(events, "summary_text")) == ("Hi.Bye.", "Why.So.")
+    assert shown(events, "tool_use") == "{}{}[9]"
+    assert [item["id"] for item in found.items] == [item["id"] for item in ITEMS]
+
+
+# What grows beside another item, without an id of its own, cannot be told apart.
+ALONE = {name: make for name, make in CONSTANT.items() if not name.startswith("all announced")}
+
+
+@pytest.mark.parametrize("make", ALONE.values(), ids=ALONE)
+@pytest.mark.parametrize("ids", [{"id": None}, {"id": ""}, {"id": "x"}], ids=repr)
+def test_calls_and_texts_that_share_an_index_and_an_id_are_told_apart(
+    make: Callable[[list[Event]], list[Event]], ids: Event
+) -> None:
+    items = [{**item, **ids} for item in ITEMS[1:4]]
+
+    _, decoder = decode(*make(items), completed())
+
+    assert [call.call_id for call in decoder.completion.tool_calls] == ["c0", "c1"]
+    assert decoder.completion.text == "Hi."
+
+
+def test_ids_that_change_on_every_event_tell_no_items_apart() -> None:
+    item = {**message("Hi there."), "id": "last"}
+    stream = [
+        event("output_item.added", output_index=0, item=without_content({**item, "id": "first"})),
+        *({**one, "item_id": f"id{number}"} for number, one in enumerate(grown(item))),
+        done(item),
+        completed(),
+    ]
+
+    events, decoder = decode(*stream)
+
+    assert (shown(events), len(decoder.completion.items)) == ("Hi there.", 1)

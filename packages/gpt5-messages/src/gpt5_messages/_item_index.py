@@ -11,10 +11,23 @@ from ._open_item import OpenItem
 from ._values import Item
 
 
+# The type of the item that an event without its item is about, by the middle of the event's name.
+_ITEM_TYPES = {
+    "output_text": "message",
+    "refusal": "message",
+    "reasoning_text": "reasoning",
+    "reasoning_summary_text": "reasoning",
+    "reasoning_summary_part": "reasoning",
+    "function_call_arguments": "function_call",
+    "custom_tool_call_input": "custom_tool_call",
+}
+
+
 class ItemIndex:
     """The output items of one stream, found by `output_index`, by id, or else by what is likely.
 
-    Some servers rotate the ids, and some leave out the index.
+    Some servers rotate the ids, and some leave out the index, or put the same one on every item: from the first item on that cannot be
+    the one that has its index, no index counts.
 
     Args:
         log: What the items have in common.
@@ -25,7 +38,10 @@ class ItemIndex:
         self._items: dict[int, OpenItem] = {}
         self._index_by_id: dict[str, int] = {}
         self._index_by_call: dict[str, int] = {}
+        self._last_of: dict[str, int] = {}  # the index of the last item of each type
         self._last = -1  # the highest index
+        self._tells_apart = True  # whether the server's index does
+        self._routes: dict[tuple[int, str], OpenItem] = {}  # of deltas, since other events came
 
     def in_order(self) -> Iterator[OpenItem]:
         """Yield the items in the order of the output."""
@@ -37,19 +53,30 @@ class ItemIndex:
 
     def find(self, event: Mapping[str, Any]) -> OpenItem:
         """Find or open the item that an event belongs to."""
-        index = event.get("output_index")
-        is_index = isinstance(index, int)
-        if is_index and index in self._items and "item" not in event:
-            return self._items[index]  # nearly always, and once for every delta
+        name, index = event["type"], event.get("output_index")
+        if not isinstance(index, int) or not self._tells_apart:
+            index = None
+        elif (opened := self._routes.get((index, name))) is not None:
+            return opened  # nearly always, and once for every delta
         item = mapping(event.get("item"))
         item_id = text_or_none(event.get("item_id") or item.get("id"))
-        if not is_index:
-            index = self._likely_index(event, item, item_id)
+        item_type = type_of(item) or _ITEM_TYPES.get(name.split(".")[1], "")
+        if index is None or self._is_taken(index, name, item, item_id, item_type):
+            place = self._likely_index(name, item, item_id, item_type)
+        else:
+            place = index
         if item_id:
-            self._index_by_id.setdefault(item_id, index)
+            self._index_by_id.setdefault(item_id, place)
         if item and (call_id := text_or_none(item.get("call_id"))):
-            self._index_by_call.setdefault(call_id, index)
-        return self._open(index)
+            self._index_by_call.setdefault(call_id, place)
+        self._last_of[item_type] = place
+        opened = self._open(place)
+        opened.item_id = opened.item_id or item_id
+        if not name.endswith(".delta"):
+            self._routes.clear()
+        elif index is not None and self._tells_apart:
+            self._routes[index, name] = opened
+        return opened
 
     def pair(self, output: list[Item]) -> Iterator[tuple[Item, OpenItem | None]]:
         """Yield the items of the terminal response with the streamed ones that they are; None for one that can't be told."""
@@ -83,20 +110,37 @@ class ItemIndex:
         opened = self._items.get(position)
         return position if opened is not None and opened.may_be(item) else None
 
-    def _likely_index(self, event: Mapping[str, Any], item: Item, item_id: str | None) -> int:
+    def _is_taken(
+        self, index: int, name: str, item: Item, item_id: str | None, item_type: str
+    ) -> bool:
+        """Return whether the item with this index cannot be the one that an event is about."""
+        opened = self._items.get(index)
+        if opened is None:
+            return False
+        if item:
+            is_other = opened.is_other(item, is_new=name == "response.output_item.added")
+        else:
+            is_other = name.endswith(".delta") and opened.is_over and item_id != opened.item_id
+            is_other = is_other and bool(item_id and opened.item_id)
+        self._tells_apart = not is_other and opened.may_be_of(item_type)
+        return not self._tells_apart
+
+    def _likely_index(self, name: str, item: Item, item_id: str | None, item_type: str) -> int:
         """Tell the item of an event without an index: the one with its id, else the last one, unless that can't be."""
         by_id = self._index_by_id.get(item_id or "")
         if by_id is not None and (not item or self._items[by_id].may_be(item)):
             return by_id
         if self._last < 0:
             return 0
-        if type_of(event) == "response.output_item.added":
+        if name == "response.output_item.added":
             return self._last + 1
         by_call = self._index_by_call.get(text_or_none(item.get("call_id")) or "", self._last)
-        for index in (by_call, self._last):
+        for index in (by_call, self._last, self._last_of.get(item_type, self._last)):
             opened = self._items[index]
             is_same = opened.done is None or opened.done == item
-            if is_same and (not item or opened.may_be(item)):
+            if not self._tells_apart:  # then ids do
+                is_same &= not item_id or opened.item_id in (None, item_id)
+            if is_same and (opened.may_be(item) if item else opened.may_be_of(item_type)):
                 return index
         return self._last + 1
 

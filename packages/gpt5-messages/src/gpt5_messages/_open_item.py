@@ -39,11 +39,13 @@ class OpenItem:
 
     Attributes:
         done: The whole item, once it has arrived.
+        item_id: The first id that it came with.
     """
 
     def __init__(self, *, output_index: int, log: BlockLog) -> None:
         self.output_index = output_index
         self.done: Item | None = None
+        self.item_id: str | None = None
         self._log = log
         self._added: Mapping[str, Any] = {}
         self._blocks: dict[tuple[BlockKind, int], Block] = {}
@@ -58,12 +60,30 @@ class OpenItem:
         is_known = self._blocks or self._early_arguments
         return type_of(self._added) or (_ITEM_TYPES[kind] if is_known else "")
 
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more of it can stream."""
+        return self.done is not None or self._is_call_whole
+
     def may_be(self, item: Item) -> bool:
         """Return whether this may be that item, as far as is known."""
-        is_of_type = self.item_type in ("", type_of(item)) or (
-            not self._added and self.item_type in CALL_ARGUMENTS and type_of(item) in CALL_ARGUMENTS
-        )
-        return is_of_type and self._added.get("call_id") in (None, item.get("call_id"))
+        may_be_call = self._added.get("call_id") in (None, item.get("call_id"))
+        return may_be_call and self.may_be_of(type_of(item))
+
+    def may_be_of(self, item_type: str) -> bool:
+        """Return whether this may be of that type, as far as is known."""
+        if not self._added and self.item_type in CALL_ARGUMENTS and item_type in CALL_ARGUMENTS:
+            return True
+        return not item_type or self.item_type in ("", item_type)
+
+    def is_other(self, item: Item, *, is_new: bool) -> bool:
+        """Return whether that item, which is announced or whole, is surely not this one."""
+        calls = {text_or_none(known.get("call_id")) for known in (self._added, item)} - {None, ""}
+        if len(calls) > 1 or not self.may_be_of(type_of(item)):
+            return True
+        if self.done is None or (self.item_id and self.item_id == item.get("id")):
+            return False
+        return is_new or _content(item) != _content(self.done)
 
     def add(self, item: Item) -> list[StreamEvent]:
         """Take the item as announced; only tool calls are worth a block already."""
@@ -218,6 +238,10 @@ class OpenItem:
                 events += self._blocks[kind, free_index].extend(text[max(known - start, 0) :])
                 free_index += 1
         return events
+
+
+def _content(item: Item) -> Item:
+    return {key: value for key, value in item.items() if key not in ("id", "status")}
 
 
 def _part_texts(parts: Iterable[Item], part_type: str, key: str) -> list[str]:
