@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpt5_responses import Connection, SettingsError
+from gpt5_responses import Connection, ModelConfig, SettingsError
 
 
 KEY = {"openai_api_key": "key"}
@@ -180,3 +180,65 @@ def test_any_base_url_is_completed_or_refused_by_name(typed: str) -> None:
         field = "openai_api_base" if connection.host and path.endswith("/v1") else ""
 
     assert field == "openai_api_base"
+
+
+SETTINGS = {
+    "api_key": "openai_api_key",
+    "organization": "openai_organization",
+    "base_url": "openai_api_base",
+}
+NO_TEXTS = [5, 5.5, True, b"geheim", ["geheim"], {"geheim": 1}, object()]
+
+
+@pytest.mark.parametrize("value", NO_TEXTS, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize("name", SETTINGS)
+def test_what_is_no_text_is_refused_by_its_field_however_it_came(name: str, value: object) -> None:
+    typed = SETTINGS[name]
+    makers = [
+        (name, lambda: Connection(**{"api_key": "key", name: value})),
+        (name, lambda: Connection.from_settings({"api_key": "key", name: value}, environ={})),
+        (name, lambda: ModelConfig(**{"model_id": "m", "api_key": "key", name: value}).connect()),
+        (typed, lambda: connect(**{typed: value})),
+    ]
+    for field, make in makers:
+        with pytest.raises(SettingsError, match=f"^{field} must be a text, got") as caught:
+            make()
+
+        assert caught.value.field == field
+        assert "geheim" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("timeout_seconds", "a number of seconds above 0"),
+        ("total_seconds", "a number of seconds above 0"),
+        ("max_retries", "a whole number from 0"),
+    ],
+)
+@pytest.mark.parametrize(
+    "value", ["60", [60], b"60", True, -1, float("nan"), float("inf")], ids=repr
+)
+def test_what_is_no_such_number_is_refused_by_its_field(
+    name: str, expected: str, value: object
+) -> None:
+    with pytest.raises(SettingsError, match=f"^{name} must be {expected}") as caught:
+        Connection(**{"api_key": "key", name: value})
+
+    assert caught.value.field == name
+
+
+def test_the_name_of_a_limit_is_a_text() -> None:
+    with pytest.raises(SettingsError, match=r"^total_limit must be a text"):
+        Connection(api_key="key", total_limit=["x"])
+
+
+@pytest.mark.parametrize("name", ["timeout_seconds", "max_retries", "total_seconds"])
+def test_a_number_of_a_form_is_a_number_or_a_text(name: str) -> None:
+    for value in ([60], b"60", {"a": 1}):
+        with pytest.raises(SettingsError, match=f"^{name} must be a number") as caught:
+            Connection.from_settings({"api_key": "key", name: value}, environ={})
+        assert caught.value.field == name
+
+    beyond_reason = Connection.from_settings({"api_key": "key", name: 10**5000}, environ={})
+    assert beyond_reason == Connection(api_key="key")

@@ -53,7 +53,7 @@ class Connection:
 
     Raises:
         SettingsError: If the key is missing, the base URL is not usable or names the metadata service of a cloud, key or organisation cannot
-            stand in a header, or a further header is not usable.
+            stand in a header, a further header is not usable, or a field is of another type or not above 0.
     """
 
     api_key: str = field(repr=False)
@@ -67,12 +67,23 @@ class Connection:
 
     def __post_init__(self) -> None:
         """Refuse what would fail, or do harm, when the first request is sent."""
+        for name in ("api_key", "base_url", "organization", "total_limit"):
+            if name != "organization" or self.organization is not None:
+                _validate_text(getattr(self, name), name)
         _validate_header_text(self.api_key, _OWN_NAMES.api_key, required=True)
         _validate_header_text(self.organization or "", _OWN_NAMES.organization)
         _checked_url(self.base_url, "", _OWN_NAMES.base_url)
         if not isinstance(self.extra_headers, ExtraHeaders):
             headers = _extra_headers(self.extra_headers, _OWN_NAMES)
             object.__setattr__(self, "extra_headers", headers)
+        _validate_seconds(self.timeout_seconds, _OWN_NAMES.timeout_seconds)
+        if self.total_seconds is not None:
+            _validate_seconds(self.total_seconds, _OWN_NAMES.total_seconds)
+        if type(self.max_retries) is not int or self.max_retries < 0:
+            told = f"got {self.max_retries!r:.50}"
+            raise SettingsError(
+                f"max_retries must be a whole number from 0, {told}", field="max_retries"
+            )
 
     @classmethod
     def from_credentials(
@@ -186,10 +197,10 @@ def find_secrets(credentials: object) -> KnownSecrets:
         return KnownSecrets((str(credentials or ""),))
     given = cast("Mapping[str, object]", credentials)
     names = _CREDENTIAL_NAMES
-    url = _text(given, names.base_url)
+    key, url = (str(given.get(name) or "").strip() for name in (names.api_key, names.base_url))
     return KnownSecrets(
         (
-            _text(given, names.api_key),
+            key,
             *iter_header_secrets(given.get(names.extra_headers)),
             *_query_secrets(url),
         )
@@ -222,7 +233,39 @@ _CREDENTIAL_NAMES = _Names(
 
 def _text(values: Mapping[str, Any], name: str) -> str:
     value = values.get(name)
-    return "" if value is None else str(value).strip()
+    if value is None:
+        return ""
+    _validate_text(value, name)
+    return value.strip()
+
+
+def _number_text(values: Mapping[str, Any], name: str) -> str:
+    """Read a number, which forms and variables hold as text."""
+    value = values.get(name)
+    if not isinstance(value, str | int | float | None):
+        raise SettingsError(
+            f"{name} must be a number, got a value of type {type(value).__name__}", field=name
+        )
+    try:
+        return "" if value is None else str(value).strip()
+    except ValueError:  # a number of thousands of digits
+        return ""
+
+
+def _validate_text(value: object, name: str) -> None:
+    if not isinstance(value, str):
+        # What it is stays out: it may be a key.
+        raise SettingsError(
+            f"{name} must be a text, got a value of type {type(value).__name__}", field=name
+        )
+
+
+def _validate_seconds(value: object, name: str) -> None:
+    is_bool = isinstance(value, bool)
+    if is_bool or not (isinstance(value, int | float) and 0 < value < _NO_LIMIT):
+        raise SettingsError(
+            f"{name} must be a number of seconds above 0, got {value!r:.50}", field=name
+        )
 
 
 def _header_text(values: Mapping[str, Any], name: str, *, required: bool = False) -> str:
@@ -248,7 +291,7 @@ def _total_seconds(
     values: Mapping[str, Any], names: _Names, environ: Mapping[str, str]
 ) -> tuple[float | None, str]:
     """Return the limit of a whole call and the setting that it comes from: the operator's, or the platform's less what it takes to say so."""
-    told = _text(values, names.total_seconds) or environ.get(TOTAL_SECONDS_VARIABLE, "")
+    told = _number_text(values, names.total_seconds) or environ.get(TOTAL_SECONDS_VARIABLE, "")
     limits = [(_seconds(told), TOTAL_SECONDS_VARIABLE)]
     if names.platform_seconds is not None:
         most = _seconds(environ.get(names.platform_seconds, ""))
@@ -267,8 +310,9 @@ def _seconds(text: str) -> float:
 
 
 def _clamped(values: Mapping[str, Any], name: str, default: int, lowest: int, highest: int) -> int:
+    text = _number_text(values, name)
     try:
-        number = int(_text(values, name))
+        number = int(text)
     except ValueError:
         number = default
     return max(lowest, min(highest, number))
