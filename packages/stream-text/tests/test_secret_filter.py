@@ -18,6 +18,8 @@ WRITTEN = [
     quote(quote(SECRET)),
     repr(SECRET)[1:-1],
     ascii(SECRET)[1:-1],
+    "\\u0070%26\\x73s%22%77/rd\\u002d\\u00e9%5C%31",
+    "%2570&s\\\\u0073\\u{22}\\U00000077%u002frd-%c3%A9%5c\\\\1",
 ]
 
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any, Final, cast
 
@@ -47,9 +47,9 @@ type _Unit = tuple[int, str]  # a number of backslashes, and the character after
 class KnownSecrets:
     r"""Secrets whose values are known, to be found wherever they stand.
 
-    Each is found as it is, without blank space around it, and as it is escaped in a URL, in JSON, in a string of Python or Go or
-    the like, up to three times over; of one with several lines, each line as well. What has been encoded otherwise (base64,
-    HTML) is not found.
+    Each is found as it is, without blank space around it, and with any of its characters escaped as in a URL, in JSON, in a string of
+    Python or Go or the like, up to three times over; of one with several lines, each line as well. What has been encoded otherwise
+    (base64, HTML) is not found.
 
     Args:
         values: The secrets; what is no text counts as none.
@@ -79,8 +79,24 @@ class KnownSecrets:
         return sorted(texts, key=lambda text: (-len(text), text))
 
     @cached_property
-    def _pattern(self) -> re.Pattern[str] | None:
-        return re.compile("|".join(map(_escaped_pattern, self._texts))) if self._texts else None
+    def _plain_pattern(self) -> re.Pattern[str]:
+        return re.compile("|".join(map(re.escape, self._texts)))
+
+    @cached_property
+    def _escaped_pattern(self) -> re.Pattern[str]:
+        return _compile_units(self._units)
+
+    @cached_property
+    def _escaped_beginnings(self) -> re.Pattern[str]:
+        return _compile_units(units[:_BEGINNING_UNITS] for units in self._units)
+
+    def _pattern(self, text: str) -> re.Pattern[str]:
+        """Return the pattern that finds the secrets in a text.
+
+        What finds them escaped takes some ten times as long, and of a long secret a tenth of a second to compile.
+        """
+        is_plain = _ESCAPE.search(text) is None or self._escaped_beginnings.search(text) is None
+        return self._plain_pattern if is_plain else self._escaped_pattern
 
     @cached_property
     def _units(self) -> list[list[_Unit]]:
@@ -88,7 +104,7 @@ class KnownSecrets:
 
     def redact(self, text: str) -> str:
         """Return the text with `[redacted]` in place of each secret."""
-        return text if self._pattern is None else self._pattern.sub(REDACTED, text)
+        return self._pattern(text).sub(REDACTED, text) if self._texts else text
 
     def split(self, text: str) -> tuple[str, str]:
         """Return the text with `[redacted]` in place of each secret, and the end of it that may go on as one, as it is.
@@ -97,10 +113,10 @@ class KnownSecrets:
             >>> KnownSecrets(["hunter22"]).split("hunter22 and hunt")
             ('[redacted] and ', 'hunt')
         """
-        if self._pattern is None:
+        if not self._texts:
             return text, ""
         end = self._find_beginning(text, 0)
-        for match in self._pattern.finditer(text):
+        for match in self._pattern(text).finditer(text):
             if match.start() < end < match.end():
                 end = self._find_beginning(text, match.end())
         return self.redact(text[:end]), text[end:]
@@ -128,21 +144,23 @@ def _find_escaped_beginning(text: str, units: Sequence[_Unit], position: int) ->
 
 
 _PERCENT: Final = "%(?:25){0,2}"  # of a URL, inside up to two others
-_BACKSLASH: Final = rf"(?:\\|{_PERCENT}5[cC])"
+_BRACES: Final = (rf"(?:\{{|{_PERCENT}7[bB])", rf"(?:\}}|{_PERCENT}7[dD])")
+_CODES_OF_BACKSLASH: Final = rf"(?:u005[cC]|x5[cC]|U0000005[cC]|u{_BRACES[0]}5[cC]{_BRACES[1]})"
+_BACKSLASH: Final = rf"(?:(?:\\|{_PERCENT}5[cC]){_CODES_OF_BACKSLASH}?)"
 _ESCAPE: Final = re.compile(r"[\\%+]")
 # An escape at the end of a text, of which more may come.
-_CUT_ESCAPE: Final = re.compile(r"[\\%][\\%\dA-Fa-fuUxX]{0,100}\Z", re.ASCII)
+_CUT_ESCAPE: Final = re.compile(r"[\\%][\\%{\dA-Fa-fuUxX]{0,100}\Z", re.ASCII)
+_BEGINNING_UNITS: Final = 10  # of a secret, which hardly any other text begins with
 _SHORT_ESCAPES: Final = {"\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
-
-
-def _escaped_pattern(text: str) -> str:
-    """Return a pattern for a text that may have been escaped, character by character as each way of writing chose to."""
-    return "".join(map(_unit_pattern, _split_units(text)))
 
 
 def _split_units(text: str) -> list[_Unit]:
     units = re.findall(r"(\\*)([^\\]|\Z)", text)
     return [(len(slashes), character) for slashes, character in units if slashes or character]
+
+
+def _compile_units(secrets: Iterable[Sequence[_Unit]]) -> re.Pattern[str]:
+    return re.compile("|".join("".join(map(_unit_pattern, units)) for units in secrets))
 
 
 @cache
@@ -162,29 +180,55 @@ def _is_cut_off(text: str, position: int, units: Sequence[_Unit]) -> bool:
     return False
 
 
+@cache
 def _unit_pattern(unit: _Unit) -> str:
     """Return a pattern for a number of backslashes and what follows; escaping thrice makes eight of one, and seven of none."""
     slashes, character = unit
     most = 8 * slashes + (7 if character else 0)
     # Possessive: how many there are is settled before what follows is looked at.
     before, escape = (f"{_BACKSLASH}{{{least},{most}}}+" for least in (slashes, slashes + 1))
-    if not character or (character.isascii() and character.isalnum()):
-        return (before if slashes else "") + character
-    between = f"{_BACKSLASH}{{1,7}}+"
-    octets = character.encode(errors="replace")
-    plain = [re.escape(character), "".join(f"{_PERCENT}{octet:02x}" for octet in octets)]
+    if not character:
+        return before
+    plain, codes = map("|".join, (_iter_plain(character), dict.fromkeys(_iter_codes(character))))
+    if character.isascii() and character.isalnum() and not slashes:
+        # A backslash alone would make another letter of it. Each way begins with one known character, which is searched for fast.
+        more = f"{_BACKSLASH}{{0,6}}+(?:{codes})"
+        return rf"(?:{plain}|\\{more}|{_PERCENT}5[cC]{more})"
+    return f"(?:{before}(?:{plain})|{escape}(?:{codes}))"
+
+
+def _iter_plain(character: str) -> Iterator[str]:
+    """Yield patterns for a character as it is, and as URLs and forms have it."""
+    yield re.escape(character)
+    yield "".join(f"{_PERCENT}{_hex(octet, 2)}" for octet in _octets(character))
+    yield "".join(f"{_PERCENT}u{_hex(pair, 4)}" for pair in _utf_16(character))
     if character == " ":
-        plain += [r"\+", f"{_PERCENT}2b"]  # of a form
-    utf_16 = character.encode("utf-16-be", "surrogatepass").hex()
-    codes = [
-        between.join(f"u{utf_16[start : start + 4]}" for start in range(0, len(utf_16), 4)),
-        between.join(f"x{octet:02x}" for octet in octets),
-        f"x{ord(character):02x}",
-        f"U{ord(character):08x}",
-    ]
+        yield rf"\+|{_PERCENT}2[bB]"
+
+
+def _iter_codes(character: str) -> Iterator[str]:
+    """Yield patterns for what stands for a character after backslashes, some of them twice, which would double the cost with every character."""
+    between = f"{_BACKSLASH}{{1,7}}+"
+    yield between.join(f"u{_hex(pair, 4)}" for pair in _utf_16(character))
+    yield between.join(f"x{_hex(octet, 2)}" for octet in _octets(character))
+    yield f"x{_hex(ord(character), 2)}"
+    yield f"U{_hex(ord(character), 8)}"
+    yield f"u{_BRACES[0]}0{{0,7}}{_hex(ord(character), 1)}{_BRACES[1]}"
     if character in _SHORT_ESCAPES:
-        codes.append(_SHORT_ESCAPES[character])
-    return f"(?:{before}(?i:{'|'.join(plain)})|{escape}(?i:{'|'.join(codes)}))"
+        yield _SHORT_ESCAPES[character]
+
+
+def _octets(character: str) -> bytes:
+    return character.encode(errors="replace")
+
+
+def _utf_16(character: str) -> Sequence[int]:
+    return memoryview(character.encode("utf-16", "surrogatepass")[2:]).cast("H").tolist()
+
+
+def _hex(number: int, digits: int) -> str:
+    """Return a pattern for a number in hexadecimal digits, small or large."""
+    return re.sub("[a-f]", lambda digit: f"[{digit[0]}{digit[0].upper()}]", f"{number:0{digits}x}")
 
 
 _NONE_KNOWN: Final = KnownSecrets(())
