@@ -40,6 +40,19 @@ REFUSED = [
     "[64:ff9b::169.254.169.254]",
     "[64:ff9b:1::a9fe:a9fe]",
     "[2001:db8:64::6464:64c8]",
+    "[64:ff9b:1:a9fe:a9:fe00::]",  # a local translator, with a prefix of 48 bits
+    "[64:ff9b:1:64a9:fe:a9fe::]",  # of 56
+    "[64:ff9b:1:64:a9:fea9:fe00:0]",  # of 64
+    "[64:ff9b:1:a9fe:12:3400::]",  # another link-local address
+    "[2001:db8:a9fe:a9fe::]",  # a translator of one's own, with a prefix of 32 bits
+    "[2001:db8:12a8:3f81:10::]",  # of 40
+    "[2001:db8:1234:6464:64:c800::]",  # of 48
+    "[2001:db8:1234:12c0:0:c0::]",  # of 56
+    "[2001:db8:1234:1234:a8:3f81:1000:0]",  # of 64
+    "[2001:db8:1234:1234:0:5efe:a9fe:aa02]",
+    "[fe80::200:5efe:6464:64c8]",
+    "[2002:6464:64c8::]",
+    "[2001:0:1234:5678:0:0:5601:5601]",  # the client's address is inverted
     "[2002:a9fe:a9fe::1]",
     "[2001:0:a9fe:a9fe::1]",
     "[fd00:ec2::254]",
@@ -72,7 +85,17 @@ def test_no_way_of_writing_a_metadata_address_passes(
 
 
 @pytest.mark.parametrize(
-    "host", ["[2001:db8::a9fe:1]", "100.100.100.201", "[::1]", "my_service", "bücher.example"]
+    "host",
+    [
+        "[2001:db8::a9fe:1]",
+        "[2001:db8:a9fe:a9fe::1]",
+        "[64:ff9b::8.8.8.8]",
+        "[64:ff9b:1:808:8:800::]",
+        "100.100.100.201",
+        "[::1]",
+        "my_service",
+        "bücher.example",
+    ],
 )
 def test_ordinary_hosts_pass(host: str) -> None:
     assert Connection(api_key="key", base_url=f"http://{host}/v1").host

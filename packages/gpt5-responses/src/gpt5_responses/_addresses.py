@@ -43,11 +43,22 @@ _ADDRESSES = frozenset(
         ),
     )
 )
-# An IPv6 address in one of these leads to the IPv4 address in its last 32 bits.
+# An IPv6 address in one of these leads to the IPv4 address in its last 32 bits, or where a translator with a longer suffix has it.
 # Source: RFC 4291 section 2.5.5, RFC 6052 section 2.1, RFC 7915 section 2, RFC 8215.
 _TRANSLATED = tuple(
     map(ipaddress.IPv6Network, ("::/96", "::ffff:0:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48"))
 )
+
+# Where the bytes of an IPv4 address are after a translator's prefix of 32, 40, 48, 56 and 64 bits; byte 8 and what follows are 0.
+# Source: RFC 6052 section 2.2.
+_PLACES = (
+    (4, 5, 6, 7),
+    (5, 6, 7, 9),
+    (6, 7, 9, 10),
+    (7, 9, 10, 11),
+    (9, 10, 11, 12),
+)
+_ISATAP = (b"\0\0\x5e\xfe", b"\2\0\x5e\xfe")  # Source: RFC 5214 section 6.1.
 
 type Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -88,10 +99,19 @@ def _meanings(address: Address) -> Iterator[Address]:
     yield address
     if isinstance(address, ipaddress.IPv6Address):
         yield from filter(None, (address.ipv4_mapped, address.sixtofour, *(address.teredo or ())))
-        last = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+        packed = address.packed
         # A network may translate with a prefix of its own, which nobody can know: there only what is surely meant counts.
-        if last in _ADDRESSES or any(address in network for network in _TRANSLATED):
-            yield last
+        is_translated = packed[8:12] in _ISATAP or any(
+            address in network for network in _TRANSLATED
+        )
+        inner = [
+            bytes(packed[place] for place in places)
+            for places in _PLACES
+            if not (packed[8] or any(packed[places[-1] + 1 :]))
+        ]
+        for meant in map(ipaddress.IPv4Address, (packed[12:], *inner)):
+            if meant in _ADDRESSES or is_translated:
+                yield meant
 
 
 def _is_metadata(address: Address) -> bool:
