@@ -499,3 +499,21 @@ def test_tools_are_offered_before_a_run_starts_and_not_after():
     assert request.tools == ("add",)
     with pytest.raises(LocalProtocolError, match="before a run starts"):
         run.offer([])
+
+
+@pytest.mark.parametrize("maximum_iterations", [1, 2, 6])
+def test_a_tools_name_is_shown_redacted_wherever_the_run_says_it(maximum_iterations):
+    run = build_run(
+        maximum_iterations=maximum_iterations, redact=lambda name: name.replace("secret", "***")
+    )
+    events = [*run.start(), *ask_tools(run, call("c1", "secret_a"), call("c2", "secret_b"))]
+    events += run.feed(ToolResult(call_id="c1", error="late", is_unfinished=True))
+    events += run.feed(ToolResult(call_id="c2", content="4"))
+    if maximum_iterations == 2:
+        events += ask_tools(run, call("c3", "secret_c"))
+    elif maximum_iterations > 2:
+        events += run.feed(Failure(message="It broke.", reason="time_limit"))
+    shown = text_of(events)
+    assert "***_a" in shown
+    assert "secret" not in shown
+    assert only(events, ToolCallStarted)[0].call.name == "secret_a"

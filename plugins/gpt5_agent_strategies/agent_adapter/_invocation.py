@@ -95,7 +95,11 @@ class _Invocation:
             self._session, parameters.model, clock=self._clock, known=self._known
         )
         self._executor = ToolExecutor(
-            self._session, self._toolbox, clock=self._clock, settings=settings
+            self._session,
+            self._toolbox,
+            clock=self._clock,
+            settings=settings,
+            known=self._known,
         )
         self._log = RunLog(
             strategy,
@@ -111,6 +115,7 @@ class _Invocation:
             emit_intermediate_thoughts=parameters.emit_intermediate_thoughts,
             tool_choice=parameters.model.tool_choice,
             has_tool_choice=parameters.model.has_tool_choice,
+            redact=self._known.redact,
         )
 
     def run(self) -> Iterator[InvokeMessage]:

@@ -24,6 +24,7 @@ from agent_tooling import (
     parse_tool_arguments,
     unknown_tool_text,
 )
+from stream_text import KnownSecrets
 
 from ._clock import Clock
 from ._settings import Settings
@@ -74,15 +75,23 @@ class ToolExecutor:
         toolbox: The tools.
         clock: The run's time.
         settings: How long a tool may be silent, how much it may say, and where its images may lie.
+        known: Secrets, which a model may ask for as a tool or a parameter; the sentence that refuses the call may be shown.
     """
 
     def __init__(
-        self, session: Session, toolbox: Toolbox, *, clock: Clock, settings: Settings
+        self,
+        session: Session,
+        toolbox: Toolbox,
+        *,
+        clock: Clock,
+        settings: Settings,
+        known: KnownSecrets,
     ) -> None:
         self._session = session
         self._toolbox = toolbox
         self._clock = clock
         self._settings = settings
+        self._known = known
         self._memory = FailureMemory()
         self._budget = ResultBudget(per_result=settings.result_characters)
 
@@ -123,13 +132,13 @@ class ToolExecutor:
         """Return the call as it may run, or what the model reads because it may not."""
         parsed = parse_tool_arguments(call.arguments)
         if not parsed.ok:
-            return _refuse(call, parse_error_text(parsed.error or ""))
+            return self._refuse(call, parse_error_text(parsed.error or ""))
         tool = self._toolbox.tools.get(call.name)
         if tool is None:
-            return _refuse(call, unknown_tool_text(call.name))
+            return self._refuse(call, unknown_tool_text(call.name))
         bound = bind_arguments(call.name, tool.parameters, parsed.args, tool.runtime_parameters)
         if not bound.ok:
-            return _refuse(call, bound.error or "")
+            return self._refuse(call, bound.error or "")
         job = _Job(call=call, tool=tool, arguments=bound.args)
         return self._recall(job) or job
 
@@ -139,8 +148,12 @@ class ToolExecutor:
         if recalled is None:
             return None
         if recalled == REPEATED_FAILURE:
-            return _refuse(job.call, REPEATED_FAILURE)
+            return self._refuse(job.call, REPEATED_FAILURE)
         return Outcome(result=ToolResult(call_id=job.call.call_id, content=recalled))
+
+    def _refuse(self, call: ToolCall, text: str) -> Outcome:
+        error = self._known.redact(text)
+        return Outcome(result=ToolResult(call_id=call.call_id, error=error))
 
     def _run_jobs(self, jobs: Sequence[_Job], *, keeps_closing_time: bool) -> Iterator[Outcome]:
         # The SDK counts seconds of silence from when a call begins.
@@ -196,10 +209,6 @@ class ToolExecutor:
         return Outcome(
             result=ToolResult(call_id=job.call.call_id, content=answer.text), shown=answer.shown
         )
-
-
-def _refuse(call: ToolCall, text: str) -> Outcome:
-    return Outcome(result=ToolResult(call_id=call.call_id, error=text))
 
 
 def _give_up(call: ToolCall) -> Outcome:

@@ -17,6 +17,7 @@ from scripted_dify import (
     text_message,
     tool,
 )
+from stream_text import REDACTED
 
 
 PLUGIN = Path(__file__).parent.parent
@@ -99,6 +100,19 @@ def test_a_tool_that_cannot_be_read_tells_nothing_of_them(agent, changed):
     transcript = agent.run(tools=[{**SEARCH, **changed}])
     assert transcript.logs["Tools left out"]
     assert "Tools left out: search: " in agent.log
+    assert leaks(agent, transcript) == []
+
+
+@pytest.mark.parametrize("maximum_iterations", [1, 2])
+@pytest.mark.parametrize("name", [KEY, "47!1", "default-of-mine", "%6b3y/%C3%BC 4"])
+def test_a_tool_that_a_model_calls_by_a_hidden_value_is_named_nowhere(
+    agent, name, maximum_iterations
+):
+    calls = [call(f"get_{name}"), call("search", json.dumps({name: name}), id_="c2")]
+    agent.dify.model = [[chunk(calls=calls)], [chunk(calls=calls[:1])]]
+    transcript = agent.run(tools=[SEARCH], maximum_iterations=maximum_iterations)
+    assert f"get_{REDACTED}" in transcript.text
+    assert name not in transcript.text
     assert leaks(agent, transcript) == []
 
 

@@ -1,6 +1,6 @@
 """The run itself: values in, values out."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from agent_tooling import BUDGET_USED_UP, too_many_calls_text
@@ -72,6 +72,7 @@ class AgentRun:
         tool_choice: The choice of the first call: `auto`, `none`, `required`, a tool's name, or None to leave it unset.
         has_tool_choice: Whether the model knows a tool choice at all; if not, the closing call offers no tools.
         budgets: What the run may use.
+        redact: Takes out of the name of a tool that a model asks for what nobody may read, before the name is shown.
 
     Raises:
         InvalidSettingError: If `maximum_iterations` is under 1.
@@ -87,6 +88,7 @@ class AgentRun:
         tool_choice: str | None = None,
         has_tool_choice: bool = True,
         budgets: Budgets | None = None,
+        redact: Callable[[str], str] = str,
     ) -> None:
         if maximum_iterations < 1:
             raise InvalidSettingError("maximum_iterations", "at least 1", maximum_iterations)
@@ -98,6 +100,7 @@ class AgentRun:
         self._has_tool_choice = has_tool_choice
         self._state: State = "ready"
         self._spending = Spending(budgets or Budgets())
+        self._redact = redact
         self._is_time_short = False
         self._is_retry = False
         self._known: list[tuple[str, str]] = []
@@ -271,7 +274,8 @@ class AgentRun:
         calls, refused = self._round.calls[:count], self._round.calls[count:]
         self._spending.tool_calls += len(calls)
         if calls and self._emit_thoughts and not self._display.has_words:
-            yield from self._display.show(build_status([call.name for call in self._round.calls]))
+            names = [self._redact(call.name) for call in self._round.calls]
+            yield from self._display.show(build_status(names))
         for call in refused:
             yield ToolCallStarted(call=call)
             yield from self._close_call(ToolResult(call_id=call.call_id, error=text))
@@ -286,7 +290,8 @@ class AgentRun:
         yield from self._end_model_call()
         self._display.open_round()
         for number, call in enumerate(self._round.calls):
-            text = build_refusal(call.name, reason=reason, maximum_iterations=self._maximum)
+            name = self._redact(call.name)
+            text = build_refusal(name, reason=reason, maximum_iterations=self._maximum)
             yield ToolCallStarted(call=call)
             yield from self._close_call(ToolResult(call_id=call.call_id, error=text))
             if number < MAX_CALLS:
@@ -310,9 +315,10 @@ class AgentRun:
     def _close_call(self, result: ToolResult) -> Iterator[Event]:
         call = self._round.take_result(result)
         if result.is_unfinished:
-            self._unfinished.append(call.name)
+            self._unfinished.append(self._redact(call.name))
         elif result.error is None:
-            self._known.append((call.name, self._balance(shorten_result(result.text))))
+            text = self._balance(shorten_result(result.text))
+            self._known.append((self._redact(call.name), text))
         yield ToolCallEnded(call=call, result=result)
 
     def _show_apart(self, *texts: str) -> Iterator[Event]:
