@@ -347,6 +347,10 @@ def test_what_almost_is_a_secret_costs_no_more_than_its_length(secret):
     assert min(cost(1000) for _ in range(3)) < 3 * min(cost(500) for _ in range(3)) + 0.01
 
 
+def test_a_known_secret_may_end_in_backslashes():
+    assert KnownSecrets(["hunter\\\\"]).redact(json.dumps("%: hunter\\\\")) == f'"%: {REDACTED}"'
+
+
 def test_a_known_secret_with_blanks_is_found_in_a_form():
     assert KnownSecrets(["open sesame"]).redact("q=open+sesame") == f"q={REDACTED}"
 
