@@ -119,13 +119,17 @@ def ask_officially(wire: Wire) -> tuple[str, list[tuple[str, str, str]]] | None:
     client = openai.OpenAI(api_key=KEY, base_url=wire.base_url, max_retries=0, timeout=20)
     deltas: list[str] = []
     done: list[Any] = []
+    open_indexes: set[int] = set()
     try:
         with client, client.responses.create(model="gpt-5.2", input="Hi", stream=True) as stream:
             for event in stream:
                 if event.type == "response.output_text.delta":
                     deltas.append(event.delta)
+                if event.type == "response.output_item.added":
+                    open_indexes.add(event.output_index)
                 if event.type == "response.output_item.done":
                     done.append(event.item)
+                    open_indexes.discard(event.output_index)
                 if event.type == "response.completed":
                     final = event.response
                     break
@@ -133,6 +137,8 @@ def ask_officially(wire: Wire) -> tuple[str, list[tuple[str, str, str]]] | None:
                 return None
         text = final.output_text
         if final.status != "completed" or final.error or text != "".join(deltas):
+            return None
+        if open_indexes and not final.output:  # a call whose end was lost, which its arguments have
             return None
         calls = [
             (
