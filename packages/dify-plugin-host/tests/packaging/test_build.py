@@ -37,14 +37,18 @@ def package(dify_host, workshop):
     What it says of the files that it left out is told in full by `left_out`.
     """
 
-    def run(left_out="", **added):
+    def run(left_out="", told="", **added):
         folder = workshop / "plugins" / "echo_model"
         for name, content in added.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(content)
         code, _, err = dify_host("package", "echo_model")
-        assert (code, err) == (0, left_out and f"echo_model: left out: {left_out}\n")
+        left_out = left_out and f"echo_model: left out: {left_out}\n"
+        assert (code, err if not told else err.startswith(told)) == (
+            0,
+            left_out or bool(told) or "",
+        )
         with zipfile.ZipFile(workshop / "dist" / "echo_model-0.0.1.difypkg") as archive:
             return {name: archive.read(name) for name in archive.namelist()}
 
@@ -348,6 +352,14 @@ def test_a_workspace_says_in_one_place_whose_its_plugins_are(own, owned):
     )
     assert declared["provider/small.yaml"]["identity"]["author"] == "a-team"
     assert declared["strategies/steps.yaml"]["identity"]["author"] == "a-team"
+
+
+def test_a_readme_that_does_not_name_the_source_is_made_to(own, package):
+    own(repository="https://example.org/a/b")
+    added = {"README.md": "# Echo\n\n", "readme/README_ja_JP.md": "https://example.org/a/b です\n"}
+    files = package(told="echo_model: without contact, which", **added)
+    assert files["README.md"] == b"# Echo\n\nSource: <https://example.org/a/b>\n"
+    assert files["readme/README_ja_JP.md"].decode() == added["readme/README_ja_JP.md"]
 
 
 def test_what_it_does_not_say_is_left_out_and_told(own, owned):

@@ -5,7 +5,7 @@ Source: `pkg/plugin_packager` of langgenius/dify-plugin-daemon at bdb5642a, read
 
 import stat
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatch
 
 from dify_plugin_host._json import is_object
@@ -61,13 +61,20 @@ def check_size(archive: Archive) -> Iterator[Finding]:
 
 def check_leftovers(archive: Archive) -> Iterator[Finding]:
     """Check that no cache, test, secret or other package went in."""
+    for _, shown in find_leftovers(archive.files):
+        expected = "expected no caches, tests, secrets or packages"
+        yield Finding("advice", f"{shown}: {expected}")
+
+
+def find_leftovers(files: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Iterate over what was left in a package: the pattern of the name, and the first paths of that kind in words."""
     found: dict[str, list[str]] = defaultdict(list)
-    for path in archive.files:
+    for path in files:
         for part in path.split("/"):
             if pattern := next((one for one in _LEFTOVERS if fnmatch(part, one)), None):
                 found[pattern].append(path)
                 break
-    for paths in found.values():
+    for pattern, paths in found.items():
         shown = ", ".join(map(repr, paths[:_SHOWN]))
         more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
-        yield Finding("advice", f"{shown}{more}: expected no caches, tests, secrets or packages")
+        yield pattern, f"{shown}{more}"

@@ -1,12 +1,12 @@
-"""Three kinds of finding, kept apart."""
+"""The kinds of finding, kept apart."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 
-type Kind = Literal["refused", "broken", "advice"]
-"""What becomes of it: the platform refuses the package; it would break when used; we advise something else."""
+type Kind = Literal["refused", "broken", "rejected", "advice"]
+"""What becomes of it: the platform refuses the package; it would break when used; the marketplace refuses it; we advise something else."""
 
 
 @dataclass(frozen=True, slots=True)

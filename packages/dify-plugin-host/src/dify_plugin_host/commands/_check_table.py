@@ -15,6 +15,7 @@ from dify_plugin_host.checks import CheckResult, Finding
 _KINDS = {
     "refused": "the platform refuses",
     "broken": "would break when used",
+    "rejected": "the marketplace refuses",
     "advice": "we advise",
 }
 

@@ -1,6 +1,6 @@
 """The command `dify-host`.
 
-Exit codes: 0 answered, 1 the run failed, 2 bad usage, 130 interrupted, 143 terminated. Each command imports what it needs when it
+Exit codes: 0 answered, 1 the run failed, 2 bad usage, 3 only the marketplace refuses a package, 130 interrupted, 143 terminated. Each command imports what it needs when it
 runs, so that none waits for what another needs.
 """
 
@@ -36,6 +36,8 @@ _USAGE_ERRORS = (
     ToolFileError,
     UnknownNameError,
 )
+
+_REJECTED = 3
 
 _ToolFiles = Annotated[
     list[Path] | None,
@@ -201,6 +203,13 @@ def check(
     quick: Annotated[
         bool, typer.Option("--quick", help="Check the files only: install, start and call nothing.")
     ] = False,
+    marketplace: Annotated[
+        bool,
+        typer.Option(
+            "--marketplace",
+            help="Check by the rules of Dify's marketplace as well; exit code 3 if it alone refuses.",
+        ),
+    ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Let advice fail as well.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per check.")] = False,
 ) -> None:
@@ -214,10 +223,13 @@ def check(
     from ._check_table import show_results
 
     with _exit_codes():
-        results = check_package(file, quick=quick, start=Path.cwd())
+        start = Path.cwd()
+        results = check_package(file, quick=quick, start=start, for_marketplace=marketplace)
         counts = show_results(results, sys.stdout, as_json=json)
         if counts["refused"] or counts["broken"] or (strict and counts["advice"]):
             raise typer.Exit(1)
+        if counts["rejected"]:
+            raise typer.Exit(_REJECTED)
 
 
 @app.command()

@@ -14,6 +14,7 @@ from ._workspace import read_toml
 
 _MANIFEST = "manifest.yaml"
 _YAML = (".yaml", ".yml")
+_README = re.compile(r"README\.md|readme/README_\w+\.md")
 _FIELDS = {"repo": "repository", "contact": "contact"}  # the manifest's, and the table's
 
 
@@ -52,7 +53,7 @@ class Owner:
     def write_into(
         self, folder: Path, files: Mapping[str, bytes], *, author: str
     ) -> dict[str, bytes]:
-        """Return a plugin's files with these names in its manifest, and its author in every declaration that had the manifest's.
+        """Return a plugin's files with these names in its manifest, its author in every declaration that had the manifest's, the source in its READMEs.
 
         Args:
             folder: The plugin's folder, for the error.
@@ -80,7 +81,18 @@ class Owner:
         )
         if count != 1:
             raise PackageError(folder, f"{_MANIFEST}: expected a line 'author: {author}'")
-        return {**written, _MANIFEST: manifest.encode()}
+        return {**written, _MANIFEST: manifest.encode(), **self._signed(files)}
+
+    def _signed(self, files: Mapping[str, bytes]) -> dict[str, bytes]:
+        """Return the READMEs that name the source nowhere, each with a line that does."""
+        line = f"\nSource: <{self.repository}>\n".encode()
+        return {
+            path: content.rstrip() + b"\n" + line
+            for path, content in files.items()
+            if self.repository
+            and _README.fullmatch(path)
+            and self.repository.encode() not in content
+        }
 
 
 def find_unsaid(manifest: Mapping[str, object]) -> tuple[str, ...]:
