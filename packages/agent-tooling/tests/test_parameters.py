@@ -90,6 +90,25 @@ def test_a_declaration_that_cannot_be_read_is_refused_by_field(raw, message):
         ToolParameter.from_raw(raw)
 
 
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"name": ""}, "parameter name must be text that is not empty, got str"),
+        ({"name": None}, "parameter name must be text that is not empty, got NoneType"),
+        ({"type": None}, "parameter type must be text, got NoneType"),
+        ({"form": "model"}, "parameter form must be 'schema', 'form' or 'llm', got str"),
+        ({"form": ["llm"]}, "parameter form must be text, got list"),
+        ({"llm_description": 3}, "parameter llm_description must be text, got int"),
+        ({"input_schema": "{}"}, "parameter input_schema must be a JSON schema object, got str"),
+        ({"options": "ab"}, "parameter options must be a tuple of texts, got str"),
+        ({"options": ("a", 1)}, "parameter option must be text, got int"),
+    ],
+)
+def test_the_constructor_refuses_what_the_factory_does(fields, message):
+    with pytest.raises(DeclarationError, match=f"^{message}$"):
+        ToolParameter(**{"name": "q", **fields})
+
+
 def declare(name, text=""):
     return {"name": name, "llm_description": text}
 

@@ -49,24 +49,44 @@ class ToolParameter:
     maximum: float | None = None
     multiple: bool = False
 
+    def __post_init__(self) -> None:
+        """Refuse what is no parameter.
+
+        Raises:
+            DeclarationError: If the name is empty, the form is unknown, or name, type, description, input schema or options are of another type.
+        """
+        parameter_name(self)
+        _validate_text("type", self.type)
+        _validate_text("llm_description", self.llm_description)
+        _validate_text("form", self.form)
+        if self.form not in {"schema", "form", "llm"}:
+            raise DeclarationError("parameter form", "'schema', 'form' or 'llm'", self.form)
+        schema, options = cast("tuple[object, object]", (self.input_schema, self.options))
+        if schema is not None and not isinstance(schema, Mapping):
+            raise DeclarationError("parameter input_schema", "a JSON schema object", schema)
+        if not isinstance(options, tuple):
+            raise DeclarationError("parameter options", "a tuple of texts", options)
+        for option in cast("tuple[object, ...]", options):
+            _validate_text("option", option)
+
     @classmethod
     def from_raw(cls, raw: object) -> Self:
         """Read a parameter from a mapping or an object with Dify's field names. A field that is null counts as left out.
 
         Raises:
-            DeclarationError: If the name, type, form or input schema cannot be read.
+            DeclarationError: If the name, type, form, description or input schema is none.
         """
         if isinstance(raw, cls):
             return raw
-        kind = _read_text(raw, "type", default="string")
+        kind = _read(raw, "type", default="string")
         return cls(
             name=parameter_name(raw),
             type=kind,
-            form=_read_form(raw),
+            form=_read(raw, "form", default="llm"),
             required=bool(read_field(raw, "required")),
             default=_default(kind, read_field(raw, "default")),
-            llm_description=_read_text(raw, "llm_description", default=""),
-            input_schema=_read_schema(raw),
+            llm_description=_read(raw, "llm_description", default=""),
+            input_schema=read_field(raw, "input_schema"),
             options=_read_options(raw),
             minimum=_number(read_field(raw, "min")),
             maximum=_number(read_field(raw, "max")),
@@ -123,27 +143,14 @@ def option_text(value: object) -> str:
     return str(value)
 
 
-def _read_text(raw: object, field: str, *, default: str) -> str:
-    value = plain_value(read_field(raw, field))
-    if value is None:
-        return default
+def _validate_text(field: str, value: object) -> None:
     if not isinstance(value, str):
         raise DeclarationError(f"parameter {field}", "text", value)
-    return value
 
 
-def _read_form(raw: object) -> ParameterForm:
-    form = _read_text(raw, "form", default="llm")
-    if form not in {"schema", "form", "llm"}:
-        raise DeclarationError("parameter form", "'schema', 'form' or 'llm'", form)
-    return cast("ParameterForm", form)
-
-
-def _read_schema(raw: object) -> Mapping[str, Any] | None:
-    schema = read_field(raw, "input_schema")
-    if schema is not None and not isinstance(schema, Mapping):
-        raise DeclarationError("parameter input_schema", "a JSON schema object", schema)
-    return cast("Mapping[str, Any] | None", schema)
+def _read(raw: object, field: str, *, default: str) -> Any:
+    value = plain_value(read_field(raw, field))
+    return default if value is None else value
 
 
 def _read_options(raw: object) -> tuple[str, ...]:
