@@ -57,6 +57,9 @@ def returning(value):
         (["a", "b"], '["a", "b"]'),
         ((1, 2), "[1, 2]"),
         ({3, 1, 2}, "[1, 2, 3]"),
+        ({"a": 1}.keys(), '["a"]'),
+        (range(3), "[0, 1, 2]"),
+        ([LookupError("password hunter2")], '["<LookupError>"]'),
         (Person(name="Ada"), '{"name": "Ada", "key": "**********"}'),
         ([Point(1, b"abc")], '[{"x": 1, "y": "<3 bytes>"}]'),
         (Point(1, object()), '{"x": 1, "y": "<object>"}'),
@@ -87,7 +90,8 @@ def test_what_a_tool_returns_is_text_json_or_content_parts(value, content):
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        (b"abc", "the tool returned 3 bytes, which cannot be read as text"),
+        (b"abc", "the tool returned bytes, which cannot be read as text"),
+        (memoryview(b"abc"), "the tool returned bytes, which cannot be read as text"),
         ({(1, 2): 3}, "the tool returned a value that cannot be read as JSON"),
     ],
 )
@@ -117,6 +121,13 @@ def test_of_a_tool_error_the_model_reads_the_text():
     output = failing(ToolError("There is no such city.")).invoke({})
 
     assert output.content == output.error == "There is no such city."
+
+
+@pytest.mark.parametrize(("text", "said"), [("", TOOL_FAILED), ("half \ud83d", "half ?")])
+def test_a_tool_error_always_says_something_that_can_be_carried(text, said):
+    output = failing(ToolError(text)).invoke({})
+
+    assert output.content == output.error == said
 
 
 def test_what_is_no_exception_is_raised():

@@ -62,7 +62,7 @@ def read_output(
         cause = cause or error
     if cause is None:
         return ToolOutput(content=content)
-    error = str(cause) if isinstance(cause, ToolError) else TOOL_FAILED
+    error = (_whole(str(cause)) if isinstance(cause, ToolError) else "") or TOOL_FAILED
     return ToolOutput(content=_add_text(content, error), error=error, cause=cause)
 
 
@@ -113,8 +113,8 @@ def _to_member(value: object) -> object:
 
 
 def _to_text(value: object) -> str:
-    if isinstance(value, bytes | bytearray):
-        raise ToolError(f"the tool returned {len(value)} bytes, which cannot be read as text")
+    if isinstance(value, bytes | bytearray | memoryview):
+        raise ToolError("the tool returned bytes, which cannot be read as text")
     text = value if isinstance(value, str) else to_json(value)
     if text is None:
         raise ToolError("the tool returned a value that cannot be read as JSON")
