@@ -1,12 +1,15 @@
 import re
 from pathlib import Path
 
+import pytest
+
 
 README = Path(__file__).parents[1] / "README.md"
 
 
-def test_the_readme_example_runs():
-    blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+BLOCKS = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
 
-    assert len(blocks) == 1
-    exec(compile(blocks[0], str(README), "exec"), {})
+
+@pytest.mark.parametrize("block", BLOCKS, ids=["tools", "declarations"])
+def test_each_example_of_the_readme_runs(block):
+    exec(compile(block, str(README), "exec"), {})

@@ -53,6 +53,8 @@ class Tool:
 
     Raises:
         DeclarationError: If the name is none that every API takes, `parameters` is no JSON schema of an object, or one of them is hidden.
+
+    Source: docs/contracts/agent-tooling.md, F1 to F11.
     """
 
     name: str
