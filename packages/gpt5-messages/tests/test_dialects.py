@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpt5_messages import MessageError, build_input, read_item, read_response
+from gpt5_messages import ItemStore, MessageError, build_input, read_item, read_response
 
 
 HISTORIES = Path(__file__).parent / "histories"
@@ -44,6 +45,21 @@ def test_a_history_of_another_library_keeps_texts_calls_and_results(name: str) -
 def test_the_items_of_openai_agents_go_back_as_they_are() -> None:
     history = read_history("openai_agents")
     assert build_input(history)[1:] == history[1:]
+
+
+@pytest.mark.parametrize("name", ["openai_agents", "pydantic_ai", "langchain"])
+def test_what_a_history_of_another_library_led_to_is_recalled(name: str) -> None:
+    history = read_history(name)
+    items = [
+        {"type": "reasoning", "summary": [], "encrypted_content": "x"},
+        {"type": "function_call", "call_id": "c1", "name": "add", "arguments": "{}"},
+    ]
+    store = ItemStore()
+    store.remember("scope", history, items)
+    call = {"id": "c1", "function": {"name": "add", "arguments": "{}"}}
+    following = [{"role": "assistant", "tool_calls": [call]}, {"call_id": "c1", "content": "4"}]
+    built = build_input([*history, *following], recall=partial(store.recall, "scope"))
+    assert built[-3:-1] == items
 
 
 @pytest.mark.parametrize("name", ["pydantic_ai", "langchain"])

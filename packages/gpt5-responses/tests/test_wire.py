@@ -336,7 +336,7 @@ def test_an_end_that_comes_a_little_later_is_waited_for(transport: Transport) ->
 def test_an_end_that_does_not_come_costs_no_more_than_the_connection(
     tail: bytes, patience: float, transport: Transport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("_patience", "_client"):
+    for module in ("_patience", "_async_stream"):
         monkeypatch.setattr(f"gpt5_responses.{module}.REST_SECONDS", patience)
     with Wire(stream(DELTA, DONE, tail=tail)) as wire:
         for _ in range(2):

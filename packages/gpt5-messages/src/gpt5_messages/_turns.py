@@ -9,6 +9,7 @@ from typing import Any
 
 from stream_text import InvalidJsonError, parse_json, read_member, strip_think
 
+from ._dialects import iter_entries
 from ._messages import read_calls, read_role, read_text
 from ._values import ToolCall
 
@@ -43,15 +44,17 @@ class History:
 
     def __init__(self, messages: Iterable[object] = ()) -> None:
         self._hash = hashlib.blake2b(digest_size=16)
-        for message in messages:
-            self.add(message)
+        for entry in iter_entries(messages):
+            if entry.item is None:
+                self.add(entry.message)
 
     def add(self, message: object) -> None:
         """Take the next message; one with nothing to see in it does not count."""
         role = read_role(message)
         text = read_text(read_member(message, "content"))
         shown = _without_blanks(strip_think(text) if role == "assistant" else text)
-        calls = [call_key(call) for call in read_calls(message)]
+        made = read_calls(message) if role == "assistant" else ()
+        calls = [call_key(call) for call in made]
         answers = str(read_member(message, "tool_call_id")) if role == "tool" else ""
         if shown or calls or answers:
             self._hash.update(_framed(role, answers, json.dumps(calls)) + _framed(shown))

@@ -1,8 +1,10 @@
 """The connection to a Responses server: settings, transport, errors, retries, and a stateless client."""
 
-from ._client import AsyncResponsesClient, AsyncResponseStream, ModelConfig, ResponsesClient
+from ._answer import Answer, AnswerDelta, AsyncAnswer
+from ._async_stream import AsyncResponseStream, acreate, aopen_stream
+from ._client import AsyncResponsesClient, ModelConfig, ResponsesClient
 from ._connection import Connection, find_secrets
-from ._conversation import Conversation
+from ._conversation import Conversation, RequestSettings
 from ._errors import (
     AuthenticationError,
     ConnectionFailedError,
@@ -30,6 +32,9 @@ from ._validation import validate_model, validate_server
 
 
 __all__ = [
+    "Answer",
+    "AnswerDelta",
+    "AsyncAnswer",
     "AsyncResponseStream",
     "AsyncResponsesClient",
     "AuthenticationError",
@@ -46,6 +51,7 @@ __all__ = [
     "RateLimitError",
     "Request",
     "RequestRefusedError",
+    "RequestSettings",
     "ResponseFailedError",
     "ResponseStream",
     "ResponsesClient",
@@ -56,6 +62,8 @@ __all__ = [
     "StreamInterruptedError",
     "Transport",
     "UnexpectedResponseError",
+    "acreate",
+    "aopen_stream",
     "create",
     "find_secrets",
     "find_shutdown_date",

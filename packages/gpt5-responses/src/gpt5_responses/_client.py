@@ -1,29 +1,18 @@
 """A small client for conversations with GPT-5 models, blocking or asynchronous, from a declared model."""
 
-import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import AsyncExitStack, suppress
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Self
+from typing import Self
 
-import openai
+from gpt5_messages import Completion
 
-from gpt5_messages import Completion, StreamEvent
-
-from ._attempts import Refusals, iter_attempts
+from ._answer import Answer, AsyncAnswer, read_wanted
+from ._async_stream import AsyncResponseStream, build_async_client
+from ._attempts import Refusals
 from ._connection import DEFAULT_BASE_URL, Connection
-from ._errors import ResponsesError
-from ._failures import interrupted, to_responses_error
-from ._fallbacks import Fallback
-from ._http import RESPONSES_PATH, UNREAD, AsyncHttpClient
-from ._patience import MOST_REST_BYTES, REST_SECONDS, Patience, is_delimited
-from ._reader import ResponseReader
 from ._scheme import Request, ResponsesScheme
 from ._stream import ResponseStream, open_stream
 from ._transport import TRANSPORT, Transport
-
-
-type _Response = openai.AsyncAPIResponse[Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +56,7 @@ class ResponsesClient:
     Args:
         config: The model and where it is.
         scheme: What is decided about the wire.
+        defaults: What `answer` asks for besides messages, tools and tool choice.
         transport: Who sends; the process's own by default.
 
     Raises:
@@ -78,11 +68,13 @@ class ResponsesClient:
         config: ModelConfig,
         *,
         scheme: ResponsesScheme | None = None,
+        defaults: Request | None = None,
         transport: Transport = TRANSPORT,
     ) -> None:
         self._model = config.model_id
         self._connection = config.connect()
         self._scheme = scheme or ResponsesScheme()
+        self._defaults = defaults or Request()
         self._transport = transport
 
     def stream(self, request: Request) -> ResponseStream:
@@ -90,7 +82,8 @@ class ResponsesClient:
 
         Raises:
             ResponsesError: If the server cannot be reached, refuses the request, or answers with something else.
-            PayloadError: If a tool is not usable.
+            PayloadError: If something of the request cannot be sent.
+            MessageError: If a message cannot be read.
         """
         body = self._scheme.build_body(request, model=self._model)
         return open_stream(self._connection, body, transport=self._transport)
@@ -100,12 +93,30 @@ class ResponsesClient:
 
         Raises:
             ResponsesError: If the server cannot be reached, refuses the request, or fails underway.
-            PayloadError: If a tool is not usable.
+            PayloadError: If something of the request cannot be sent.
+            MessageError: If a message cannot be read.
         """
         with self.stream(request) as stream:
             for _ in stream:
                 pass
             return stream.completion
+
+    def answer(self, call: object) -> Answer:
+        """Answer what an agent run asks for, such as a `CallModel` of `agent_loop`, in pieces that it takes as they are.
+
+        Args:
+            call: Anything with `messages`, `tools` and `tool_choice` as attributes or keys.
+
+        Raises:
+            PayloadError: If something of the request cannot be sent.
+            MessageError: If a message cannot be read.
+        """
+        return Answer(self._open(read_wanted(call, self._defaults)))
+
+    def _open(self, request: Request) -> ResponseStream:
+        """Return a stream that is opened when it is read."""
+        body = self._scheme.build_body(request, model=self._model)
+        return ResponseStream(self._connection, body, transport=self._transport)
 
 
 class AsyncResponsesClient:
@@ -114,22 +125,25 @@ class AsyncResponsesClient:
     Args:
         config: The model and where it is.
         scheme: What is decided about the wire.
+        defaults: What `answer` asks for besides messages, tools and tool choice.
 
     Raises:
         SettingsError: If the configuration is not usable.
     """
 
-    def __init__(self, config: ModelConfig, *, scheme: ResponsesScheme | None = None) -> None:
+    def __init__(
+        self,
+        config: ModelConfig,
+        *,
+        scheme: ResponsesScheme | None = None,
+        defaults: Request | None = None,
+    ) -> None:
         connection = config.connect()
         self._model = config.model_id
         self._scheme = scheme or ResponsesScheme()
+        self._defaults = defaults or Request()
         self._refusals = Refusals()
-        try:
-            self._openai = openai.AsyncOpenAI(
-                **connection.client_settings(), http_client=AsyncHttpClient()
-            )
-        except Exception as error:  # noqa: BLE001  as in `Transport`
-            raise to_responses_error(error, model="") from None
+        self._openai = build_async_client(connection)
         self._connection = connection
 
     async def __aenter__(self) -> Self:
@@ -146,7 +160,8 @@ class AsyncResponsesClient:
         """Return the response to a request as a stream of events, sent when it is entered.
 
         Raises:
-            PayloadError: If a tool is not usable.
+            PayloadError: If something of the request cannot be sent.
+            MessageError: If a message cannot be read.
         """
         body = self._scheme.build_body(request, model=self._model)
         return AsyncResponseStream(self._openai, self._connection, body, self._refusals)
@@ -156,120 +171,22 @@ class AsyncResponsesClient:
 
         Raises:
             ResponsesError: If the server cannot be reached, refuses the request, or fails underway.
-            PayloadError: If a tool is not usable.
+            PayloadError: If something of the request cannot be sent.
+            MessageError: If a message cannot be read.
         """
         async with self.stream(request) as stream:
             async for _ in stream:
                 pass
             return stream.completion
 
+    def answer(self, call: object) -> AsyncAnswer:
+        """Answer what an agent run asks for, such as a `CallModel` of `agent_loop`, in pieces that it takes as they are.
 
-class AsyncResponseStream:
-    """The events of one response, within `async with`, which sends the request and closes its connection.
+        Args:
+            call: Anything with `messages`, `tools` and `tool_choice` as attributes or keys.
 
-    Attributes:
-        left_out: What the server refused and was therefore left out of the request.
-    """
-
-    def __init__(
-        self,
-        client: openai.AsyncOpenAI,
-        connection: Connection,
-        body: dict[str, Any],
-        refusals: Refusals,
-    ) -> None:
-        self._client = client
-        self._body = body
-        self._refusals = refusals
-        self._secrets = connection.secrets
-        self._reader = ResponseReader(model=body["model"], secrets=self._secrets)
-        self._patience = Patience(connection)
-        self._opened = AsyncExitStack()
-        self.left_out: tuple[Fallback, ...] = ()
-
-    async def __aenter__(self) -> Self:
-        try:
-            async with asyncio.timeout(self._patience.seconds_left):
-                response = await self._send()
-        except TimeoutError:
-            raise self._patience.took_too_long() from None
-        try:
-            self._reader.begin(status_code=response.status_code, headers=response.headers)
-        except BaseException:
-            await self._opened.aclose()
-            raise
-        self._events = self._iterate(response)
-        return self
-
-    async def __aexit__(self, *exception: object) -> None:
-        await self._events.aclose()
-        await self._opened.aclose()
-
-    def __aiter__(self) -> AsyncIterator[StreamEvent]:
-        return self._events
-
-    @property
-    def request_id(self) -> str | None:
-        """The server's id of the request, once it has answered."""
-        return self._reader.request_id
-
-    @property
-    def completion(self) -> Completion:
-        """What the response has said so far, or in all once the events have been read."""
-        return self._reader.completion
-
-    async def _send(self) -> _Response:
-        attempts = iter_attempts(self._body, self._refusals, self._secrets)
-        attempt = next(attempts)
-        while True:
-            try:
-                response: Any = await self._client.post(
-                    RESPONSES_PATH, cast_to=object, body=attempt.body, options=UNREAD
-                )
-            except Exception as error:  # noqa: BLE001  as in `Transport`
-                attempt = attempts.send(error)
-            else:
-                self._opened.push_async_callback(response.close)
-                self.left_out = attempt.left_out
-                return response
-
-    async def _iterate(self, response: _Response) -> AsyncGenerator[StreamEvent]:
-        chunks = self._bytes(response)
-        async for data in chunks:
-            for events in self._reader.feed(data):
-                for event in events:
-                    yield event
-            if self._reader.is_over:
-                await _read_rest(chunks, response)
-                return
-        for events in self._reader.close():
-            for event in events:
-                yield event
-
-    async def _bytes(self, response: _Response) -> AsyncGenerator[bytes]:
-        """Yield the body as it arrives; whatever the HTTP library raises meanwhile is a broken connection."""
-        chunks = response.http_response.aiter_raw()
-        while True:
-            try:
-                async with asyncio.timeout(self._patience.seconds_left):
-                    data = await anext(chunks, None)
-            except TimeoutError:
-                raise self._patience.took_too_long() from None
-            except Exception as error:  # noqa: BLE001  which HTTP library raises here is the official client's business
-                raise interrupted(error, request_id=self.request_id) from None
-            if data is None:
-                return
-            yield data
-            self._patience.note(self._reader.progress)
-
-
-async def _read_rest(chunks: AsyncGenerator[bytes], response: _Response) -> None:
-    """Read the end of a body whose response is over, so that its connection can serve the next call."""
-    if is_delimited(response.headers):
-        with suppress(ResponsesError, TimeoutError):
-            async with asyncio.timeout(REST_SECONDS):
-                size = 0
-                async for data in chunks:
-                    size += len(data)
-                    if size > MOST_REST_BYTES:
-                        return
+        Raises:
+            PayloadError: If something of the request cannot be sent.
+            MessageError: If a message cannot be read.
+        """
+        return AsyncAnswer(self.stream(read_wanted(call, self._defaults)))

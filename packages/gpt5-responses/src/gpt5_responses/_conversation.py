@@ -1,7 +1,7 @@
 """A conversation that grows: what was asked, what came back, what the tools said."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, TypedDict, Unpack
 
 from gpt5_messages import (
     Completion,
@@ -13,6 +13,22 @@ from gpt5_messages import (
 )
 
 from ._scheme import Request
+
+
+class RequestSettings(TypedDict, total=False):
+    """What a request holds besides the conversation; see `Request` for what each means."""
+
+    instructions: str | None
+    tools: Sequence[object]
+    tool_choice: str | Mapping[str, Any] | None
+    parallel_tool_calls: bool
+    effort: str | None
+    verbosity: str | None
+    response_format: Literal["text", "json_object", "json_schema"] | None
+    json_schema: Mapping[str, Any] | str | None
+    max_output_tokens: int | None
+    temperature: float | None
+    top_p: float | None
 
 
 class Conversation:
@@ -48,7 +64,7 @@ class Conversation:
         kind = "custom_tool_call_output" if call.type == "custom" else "function_call_output"
         self._items.append(ToolOutputItem(type=kind, call_id=call.call_id, output=output))
 
-    def request(self, **settings: Any) -> Request:
+    def request(self, **settings: Unpack[RequestSettings]) -> Request:
         """Return the request that carries the conversation so far.
 
         Args:

@@ -1,0 +1,180 @@
+"""A client answers what an agent run asks for, in pieces that the run takes as they are."""
+
+import asyncio
+from dataclasses import fields
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from gpt5_messages import MessageError, build_input
+from gpt5_payloads import PayloadError
+from gpt5_responses import (
+    AnswerDelta,
+    AsyncResponsesClient,
+    AuthenticationError,
+    Connection,
+    Conversation,
+    ModelConfig,
+    NotFoundError,
+    Request,
+    RequestSettings,
+    ResponsesClient,
+    ResponsesScheme,
+    acreate,
+    aopen_stream,
+)
+from gpt5_simulator import FunctionCall, Reasoning, ResponsesSimulator, ScriptedModel, Text
+
+
+TOOL = {"name": "lookup", "description": "Look up", "parameters": {"type": "object"}}
+QUESTION = {"role": "user", "content": "Look up a"}
+SCRIPT = [
+    [Reasoning(summary=("Look it up.",)), FunctionCall(name="lookup", arguments={"key": "a"})],
+    [Text(text="On my way.", phase="commentary"), Text(text="Found it.")],
+]
+
+
+def config(server: ResponsesSimulator, **settings: Any) -> ModelConfig:
+    fixed = {"model_id": "gpt-5.5", "api_key": "k", "base_url": server.base_url, "max_retries": 0}
+    return ModelConfig(**{**fixed, **settings})
+
+
+def wanted(messages: list[Any], **more: Any) -> SimpleNamespace:
+    return SimpleNamespace(messages=messages, **{"tools": [TOOL], "tool_choice": None, **more})
+
+
+def answer(server: ResponsesSimulator, call: object, *, is_async: bool) -> list[AnswerDelta]:
+    defaults = Request(effort="low")
+    if not is_async:
+        return list(ResponsesClient(config(server), defaults=defaults).answer(call))
+
+    async def read() -> list[AnswerDelta]:
+        async with AsyncResponsesClient(config(server), defaults=defaults) as client:
+            return [delta async for delta in client.answer(call)]
+
+    return asyncio.run(read())
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_two_rounds_need_no_conversion_and_keep_the_reasoning(*, is_async: bool) -> None:
+    messages: list[Any] = [QUESTION]
+    with ResponsesSimulator(model=ScriptedModel(SCRIPT)) as server:
+        first = answer(server, wanted(messages), is_async=is_async)
+        messages.append({"role": "assistant", **vars_of(first[-1])})
+        messages.append({"call_id": first[-1].tool_calls[0].call_id, "content": "x"})
+        second = answer(server, wanted(messages, tool_choice="none"), is_async=is_async)
+
+    assert "".join(delta.text for delta in first) == "<think>\nLook it up.\n</think>"
+    assert [call.name for call in first[-1].tool_calls] == ["lookup"]
+    assert first[-1].usage is not None
+    assert first[-1].finish_reason == "tool_calls"
+    assert [(delta.text, delta.phase) for delta in second if delta.text] != []
+    assert {delta.phase for delta in second if "way" in delta.text} == {"commentary"}
+    assert "".join(delta.text for delta in second).endswith("Found it.")
+    inputs = [request.body["input"] for request in server.requests]
+    assert all(later[: len(earlier)] == earlier for earlier, later in pairwise(inputs))
+    kinds = [item.get("type", "message") for item in inputs[1]]
+    assert kinds == ["message", "reasoning", "function_call", "function_call_output"]
+    assert [request.body["tool_choice"] for request in server.requests] == ["auto", "none"]
+    assert server.requests[0].body["reasoning"]["effort"] == "low"
+
+
+def vars_of(delta: AnswerDelta) -> dict[str, Any]:
+    return {field.name: getattr(delta, field.name) for field in fields(delta)}
+
+
+def test_an_answer_is_sent_when_it_is_read_and_can_be_let_go_of() -> None:
+    with ResponsesSimulator(model=ScriptedModel(SCRIPT)) as server:
+        unread = ResponsesClient(config(server)).answer({"messages": [QUESTION]})
+        unread.close()
+        assert list(unread)[-1] == AnswerDelta(finish_reason="error")
+        assert server.requests == []
+
+
+def test_what_cannot_be_read_or_sent_is_told_before_anything_is_sent() -> None:
+    with ResponsesSimulator() as server:
+        client = ResponsesClient(config(server))
+        with pytest.raises(MessageError, match=r"messages\[1\]"):
+            client.answer({"messages": [QUESTION, 5]})
+        with pytest.raises(PayloadError, match="tool_choice"):
+            client.answer(wanted([QUESTION], tool_choice="other"))
+        assert server.requests == []
+
+
+def test_the_twins_of_open_stream_and_create_send_the_same() -> None:
+    async def ask(connection: Connection) -> str:
+        body = {"model": "gpt-5.2", "input": "Hello", "stream": True}
+        completion = await acreate(connection, body)
+        async with aopen_stream(connection, body) as stream:
+            async for _ in stream:
+                pass
+        assert stream.completion.text == completion.text
+        return completion.text
+
+    with ResponsesSimulator() as server:
+        fields = {"openai_api_key": "k", "openai_api_base": server.base_url, "max_retries": "0"}
+        assert asyncio.run(ask(Connection.from_credentials(fields)))
+        assert server.requests[0].body == server.requests[1].body
+
+
+def test_a_refused_stream_lets_go_of_its_client() -> None:
+    async def ask(connection: Connection) -> None:
+        with pytest.raises(AuthenticationError):
+            await acreate(connection, {"model": "gpt-5.2", "input": "Hello", "stream": True})
+
+    with ResponsesSimulator(api_keys=["good"]) as server:
+        fields = {"openai_api_key": "bad", "openai_api_base": server.base_url, "max_retries": "0"}
+        asyncio.run(ask(Connection.from_credentials(fields)))
+
+
+@pytest.mark.parametrize(
+    ("settings", "sent"),
+    [
+        ({"effort": "max"}, {"reasoning": {"effort": "xhigh", "summary": "auto"}}),
+        ({"verbosity": "low"}, {"text": {"verbosity": "low"}}),
+        ({"response_format": "text"}, {"text": {"format": {"type": "text"}}}),
+        ({"tool_choice": "required"}, {"tool_choice": "required"}),
+        (
+            {"tool_choice": "lookup"},
+            {"tool_choice": {"type": "function", "name": "lookup"}},
+        ),
+        ({"parallel_tool_calls": False}, {"parallel_tool_calls": False}),
+        ({"max_output_tokens": 3}, {"max_output_tokens": 16}),
+    ],
+)
+def test_a_conversations_request_is_typed_and_fitted(
+    settings: RequestSettings, sent: dict[str, Any]
+) -> None:
+    conversation = Conversation()
+    conversation.ask("Hello")
+    request = conversation.request(tools=[TOOL], **settings)
+    body = ResponsesScheme().build_body(request, model="gpt-5.2")
+    assert sent.items() <= body.items()
+
+
+def test_a_schema_is_the_format_of_the_answer() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    request = Request(messages=[QUESTION], response_format="json_schema", json_schema=schema)
+    scheme = ResponsesScheme(text={"verbosity": "low"})
+    text = scheme.build_body(request, model="gpt-5.2")["text"]
+    assert (text["format"]["type"], text["verbosity"]) == ("json_schema", "low")
+    assert text["format"]["schema"]["properties"] == schema["properties"]
+    with pytest.raises(PayloadError, match="JSON"):
+        scheme.build_body(
+            Request(messages=[QUESTION], response_format="json_object"), model="gpt-5.2"
+        )
+
+
+def test_messages_come_before_items() -> None:
+    item = {"type": "function_call_output", "call_id": "c1", "output": "x"}
+    body = ResponsesScheme().build_body(Request(items=[item], messages=[QUESTION]), model="gpt-5.2")
+    assert body["input"] == [*build_input([QUESTION]), item]
+
+
+def test_an_error_of_the_server_is_raised_as_it_is_read() -> None:
+    with ResponsesSimulator() as server:
+        call = {"messages": [QUESTION]}
+        with pytest.raises(NotFoundError):
+            list(ResponsesClient(config(server, model_id="no-such-model")).answer(call))
