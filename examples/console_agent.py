@@ -1,0 +1,38 @@
+"""An agent on the console: two tools, streamed, its reasoning carried from turn to turn.
+
+`OPENAI_API_KEY=... python console_agent.py`, with `gpt5-agent-driver` and `gpt5-responses` installed. `OPENAI_BASE_URL` may name another server.
+"""
+
+import os
+from datetime import UTC, datetime
+from typing import Any
+
+from agent_driver import drive
+from agent_loop import AgentRun, Finished, ShowText
+from gpt5_responses import ModelConfig, ResponsesClient
+
+
+def power(base: int, exponent: int) -> int:
+    """Raise a whole number to a power."""
+    return base ** min(exponent, 1_000)
+
+
+def clock() -> str:
+    """Tell the date and the time, in UTC."""
+    return datetime.now(tz=UTC).isoformat(timespec="minutes")
+
+
+config = ModelConfig(
+    model_id=os.environ.get("OPENAI_MODEL", "gpt-5.5"),
+    api_key=os.environ["OPENAI_API_KEY"],
+    base_url=os.environ.get("OPENAI_BASE_URL", "https://api.openai.com"),
+)
+client, messages = ResponsesClient(config), list[Any]()
+while question := input("> "):
+    run = AgentRun([*messages, {"role": "user", "content": question}], maximum_iterations=10)
+    for event in drive(run, client.answer, [power, clock]):
+        if isinstance(event, ShowText):
+            print(event.text, end="", flush=True)
+        elif isinstance(event, Finished):
+            messages = list(event.messages)
+            print("" if event.is_answered else event.error)
