@@ -14,7 +14,7 @@ from gpt5_responses import ModelConfig, ResponsesClient
 
 def power(base: int, exponent: int) -> int:
     """Raise a whole number to a power."""
-    return base ** min(exponent, 1_000)
+    return int(base ** min(exponent, 1_000))
 
 
 def clock() -> str:
