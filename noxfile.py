@@ -256,14 +256,14 @@ def api(session: nox.Session, package: str) -> None:
 @nox.parametrize("member", list(MEMBERS), ids=list(MEMBERS))
 def release(session: nox.Session, member: str) -> None:
     """Check, bump, tag and build a release: `-- patch|minor|major|current [--dry-run]`. Publishes nothing."""
-    session.install("packaging")
+    session.install("packaging", "pyyaml")
     session.run("python", "release/release.py", str(MEMBERS[member]), *session.posargs)
 
 
 @nox.session
 def release_tests(session: nox.Session) -> None:
     """Test the release itself, on a clone of the repository."""
-    session.install("packaging", "pytest")
+    session.install("packaging", "pytest", "pyyaml")
     session.run("pytest", "-o", "pythonpath=release", "release", *session.posargs)
 
 

@@ -18,6 +18,8 @@ from typing import Any
 from packaging.requirements import Requirement
 from packaging.version import Version
 
+from submission import fill_submission
+
 
 BUMPS = ("current", "patch", "minor", "major")
 _UNRELEASED = re.compile(r"^## Unreleased\n(?P<entry>.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
@@ -108,6 +110,8 @@ def release(root: Path, folder: Path, bump: str) -> None:
         f"{folder.name} {version}",
     )
     built = _build(root, member, version)
+    if member.is_plugin:
+        _submit(root, member, built[0])
     print(f"{member.tag(version)} is ready: {', '.join(path.name for path in built)}")  # noqa: T201 - the answer
     print(f"Publish it with: git push origin main {member.tag(version)}")  # noqa: T201 - the answer
 
@@ -254,6 +258,20 @@ def _build(root: Path, member: Member, version: Version) -> list[Path]:
     if {path.name for path in built} != expected:
         raise ReleaseError(f"built {[path.name for path in built]}: expected {sorted(expected)}")
     return built
+
+
+def _submit(root: Path, member: Member, package: Path) -> None:
+    """Fill the folder with the pull request to the marketplace, beside the package."""
+    stem = member.tag(member.version).rpartition("-v")[0]
+    tags = _run(root, "git", "tag", "--list", f"{stem}-v*").split()
+    out = package.parent / "pull-request"
+    try:
+        refused = fill_submission(root / member.folder, package, out, is_update=len(tags) > 1)
+    except ValueError as error:
+        raise ReleaseError(str(error)) from None
+    print(f"The marketplace's pull request lies in {out.relative_to(root)}")  # noqa: T201 - the answer
+    if refused:
+        print(f"It would be refused: {refused}")  # noqa: T201 - the answer
 
 
 def _read_member(root: Path, path: Path) -> Member:
