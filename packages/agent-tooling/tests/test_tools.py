@@ -79,6 +79,10 @@ def returning(value):
             ({"type": "file", "data": "YWJj", "filename": "a?"},),
         ),
         ([IMAGE, 3], json.dumps([IMAGE, 3])),
+        ({"type": "input_image", "file_id": "f"}, ({"type": "image", "file_id": "f"},)),
+        ({"type": "image_url", "image_url": {"url": "u"}}, ({"type": "image", "image_url": "u"},)),
+        ([{"type": "input_file", "file_id": "f"}], ({"type": "file", "file_id": "f"},)),
+        ([{"type": "input_text", "text": "t"}], ({"type": "text", "text": "t"},)),
     ],
 )
 def test_what_a_tool_returns_is_text_json_or_content_parts(value, content):

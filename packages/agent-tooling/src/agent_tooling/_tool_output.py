@@ -17,14 +17,26 @@ type ToolContent = str | tuple[ContentPart, ...]
 """What a model reads of a tool result: a text, or parts.
 
 A part is a mapping with a `type` and what belongs to it: `text` has `text`; `image` one of `url`, `image_url`, `data`, `base64_data`, `file_id`; `file` one of
-`url`, `file_url`, `data`, `base64_data`, `file_data`, `file_id`. Bytes in a part become base64; everything else in it is handed on.
+`url`, `file_url`, `data`, `base64_data`, `file_data`, `file_id`. APIs' own words for them (`input_image`, `image_url`) are
+read and not written. Bytes in a part become base64; everything else in it is handed on.
 """
 
-# What a part has to have one of: a tool may list files as `{"type": "file", "name": ...}`, and mean data.
-_SUBSTANCE: Final[Mapping[object, frozenset[str]]] = {
-    "text": frozenset({"text"}),
-    "image": frozenset({"url", "image_url", "data", "base64_data", "file_id"}),
-    "file": frozenset({"url", "file_url", "data", "base64_data", "file_data", "file_id"}),
+# By what it calls itself, APIs' own words included: the type of a part, and what it has to have one of. A tool may list files as
+# `{"type": "file", "name": ...}`, and mean data.
+_TEXT: Final = ("text", frozenset({"text"}))
+_IMAGE: Final = ("image", frozenset({"url", "image_url", "data", "base64_data", "file_id"}))
+_FILE: Final = (
+    "file",
+    frozenset({"url", "file_url", "data", "base64_data", "file_data", "file_id"}),
+)
+_PARTS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
+    "text": _TEXT,
+    "input_text": _TEXT,
+    "image": _IMAGE,
+    "image_url": _IMAGE,
+    "input_image": _IMAGE,
+    "file": _FILE,
+    "input_file": _FILE,
 }
 
 
@@ -87,22 +99,34 @@ def _to_parts(value: object) -> Iterable[str | ContentPart]:
         return []
     is_list = isinstance(value, list | tuple)
     items = cast("Sequence[object]", value) if is_list else (value,)
-    if any(map(_is_part, items)) and all(isinstance(item, str) or _is_part(item) for item in items):
-        return [_to_text(item) if isinstance(item, str) else _to_part(item) for item in items]
-    return [_to_text(plain_value(value))]
+    kinds = [_find_type(item) for item in items]
+    if not any(kinds) or not all(
+        kind or isinstance(item, str) for kind, item in zip(kinds, items, strict=True)
+    ):
+        return [_to_text(plain_value(value))]
+    return [
+        _to_part(item, kind) if kind else _to_text(item)
+        for kind, item in zip(kinds, items, strict=True)
+    ]
 
 
-def _is_part(value: object) -> bool:
+def _find_type(value: object) -> str | None:
+    """Return the type of a content part, None for anything else."""
     if not isinstance(value, Mapping):
-        return False
+        return None
     part = cast("ContentPart", value)
     kind = plain_value(part.get("type"))
-    substance = _SUBSTANCE.get(kind, frozenset()) if isinstance(kind, str) else frozenset[str]()
-    return any(isinstance(part.get(name), str | bytes | Mapping) for name in substance)
+    found = _PARTS.get(kind) if isinstance(kind, str) else None
+    is_whole = found and any(isinstance(part.get(name), str | bytes | Mapping) for name in found[1])
+    return found[0] if found and is_whole else None
 
 
-def _to_part(value: object) -> ContentPart:
-    return {name: _to_member(item) for name, item in cast("ContentPart", value).items()}
+def _to_part(value: object, kind: str) -> ContentPart:
+    part = {name: _to_member(item) for name, item in cast("ContentPart", value).items()}
+    url = part.get("image_url")
+    if isinstance(url, Mapping):
+        part["image_url"] = cast("ContentPart", url).get("url")
+    return {**part, "type": kind}
 
 
 def _to_member(value: object) -> object:
