@@ -1,12 +1,14 @@
 """The examples, each run as its reader would run it, against the simulator."""
 
 import json
+import runpy
 import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from starlette.testclient import TestClient
 
 from gpt5_simulator import ResponsesSimulator
 
@@ -20,10 +22,10 @@ def simulator():
         yield server
 
 
-def run_example(name, server, text):
+def run_example(name, server, text, *arguments):
     environment = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": server.base_url}
     done = subprocess.run(
-        [sys.executable, str(EXAMPLES / name)],
+        [sys.executable, str(EXAMPLES / name), *arguments],
         input=text,
         env=environment,
         capture_output=True,
@@ -54,5 +56,36 @@ def test_the_console_agent_uses_its_tools_and_keeps_its_reasoning(simulator):
     assert len(results) == 3
 
 
-def test_an_example_is_short_enough_to_read():
-    assert len((EXAMPLES / "console_agent.py").read_text(encoding="utf-8").splitlines()) <= 40
+def test_the_asynchronous_agent_does_the_same(simulator):
+    told = run_example("async_console_agent.py", simulator, "Please wait for 0.01 seconds.\n\n")
+    assert "- wait: done" in told
+
+
+def test_a_batch_answers_every_question(simulator, tmp_path):
+    questions = tmp_path / "questions.txt"
+    questions.write_text("One?\nTwo?\nThree?\n", encoding="utf-8")
+    told = run_example("batch.py", simulator, "", str(questions))
+    lines = [json.loads(line) for line in told.splitlines()]
+    assert sorted(line["question"] for line in lines) == ["One?", "Three?", "Two?"]
+    assert all(line["answer"] and line["tokens"] for line in lines)
+
+
+def test_the_web_agent_streams_and_refuses_what_it_cannot_read(simulator, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    monkeypatch.setenv("OPENAI_BASE_URL", simulator.base_url)
+    question = {"role": "user", "content": "What is the power of base 2 and exponent 10?"}
+    with TestClient(runpy.run_path(str(EXAMPLES / "web_agent.py"))["app"]) as client:
+        answer = client.post("/", json={"messages": [question]})
+        refused = client.post("/", json={"messages": [5]})
+        nonsense = client.post("/", content=b"{")
+    assert (answer.status_code, "- power: 1024" in answer.text) == (200, True)
+    assert (refused.status_code, nonsense.status_code) == (422, 422)
+    assert "messages[0]" in refused.text
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [("console_agent.py", 40), ("async_console_agent.py", 40), ("web_agent.py", 60)],
+)
+def test_an_example_is_short_enough_to_read(name, lines):
+    assert len((EXAMPLES / name).read_text(encoding="utf-8").splitlines()) <= lines

@@ -1,0 +1,40 @@
+"""The console agent, asynchronous: its tools wait for each other no more than the console does.
+
+`OPENAI_API_KEY=... python async_console_agent.py`, with `gpt5-agent-driver` and `gpt5-responses` installed. `OPENAI_BASE_URL` may name another server.
+"""
+
+import asyncio
+import os
+from typing import Any
+
+from agent_driver import adrive
+from agent_loop import AgentRun, Finished, ShowText
+from gpt5_responses import AsyncResponsesClient, ModelConfig
+
+
+async def wait(seconds: float) -> str:
+    """Wait for some seconds, ten at most."""
+    await asyncio.sleep(min(seconds, 10))
+    return "done"
+
+
+async def main() -> None:
+    config = ModelConfig(
+        model_id=os.environ.get("OPENAI_MODEL", "gpt-5.5"),
+        api_key=os.environ["OPENAI_API_KEY"],
+        base_url=os.environ.get("OPENAI_BASE_URL", "https://api.openai.com"),
+    )
+    messages = list[Any]()
+    async with AsyncResponsesClient(config) as client:
+        while question := await asyncio.to_thread(input, "> "):
+            messages.append({"role": "user", "content": question})
+            run = AgentRun(messages, maximum_iterations=10)
+            async for event in adrive(run, client.answer, [wait]):
+                if isinstance(event, ShowText):
+                    print(event.text, end="", flush=True)
+                elif isinstance(event, Finished):
+                    messages = list(event.messages)
+                    print("" if event.is_answered else event.error)
+
+
+asyncio.run(main())

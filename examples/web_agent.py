@@ -1,0 +1,58 @@
+"""An agent behind a web server: each answer streams as plain text, and stops when its reader leaves.
+
+`OPENAI_API_KEY=... uvicorn web_agent:app`, with `gpt5-agent-driver`, `gpt5-responses`, `starlette` and `uvicorn` installed; then
+`curl -N -d '{"messages": [{"role": "user", "content": "Hello"}]}' http://127.0.0.1:8000/`.
+"""
+
+import os
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from agent_driver import adrive
+from agent_loop import AgentRun, Finished, MessageError, ShowText
+from gpt5_messages import build_input
+from gpt5_responses import AsyncResponsesClient, ModelConfig
+
+
+def power(base: int, exponent: int) -> int:
+    """Raise a whole number to a power."""
+    return int(base ** min(exponent, 1_000))
+
+
+@asynccontextmanager
+async def lifespan(app: Starlette) -> AsyncGenerator[None]:
+    """Keep one client, and its connections, for all requests."""
+    config = ModelConfig(
+        model_id=os.environ.get("OPENAI_MODEL", "gpt-5.5"),
+        api_key=os.environ["OPENAI_API_KEY"],
+        base_url=os.environ.get("OPENAI_BASE_URL", "https://api.openai.com"),
+    )
+    async with AsyncResponsesClient(config) as app.state.client:
+        yield
+
+
+async def answer(request: Request) -> Response:
+    """Answer a conversation."""
+    try:
+        messages = (await request.json())["messages"]
+        build_input(messages)
+    except (ValueError, KeyError, TypeError, MessageError) as error:
+        return PlainTextResponse(f"cannot be read: {error}\n", status_code=422)
+    run = AgentRun(messages, maximum_iterations=10)
+
+    async def stream() -> AsyncIterator[str]:
+        async for event in adrive(run, request.app.state.client.answer, [power]):
+            if isinstance(event, ShowText):
+                yield event.text
+            elif isinstance(event, Finished) and not event.is_answered:
+                yield str(event.error)
+
+    return StreamingResponse(stream(), media_type="text/plain")
+
+
+app = Starlette(routes=[Route("/", answer, methods=["POST"])], lifespan=lifespan)
