@@ -362,6 +362,14 @@ def test_a_readme_that_does_not_name_the_source_is_made_to(own, package):
     assert files["readme/README_ja_JP.md"].decode() == added["readme/README_ja_JP.md"]
 
 
+def test_a_manifest_may_end_with_its_author(own, owned, workshop):
+    manifest = workshop / "plugins/small_agent/manifest.yaml"
+    manifest.write_text(manifest.read_text().replace("author: tests\n", "") + "author: tests")
+    own(contact="x@example.org")
+    _, _, declared = owned()
+    assert declared["manifest.yaml"]["contact"] == "x@example.org"
+
+
 def test_what_it_does_not_say_is_left_out_and_told(own, owned):
     own(author="", repository="", contact="x@example.org")
     err, identifier, declared = owned()

@@ -70,7 +70,7 @@ class Owner:
             path: author_line.sub(named, content) if path.endswith(_YAML) else content
             for path, content in files.items()
         }
-        manifest = written[_MANIFEST].decode()
+        manifest = written[_MANIFEST].decode().rstrip("\n") + "\n"
         fields = {key: getattr(self, attribute) for key, attribute in _FIELDS.items()}
         given = {key: value for key, value in fields.items() if value}
         for key in given:
