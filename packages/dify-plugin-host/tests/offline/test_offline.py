@@ -374,7 +374,7 @@ def test_what_does_not_fit_into_one_package_becomes_one_for_each_platform(
     ]
     sizes = [(Path("dist") / name).stat().st_size for name in names]
     assert [int(line.split()[1]) for line in out.splitlines()] == sizes
-    assert "1 wheels for linux_x86_64; 0.0 MB, unpacked 0.7 MB; needs glibc 2.17" in err
+    assert "1 wheel for linux_x86_64; 0.0 MB, unpacked 0.7 MB; needs glibc 2.17" in err
     one = ("--output", "one.difypkg")
     code, _, err = dify_host("package", "--offline", folder, *both, "--max-size", "1", *one)
     assert code == 2

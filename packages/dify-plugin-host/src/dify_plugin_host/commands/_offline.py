@@ -64,4 +64,5 @@ def _summary(package: OfflinePackage) -> str:
     glibc = f"; needs glibc {package.glibc}" if package.glibc else ""
     platforms = " and ".join(platform.name for platform in package.platforms)
     sizes = f"{package.size_bytes / _MB:.1f} MB, unpacked {package.unpacked_bytes / _MB:.1f} MB"
-    return f"{package.wheels} wheels for {platforms}; {sizes}{glibc}; not signed"
+    wheels = f"{package.wheels} wheel{'' if package.wheels == 1 else 's'}"
+    return f"{wheels} for {platforms}; {sizes}{glibc}; not signed"
