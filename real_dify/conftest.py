@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from uv import find_uv_bin
 
 from client import DaemonClient
 from dify import Models, unchanged, without_opaque_body
@@ -22,6 +23,7 @@ ROOT = Path(__file__).parents[1]
 
 def pytest_addoption(parser):
     parser.addoption("--daemon", type=Path, help="a checkout of langgenius/dify-plugin-daemon")
+    parser.addoption("--official", type=Path, help="a checkout of langgenius/dify-official-plugins")
     parser.addoption("--graphon", action="store_true", help="put graphon's classes between plugins")
 
 
@@ -54,6 +56,12 @@ def use_relay(tmp_path, monkeypatch):
         monkeypatch.setenv("SLIM_BINARY_PATH", str(relay))
 
     return use
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Leave out what needs official plugins unless a checkout is given."""
+    needs_checkout = collection_path.name == "test_offline_plugins.py"
+    return True if needs_checkout and not config.getoption("official") else None
 
 
 @pytest.fixture(scope="session")
@@ -105,6 +113,17 @@ def start_daemon(binaries, databases, folder, inner_api):
             daemon.stop()
 
     return start
+
+
+@pytest.fixture(scope="session")
+def without_network(folder):
+    """The environment of a daemon whose uv runs where there is no network at all, not even loopback."""
+    wrapper = folder / "uv-without-network"
+    wrapper.write_text(
+        f'#!/bin/sh\nexec unshare --user --map-root-user --net {find_uv_bin()} "$@"\n'
+    )
+    wrapper.chmod(0o755)
+    return {"UV_PATH": str(wrapper)}
 
 
 @pytest.fixture(scope="module")

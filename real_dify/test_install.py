@@ -1,8 +1,10 @@
 """Both packages install and answer on every route on which the daemon makes a plugin's environment."""
 
 import subprocess
+import sys
 import tomllib
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -49,6 +51,40 @@ def test_without_the_lock(start_daemon, packages, simulator, between):
 def test_from_the_requirements_with_a_mirror(start_daemon, packages, simulator, between):
     with start_daemon(PIP_MIRROR_URL=index_of(packages[0])) as daemon:
         check_both_answer(daemon, packages, simulator, between)
+
+
+@pytest.mark.parametrize(
+    "route",
+    [{}, {"PLUGIN_IGNORE_UV_LOCK": "true"}, {"PIP_MIRROR_URL": "http://127.0.0.1:9/simple"}],
+    ids=["with the lock", "without the lock", "from the requirements"],
+)
+def test_offline_packages_without_any_network(
+    start_daemon, offline_packages, simulator, between, without_network, route
+):
+    with start_daemon(**without_network, **route) as daemon:
+        check_both_answer(daemon, offline_packages, simulator, between)
+
+
+def test_ordinary_packages_need_a_network(start_daemon, packages, without_network):
+    with start_daemon(**without_network) as daemon:
+        client = DaemonClient(daemon.base_url, SERVER_KEY)
+        with pytest.raises(DaemonError, match="failed to install dependencies"):
+            client.install(packages[0])
+
+
+@pytest.fixture(scope="module")
+def offline_packages(folder):
+    """Both plugins as packages that need no index: the model plugin first."""
+    command = [Path(sys.executable).with_name("dify-host"), "package", "--offline"]
+    done = subprocess.run(
+        [*command, "--output", folder / "offline"],
+        cwd=Path(__file__).parents[1],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    strategies, model = sorted(line.split()[0] for line in done.stdout.splitlines())
+    return [Path(model), Path(strategies)]
 
 
 def test_signed_where_a_signature_is_asked_for(
