@@ -374,6 +374,8 @@ def test_types_that_do_not_go_together_are_an_error_of_the_function():
 
 
 def test_hiding_what_is_no_parameter_is_an_error():
+    with pytest.raises(DeclarationError, match="hidden must be values"):
+        Tool.from_function(bare, hidden={"a"})
     with pytest.raises(DeclarationError, match="'key' of bare"):
         Tool.from_function(bare, hidden={"a": 1, "key": 2})
 

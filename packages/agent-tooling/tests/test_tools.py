@@ -1,6 +1,6 @@
 import asyncio
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import Enum
@@ -336,6 +336,7 @@ def test_what_is_no_schema_of_an_object_is_an_error(schema, said):
         ({"description": None}, "tool description must be text, got NoneType"),
         ({"function": "print"}, "tool function must be something that can be called"),
         ({"parameters": None}, "tool parameters must be a JSON schema object"),
+        ({"hidden": {"key"}}, "hidden must be values by the names of their parameters, got set"),
         ({"hidden": {"city": "Oslo"}}, "parameter 'city' must be hidden or shown, got both"),
     ],
 )
@@ -353,6 +354,17 @@ def test_a_tool_cannot_be_changed():
     with pytest.raises(AttributeError):
         made.name = "other"
     assert {made: 1}[made] == 1
+
+
+def test_a_changed_copy_checks_the_schema_that_it_shows():
+    made = Tool.from_function(greet)
+
+    named = replace(made, name="other")
+    changed = replace(made, parameters=SCHEMA)
+
+    assert named.bind('{"name": 1}').error.endswith("a valid string, got 1")
+    assert changed.bind('{"city": "Oslo"}').ok
+    assert not changed.bind('{"name": "Ada"}').ok
 
 
 DECLARATION = {

@@ -33,6 +33,8 @@ _NAME: Final = re.compile(rf"[a-zA-Z0-9_-]{{1,{MAX_NAME_LENGTH}}}")
 class _Checks(Protocol):
     """What checks a model's arguments and makes of them the values of a call. There is one kind for each source of tools."""
 
+    @property
+    def schema(self) -> JsonSchema: ...
     def bind(self, tool_name: str, args: dict[str, Any]) -> ToolArguments: ...
     def to_values(self, args: Mapping[str, Any]) -> dict[str, Any]: ...
 
@@ -69,14 +71,15 @@ class Tool:
         """Refuse what no API or nobody could call."""
         _validate_names(self.name, self.description, self.function)
         checks = self._checks
-        if checks is None:
+        if checks is None or checks.schema is not self.parameters:
             checks = SchemaParameters.from_schema(self.parameters)
             object.__setattr__(self, "parameters", checks.schema)
             object.__setattr__(self, "_checks", checks)
-        for name in self.hidden:
+        hidden = _read_hidden(self.hidden)
+        for name in hidden:
             if name in self.parameters.get("properties", ()):
                 raise DeclarationError(f"parameter {name!r}", "hidden or shown", found="both")
-        object.__setattr__(self, "hidden", dict(self.hidden))
+        object.__setattr__(self, "hidden", hidden)
 
     @classmethod
     def from_function(
@@ -104,7 +107,7 @@ class Tool:
         """
         from ._function_parameters import FunctionParameters  # noqa: PLC0415 - imports pydantic
 
-        given = dict(hidden or {})
+        given = _read_hidden(hidden)
         checks = FunctionParameters.from_function(function, given)
         return cls(
             name=name or function_name(function),
@@ -140,13 +143,14 @@ class Tool:
         Raises:
             DeclarationError: If the name is none that every API takes, or the schema is none of an object or refers to something outside of itself.
         """
-        checks = SchemaParameters.from_schema(json_schema, hidden=hidden or {})
+        given = _read_hidden(hidden)
+        checks = SchemaParameters.from_schema(json_schema, hidden=given)
         return cls(
             name=name,
             description=description,
             parameters=checks.schema,
             function=function,
-            hidden=hidden or {},
+            hidden=given,
             _checks=checks,
         )
 
@@ -303,6 +307,12 @@ def _validate_names(name: object, description: object, function: object) -> None
         raise DeclarationError("tool description", "text", description)
     if not callable(function):
         raise DeclarationError("tool function", "something that can be called", function)
+
+
+def _read_hidden(hidden: object) -> dict[str, Any]:
+    if hidden is not None and not isinstance(hidden, Mapping):
+        raise DeclarationError("hidden", "values by the names of their parameters", hidden)
+    return dict(cast("Mapping[str, Any]", hidden or {}))
 
 
 def _refuse_async(returned: object, name: str) -> None:
