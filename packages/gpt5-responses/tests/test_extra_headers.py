@@ -109,8 +109,24 @@ def test_what_cannot_be_sent_is_refused_by_name_without_showing_it(
     "name",
     [
         *("Accept", "Accept-Encoding", "Connection", "Content-Encoding", "Content-Length"),
-        *("Content-Type", "Cookie", "Expect", "Host", "Keep-Alive", "Proxy-Authorization"),
-        *("TE", "Trailer", "Transfer-Encoding", "Upgrade", "X-Stainless-Raw-Response"),
+        *(
+            "Content-Type",
+            "Cookie",
+            "Cookie2",
+            "Expect",
+            "Host",
+            "Keep-Alive",
+            "Proxy-Authorization",
+        ),
+        *(
+            "HTTP2-Settings",
+            "Proxy-Connection",
+            "TE",
+            "Trailer",
+            "Transfer-Encoding",
+            "Upgrade",
+            "X-Stainless-Raw-Response",
+        ),
     ],
 )
 def test_what_the_connection_needs_cannot_be_set(name: str) -> None:
