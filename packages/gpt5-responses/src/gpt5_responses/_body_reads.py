@@ -4,13 +4,17 @@ The HTTP library hands a body out in the pieces that the server made of it, many
 is about to be waited for, shows nowhere but where it reads its connection.
 """
 
+import ssl
 from collections.abc import Callable
 from contextlib import suppress
+from traceback import clear_frames
 from typing import Any, Self
 
 from ._patience import Patience
 from ._reader import ResponseReader
 
+
+_NOTHING_THERE = (BlockingIOError, ssl.SSLWantReadError)
 
 type Pause = Callable[[], bool]
 """Called when all that has come has been handed out; returns whether to look for more once again before waiting for it."""
@@ -51,8 +55,14 @@ class BodyReads:
         if self._response.is_closed:
             return self._read(max_bytes, timeout=timeout)
         self._patience.note(self._reader.progress)
-        # Asked for first, since a read that fails costs more than a look, and its traceback keeps the whole stream until garbage is collected.
-        while self._pause and not self._connection.get_extra_info("is_readable"):
+        while self._pause is not None:
+            try:
+                return self._read(max_bytes, timeout=0)
+            except Exception as error:  # the HTTP library's own; what it was made of says more
+                if not isinstance(error.__cause__, _NOTHING_THERE):
+                    raise
+                # Its frames hold one another, and with them all of the stream until garbage is collected.
+                clear_frames(error.__traceback__)
             if not self._pause():
                 break
             self._patience.note(self._reader.progress)
