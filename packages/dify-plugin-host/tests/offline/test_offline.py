@@ -188,7 +188,7 @@ def test_a_list_of_requirements_is_enough_and_its_private_index_stays_secret(
     hashed = f"deep==1.5 --hash=sha256:{digest(index.folder / 'deep-1.5-py3-none-any.whl')}"
     files = {
         "requirements.txt": f"--index-url {address}\n-r more/list.txt\n-c bounds.txt\nplain[more]\n",
-        "more/list.txt": "fast\n",
+        "more/list.txt": f"--extra-index-url http://robot:hunter2-hunter2@{index.host}/simple\nfast\n",
         "bounds.txt": "deep<1.6\n",
         "pip.conf": "[global]\nindex-url = http://robot:hunter2-hunter2@example.org/simple\n",
     }
@@ -196,7 +196,7 @@ def test_a_list_of_requirements_is_enough_and_its_private_index_stays_secret(
     [(package, files)] = offline(make_plugin(**files))
     assert not [name for name, content in files.items() if b"hunter2" in content]
     assert not [name for name, content in files.items() if index.host.encode() in content]
-    assert package.notes == ("left out, for it holds the key of an index: pip.conf",)
+    assert package.notes == ("left out, for it holds the key of an index: more/list.txt, pip.conf",)
     assert files["requirements.txt"].decode().splitlines() == [
         "--no-index",
         "--find-links ./wheels",
@@ -390,6 +390,15 @@ def test_what_is_over_the_limit_is_refused_with_its_largest_wheels(index, make_p
         "for linux_x86_64 it holds 1.9 MB, over the 1 MB that a daemon takes unless its MAX_PLUGIN_PACKAGE_SIZE says"
         " otherwise; --max-size allows more. Largest: wheels/large-1.0-py3-none-any.whl 1.9 MB, wheels/deep-1.5"
     ) in str(raised.value)
+
+
+def test_the_limit_holds_all_that_is_inside(make_plugin, offline):
+    folder = make_plugin(**{"requirements.txt": ""})
+    [(package, files)] = offline(folder)
+    assert package.unpacked_bytes == sum(map(len, files.values()))
+    offline(folder, limit=package.unpacked_bytes)
+    with pytest.raises(PackageError, match=r"over the 0\.\d+ MB"):
+        offline(folder, limit=package.unpacked_bytes - 1)
 
 
 def test_a_strangers_signed_package_keeps_its_files_and_says_what_is_gone(

@@ -12,9 +12,9 @@ from dify_plugin_host.packaging import (
     Archive,
     ContentError,
     Contents,
+    build_archive,
     build_package,
     validate_identifier,
-    write_archive,
 )
 from dify_plugin_host.plugin import build_identifier
 
@@ -30,6 +30,8 @@ type Judge = Callable[[Mapping[str, bytes]], Iterable[str]]
 _SIGNATURE = ".verification.dify.json"
 # What would take uv elsewhere, or to another Python.
 _SETTINGS = ("uv.toml", ".python-version", ".python-versions")
+# Where people write what to install, and from where.
+_LISTS = (".txt", ".in", ".toml", ".lock", ".conf", ".cfg", ".ini")
 _SHOWN_WHEELS = 3
 _MB = 1024 * 1024
 
@@ -103,10 +105,12 @@ class _Maker:
         self._manifest = _read_manifest(source, archive)
         for problem in judge(archive.files):
             raise PackageError(source, problem)
-        texts = [archive.files.get(name, b"") for name in (*DEPENDENCY_FILES, *_SETTINGS)]
-        self._credentials = Credentials(
-            [text.decode(errors="replace") for text in texts], _read_pyproject(source, archive)
-        )
+        texts = [
+            content.decode(errors="replace")
+            for name, content in archive.files.items()
+            if name.endswith(_LISTS)
+        ]
+        self._credentials = Credentials(texts, _read_pyproject(source, archive))
         self._files, gone = self._kept_files()
         self._notes = (*notes, *gone)
 
@@ -114,15 +118,15 @@ class _Maker:
         self, output: Path, platforms: Sequence[Platform], limit: int
     ) -> tuple[OfflinePackage, ...]:
         wheels = self._bring(platforms)
-        groups = [tuple(platforms)]
-        if self._unpacked(wheels, groups[0]) > limit:
-            groups = [(platform,) for platform in platforms]
-        for group in groups:
-            self._validate_size(wheels, group, limit)
-        if len(groups) > 1 and output.suffix == ".difypkg":
+        made = [self._assemble(wheels)]
+        if len(platforms) > 1 and made[0].size > limit:
+            made = [self._assemble(_part(wheels, platform)) for platform in platforms]
+        for one in made:
+            self._validate_size(one, limit)
+        if len(made) > 1 and output.suffix == ".difypkg":
             problem = f"its platforms do not fit into one package of {limit} bytes; expected a folder as output"
             raise PackageError(self._source, problem)
-        return tuple(self._write(output, _part(wheels, group)) for group in groups)
+        return tuple(self._write(output, one) for one in made)
 
     def _kept_files(self) -> tuple[dict[str, bytes], list[str]]:
         """Return the files that stay as they are, and what there is to say of the others."""
@@ -165,53 +169,71 @@ class _Maker:
             raise PackageError(self._source, "; ".join(dict.fromkeys(problems)))
         return Wheels(folder=house.path, names=names)
 
-    def _unpacked(self, wheels: Wheels, group: Sequence[Platform]) -> int:
-        files = self._files | _part(wheels, group).files
-        return sum(map(len, files.values()))
+    def _assemble(self, wheels: Wheels) -> "_Made":
+        staging = Path(tempfile.mkdtemp(dir=self._staging))
+        name, version = (str(self._manifest[key]) for key in ("name", "version"))
+        written = write_dependency_files(wheels, name=name, version=version, staging=staging)
+        files = self._files | wheels.files | written
+        return _Made(wheels=wheels, files=files, content=build_archive(files))
 
-    def _validate_size(self, wheels: Wheels, group: Sequence[Platform], limit: int) -> None:
-        total = self._unpacked(wheels, group)
-        if total <= limit:
+    def _validate_size(self, made: "_Made", limit: int) -> None:
+        if made.size <= limit:
             return
-        sizes = {name: len(content) for name, content in _part(wheels, group).files.items()}
+        sizes = {name: len(content) for name, content in made.wheels.files.items()}
         largest = sorted(sizes, key=lambda name: -sizes[name])[:_SHOWN_WHEELS]
         shown = ", ".join(f"{name} {sizes[name] / _MB:.1f} MB" for name in largest)
-        named = " and ".join(platform.name for platform in group)
         problem = (
-            f"for {named} it holds {total / _MB:.1f} MB, over the {limit / _MB:g} MB that a daemon takes unless its"
-            f" MAX_PLUGIN_PACKAGE_SIZE says otherwise; --max-size allows more. Largest: {shown}"
+            f"for {made.named(' and ')} it holds {made.size / _MB:.1f} MB, over the {limit / _MB:g} MB that a daemon takes"
+            f" unless its MAX_PLUGIN_PACKAGE_SIZE says otherwise; --max-size allows more. Largest: {shown}"
         )
         raise PackageError(self._source, problem)
 
-    def _write(self, output: Path, wheels: Wheels) -> OfflinePackage:
+    def _write(self, output: Path, made: "_Made") -> OfflinePackage:
         author, name, version = (str(self._manifest[key]) for key in ("author", "name", "version"))
-        platforms = tuple(wheels.names)
-        tail = "-".join(platform.name for platform in platforms)
-        staging = self._staging / tail
-        staging.mkdir()
-        made = write_dependency_files(wheels, name=name, version=version, staging=staging)
-        files = self._files | wheels.files | made
-        file = f"{name}-{version}-offline-{tail}.difypkg"
+        file = f"{name}-{version}-offline-{made.named('-')}.difypkg"
         path = output if output.suffix == ".difypkg" else output / file
-        write_archive(path, files)
-        needed = max((needed_glibc(Path(name).name) for name in wheels.files), default=0)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(made.content)
+        wheels = made.wheels.files
+        needed = max((needed_glibc(Path(name).name) for name in wheels), default=0)
         return OfflinePackage(
             path=path,
-            size_bytes=path.stat().st_size,
-            unpacked_bytes=sum(map(len, files.values())),
-            identifier=build_identifier(author, name, version, files),
-            platforms=platforms,
-            wheels=len(wheels.files),
+            size_bytes=len(made.content),
+            unpacked_bytes=made.unpacked,
+            identifier=build_identifier(author, name, version, made.files),
+            platforms=tuple(made.wheels.names),
+            wheels=len(wheels),
             glibc=f"{GLIBC[0]}.{needed}" if needed else "",
             notes=self._notes,
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Made:
+    """A package before it is written."""
+
+    wheels: Wheels
+    files: Mapping[str, bytes]
+    content: bytes
+
+    @property
+    def unpacked(self) -> int:
+        return sum(map(len, self.files.values()))
+
+    @property
+    def size(self) -> int:
+        """What the daemon holds to its limit: the file, and what is in it."""
+        return max(self.unpacked, len(self.content))
+
+    def named(self, between: str) -> str:
+        return between.join(platform.name for platform in self.wheels.names)
+
+
 _PYTHON = f"{PYTHON[0]}.{PYTHON[1]}"
 
 
-def _part(wheels: Wheels, group: Sequence[Platform]) -> Wheels:
-    return Wheels(folder=wheels.folder, names={one: wheels.names[one] for one in group})
+def _part(wheels: Wheels, platform: Platform) -> Wheels:
+    return Wheels(folder=wheels.folder, names={platform: wheels.names[platform]})
 
 
 def _read_manifest(source: Path, archive: Archive) -> JsonObject:

@@ -3,9 +3,9 @@
 from ._archive import (
     SIZE_LIMIT_BYTES,
     Archive,
+    build_archive,
     entry_path,
     iter_entry_problems,
-    write_archive,
 )
 from ._build import Package, build_package
 from ._bundled import BundledWheel, build_requirements
@@ -34,6 +34,7 @@ __all__ = [
     "UvError",
     "VersionOrder",
     "Workspace",
+    "build_archive",
     "build_package",
     "build_requirements",
     "entry_path",
@@ -47,5 +48,4 @@ __all__ = [
     "run_uv",
     "search_path",
     "validate_identifier",
-    "write_archive",
 ]
