@@ -449,14 +449,34 @@ def test_a_refusing_model_is_an_answer_and_no_error(transport: Transport) -> Non
         assert create(connection(server), REQUEST, transport=transport).refusal == "No."
 
 
-@pytest.mark.parametrize("body", [b"[]", b"{broken", b"\xff", b'{"hello": 1}'])
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (b"[]", "JSON that is no object"),
+        (b"7", "JSON that is no object"),
+        (b"{broken", "something that is no JSON"),
+        (b"It works!", "something that is no JSON"),
+        (b"\xff", "something that is no JSON"),
+        (b" ", "an empty body"),
+        (b'[{"candidates": [{"content": {}}]}, {"candidates": []}]', "Gemini's generateContent"),
+        (b'{"candidates": []}', "Gemini's generateContent"),
+        (b'{"type": "message", "content": [], "stop_reason": "end_turn"}', "Anthropic Messages"),
+        (b'{"model": "m", "message": {"content": "Hi"}, "done": true}', "Ollama's own API"),
+        (b'{"hello": 1}', None),
+    ],
+)
 def test_a_body_that_is_no_response_is_an_unexpected_answer(
-    body: bytes, transport: Transport
+    body: bytes, told: str | None, transport: Transport
 ) -> None:
+    expected = (
+        f"^The server answered with {told} where the Responses API was expected"
+        if told
+        else "not a response of the Responses API"
+    )
     recording = Recording(name="x", body=body, is_stream=False)
     with (
         ResponsesSimulator(replay=[recording]) as server,
-        pytest.raises(UnexpectedResponseError, match="not a response of the Responses API"),
+        pytest.raises(UnexpectedResponseError, match=expected),
     ):
         create(connection(server), {**REQUEST, "stream": False}, transport=transport)
 

@@ -207,12 +207,53 @@ def test_a_stream_that_ends_without_an_answer_is_an_error(
     assert isinstance(told, ResponseFailedError)
 
 
-def test_chat_completions_are_told_in_one_sentence(transport: Transport) -> None:
-    piece = {"object": "chat.completion.chunk", "choices": [{"delta": {"content": "Hi"}}]}
-    told = failure(stream(piece, piece), transport)
+@pytest.mark.parametrize(
+    ("events", "told"),
+    [
+        (
+            [{"object": "chat.completion.chunk", "choices": [{"delta": {"content": "Hi"}}]}] * 2,
+            "Chat Completions",
+        ),
+        ([{"type": "message_start"}, {"type": "content_block_delta"}], "Anthropic Messages"),
+        ([{"type": "ping"}, {"type": "content_block_delta"}], "Anthropic Messages"),
+        ([{"candidates": [{"content": {}}]}], "Gemini's generateContent"),
+        ([{"response": "Hi", "done": False}, {"done": True}], "Ollama's own API"),
+        ([{"type": "message-start"}], "events of another kind ('message-start')"),
+        ([{"text": "Hi"}], "events of no type"),
+        ([], "an empty stream"),
+    ],
+    ids=str,
+)
+def test_answers_of_another_protocol_are_told_in_one_sentence(
+    events: list[dict[str, object]], told: str, transport: Transport
+) -> None:
+    error = failure(stream(*events) if events else raw_stream(b""), transport)
 
-    assert isinstance(told, UnexpectedResponseError)
-    assert "Chat Completions where the Responses API was expected" in str(told)
+    assert isinstance(error, UnexpectedResponseError)
+    assert str(error).startswith(
+        f"The server answered with {told} where the Responses API was expected. "
+    )
+
+
+@pytest.mark.parametrize("body", [b"data: [DONE]\n\n", b": hello\n\n", b"Hello!", b"\n"])
+def test_a_stream_without_events_is_told_as_one(body: bytes, transport: Transport) -> None:
+    error = failure(raw_stream(body), transport)
+
+    assert isinstance(error, UnexpectedResponseError)
+    assert "with a stream without any event where" in str(error)
+
+
+def raw_stream(body: bytes) -> Answer:
+    return whole(body, content_type="text/event-stream")
+
+
+def test_a_stream_that_ends_in_mid_answer_is_no_success_however_it_is_closed(
+    transport: Transport,
+) -> None:
+    """No error of the connection tells: the body has the length that was promised."""
+    body = frames([{"type": "response.created", "response": {}}, DELTA])
+    for end in (b"", b"data: [DONE]\n\n"):
+        assert isinstance(failure(raw_stream(body + end), transport), StreamInterruptedError)
 
 
 def test_an_event_without_a_type_does_no_harm(transport: Transport) -> None:

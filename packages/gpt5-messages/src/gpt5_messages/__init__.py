@@ -14,6 +14,7 @@ from ._events import (
     UnknownEvent,
     UsageReported,
 )
+from ._failures import PROTOCOLS, find_protocol
 from ._input import build_input, carried_items
 from ._items import (
     ConversationItem,
@@ -36,6 +37,7 @@ from ._visible import VisibleText
 
 
 __all__ = [
+    "PROTOCOLS",
     "BlockDelta",
     "BlockKind",
     "BlockStart",
@@ -69,6 +71,7 @@ __all__ = [
     "build_input",
     "carried_items",
     "drop_orphan_outputs",
+    "find_protocol",
     "parse_object",
     "read_item",
     "read_response",

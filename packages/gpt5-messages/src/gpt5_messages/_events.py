@@ -99,7 +99,7 @@ class ResponseFailure:
 
     Attributes:
         code: The server's, or `parse_error`, `inconsistent_stream`, `stream_ended_early`, `cancelled`, `queued`, `in_progress`,
-            `chat_completions`.
+            or one of `PROTOCOLS`.
         message: What is wrong.
         param: The field that is meant.
     """

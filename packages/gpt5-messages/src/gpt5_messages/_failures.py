@@ -10,8 +10,24 @@ from ._text import whole_characters
 
 
 _VALUE_CHARACTERS = 200
-_CHAT_COMPLETIONS = (
-    "The server streams Chat Completions, not responses of the Responses API. Check the base URL."
+PROTOCOLS = {
+    "chat_completions": "Chat Completions",
+    "anthropic_messages": "Anthropic Messages",
+    "gemini": "Gemini's generateContent",
+    "ollama": "Ollama's own API",
+}
+"""Protocols that a server may answer in instead, by the codes of the failures that say so."""
+
+# Source: https://docs.anthropic.com/en/api/messages-streaming, read 2026-11-22.
+_ANTHROPIC_EVENTS = frozenset(
+    {
+        "message_start",
+        "message_delta",
+        "message_stop",
+        "content_block_start",
+        "content_block_delta",
+        "content_block_stop",
+    }
 )
 
 
@@ -39,8 +55,30 @@ def untyped_failure(event: Mapping[str, Any]) -> ResponseFailure | None:
     kind = text_or_none(event.get("object")) or ""
     if kind == "error" or event.get("status") == "error":
         return to_failure(event, fallback="the stream reported an error")
-    if kind.startswith("chat.completion") or isinstance(event.get("choices"), list):
-        return ResponseFailure(code="chat_completions", message=_CHAT_COMPLETIONS)
+    if (code := find_protocol(event)) is not None:
+        told = f"The server answers in {PROTOCOLS[code]}, not in the Responses API. Check the base URL."
+        return ResponseFailure(code=code, message=told)
+    return None
+
+
+def find_protocol(answer: Mapping[str, Any]) -> str | None:
+    """Return which other protocol an answer, or an event of a stream, belongs to: a code of `PROTOCOLS`, or None if it is known of none.
+
+    Example:
+        >>> find_protocol({"type": "message_start", "message": {}})
+        'anthropic_messages'
+    """
+    kind = text_or_none(answer.get("object")) or ""
+    if kind.startswith("chat.completion") or isinstance(answer.get("choices"), list):
+        return "chat_completions"
+    if type_of(answer) in _ANTHROPIC_EVENTS:
+        return "anthropic_messages"
+    if type_of(answer) == "message" and "stop_reason" in answer:
+        return "anthropic_messages"
+    if isinstance(answer.get("candidates"), list) or "promptFeedback" in answer:
+        return "gemini"
+    if isinstance(answer.get("done"), bool) and ("message" in answer or "response" in answer):
+        return "ollama"
     return None
 
 

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import openai
 
-from gpt5_messages import ResponseFailure
+from gpt5_messages import PROTOCOLS, ResponseFailure
 from gpt5_payloads import profile_for
 from stream_text import KnownSecrets, redact_text
 
@@ -35,7 +35,7 @@ _FIRST_SERVER_STATUS = 500
 _REDIRECTS = range(300, 400)
 
 _REDIRECTED = "The server sends the request on to another address, which is not followed. Check API Base URL (openai_api_base)."
-CHAT_COMPLETIONS = "The server answered with Chat Completions where the Responses API was expected. Check API Base URL (openai_api_base)."
+_INSTEAD = "The server answered with {} where the Responses API was expected. Check API Base URL (openai_api_base)."
 _SENTENCES: dict[type[ResponsesError], str] = {
     AuthenticationError: "The server does not accept the API key. Check API Key (openai_api_key) and API Base URL (openai_api_base).",
     PermissionDeniedError: "The API key is not allowed to do this. Check the key's project, organisation and permissions.",
@@ -70,13 +70,18 @@ _EVENT_ERRORS: dict[str, type[ResponsesError]] = {
     "invalid_prompt": InvalidRequestError,
     "context_length_exceeded": InvalidRequestError,
     "model_not_found": ModelNotFoundError,
-    "chat_completions": UnexpectedResponseError,
+    **dict.fromkeys(PROTOCOLS, UnexpectedResponseError),
     "parse_error": UnexpectedResponseError,
     "inconsistent_stream": UnexpectedResponseError,
     "stream_ended_early": StreamInterruptedError,
 }
 SILENT = "The server kept the connection open and sent no event in time. Try again, or raise request_timeout_seconds or lower reasoning_effort."
 _INTERRUPTED = "The connection broke off before the response was complete. What arrived is shown; try again for the rest."
+
+
+def instead(what: str) -> str:
+    """Return the sentence about a server that answered with something else."""
+    return _INSTEAD.format(what)
 
 
 def build_error(
@@ -145,8 +150,8 @@ def from_event(
     kind = _EVENT_ERRORS.get(event.code or "", ResponseFailedError)
     if kind is StreamInterruptedError:
         message = _INTERRUPTED
-    elif event.code == "chat_completions":
-        message = CHAT_COMPLETIONS
+    elif event.code in PROTOCOLS:
+        message = instead(PROTOCOLS[event.code])
     elif kind is ModelNotFoundError:
         message = _model_sentence(model, event.code)
     elif kind in _SENTENCES:

@@ -4,18 +4,20 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from gpt5_messages import (
+    PROTOCOLS,
     Completion,
     ResponseFailure,
     SSEDecoder,
     StreamDecoder,
     StreamEvent,
+    find_protocol,
     parse_object,
 )
-from stream_text import KnownSecrets
+from stream_text import InvalidJsonError, KnownSecrets, parse_json
 
 from ._bodies import Unpacker
 from ._errors import ResponsesError, UnexpectedResponseError
-from ._failures import CHAT_COMPLETIONS, build_error, from_event, short_fact
+from ._failures import build_error, from_event, instead, short_fact
 
 
 # A response that has one of these states and no output has no answer; what states there are besides, nobody promised.
@@ -31,6 +33,7 @@ _MAX_BYTES = 128 * 1024 * 1024  # far beyond any answer, and within a server's m
 _MAX_FRAME_BYTES = 16 * 1024 * 1024  # of one event, which is decoded in one go
 _MAX_BODY_BYTES = 8 * 1024 * 1024  # likewise, of an answer that is not streamed
 _CHECK = "Check API Base URL (openai_api_base)."
+_NO_RESPONSE = f"The server's answer is not a response of the Responses API. {_CHECK}"
 
 
 class ResponseReader:
@@ -57,6 +60,7 @@ class ResponseReader:
         self._model = model
         self._secrets = secrets
         self._is_stream = False
+        self._has_begun = False  # whether any event was one of a response
         self._size = 0
         self._unpacker: Unpacker | None = None
         self._frames = SSEDecoder(max_frame_bytes=_MAX_FRAME_BYTES)
@@ -124,6 +128,8 @@ class ResponseReader:
         """
         if self._is_stream:
             yield from self._decode(self._frames.close())
+            if not self.is_over and (told := self._instead_of_events()):
+                raise self._unexpected(told)
         else:
             yield from self._until_failure(self._decoder.feed(self._whole_response()))
         yield from self._until_failure(self._decoder.close())
@@ -133,7 +139,8 @@ class ResponseReader:
         decoded: list[StreamEvent] = []
         for event in events:
             self.event_count += 1
-            self.last_event_type = event["type"]
+            self.last_event_type = name = event["type"]
+            self._has_begun = self._has_begun or name.startswith("response.")
             decoded += self._decoder.feed(event)
             if self._decoder.is_over:
                 break
@@ -162,22 +169,31 @@ class ResponseReader:
             request_id=self.request_id,
         )
 
+    def _instead_of_events(self) -> str | None:
+        """Return the sentence about a stream that has ended without any event of a response; None where there was one, or a broken one."""
+        last = self.last_event_type
+        if self._has_begun or last == "error":
+            return None
+        if last is not None:
+            told = short_fact(last, self._secrets)
+            return instead(f"events of another kind ({told!r})" if told else "events of no type")
+        return instead("a stream without any event" if self._size else "an empty stream")
+
     def _whole_response(self) -> dict[str, Any]:
         """Return the body as the event that it amounts to."""
-        try:
-            text = b"".join(self._body).decode(errors="surrogatepass").removeprefix("\ufeff")
-        except UnicodeDecodeError:
-            text = ""
-        whole = parse_object(text) or {}
+        body = b"".join(self._body)
+        if not body.strip():
+            raise self._unexpected(instead("an empty body"))
+        text = body.decode(errors="replace").removeprefix("\ufeff")
+        whole = parse_object(text)
+        if whole is None:
+            raise self._unexpected(_instead_of_object(text))
         if whole.get("type") == "error":
             return whole
         error = find_error(whole)
         if error is None and whole.keys().isdisjoint(_RESPONSE_FIELDS):
-            raise self._unexpected(
-                CHAT_COMPLETIONS
-                if _is_chat(whole)
-                else f"The server's answer is not a response of the Responses API. {_CHECK}"
-            )
+            code = find_protocol(whole)
+            raise self._unexpected(instead(PROTOCOLS[code]) if code else _NO_RESPONSE)
         if error is not None:
             return {"type": "error", "error": error}
         event_type = _TERMINAL_TYPES.get(str(whole.get("status")), "response.completed")
@@ -202,5 +218,12 @@ def _error_of(body: Mapping[str, Any]) -> dict[str, Any] | None:
     return cast("dict[str, Any]", error) if isinstance(error, dict) else {"message": str(error)}
 
 
-def _is_chat(body: Mapping[str, Any]) -> bool:
-    return "choices" in body or str(body.get("object")).startswith("chat.completion")
+def _instead_of_object(text: str) -> str:
+    """Return the sentence about a body that is no JSON object: some stream a JSON array of what is one."""
+    try:
+        value = parse_json(text)
+    except InvalidJsonError:
+        return instead("something that is no JSON")
+    first = cast("list[object]", value)[0] if isinstance(value, list) and value else None
+    code = find_protocol(cast("dict[str, Any]", first)) if isinstance(first, dict) else None
+    return instead(PROTOCOLS[code] if code else "JSON that is no object")
