@@ -163,3 +163,13 @@ def test_merging_gives_every_name_once_and_the_last_word_to_the_runtime(declared
 
     assert {parameter["name"]: parameter for parameter in merged} == last
     assert [parameter["name"] for parameter in merged] == list(last)
+
+
+def test_what_is_null_in_a_declaration_counts_as_left_out():
+    bare = ToolParameter(name="unit")
+    nulls = ("type", "form", "required", "default", "llm_description", "input_schema", "options")
+    assert ToolParameter.from_raw({"name": "unit", **dict.fromkeys(nulls), "min": None}) == bare
+    for options in ([None], [None, {"value": None}], [{}]):
+        assert ToolParameter.from_raw({"name": "unit", "options": options}) == bare
+    some = ToolParameter.from_raw({"name": "unit", "options": [None, {"value": "km"}, "m"]})
+    assert some.options == ("km", "m")
