@@ -39,7 +39,10 @@ class Turn:
 class History:
     """A running digest of a conversation, in which what platforms change between two requests makes no difference.
 
-    White space does not count, nor do an answer's `<think>` blocks, nor images and files or what stands in their place.
+    White space does not count, nor do an answer's `<think>` blocks, nor images and files or what stands in their place. Documents are no
+    exception: from one request to the next a platform sends the same one as data, by a signed link that changes, as `[file]`, or not at
+    all, so that a digest with it would tell a conversation from itself. What sets conversations apart then are the ids, names and arguments
+    of their calls and all their texts; an id that came with two different lists of items is barred.
     """
 
     def __init__(self, messages: Iterable[object] = ()) -> None:
