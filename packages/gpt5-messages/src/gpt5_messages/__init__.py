@@ -14,7 +14,7 @@ from ._events import (
     UnknownEvent,
     UsageReported,
 )
-from ._failures import PROTOCOLS, find_protocol
+from ._failures import find_protocol, protocol_name
 from ._input import build_input, carried_items
 from ._items import (
     ConversationItem,
@@ -37,7 +37,6 @@ from ._visible import VisibleText
 
 
 __all__ = [
-    "PROTOCOLS",
     "BlockDelta",
     "BlockKind",
     "BlockStart",
@@ -73,6 +72,7 @@ __all__ = [
     "drop_orphan_outputs",
     "find_protocol",
     "parse_object",
+    "protocol_name",
     "read_item",
     "read_response",
     "replayable_items",

@@ -99,7 +99,7 @@ class ResponseFailure:
 
     Attributes:
         code: The server's, or `parse_error`, `inconsistent_stream`, `stream_ended_early`, `cancelled`, `queued`, `in_progress`,
-            or one of `PROTOCOLS`.
+            or one that `protocol_name` knows.
         message: What is wrong.
         param: The field that is meant.
     """

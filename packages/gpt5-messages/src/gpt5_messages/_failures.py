@@ -10,14 +10,12 @@ from ._text import whole_characters
 
 
 _VALUE_CHARACTERS = 200
-PROTOCOLS = {
+_PROTOCOLS = {
     "chat_completions": "Chat Completions",
     "anthropic_messages": "Anthropic Messages",
     "gemini": "Gemini's generateContent",
     "ollama": "Ollama's own API",
 }
-"""Protocols that a server may answer in instead, by the codes of the failures that say so."""
-
 # Source: https://docs.anthropic.com/en/api/messages-streaming, read 2026-11-22.
 _ANTHROPIC_EVENTS = frozenset(
     {
@@ -56,13 +54,13 @@ def untyped_failure(event: Mapping[str, Any]) -> ResponseFailure | None:
     if kind == "error" or event.get("status") == "error":
         return to_failure(event, fallback="the stream reported an error")
     if (code := find_protocol(event)) is not None:
-        told = f"The server answers in {PROTOCOLS[code]}, not in the Responses API. Check the base URL."
+        told = f"The server answers in {_PROTOCOLS[code]}, not in the Responses API. Check the base URL."
         return ResponseFailure(code=code, message=told)
     return None
 
 
 def find_protocol(answer: Mapping[str, Any]) -> str | None:
-    """Return which other protocol an answer, or an event of a stream, belongs to: a code of `PROTOCOLS`, or None if it is known of none.
+    """Return which other protocol an answer, or an event of a stream, belongs to: the code of a failure that says so, or None.
 
     Example:
         >>> find_protocol({"type": "message_start", "message": {}})
@@ -80,6 +78,16 @@ def find_protocol(answer: Mapping[str, Any]) -> str | None:
     if isinstance(answer.get("done"), bool) and ("message" in answer or "response" in answer):
         return "ollama"
     return None
+
+
+def protocol_name(code: str | None) -> str | None:
+    """Return the name of the protocol that a failure's code says a server answers in; None for any other code.
+
+    Example:
+        >>> protocol_name("anthropic_messages")
+        'Anthropic Messages'
+    """
+    return _PROTOCOLS.get(code or "")
 
 
 def _text(value: object) -> str | None:

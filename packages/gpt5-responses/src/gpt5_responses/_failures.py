@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import openai
 
-from gpt5_messages import PROTOCOLS, ResponseFailure
+from gpt5_messages import ResponseFailure, protocol_name
 from gpt5_payloads import profile_for
 from stream_text import KnownSecrets, redact_text
 
@@ -70,7 +70,6 @@ _EVENT_ERRORS: dict[str, type[ResponsesError]] = {
     "invalid_prompt": InvalidRequestError,
     "context_length_exceeded": InvalidRequestError,
     "model_not_found": ModelNotFoundError,
-    **dict.fromkeys(PROTOCOLS, UnexpectedResponseError),
     "parse_error": UnexpectedResponseError,
     "inconsistent_stream": UnexpectedResponseError,
     "stream_ended_early": StreamInterruptedError,
@@ -147,11 +146,13 @@ def from_event(
     secrets: KnownSecrets = _NO_SECRETS,
 ) -> ResponsesError:
     """Map an error that came inside a stream, by its code."""
-    kind = _EVENT_ERRORS.get(event.code or "", ResponseFailedError)
+    protocol = protocol_name(event.code)
+    usual = ResponseFailedError if protocol is None else UnexpectedResponseError
+    kind = _EVENT_ERRORS.get(event.code or "", usual)
     if kind is StreamInterruptedError:
         message = _INTERRUPTED
-    elif event.code in PROTOCOLS:
-        message = instead(PROTOCOLS[event.code])
+    elif protocol is not None:
+        message = instead(protocol)
     elif kind is ModelNotFoundError:
         message = _model_sentence(model, event.code)
     elif kind in _SENTENCES:

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from gpt5_messages import (
-    PROTOCOLS,
     Completion,
     ResponseFailure,
     SSEDecoder,
@@ -12,6 +11,7 @@ from gpt5_messages import (
     StreamEvent,
     find_protocol,
     parse_object,
+    protocol_name,
 )
 from stream_text import InvalidJsonError, KnownSecrets, parse_json
 
@@ -192,8 +192,8 @@ class ResponseReader:
             return whole
         error = find_error(whole)
         if error is None and whole.keys().isdisjoint(_RESPONSE_FIELDS):
-            code = find_protocol(whole)
-            raise self._unexpected(instead(PROTOCOLS[code]) if code else _NO_RESPONSE)
+            protocol = protocol_name(find_protocol(whole))
+            raise self._unexpected(instead(protocol) if protocol else _NO_RESPONSE)
         if error is not None:
             return {"type": "error", "error": error}
         event_type = _TERMINAL_TYPES.get(str(whole.get("status")), "response.completed")
@@ -226,4 +226,4 @@ def _instead_of_object(text: str) -> str:
         return instead("something that is no JSON")
     first = cast("list[object]", value)[0] if isinstance(value, list) and value else None
     code = find_protocol(cast("dict[str, Any]", first)) if isinstance(first, dict) else None
-    return instead(PROTOCOLS[code] if code else "JSON that is no object")
+    return instead(protocol_name(code) or "JSON that is no object")
