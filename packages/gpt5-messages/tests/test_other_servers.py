@@ -890,3 +890,54 @@ def test_ids_that_change_on_every_event_tell_no_items_apart() -> None:
     events, decoder = decode(*stream)
 
     assert (shown(events), len(decoder.completion.items)) == ("Hi there.", 1)
+
+
+ENDED = {
+    "a message": ([message("Hi")], True),
+    "calls": (calls(2), True),
+    "reasoning and a message": ([REASONING, message("Hi")], True),
+    "a message and a call, whole": ([message("Hi", status="completed"), *calls(1)], True),
+    "reasoning alone": ([REASONING], False),
+    "a message, and reasoning after it": ([message("Hi"), REASONING], False),
+    "a message that is incomplete": ([message("Hi", status="incomplete")], False),
+    "nothing": ([], False),
+}
+
+
+@pytest.mark.parametrize(("items", "is_whole"), ENDED.values(), ids=ENDED)
+def test_a_stream_that_never_says_that_it_ends_has_ended_with_its_items(
+    items: list[Event], *, is_whole: bool
+) -> None:
+    ends = [done(item, output_index=number) for number, item in enumerate(items)]
+    for tail in (b"", b"data: [DONE]\n\n"):
+        events, decoder = sse(*map(frame, ends), tail)
+
+        assert [failure.code for failure in failures(events)] == (
+            [] if is_whole else ["stream_ended_early"]
+        )
+        if is_whole:
+            assert events[-1] == ResponseEnded(status="completed")
+            assert list(decoder.completion.items) == items
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        frame(event("output_item.added", output_index=1, item=CALL)),
+        frame(text_delta("And", output_index=1)),
+        b'data: {"type": "response.output_text.delta", "delta": "oo\n\n',
+    ],
+    ids=["a call", "a text", "a broken frame"],
+)
+def test_a_stream_that_breaks_off_after_an_item_is_a_failure(more: bytes) -> None:
+    assert len(failures(sse(frame(done(message("Hi"))), more)[0])) == 1
+
+
+def test_a_stream_that_misses_events_and_its_end_is_a_failure() -> None:
+    stream = numbered(*TEXT, done(message("abcd")))
+    del stream[1]
+
+    events, decoder = decode(*stream)
+
+    assert failures(events) == []
+    assert len(failures(decoder.close())) == 1

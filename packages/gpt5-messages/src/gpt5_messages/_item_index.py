@@ -8,7 +8,7 @@ from ._blocks import BlockLog
 from ._events import StreamEvent
 from ._json import mapping, text_or_none, type_of
 from ._open_item import OpenItem
-from ._values import Item
+from ._values import CALL_ARGUMENTS, Item
 
 
 # The type of the item that an event without its item is about, by the middle of the event's name.
@@ -46,6 +46,16 @@ class ItemIndex:
     def in_order(self) -> Iterator[OpenItem]:
         """Yield the items in the order of the output."""
         return (self._items[index] for index in sorted(self._items))
+
+    @property
+    def are_whole(self) -> bool:
+        """Whether all have ended, and the last is one that an answer ends in."""
+        done = [item.done for item in self.in_order()]
+        if not done or any(
+            item is None or item.get("status") not in (None, "completed") for item in done
+        ):
+            return False
+        return type_of(done[-1] or {}) in ("message", *CALL_ARGUMENTS)
 
     def stop_all(self) -> list[StreamEvent]:
         """Close every block that is open."""

@@ -92,11 +92,16 @@ class StreamDecoder:
             )
 
     def close(self) -> list[StreamEvent]:
-        """Take in that the bytes have ended: closes what is open, and is a failure unless the response has ended too."""
+        """Take in that the bytes have ended: closes what is open, and is a failure unless the response has ended too.
+
+        Some servers never say that it has. To them it has ended when every item has, the last of which is a message or a call.
+        """
         if self._is_over:
             return []
         if self._unexplained is not None:
             return self._end_unexplained({})
+        if self._damage is None and self._items.are_whole:
+            return self._on_terminal({"type": "response.completed"})
         self._is_over = True
         return [*self._items.stop_all(), self._damage or _ENDED_EARLY]
 
