@@ -18,6 +18,8 @@ from gpt5_messages import (
     StreamDecoder,
     StreamEvent,
     UnknownEvent,
+    find_protocol,
+    protocol_name,
     read_response,
 )
 
@@ -439,6 +441,27 @@ def test_chat_completions_are_told_in_a_sentence(chunk: Event) -> None:
     assert failure.code == "chat_completions"
     assert "Chat Completions" in failure.message
     assert decoder.is_over
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        ({"type": "content_block_delta"}, "anthropic_messages"),
+        ({"type": "message", "stop_reason": None}, "anthropic_messages"),
+        ({"candidates": []}, "gemini"),
+        ({"promptFeedback": {}}, "gemini"),
+        ({"message": {}, "done": False}, "ollama"),
+        ({"done": True}, None),
+        ({"type": "message"}, None),
+    ],
+    ids=str,
+)
+def test_answers_of_other_protocols_are_told_in_a_sentence(answer: Event, code: str | None) -> None:
+    events, _ = decode(answer)
+
+    assert find_protocol(answer) == code
+    assert [found.code for found in failures(events)] == ([code] if code else [])
+    assert all(str(protocol_name(code)) in found.message for found in failures(events))
 
 
 @pytest.mark.parametrize(
