@@ -173,3 +173,9 @@ def test_what_is_null_in_a_declaration_counts_as_left_out():
         assert ToolParameter.from_raw({"name": "unit", "options": options}) == bare
     some = ToolParameter.from_raw({"name": "unit", "options": [None, {"value": "km"}, "m"]})
     assert some.options == ("km", "m")
+
+
+@pytest.mark.parametrize("kind", [[], {}, 5, True])
+def test_a_type_that_is_no_text_is_refused_by_its_field(kind):
+    with pytest.raises(DeclarationError, match="type"):
+        ToolParameter.from_raw({"name": "unit", "type": kind})

@@ -79,6 +79,7 @@ class ToolParameter:
         if isinstance(raw, cls):
             return raw
         kind = _read(raw, "type", default="string")
+        _validate_text("type", kind)
         return cls(
             name=parameter_name(raw),
             type=kind,
