@@ -273,7 +273,9 @@ def test_a_form_says_where_its_model_has_nothing_to_choose_from():
     def said(name, parameter):
         return rules_of(name)[parameter]["help"]["en_US"].partition("This model")[2]
 
-    assert said("gpt-5.5-pro", "enable_stream") == " always answers in one piece, whatever you choose."
+    assert (
+        said("gpt-5.5-pro", "enable_stream") == " always answers in one piece, whatever you choose."
+    )
     assert said("gpt-5.3-codex", "verbosity") == " always answers at medium, whatever you choose."
     assert said("gpt-5-codex", "verbosity") == " has no such setting: your choice has no effect."
     assert said("gpt-6.2-sol", "verbosity") == said("gpt-6.2-sol", "enable_stream") == ""
