@@ -1,6 +1,7 @@
 """The examples, each run as its reader would run it, against the simulator."""
 
 import json
+import re
 import runpy
 import subprocess
 import sys
@@ -81,6 +82,16 @@ def test_the_web_agent_streams_and_refuses_what_it_cannot_read(simulator, monkey
     assert (answer.status_code, "- power: 1024" in answer.text) == (200, True)
     assert (refused.status_code, nonsense.status_code) == (422, 422)
     assert "messages[0]" in refused.text
+
+
+@pytest.mark.parametrize("page", ["from-openai-agents.md", "from-openai.md"])
+def test_our_side_of_a_page_that_compares_runs(page, simulator, monkeypatch, capsys):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    monkeypatch.setenv("OPENAI_BASE_URL", simulator.base_url)
+    text = (EXAMPLES.parent / "docs" / page).read_text(encoding="utf-8")
+    _, ours = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    exec(compile(ours, page, "exec"), {"__name__": "page"})
+    assert capsys.readouterr().out.strip()
 
 
 @pytest.mark.parametrize(
