@@ -91,6 +91,10 @@ def test_they_are_read_from_json_text_or_a_mapping() -> None:
         ('{"Authorization": "Bearer x"}', "must not set Authorization. Use openai_api_key for it"),
         ('{"OPENAI-organization": "o"}', "must not set .* Use openai_organization for it"),
         ('{"hOsT": "elsewhere"}', "must not set hOsT, which the connection sets by itself"),
+        ('{"Content_Length": "0"}', "must not set Content_Length, which the connection sets"),
+        ('{"OpenAI_Organization": "o"}', "must not set .* Use openai_organization for it"),
+        (json.dumps({"X-Team": "teal" * 20_000}), "must hold at most 65536 characters"),
+        (json.dumps({f"X-{n}": "teal" for n in range(100_000)}), "at most 100 headers, got 100000"),
         ("[" * 100_000, "must be a JSON object"),
     ],
 )  # fmt: skip
