@@ -46,7 +46,7 @@ def test_a_server_that_lists_its_models_is_asked_nothing_more(transport: Transpo
     ]
 
 
-@pytest.mark.parametrize("status", [403, 404, 405])
+@pytest.mark.parametrize("status", [403, 404, 405, 410, 501])
 def test_a_gateway_that_lists_no_models_is_asked_for_the_smallest_answer(
     status: int, transport: Transport
 ) -> None:
@@ -95,7 +95,7 @@ LISTS = [
     {"data": []},
     {"data": None},
     {"data": [None, 7, {"shutdown_date": "2026-11-30"}, {"id": 7, "shutdown_date": "2026-11-30"}]},
-    {"data": [{"id": "gpt-5.2", "shutdown_date": day} for day in ("soon", 7, "", "2026-13-01", [])]},
+    {"data": [{"id": "gpt-5.2", "shutdown_date": day} for day in ("soon", 7, "", "2026-13-01", "2026-W48-1", [])]},
     {"object": "list"},
 ]  # fmt: skip
 

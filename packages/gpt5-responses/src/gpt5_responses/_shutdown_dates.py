@@ -14,7 +14,6 @@ from ._transport import TRANSPORT, Transport
 
 
 _MOST_MODELS = 2_000  # far beyond what any server lists
-_DAY_CHARACTERS = len("2026-12-11")
 
 
 def find_shutdown_date(
@@ -48,10 +47,7 @@ def read_shutdown_dates(models: Mapping[str, Any]) -> dict[str, str | None]:
 
 def _is_day(value: object) -> bool:
     try:
-        return (
-            isinstance(value, str)
-            and len(value) == _DAY_CHARACTERS
-            and bool(date.fromisoformat(value))
-        )
+        # Python reads more than one form of a day.
+        return isinstance(value, str) and date.fromisoformat(value).isoformat() == value
     except ValueError:
         return False

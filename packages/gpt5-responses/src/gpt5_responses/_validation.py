@@ -28,7 +28,7 @@ _REFUSED = (
     "The server refused the smallest request to the model {!r}. Check its name, whether the key's organisation may use it, "
     "and API Base URL (openai_api_base)."
 )
-_NO_SUCH_ROUTE = (403, 404, 405)
+_NO_SUCH_ROUTE = (403, 404, 405, 410, 501)
 
 
 def validate_server(connection: Connection, *, transport: Transport = TRANSPORT) -> None:
