@@ -95,6 +95,39 @@ def test_items_do_not_come_back_to_another_message_or_conversation(
     assert not is_recalled(store, *messages)
 
 
+def asked(text: str) -> list[dict[str, object]]:
+    part = {"type": "input_text", "text": text}
+    return [{"type": "message", "role": "user", "content": [part]}]
+
+
+@pytest.mark.parametrize(
+    ("before", "other"),
+    [
+        (asked("Mine?"), asked("Theirs?")),
+        (asked("Mine?"), []),
+        ([made("z", arguments='{"x": 1}')], [made("z", arguments='{"x": 2}')]),
+        (
+            [made("z"), {"type": "function_call_output", "call_id": "z", "output": "mine"}],
+            [made("z"), {"type": "function_call_output", "call_id": "z", "output": "theirs"}],
+        ),
+        (
+            [{"type": "compaction", "encrypted_content": "mine?"}],
+            [{"type": "compaction", "encrypted_content": "theirs?"}],
+        ),
+    ],
+    ids=str,
+)
+def test_items_among_the_messages_tell_conversations_apart(
+    before: list[dict[str, object]], other: list[dict[str, object]]
+) -> None:
+    store = ItemStore()
+    store.remember("s", [*before, QUESTION], [THOUGHT, made("a")])
+
+    assert is_recalled(store, *before, QUESTION, *called("a"))
+    assert is_recalled(store, *before, {**THOUGHT, "id": "other"}, QUESTION, *called("a"))
+    assert not is_recalled(store, *other, QUESTION, *called("a"))
+
+
 @pytest.mark.parametrize(
     ("arguments", "same"),
     [("", "{}"), ("", {}), (" ", None), ('{"a":1,"b":"é"}', '{"b": "\\u00e9", "a": 1}')],

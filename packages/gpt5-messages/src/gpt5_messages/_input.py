@@ -42,10 +42,10 @@ def build_input(
     builder = _InputBuilder(set(_iter_answered(history)), recall)
     for are_items, entries in groupby(history, key=lambda entry: entry.item is not None):
         if are_items:
-            builder.add_items([entry.item for entry in entries if entry.item is not None])
+            builder.add_items(list(entries))
         else:
             for entry in entries:
-                builder.add_message(entry.message, entry.field)
+                builder.add_message(entry)
     return builder.items
 
 
@@ -72,17 +72,20 @@ class _InputBuilder:
         self._before = History()
         self._custom_calls: set[str] = set()
 
-    def add_items(self, items: list[Item]) -> None:
+    def add_items(self, entries: list[Entry]) -> None:
         """Add items that are in the API's own shape already."""
+        items = [entry.item for entry in entries if entry.item is not None]
         self._custom_calls |= _custom_call_ids(items)
         self.items += replayable_items(items, answered=self._answered)
+        self._note(entries)
 
-    def add_message(self, message: object, field: str) -> None:
+    def add_message(self, entry: Entry) -> None:
         """Add a message.
 
         Raises:
             MessageError: If a part of it can't be read.
         """
+        message, field = entry.message, entry.field
         text = read_text(read_member(message, "content"), field=field)
         match read_role(message):
             case "assistant":
@@ -94,8 +97,13 @@ class _InputBuilder:
                 part = {"type": "input_text", "text": text}
                 added = [{"role": role, "content": [part]}] if text else []
         self.items += added
+        self._note([entry])
+
+    def _note(self, entries: Iterable[Entry]) -> None:
+        """Take in what the conversation shows, by which items are recalled."""
         if self._recall is not None:
-            self._before.add(message)
+            for entry in entries:
+                self._before.add(entry)
 
     def _answer(self, message: object, text: str, field: str) -> list[dict[str, Any]]:
         calls = read_calls(message, field=field)

@@ -9,9 +9,11 @@ from typing import Any
 
 from stream_text import InvalidJsonError, parse_json, read_member, strip_think
 
-from ._dialects import iter_entries
+from ._dialects import Entry, iter_entries
+from ._json import text_or_none, type_of
 from ._messages import read_calls, read_role, read_text
-from ._values import ToolCall
+from ._read import read_tool_call
+from ._values import Item, ToolCall
 
 
 type CallKey = tuple[str, str, str]
@@ -48,10 +50,30 @@ class History:
     def __init__(self, messages: Iterable[object] = ()) -> None:
         self._hash = hashlib.blake2b(digest_size=16)
         for entry in iter_entries(messages):
-            if entry.item is None:
-                self.add(entry.message)
+            self.add(entry)
 
-    def add(self, message: object) -> None:
+    def add(self, entry: Entry) -> None:
+        """Take the next message or item."""
+        if entry.item is None:
+            self._add_message(entry.message)
+        else:
+            self._add_item(entry.item)
+
+    def _add_item(self, item: Item) -> None:
+        """Take an item as what it shows; reasoning shows nothing, and of what is unknown the id and what is encrypted tell it apart."""
+        kind = type_of(item)
+        if kind == "message":
+            self._add_message(item)
+        elif call := read_tool_call(item):
+            self._add_message({"role": "assistant", "tool_calls": [call]})
+        elif kind.endswith("_call_output"):
+            call_id, output = item.get("call_id"), item.get("output")
+            self._add_message({"role": "tool", "tool_call_id": call_id, "content": output})
+        elif kind != "reasoning":
+            told = (text_or_none(item.get(key)) or "" for key in ("id", "encrypted_content"))
+            self._hash.update(_framed("item", kind, *told))
+
+    def _add_message(self, message: object) -> None:
         """Take the next message; one with nothing to see in it does not count."""
         role = read_role(message)
         text = read_text(read_member(message, "content"))
