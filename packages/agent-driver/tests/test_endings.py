@@ -9,7 +9,16 @@ import pytest
 from scripted import Script, ask, use
 
 from agent_driver import adrive, drive
-from agent_loop import ModelDelta, ModelFailure, RunTools, ShowText, TimeBudget, ToolCallEnded
+from agent_loop import (
+    AgentRun,
+    ModelDelta,
+    ModelDone,
+    ModelFailure,
+    RunTools,
+    ShowText,
+    TimeBudget,
+    ToolCallEnded,
+)
 
 
 SOON = TimeBudget(run_seconds=0.6, closing_seconds=0.3, call_seconds=0.5)
@@ -102,6 +111,111 @@ def test_a_generator_that_is_being_read_ends_with_its_next_piece(play, run):
 
     assert play(run, Script(pieces), cancelled=BEGUN)[-1].reason == "cancelled"
     assert ended.wait(3)
+
+
+def test_a_cancel_ends_the_run_while_the_model_is_called(run):
+    ended, closed = threading.Event(), []
+
+    class Late:
+        def __iter__(self):
+            raise AssertionError("nobody wants it")
+
+        def close(self) -> None:
+            closed.append(True)
+            ended.set()
+
+    def model(_: object) -> Late:
+        begin()
+        time.sleep(1)
+        return Late()
+
+    started = time.monotonic()
+    [*_, finished] = drive(run, model, cancelled=BEGUN)
+    assert time.monotonic() - started < 0.9
+    assert finished.reason == "cancelled"
+    assert ended.wait(3)
+    assert closed == [True]
+
+
+def test_what_breaks_because_it_was_closed_is_told_to_nobody(play, run, caplog):
+    ended = threading.Event()
+
+    class Breaking(Silence):
+        def __iter__(self):
+            yield from super().__iter__()
+            ended.set()
+            raise OSError("closed")
+
+    assert play(run, Breaking(), cancelled=BEGUN)[-1].reason == "cancelled"
+    assert ended.wait(3)
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("patience", [0.0, 1.0])
+def test_a_cancel_ends_the_run_while_an_answer_is_awaited(run, patience):
+    async def answer() -> str:
+        begin()
+        try:
+            await asyncio.sleep(3)
+        except asyncio.CancelledError:
+            await asyncio.sleep(patience)
+        return "late"
+
+    async def main() -> tuple[str, float]:
+        started = time.monotonic()
+        events = [event async for event in adrive(run, lambda _: answer(), cancelled=BEGUN)]
+        return events[-1].reason, time.monotonic() - started
+
+    reason, seconds = asyncio.run(main())
+    assert reason == "cancelled"
+    assert seconds < 0.9
+
+
+def test_a_cancel_that_comes_with_the_last_result_is_no_error(play):
+    cancelled = asyncio.Event()
+
+    def work() -> str:
+        """Work."""
+        cancelled.set()
+        return "done"
+
+    run = AgentRun([{"role": "user", "content": "?"}], maximum_iterations=1)
+    [*_, finished] = play(run, Script(ask(use("work"))), [work], cancelled=cancelled)
+    assert finished.reason in {"cancelled", "maximum_iterations"}
+
+
+class Unclosable:
+    """An answer whose connection breaks when it is closed."""
+
+    def __iter__(self):
+        yield "So"
+        yield ModelDone()
+
+    def close(self) -> None:
+        raise OSError("closed already")
+
+
+@pytest.mark.parametrize("settings", [{}, {"cancelled": threading.Event()}])
+def test_an_answer_that_cannot_be_closed_is_an_answer(play, run, settings):
+    assert play(run, lambda _: Unclosable(), **settings)[-1].answer == "So"
+
+
+def test_an_answer_that_cannot_be_closed_does_not_keep_a_generator_open(run):
+    events = drive(run, lambda _: Unclosable())
+    while not isinstance(next(events), ShowText):
+        pass
+    events.close()
+    assert run.state == "model"
+
+
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, asyncio.CancelledError])
+def test_a_watched_answer_that_would_end_its_thread_is_no_whole_answer(play, run, error):
+    def pieces():
+        yield "So"
+        raise error
+
+    [*_, finished] = play(run, Script(pieces), cancelled=threading.Event())
+    assert finished.reason == "error"
 
 
 def test_what_a_tool_says_after_its_run_was_cancelled_is_nobodys_business(run):

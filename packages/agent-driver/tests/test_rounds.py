@@ -190,12 +190,19 @@ def test_a_piece_that_cannot_be_read_is_an_error(play, run, piece):
         play(run, Script([piece]))
 
 
-def test_a_tool_that_would_end_the_process_has_failed(play, run):
-    def leave() -> None:
-        """Leave."""
-        raise SystemExit
+def leave() -> None:
+    """Leave."""
+    raise SystemExit
 
-    events = play(run, Script(ask(use("leave")), "still here"), [leave])
+
+async def aleave() -> None:
+    """Leave."""
+    raise SystemExit
+
+
+@pytest.mark.parametrize("tool", [leave, aleave])
+def test_a_tool_that_would_end_the_process_has_failed(play, run, tool):
+    events = play(run, Script(ask(use(tool.__name__)), "still here"), [tool])
     assert results(events)["c1"].error is not None
     assert events[-1].answer == "still here"
 

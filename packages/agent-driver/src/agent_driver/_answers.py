@@ -1,7 +1,7 @@
 """What a model's callable gives back, as inputs of a run."""
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from agent_loop import (
@@ -48,7 +48,7 @@ def is_whole(answer: object) -> bool:
     )
 
 
-def to_failure(error: Exception) -> ModelFailure:
+def to_failure(error: BaseException) -> ModelFailure:
     """Return what a run takes in the place of an error of the model's client, which goes to the log whole.
 
     An error that says of itself that it is transient (`is_transient`) lets the call be made once more.
@@ -64,8 +64,33 @@ def close(answer: object) -> None:
     if callable(closer):
         try:
             closer()
-        except (
-            ValueError,
-            RuntimeError,
-        ):  # a generator that is being read; it ends with its next piece
-            _log.debug("an answer that is being read is closed later")
+        except Exception:  # noqa: BLE001 - such as a generator's that is being read; it ends with its next piece
+            _log.debug("an answer could not be closed", exc_info=True)
+
+
+class Asked:
+    """A model's answer, asked for with the first piece of it, so that whoever waits for a piece waits for the model too.
+
+    Args:
+        model: What calls the model.
+        call: The request.
+    """
+
+    def __init__(self, model: Callable[[CallModel], Any], call: CallModel) -> None:
+        self._model = model
+        self._call = call
+        self._answer: Any = None
+        self._is_closed = False
+
+    def __iter__(self) -> Iterator[object]:
+        self._answer = answer = self._model(self._call)
+        try:
+            if not self._is_closed:
+                yield from (answer,) if is_whole(answer) else answer
+        finally:
+            close(answer)
+
+    def close(self) -> None:
+        """Let go of the answer, also from another thread."""
+        self._is_closed = True
+        close(self._answer)

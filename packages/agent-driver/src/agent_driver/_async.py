@@ -13,7 +13,7 @@ from agent_tooling import ToolOutput
 
 from ._answers import asked_by, close, is_decision, is_end, is_whole, to_failure, to_input
 from ._threads import END, Threads, read_in_thread
-from ._time import CANCELLED, POLL_SECONDS, Cancelled, Clock
+from ._time import CANCELLED, POLL_SECONDS, Cancelled, Clock, cancel
 from ._tool_calls import Job, ToolCalls, Tools, broken, give_up
 
 
@@ -83,6 +83,8 @@ async def _drive(
                 for event in events:
                     yield event
                 action = asked_by(events)
+                if run.state == "finished":  # with a result, say, that came with the cancel
+                    break
 
 
 async def _iter_answer(
@@ -104,11 +106,19 @@ async def _iter_answer(
 async def _read(
     model: AsyncModel, call: CallModel, clock: Clock, run: AgentRun
 ) -> AsyncGenerator[object]:
-    """Call the model, when it is time to, and yield what it says, in whatever form."""
-    if not await _sleep(call.wait_seconds, clock):
-        answer: Any = CANCELLED
-    else:
-        answer = model(call)
+    """Call the model, when it is time to, and yield what it says."""
+    is_wanted = await _sleep(call.wait_seconds, clock)
+    pieces = _ask(model if is_wanted else cancel, call)
+    if clock.is_watched:
+        pieces = _read_watched(pieces, clock, clock.watch(call), run)
+    async with aclosing(pieces):
+        async for piece in pieces:
+            yield piece
+
+
+async def _ask(model: AsyncModel, call: CallModel) -> AsyncGenerator[object]:
+    """Call the model and yield what it says, in whatever form."""
+    answer: Any = model(call)
     if isawaitable(answer):
         answer = await answer
     if is_whole(answer):
@@ -118,13 +128,8 @@ async def _read(
         answer = _read_in_thread(answer)
     pieces = cast("AsyncIterator[object]", aiter(answer))
     try:
-        if clock.is_watched:
-            async with aclosing(_read_watched(pieces, clock, clock.watch(call), run)) as watched:
-                async for piece in watched:
-                    yield piece
-        else:
-            async for piece in pieces:
-                yield piece
+        async for piece in pieces:
+            yield piece
     finally:
         aclose = getattr(pieces, "aclose", None)
         if aclose is not None:
@@ -137,8 +142,6 @@ async def _read_in_thread(pieces: Iterable[object]) -> AsyncGenerator[object]:
     stop = read_in_thread(pieces, lambda piece: loop.call_soon_threadsafe(queue.put_nowait, piece))
     try:
         while (piece := await queue.get()) is not END:
-            if isinstance(piece, Exception):
-                raise piece
             yield piece
     finally:
         stop()
@@ -146,7 +149,7 @@ async def _read_in_thread(pieces: Iterable[object]) -> AsyncGenerator[object]:
 
 
 async def _read_watched(
-    pieces: AsyncIterator[object], clock: Clock, watch: CallWatch | None, run: AgentRun
+    pieces: AsyncGenerator[object], clock: Clock, watch: CallWatch | None, run: AgentRun
 ) -> AsyncGenerator[object]:
     """Yield what comes, and wait for it no longer than the run may take and is wanted."""
     following: asyncio.Future[object] | None = None
@@ -169,6 +172,8 @@ async def _read_watched(
         if following is not None:
             following.cancel()
             await asyncio.wait((following,), timeout=POLL_SECONDS)
+        if following is None or following.done():
+            await pieces.aclose()
 
 
 async def _sleep(seconds: float, clock: Clock) -> bool:
@@ -219,11 +224,18 @@ async def _iter_results(
 async def _invoke(job: Job, room: asyncio.Semaphore, threads: Threads) -> ToolOutput:
     async with room:
         if job.tool.is_async:
-            return await job.tool.ainvoke(job.args)
+            return await _ainvoke(job)
         loop = asyncio.get_running_loop()
         done: asyncio.Future[ToolOutput] = loop.create_future()
         threads.start(partial(_invoke_in_thread, job, loop, done))
         return await done
+
+
+async def _ainvoke(job: Job) -> ToolOutput:
+    try:
+        return await job.tool.ainvoke(job.args)
+    except (SystemExit, GeneratorExit) as error:  # A tool ends no process.
+        return broken(error)
 
 
 def _invoke_in_thread(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Any, cast
+from typing import Any
 
 from agent_loop import (
     AgentRun,
@@ -19,9 +19,9 @@ from agent_loop import (
 )
 from agent_tooling import ToolOutput
 
-from ._answers import asked_by, close, is_decision, is_end, is_whole, to_failure, to_input
+from ._answers import Asked, asked_by, is_decision, is_end, to_failure, to_input
 from ._threads import END, Threads, read_in_thread
-from ._time import CANCELLED, POLL_SECONDS, Cancelled, Clock
+from ._time import CANCELLED, POLL_SECONDS, Cancelled, Clock, cancel
 from ._tool_calls import Job, ToolCalls, Tools, broken, give_up
 
 
@@ -90,23 +90,20 @@ def _drive(
                 events = run.feed(received)
                 yield from events
                 action = asked_by(events)
+                if run.state == "finished":  # with a result, say, that came with the cancel
+                    break
 
 
 def _iter_answer(model: Model, call: CallModel, clock: Clock, run: AgentRun) -> Generator[Any]:
     """Call the model and yield what the run is fed with: pieces of the answer, then how it ended."""
+    asked = Asked(model if _sleep(call.wait_seconds, clock) else cancel, call)
+    source = _read_watched(asked, clock, clock.watch(call), run) if clock.is_watched else asked
     try:
-        answer = model(call) if _sleep(call.wait_seconds, clock) else CANCELLED
-        pieces = cast("Iterable[object]", (answer,) if is_whole(answer) else answer)
-        source = (
-            _read_watched(pieces, clock, clock.watch(call), run) if clock.is_watched else pieces
-        )
-        try:
+        with closing(asked):
             for received in source:
                 yield to_input(received)
                 if is_end(received):
                     return
-        finally:
-            close(answer)
     except Exception as error:  # noqa: BLE001 - whatever the model's client raises
         yield to_failure(error)
     else:
@@ -132,8 +129,6 @@ def _read_watched(
                 continue
             if piece is END:
                 return
-            if isinstance(piece, Exception):
-                raise piece
             yield piece
         yield CANCELLED
     finally:

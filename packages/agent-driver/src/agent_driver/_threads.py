@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ._answers import close
+from ._answers import close, to_failure
 
 
 END = object()
@@ -13,7 +13,7 @@ END = object()
 
 
 def read_in_thread(pieces: Iterable[object], put: Callable[[object], Any]) -> Callable[[], None]:
-    """Read an iterable in a thread, and pass on each piece, then the exception that it raised, if any, then `END`.
+    """Read an iterable in a thread, and pass on each piece, then the failure that it ended in, if any, then `END`.
 
     Returns:
         What stops the reading, with the next piece at the latest; nothing is passed on any more.
@@ -25,14 +25,16 @@ def read_in_thread(pieces: Iterable[object], put: Callable[[object], Any]) -> Ca
             put(piece)
 
     def read() -> None:
-        iterator = iter(pieces)
+        iterator: object = None
         try:
+            iterator = iter(pieces)
             for piece in iterator:
                 pass_on(piece)
                 if is_stopped.is_set():
                     break
-        except Exception as error:  # noqa: BLE001 - it is raised again by whoever waits
-            pass_on(error)
+        except BaseException as error:  # noqa: BLE001 - such as `SystemExit`, which ends no more than this thread
+            if not is_stopped.is_set():
+                pass_on(to_failure(error))
         finally:
             close(iterator)
             pass_on(END)

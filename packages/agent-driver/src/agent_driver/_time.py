@@ -13,6 +13,11 @@ POLL_SECONDS = 0.25
 CANCELLED = Failure(message="The run was cancelled.", reason="cancelled")
 
 
+def cancel(_: CallModel) -> Failure:
+    """Answer in the place of a model that is not called any more."""
+    return CANCELLED
+
+
 class Settable(Protocol):
     """An event that somebody sets: of `threading`, of `asyncio` or of one's own."""
 
