@@ -404,3 +404,10 @@ def test_known_secrets_are_taken_out_of_log_data_before_it_is_cut():
     logged = redact_log_data(data, known=known)
 
     assert logged == {REDACTED: ["x" * 1995 + REDACTED[:5], json.dumps({"a": REDACTED})]}
+
+
+@pytest.mark.parametrize("text", ["pa%25ss%250rd", "pa%2525ss%25250rd", "pa%ss%250rd"])
+def test_the_beginning_of_a_secret_with_a_percent_sign_is_held_back(text: str) -> None:
+    known = KnownSecrets(["pa%ss%0rd"])
+    for end in range(1, len(text)):
+        assert known.split(f"; {text[:end]}") == ("; ", text[:end])

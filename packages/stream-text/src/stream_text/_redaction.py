@@ -140,7 +140,9 @@ def _find_escaped_beginning(text: str, units: Sequence[_Unit], position: int) ->
     cut = _CUT_ESCAPE.search(text, position)
     end = cut.start() if cut else len(text)
     beginnings = _compile_unit(units[0]).finditer(text, position, end)
-    return next((each.start() for each in beginnings if _is_cut_off(text, each.end(), units)), end)
+    return next(
+        (each.start() for each in beginnings if _is_cut_off(text, each.start(), units)), end
+    )
 
 
 _PERCENT: Final = "%(?:25){0,2}"  # of a URL, inside up to two others
@@ -150,6 +152,7 @@ _BACKSLASH: Final = rf"(?:(?:\\|{_PERCENT}5[cC]){_CODES_OF_BACKSLASH}?)"
 _ESCAPE: Final = re.compile(r"[\\%+]")
 # An escape at the end of a text, of which more may come.
 _CUT_ESCAPE: Final = re.compile(r"[\\%][\\%{\dA-Fa-fuUxX]{0,100}\Z", re.ASCII)
+_PERCENT_DIGITS: Final = re.compile("(?:25){1,3}")
 _BEGINNING_UNITS: Final = 10  # of a secret, which hardly any other text begins with
 _SHORT_ESCAPES: Final = {"\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
 
@@ -168,16 +171,25 @@ def _compile_unit(unit: _Unit) -> re.Pattern[str]:
     return re.compile(_unit_pattern(unit))
 
 
-def _is_cut_off(text: str, position: int, units: Sequence[_Unit]) -> bool:
-    """Return whether the end of a text cuts off a secret, of which it has the first unit before a position."""
-    for unit in units[1:]:
-        if position == len(text) or _CUT_ESCAPE.match(text, position):
+def _is_cut_off(text: str, position: int, units: Iterable[_Unit]) -> bool:
+    """Return whether the end of a text cuts off a secret that begins at a position."""
+    positions = {position}
+    for unit in units:
+        if any(each == len(text) or _CUT_ESCAPE.match(text, each) for each in positions):
             return True
-        match = _compile_unit(unit).match(text, position)
-        if match is None:
-            return False
-        position = match.end()
+        positions = {end for each in positions for end in _iter_ends(text, each, unit)}
+        if not positions:
+            break
     return False
+
+
+def _iter_ends(text: str, position: int, unit: _Unit) -> Iterator[int]:
+    """Yield where a unit ends that begins at a position: `%25` is a percent sign escaped, or one before two digits."""
+    match = _compile_unit(unit).match(text, position)
+    if match:
+        yield match.end()
+        if unit[1] == "%" and (rest := _PERCENT_DIGITS.match(text, match.end())):
+            yield from range(match.end() + 2, rest.end() + 1, 2)
 
 
 @cache
