@@ -245,3 +245,17 @@ def test_a_web_page_in_place_of_the_list_is_no_list(transport: Transport) -> Non
         with pytest.raises(UnexpectedResponseError, match="openai_api_base"):
             validate_server(wrong, transport=transport)
         server.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("base_url", "day"),
+    [
+        ("https://api.openai.com/v1", "2026-12-11"),
+        ("https://gateway.example/v1", "2026-12-11"),
+        ("https://x.openai.azure.com/openai/v1", None),
+        ("https://bedrock-mantle.us-east-1.amazonaws.com/v1", None),
+    ],
+)
+def test_openais_calendar_is_not_that_of_other_clouds(base_url: str, day: str | None) -> None:
+    connection = Connection(api_key="k", base_url=base_url)
+    assert find_shutdown_date(connection, "gpt-5-mini") == day

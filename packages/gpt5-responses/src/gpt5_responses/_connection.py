@@ -27,7 +27,7 @@ DEFAULT_BASE_URL = "https://api.openai.com/v1"
 
 # Where Azure has the API.
 # Source: https://learn.microsoft.com/en-us/azure/foundry/openai/api-version-lifecycle, read 2026-11-22.
-_AZURE_HOSTS = (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com")
+AZURE_HOSTS = (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com")
 _AZURE_PATH = "/openai/v1"
 
 _NO_LIMIT = float("inf")
@@ -324,7 +324,7 @@ def _base_url(text: str, allowed_hosts: str, name: str) -> str:
         return DEFAULT_BASE_URL
     parts = _checked_url(text, allowed_hosts, name)
     path = parts.path.rstrip("/")
-    if not path and (parts.hostname or "").endswith(_AZURE_HOSTS):
+    if not path and (parts.hostname or "").endswith(AZURE_HOSTS):
         path = _AZURE_PATH
     return parts._replace(path=path if path.endswith("/v1") else f"{path}/v1").geturl()
 

@@ -6,14 +6,19 @@ Source: `types/model.py` of openai 3.54.0: `shutdown_date` of an entry of `GET /
 from collections.abc import Mapping
 from datetime import date
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 from gpt5_payloads import profile_for
 
-from ._connection import Connection
+from ._connection import AZURE_HOSTS, Connection
 from ._transport import TRANSPORT, Transport
 
 
 _MOST_MODELS = 2_000  # far beyond what any server lists
+_OTHER_CALENDARS = (
+    *AZURE_HOSTS,
+    ".amazonaws.com",
+)  # who host the same models for longer or shorter
 
 
 def find_shutdown_date(
@@ -22,10 +27,13 @@ def find_shutdown_date(
     """Return the day on which a model is or was shut down, as YYYY-MM-DD; None where none is known.
 
     What the server's list of models said counts, once `validate_server` has read it in this process; for what it did not say, what
-    `gpt5_payloads.profile_for` knows of OpenAI's own calendar.
+    `gpt5_payloads.profile_for` knows of OpenAI's own calendar, which Azure and Bedrock do not follow.
     """
     told = transport.shutdown_dates(connection)
-    return told[model] if model in told else profile_for(model).shutdown_date
+    if model in told:
+        return told[model]
+    host = urlsplit(connection.base_url).hostname or ""
+    return None if host.endswith(_OTHER_CALENDARS) else profile_for(model).shutdown_date
 
 
 def read_shutdown_dates(models: Mapping[str, Any]) -> dict[str, str | None]:
