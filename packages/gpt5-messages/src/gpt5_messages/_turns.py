@@ -9,7 +9,7 @@ from typing import Any
 
 from stream_text import InvalidJsonError, parse_json, read_member, strip_think
 
-from ._dialects import Entry, iter_entries
+from ._histories import Entry, iter_entries
 from ._json import text_or_none, type_of
 from ._messages import read_calls, read_role, read_text
 from ._read import read_tool_call

@@ -15,10 +15,10 @@ from ._lines import LineSplitter, LineWriter
 from ._redaction import REDACTED, KnownSecrets, redact_log_data, redact_text
 from ._secret_filter import SecretFilter
 from ._secret_names import is_secret_setting
-from ._shapes import WrittenCall, read_member, read_written_call
 from ._think import ThinkPiece, ThinkReader, render_thinking
 from ._think_filter import ThinkFilter, strip_think
 from ._tool_calls import MergedToolCall, ToolCallDelta, ToolCallMerger
+from ._written_calls import WrittenCall, read_member, read_written_call
 
 
 __all__ = [

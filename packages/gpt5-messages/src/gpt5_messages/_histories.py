@@ -1,4 +1,4 @@
-"""Messages as the libraries write them, brought to the one shape that the rest of this package reads.
+"""Histories as the libraries write them, their messages brought to the one shape that the rest of this package reads.
 
 That shape is the one of chat completions, which Dify has too: `role`, `content`, `tool_calls`, `tool_call_id`, `opaque_body`. Beside it go
 around: items of the Responses API, as the official client and openai-agents keep them; a whole `Completion`; a tool result that is

@@ -1,4 +1,4 @@
-"""Values whose shape is promised by nothing but their names: mappings and objects of many libraries, read alike."""
+"""Tool calls as the libraries write them: mappings and objects whose shape is promised by nothing but the names of their members."""
 
 import json
 from collections.abc import Mapping

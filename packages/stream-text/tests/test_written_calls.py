@@ -1,4 +1,4 @@
-"""Values whose shape is promised by nothing but their names."""
+"""Tool calls and other values whose shape is promised by nothing but their names."""
 
 import json
 from types import MappingProxyType, SimpleNamespace
