@@ -11,8 +11,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Self
 
+from stream_text import read_member
+
 from ._errors import BlobChunkError, BlobTooLargeError, UnfinishedBlobError
-from ._fields import plain_value, read_field
+from ._fields import plain_value
 
 
 MAX_FILE_BYTES: Final = 30 * 1024 * 1024
@@ -57,12 +59,12 @@ class _Chunk:
 
     @classmethod
     def from_raw(cls, payload: object) -> Self:
-        blob_id, sequence = read_field(payload, "id"), read_field(payload, "sequence")
+        blob_id, sequence = read_member(payload, "id"), read_member(payload, "sequence")
         total_length, data = (
-            read_field(payload, "total_length"),
-            _bytes(read_field(payload, "blob")),
+            read_member(payload, "total_length"),
+            _bytes(read_member(payload, "blob")),
         )
-        end = read_field(payload, "end")
+        end = read_member(payload, "end")
         match blob_id, sequence, total_length, data, end:
             case str(), int(), int(), bytes(), bool():
                 return cls(
@@ -105,10 +107,10 @@ def merge_blob_chunks[Message](
     buffers: dict[str, _Buffer] = {}
     merged: list[Message | BlobMessage | dict[str, Any]] = []
     for message in messages:
-        if plain_value(read_field(message, "type")) != "blob_chunk":
+        if plain_value(read_member(message, "type")) != "blob_chunk":
             merged.append(message)
             continue
-        chunk = _Chunk.from_raw(read_field(message, "message"))
+        chunk = _Chunk.from_raw(read_member(message, "message"))
         _validate_limits(chunk, buffers.get(chunk.id), max_file_size, max_chunk_size)
         data = _add(chunk, buffers)
         if data is not None:
@@ -153,7 +155,7 @@ def _add(chunk: _Chunk, buffers: dict[str, _Buffer]) -> bytes | None:
 
 def _to_blob(message: object, data: bytes) -> BlobMessage | dict[str, Any]:
     """Build the message of a whole file in the shape of its last chunk's message."""
-    meta = read_field(message, "meta")
+    meta = read_member(message, "meta")
     if isinstance(message, Mapping):
         return {"type": "blob", "message": {"blob": data}, "meta": meta}
     return BlobMessage(message=Blob(blob=data), meta=meta)

@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self, cast
 
+from stream_text import read_member
+
 from ._arguments import bind_arguments
 from ._blobs import merge_blob_chunks
 from ._errors import DeclarationError
-from ._fields import read_field
 from ._observation import ObservationPolicy, observation_text
 from ._parameters import ToolParameter, to_parameters
 from ._schema import JsonSchema, llm_json_schema
@@ -37,9 +38,9 @@ class DeclaredParameters:
         Raises:
             DeclarationError: If it cannot be read.
         """
-        declared = read_field(raw, "parameters") or ()
-        configured: object = read_field(raw, "runtime_parameters") or {}
-        description = read_field(read_field(raw, "description"), "llm") or ""
+        declared = read_member(raw, "parameters") or ()
+        configured: object = read_member(raw, "runtime_parameters") or {}
+        description = read_member(read_member(raw, "description"), "llm") or ""
         if not isinstance(configured, Mapping):
             raise DeclarationError("runtime_parameters", "values by name", configured)
         parameters = to_parameters(declared)

@@ -8,7 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, cast
 
-from ._fields import plain_value, read_field
+from stream_text import read_member
+
+from ._fields import plain_value
 from ._json_text import to_json
 
 
@@ -96,7 +98,7 @@ def _said(message: object, policy: ObservationPolicy) -> str:  # noqa: PLR0911  
     """Return what one message adds in its place."""
     if isinstance(message, str):
         return message
-    kind, payload = plain_value(read_field(message, "type")), read_field(message, "message")
+    kind, payload = plain_value(read_member(message, "type")), read_member(message, "message")
     match kind:
         case "text":
             return _text(payload)
@@ -108,7 +110,7 @@ def _said(message: object, policy: ObservationPolicy) -> str:  # noqa: PLR0911  
             return "" if policy.holds_json_back else _json_text(payload, policy)
         case "blob" | "file":
             return (
-                _file_text(payload, read_field(message, "meta"))
+                _file_text(payload, read_member(message, "meta"))
                 if policy.file is None
                 else policy.file
             )
@@ -122,15 +124,15 @@ def _said(message: object, policy: ObservationPolicy) -> str:  # noqa: PLR0911  
 
 def _held_json(message: object, policy: ObservationPolicy) -> str:
     """Return a message's JSON, "" when it has none or asks not to show it."""
-    payload = read_field(message, "message")
-    is_shown = plain_value(read_field(message, "type")) == "json" and not read_field(
+    payload = read_member(message, "message")
+    is_shown = plain_value(read_member(message, "type")) == "json" and not read_member(
         payload, "suppress_output"
     )
     return _json_text(payload, policy) if is_shown else ""
 
 
 def _text(payload: object) -> str:
-    text = read_field(payload, "text")
+    text = read_member(payload, "text")
     return text if isinstance(text, str) else ""
 
 
@@ -140,7 +142,7 @@ def _link_text(payload: object) -> str:
 
 
 def _json_text(payload: object, policy: ObservationPolicy) -> str:
-    value = read_field(payload, "json_object")
+    value = read_member(payload, "json_object")
     return "" if value is None else policy.json.format(_to_json(value))
 
 
@@ -151,11 +153,11 @@ def _to_json(value: object) -> str:
 
 def _file_text(payload: object, meta: object) -> str:
     """Return a small text file's content, or a description of any other file."""
-    data = read_field(payload, "blob")
+    data = read_member(payload, "blob")
     content = _shown_content(data)
     if content is not None:
         return content
-    facts = [read_field(meta, "filename"), read_field(meta, "mime_type")]
+    facts = [read_member(meta, "filename"), read_member(meta, "mime_type")]
     facts += [f"{len(data)} bytes"] if isinstance(data, bytes) else []
     known = ", ".join(fact for fact in facts if isinstance(fact, str) and fact)
     return f"file created: {known or 'no details'}."
@@ -182,13 +184,13 @@ def _unknown_text(kind: object, payload: object, policy: ObservationPolicy) -> s
 
 def _retrieved_text(payload: object) -> str:
     """Return the context of retrieved resources, or the contents that it would be made of."""
-    context = read_field(payload, "context")
+    context = read_member(payload, "context")
     if isinstance(context, str) and context.strip():
         return context
-    resources = read_field(payload, "retriever_resources")
+    resources = read_member(payload, "retriever_resources")
     if not isinstance(resources, list | tuple):
         return ""
-    contents = [read_field(item, "content") for item in cast("Iterable[object]", resources)]
+    contents = [read_member(item, "content") for item in cast("Iterable[object]", resources)]
     return "\n\n".join(content for content in contents if isinstance(content, str) and content)
 
 
@@ -196,15 +198,15 @@ def _variables_text(messages: Iterable[object], policy: ObservationPolicy) -> st
     """Return all variables as one JSON object, streamed ones put together."""
     values: dict[str, list[object]] = {}
     for message in messages:
-        if plain_value(read_field(message, "type")) == "variable":
-            payload = read_field(message, "message")
+        if plain_value(read_member(message, "type")) == "variable":
+            payload = read_member(message, "message")
             name, value = (
-                read_field(payload, "variable_name"),
-                read_field(payload, "variable_value"),
+                read_member(payload, "variable_name"),
+                read_member(payload, "variable_value"),
             )
             pieces = values.setdefault(name if isinstance(name, str) else "", [])
             # A piece is text that follows text; anything else begins anew.
-            is_piece = bool(read_field(payload, "stream")) and isinstance(value, str)
+            is_piece = bool(read_member(payload, "stream")) and isinstance(value, str)
             if not (is_piece and pieces and isinstance(pieces[0], str)):
                 pieces.clear()
             pieces.append(value)

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Self, cast
 
+from stream_text import read_member
+
 from ._errors import DeclarationError
-from ._fields import plain_value, read_field
+from ._fields import plain_value
 
 
 type ParameterForm = Literal["schema", "form", "llm"]
@@ -84,14 +86,14 @@ class ToolParameter:
             name=parameter_name(raw),
             type=kind,
             form=_read(raw, "form", default="llm"),
-            required=bool(read_field(raw, "required")),
-            default=_default(kind, read_field(raw, "default")),
+            required=bool(read_member(raw, "required")),
+            default=_default(kind, read_member(raw, "default")),
             llm_description=_read(raw, "llm_description", default=""),
-            input_schema=read_field(raw, "input_schema"),
+            input_schema=read_member(raw, "input_schema"),
             options=_read_options(raw),
-            minimum=_number(read_field(raw, "min")),
-            maximum=_number(read_field(raw, "max")),
-            multiple=kind in _CHOICE_TYPES and bool(read_field(raw, "multiple")),
+            minimum=_number(read_member(raw, "min")),
+            maximum=_number(read_member(raw, "max")),
+            multiple=kind in _CHOICE_TYPES and bool(read_member(raw, "multiple")),
         )
 
     @property
@@ -111,7 +113,7 @@ def parameter_name(raw: object) -> str:
     Raises:
         DeclarationError: If it has none.
     """
-    name = read_field(raw, "name")
+    name = read_member(raw, "name")
     if not isinstance(name, str) or not name:
         raise DeclarationError("parameter name", "text that is not empty", name)
     return name
@@ -150,13 +152,13 @@ def _validate_text(field: str, value: object) -> None:
 
 
 def _read(raw: object, field: str, *, default: str) -> Any:
-    value = plain_value(read_field(raw, field))
+    value = plain_value(read_member(raw, field))
     return default if value is None else value
 
 
 def _read_options(raw: object) -> tuple[str, ...]:
     """Return the option values as text. What is no list of options counts as none, as in Dify."""
-    options = read_field(raw, "options")
+    options = read_member(raw, "options")
     if not isinstance(options, list | tuple):
         return ()
     values = (_option_value(option) for option in cast("Iterable[object]", options))
@@ -164,7 +166,7 @@ def _read_options(raw: object) -> tuple[str, ...]:
 
 
 def _option_value(option: object) -> object:
-    return option if isinstance(option, str) else plain_value(read_field(option, "value"))
+    return option if isinstance(option, str) else plain_value(read_member(option, "value"))
 
 
 def _default(kind: str, value: object) -> object:

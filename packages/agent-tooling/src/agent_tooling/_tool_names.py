@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
+from stream_text import read_member
+
 from ._errors import DeclarationError
-from ._fields import read_field
 
 
 MAX_NAME_LENGTH: Final = 64
@@ -48,11 +49,11 @@ def unique_tool_names(tools: Iterable[object]) -> tuple[str, ...]:
 
 def _identity(tool: object) -> tuple[str, str]:
     """Return a tool's provider and name."""
-    identity = read_field(tool, "identity")
-    name = read_field(identity, "name")
+    identity = read_member(tool, "identity")
+    name = read_member(identity, "name")
     if not isinstance(name, str) or not name:
         raise DeclarationError("tool identity.name", "text that is not empty", name)
-    return str(read_field(identity, "provider") or ""), name
+    return str(read_member(identity, "provider") or ""), name
 
 
 def _short(provider: str) -> str:

@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from stream_text import read_member
+
 from ._errors import PayloadError
 from ._strict import is_strict, validate_strict
 from ._values import coerce_bool, copy_json, is_blank, parse_json, quote
@@ -39,10 +41,10 @@ def function_tool(tool: object) -> dict[str, Any]:
     Source: https://platform.openai.com/docs/api-reference/responses/create, `tools`; for `properties` and `strict`
     docs/evidence/responses-api.md, R15 and R18.
     """
-    name = _tool_name(_read(tool, "name"))
-    description = _read(tool, "description")
-    parameters = _parameters(_read(tool, "parameters"), name)
-    wanted = _read(tool, "strict")
+    name = _tool_name(read_member(tool, "name"))
+    description = read_member(tool, "description")
+    parameters = _parameters(read_member(tool, "parameters"), name)
+    wanted = read_member(tool, "strict")
     strict = is_strict(parameters) if wanted is None else coerce_bool(wanted, field="tools.strict")
     if strict and wanted is not None:
         validate_strict(parameters, field="tools", name=f"parameters of tool {name!r}")
@@ -53,12 +55,6 @@ def function_tool(tool: object) -> dict[str, Any]:
         "parameters": parameters,
         "strict": strict,
     }
-
-
-def _read(tool: object, key: str) -> Any:
-    if isinstance(tool, Mapping):
-        return cast("Mapping[str, Any]", tool).get(key)
-    return getattr(tool, key, None)
 
 
 def _tool_name(value: object) -> str:
