@@ -1,5 +1,6 @@
 from dataclasses import dataclass, field
 from enum import Enum
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -83,6 +84,21 @@ def test_a_part_that_is_not_text_is_named_and_its_data_left_out() -> None:
     (item,) = build_input([{"role": "user", "content": content}])
 
     assert item["content"][0]["text"] == "[image omitted: this model is given text only]\nWhat?"
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        {"content": [{"type": "refusal", "refusal": "No."}]},
+        {"content": None, "refusal": "No."},
+        {"content": "", "refusal": "No."},
+    ],
+    ids=str,
+)
+def test_a_refusal_goes_back_as_what_the_model_said(refused: dict[str, object]) -> None:
+    items = [{"role": "assistant", "content": "No."}]
+    assert build_input([{"role": "assistant", **refused}]) == items
+    assert build_input([SimpleNamespace(role="assistant", **refused)]) == items
 
 
 def test_content_of_another_kind_is_written_out() -> None:

@@ -159,6 +159,40 @@ def test_what_platforms_do_to_an_answer_makes_no_difference(content: object) -> 
     assert is_recalled(store, *again, mark="second")
 
 
+REFUSED = {"type": "message", "content": [{"type": "refusal", "refusal": "No."}]}
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        {"content": "No."},
+        {"content": [{"type": "refusal", "refusal": "No."}]},
+        {"content": None, "refusal": "No."},
+        {"content": "", "refusal": "No."},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("item", [REFUSED, said("No.")], ids=["refused", "said"])
+def test_a_refusal_is_text_that_was_seen(shown: dict[str, object], item: dict[str, object]) -> None:
+    first, result = called("a")
+    second = [{**first, **shown}, result]
+    store = filled(item, made("a"))
+    store.remember("s", [QUESTION, *second], [{**THOUGHT, "encrypted_content": "2"}, made("b")])
+
+    assert is_recalled(store, QUESTION, *second)
+    assert is_recalled(store, QUESTION, *second, *called("b"), mark="2")
+    assert not is_recalled(store, QUESTION, first, result, *called("b"), mark="2")
+
+
+def test_another_refusal_is_another_conversation() -> None:
+    store = ItemStore()
+    store.remember("s", [QUESTION, {"role": "assistant", **REFUSED}], [THOUGHT, made("a")])
+    other = {"role": "assistant", "content": [{"type": "refusal", "refusal": "Never."}]}
+
+    assert is_recalled(store, QUESTION, {"role": "assistant", "refusal": "No."}, *called("a"))
+    assert not is_recalled(store, QUESTION, other, *called("a"))
+
+
 @pytest.mark.parametrize(
     "summary", ["the tag </think> ends", "a <think> begins", "x</think>y<think>z"]
 )

@@ -86,7 +86,7 @@ class _InputBuilder:
             MessageError: If a part of it can't be read.
         """
         message, field = entry.message, entry.field
-        text = read_text(read_member(message, "content"), field=field)
+        text = read_text(message, field=field)
         match read_role(message):
             case "assistant":
                 added = self._answer(message, text, field)

@@ -38,14 +38,15 @@ def read_calls(message: object, *, field: str = "message") -> list[dict[str, Any
     ]
 
 
-def read_text(content: object, *, field: str = "message") -> str:
-    """Flatten content into text, its parts a line break apart.
+def read_text(message: object, *, field: str = "message") -> str:
+    """Flatten the content of a message into text, its parts a line break apart; where there is none, its refusal.
 
     Raises:
         MessageError: If a part of it can't be read.
     """
-    if content is None:
-        return ""
+    content = read_member(message, "content")
+    if content in (None, ""):
+        content = read_member(message, "refusal") or ""
     if isinstance(content, (list, tuple)):
         texts = (
             _part_text(part, f"{field}.content[{index}]")
@@ -59,8 +60,8 @@ def _part_text(part: object, field: str) -> str:
     if isinstance(part, str):
         return part
     kind = _plain(read_member(part, "type", "kind"))
-    text = read_member(part, "text", "data")
-    if kind in (None, "text", "input_text", "output_text"):
+    text = read_member(part, "refusal") if kind == "refusal" else read_member(part, "text", "data")
+    if kind in (None, "text", "input_text", "output_text", "refusal"):
         if isinstance(text, str) or (text is None and kind is not None):
             return text or ""
         raise _error(field, "a part with type and text", part)

@@ -76,7 +76,7 @@ class History:
     def _add_message(self, message: object) -> None:
         """Take the next message; one with nothing to see in it does not count."""
         role = read_role(message)
-        text = read_text(read_member(message, "content"))
+        text = read_text(message)
         shown = _without_blanks(strip_think(text) if role == "assistant" else text)
         made = read_calls(message) if role == "assistant" else ()
         calls = [call_key(call) for call in made]
