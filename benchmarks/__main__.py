@@ -1,4 +1,4 @@
-"""Run the benchmark: `python -m benchmarks [--official PATH] [--repetitions N] [--only streams|runs]`."""
+"""Run the benchmark: `python -m benchmarks [--official PATH] [--repetitions N] [--only streams|runs|agents]`."""
 
 import argparse
 import asyncio
@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ._agents import compare_agents
 from ._pairs import OURS, Owner, Pair, official_pair
 from ._runs import measure_runs
 from ._server import stream_server
@@ -22,23 +23,39 @@ type _Measure = Callable[[Pair], Awaitable[Figures]]
 def main() -> None:
     """Measure what the command line asks for and print the table."""
     options = _read_options()
+    parts = options.only or ["streams", "runs"]
+    if "agents" in parts:
+        print(compare_agents(options.repetitions, _report))  # noqa: T201 - the result
+        print(f"\n{_describe_machine(options.repetitions)}")  # noqa: T201 - and where it comes from
+    if plugins := [part for part in parts if part != "agents"]:
+        _measure_plugins(plugins, options)
+
+
+def _measure_plugins(parts: Sequence[str], options: argparse.Namespace) -> None:
     pairs = [OURS] if options.official is None else [official_pair(options.official), OURS]
     with stream_server() as server:
         measures: dict[str, _Measure] = {
             "streams": lambda pair: measure_streams(pair, server),
             "runs": measure_runs,
         }
-        chosen = [measures[name] for name in options.only or measures]
+        chosen = [measures[part] for part in parts]
         figures = asyncio.run(_measure_all(pairs, chosen, repetitions=options.repetitions))
     print(build_table(figures))  # noqa: T201 - the result
     print(f"\n{_describe_machine(options.repetitions)}")  # noqa: T201 - and where it comes from
 
 
 def _read_options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="benchmarks", description="Measure the plugins.")
+    parser = argparse.ArgumentParser(
+        prog="benchmarks", description="Measure the plugins, or ways to write an agent."
+    )
     parser.add_argument("--official", type=Path, metavar="PATH", help="the official checkout")
     parser.add_argument("--repetitions", type=int, default=3, metavar="N", help="3 by default")
-    parser.add_argument("--only", action="append", choices=["streams", "runs"], help="not all rows")
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=["streams", "runs", "agents"],
+        help="these rows; streams and runs by default",
+    )
     return parser.parse_args()
 
 

@@ -35,7 +35,7 @@ class Pair:
 
     def model_plugin(self) -> PluginProcess:
         """Return the model plugin, ready to be started."""
-        return PluginProcess(self.model_folder, environment=_environment())
+        return PluginProcess(self.model_folder, environment=build_environment())
 
     def host(
         self, base_url: str, tools: Sequence[PythonTool], *, drops_opaque_body: bool = False
@@ -54,11 +54,11 @@ class Pair:
             credentials=build_credentials(base_url),
             tools=tools,
             settings=HostSettings(rules=rules),
-            environment=_environment(),
+            environment=build_environment(),
         )
 
 
-def _environment() -> Mapping[str, str]:
+def build_environment() -> Mapping[str, str]:
     """Return this process's environment, in which modules are compiled once, as on any server, and not at every start."""
     return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 

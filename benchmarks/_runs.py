@@ -2,13 +2,12 @@
 
 import asyncio
 import time
-from itertools import pairwise
-from typing import Any
 
 from dify_plugin_host import AgentRequest, PluginHost, PythonTool, ToolParameter
 from gpt5_simulator import FunctionCall, Reasoning, ResponsesSimulator, ScriptedModel, Text, Turn
 
 from ._pairs import MODEL, Pair
+from ._requests import share_of_extending, share_of_reasoning_kept
 from ._table import Figures
 from ._usage import cpu_seconds
 
@@ -32,9 +31,9 @@ async def measure_runs(pair: Pair) -> Figures:
     return {
         "parallel_tools": parallel_seconds,
         "run_cpu": cpu,
-        "reasoning_kept": _share_of_reasoning_kept(bodies),
+        "reasoning_kept": share_of_reasoning_kept(bodies),
         "reasoning_kept_without": await _measure_without_opaque_body(pair),
-        "extending": _share_of_extending(bodies),
+        "extending": share_of_extending(bodies),
     }
 
 
@@ -42,7 +41,7 @@ async def _measure_without_opaque_body(pair: Pair) -> float:
     with ResponsesSimulator(model=ScriptedModel(_long_turns())) as simulator:
         async with pair.host(simulator.base_url, _TOOLS, drops_opaque_body=True) as host:
             await _measure_run(pair, host)
-        return _share_of_reasoning_kept([request.body for request in simulator.requests])
+        return share_of_reasoning_kept([request.body for request in simulator.requests])
 
 
 async def _time_tools(pair: Pair, host: PluginHost) -> float:
@@ -90,22 +89,6 @@ def _long_turns() -> list[Turn]:
         for page in range(1, _ROUNDS)
     ]
     return [*rounds, [Text(text=_SENTENCE)]]
-
-
-def _share_of_reasoning_kept(bodies: list[dict[str, Any]]) -> float:
-    """Return how many of the reasoning items that a run was given stand in its last request, from 0 to 1."""
-    kept = sum(item.get("type") == "reasoning" for item in bodies[-1]["input"])
-    return kept / (len(bodies) - 1)
-
-
-def _share_of_extending(bodies: list[dict[str, Any]]) -> float:
-    """Return how many requests begin with all of the one before, same tools included, from 0 to 1."""
-    extending = sum(
-        after["input"][: len(before["input"])] == before["input"]
-        and all(after.get(key) == before.get(key) for key in ("tools", "instructions"))
-        for before, after in pairwise(bodies)
-    )
-    return extending / (len(bodies) - 1)
 
 
 async def _wait(turn: int) -> str:

@@ -11,10 +11,18 @@ from ._pairs import Owner
 type Figures = Mapping[str, float]
 """One repetition's figures of one pair, by the key of their row: seconds, bytes, or a share from 0 to 1."""
 
-type _Unit = Literal["μs", "ms", "s", "MB", "%"]
+type _Unit = Literal["μs", "ms", "s", "MB", "kB", "%", ""]
 
-_FACTORS: Mapping[_Unit, float] = {"μs": 1e6, "ms": 1e3, "s": 1, "MB": 1e-6, "%": 100}
-_DECIMALS: Mapping[_Unit, int] = {"μs": 0, "ms": 0, "s": 2, "MB": 0, "%": 0}
+_FACTORS: Mapping[_Unit, float] = {
+    "μs": 1e6,
+    "ms": 1e3,
+    "s": 1,
+    "MB": 1e-6,
+    "kB": 1e-3,
+    "%": 100,
+    "": 1,
+}
+_DECIMALS: Mapping[_Unit, int] = {"s": 2}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +32,7 @@ class Row:
     Attributes:
         key: The figure's key.
         title: What is measured.
-        unit: The unit that it is shown in.
+        unit: The unit that it is shown in; none for what is counted.
         most_ratio: The most that ours may be of the official figure; None where that is not what counts.
         most: The most that ours may be, in seconds; None where that is not what counts.
         least: The least that ours may be, as a share; None where that is not what counts.
@@ -41,7 +49,7 @@ class Row:
         """Write a figure with its unit; a dash where there is none."""
         if value is None:
             return "-"
-        return f"{value * _FACTORS[self.unit]:.{_DECIMALS[self.unit]}f} {self.unit}"
+        return f"{value * _FACTORS[self.unit]:,.{_DECIMALS.get(self.unit, 0)}f} {self.unit}".strip()
 
     @property
     def target(self) -> str:
@@ -133,7 +141,7 @@ def build_table(figures: Mapping[Owner, Sequence[Figures]]) -> str:
     Args:
         figures: The repetitions of each pair; the official one may be missing. A row that nobody measured is left out.
     """
-    medians = {owner: _medians(repetitions) for owner, repetitions in figures.items()}
+    medians = {owner: take_medians(repetitions) for owner, repetitions in figures.items()}
     ours, official = medians["ours"], medians.get("official", {})
     return "\n".join(
         [
@@ -148,7 +156,8 @@ def build_table(figures: Mapping[Owner, Sequence[Figures]]) -> str:
     )
 
 
-def _medians(repetitions: Sequence[Figures]) -> dict[str, float]:
+def take_medians(repetitions: Sequence[Figures]) -> dict[str, float]:
+    """Return the median of each figure."""
     return {key: median(figures[key] for figures in repetitions) for key in repetitions[0]}
 
 

@@ -19,3 +19,10 @@ def resident_bytes(pid: int | None) -> int:
     """Return how much memory of a process is resident, in bytes."""
     pages = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+def peak_bytes(pid: int | None) -> int:
+    """Return the most of a process's memory that was resident at once so far, in bytes."""
+    lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
+    [kilobytes] = (line.split()[1] for line in lines if line.startswith("VmHWM:"))
+    return int(kilobytes) * 1024

@@ -1,0 +1,54 @@
+# /// script
+# requires-python = ">=3.12"
+# dependencies = ["gpt5-agent-driver", "gpt5-responses"]
+#
+# [tool.uv]
+# exclude-newer = "2026-11-22T00:00:00Z"
+#
+# [tool.uv.sources]
+# gpt5-agent-driver = { path = "../../packages/agent-driver", editable = true }
+# gpt5-responses = { path = "../../packages/gpt5-responses", editable = true }
+# ///
+"""A console agent with `agent_driver` and `gpt5_responses`: streamed, stateless, its reasoning carried from round to round."""
+
+import os
+import sys
+
+from agent_driver import drive
+from agent_loop import AgentRun, ShowText
+from gpt5_responses import ModelConfig, ResponsesClient
+
+
+def search(text: str, limit: int = 5) -> str:
+    """Search the library.
+
+    Args:
+        text: What to look for.
+        limit: How many books at most.
+    """
+    return f"{limit} books about {text}. ".ljust(5_000, ".")
+
+
+def read_page(book: str, page: int) -> str:
+    """Read a page of a book.
+
+    Args:
+        book: The title of the book.
+        page: The number of the page, from 1.
+    """
+    return f"Page {page} of {book}. ".ljust(5_000, ".")
+
+
+config = ModelConfig(
+    model_id="gpt-5.2",
+    api_key=os.environ["OPENAI_API_KEY"],
+    base_url=os.environ["OPENAI_BASE_URL"],
+)
+client = ResponsesClient(config)
+instructions = {"role": "system", "content": "Answer from the library."}
+for question in sys.stdin:
+    run = AgentRun([instructions, {"role": "user", "content": question}], maximum_iterations=20)
+    for event in drive(run, client.answer, [search, read_page]):
+        if isinstance(event, ShowText):
+            print(event.text, end="", flush=True)
+    print()
