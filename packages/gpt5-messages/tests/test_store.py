@@ -293,15 +293,28 @@ def test_with_too_many_credentials_with_barred_ids_nothing_is_recalled_for_furth
     assert not is_recalled(store, QUESTION, *called("a"))
 
 
-def test_ids_that_were_seen_are_not_kept_for_ever() -> None:
-    """The bound is memory's; an id comes again long before thousands of others where ids repeat at all."""
-    store = filled(made("a"))
+def forget_ids(store: ItemStore) -> None:
+    """Let so many ids be seen that those before them are forgotten."""
     for number in range(9):
         others = [made(f"{number}-{index}") for index in range(1_000)]
         store.remember("s", [QUESTION], others)
+
+
+def test_ids_that_were_seen_are_not_kept_for_ever() -> None:
+    """The bound is memory's; an id comes again long before thousands of others where ids repeat at all."""
+    store = filled(made("a"), max_entries=1)
+    forget_ids(store)
     store.remember("s", [QUESTION], [{**THOUGHT, "encrypted_content": "late"}, made("a")])
 
     assert is_recalled(store, QUESTION, *called("a"), mark="late")
+
+
+def test_items_never_replace_others_that_are_still_kept() -> None:
+    store = filled(made("a"))
+    forget_ids(store)
+    store.remember("s", [QUESTION], [{**THOUGHT, "encrypted_content": "theirs"}, made("a")])
+
+    assert not is_recalled(store, QUESTION, *called("a"), mark="theirs")
 
 
 def test_changing_what_was_recalled_changes_nothing_in_the_store() -> None:

@@ -113,6 +113,9 @@ class ItemStore:
         data = text.encode(errors="surrogatepass")
         key = (scope, turn.digest)
         with self._lock:
+            if (replaced := self._entries.get(key)) is not None:
+                # Its ids may have been forgotten since.
+                self._ids.note(scope, turn.call_ids, replaced.data)
             self._ids.note(scope, turn.call_ids, data)
             self._forget(key)
             if len(data) <= self._max_bytes:
