@@ -127,7 +127,10 @@ def _iter_response(
     is_whole = completion.status == "completed" and not visible.is_stopped
     if is_whole:
         _ITEMS.remember(
-            connection.fingerprint, call.messages, completion.items, answer_only=answer_only
+            _item_scope(call, connection),
+            call.messages,
+            completion.items,
+            answer_only=answer_only,
         )
     yield chunk(
         completion.model or call.model,
@@ -148,7 +151,7 @@ def _iter_response(
 
 def _request(call: ModelCall, connection: Connection) -> dict[str, Any]:
     items = drop_orphan_outputs(
-        build_input(call.messages, recall=partial(_ITEMS.recall, connection.fingerprint))
+        build_input(call.messages, recall=partial(_ITEMS.recall, _item_scope(call, connection)))
     )
     request = build_request(
         model=base_model(call.model, call.credentials),
@@ -161,6 +164,11 @@ def _request(call: ModelCall, connection: Connection) -> dict[str, Any]:
         prompt_cache_key=prompt_cache_key(items, [tool.name for tool in call.tools]),
     )
     return {**request, "model": call.model}
+
+
+def _item_scope(call: ModelCall, connection: Connection) -> str:
+    """Return who alone gets the items of this call's response back: the same user with the same credentials."""
+    return f"{connection.fingerprint} {safety_identifier(call.user)}"
 
 
 def _iter_texts(stream: ResponseStream, visible: VisibleText) -> Iterator[tuple[str, str | None]]:

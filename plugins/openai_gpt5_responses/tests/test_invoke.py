@@ -198,6 +198,21 @@ def test_where_call_ids_repeat_nobody_gets_what_belongs_to_another(
         assert encrypted not in str(request.body)
 
 
+def test_reasoning_that_one_user_was_answered_with_goes_into_no_request_of_another(
+    plugin: ModelPlugin,
+) -> None:
+    """Another process may have answered the other user, who has seen the same: what is not seen, such as an image, may differ."""
+    first = (Reasoning(), FunctionCall(name="lookup", arguments={}, call_id="call_of_two"))
+    with ResponsesSimulator(model=ScriptedModel([first, *[(Text(text="done"),)] * 2])) as server:
+        asked = plugin.invoke(server, "Look x up", tools=[TOOL], user_id="ann")
+        messages = after_tool_call("Look x up", asked, "call_of_two")
+        for user in ("bob", "ann"):
+            plugin.invoke(server, messages, tools=[TOOL], user_id=user)
+
+    _, bobs, anns = (str(request.body["input"]) for request in server.requests)
+    assert ("encrypted_content" in bobs, "encrypted_content" in anns) == (False, True)
+
+
 @pytest.mark.parametrize("later", ["[image]\nWhat is it?", "What is it?\n[file]", "What is it?"])
 def test_reasoning_comes_back_also_when_images_were_replaced(
     plugin: ModelPlugin, later: str
