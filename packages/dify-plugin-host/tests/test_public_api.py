@@ -22,7 +22,7 @@ def test_every_error_descends_from_the_root():
         for value in vars(dify_plugin_host).values()
         if isinstance(value, type) and issubclass(value, Exception)
     ]
-    assert len(errors) == 15
+    assert len(errors) == 16
     assert all(issubclass(error, dify_plugin_host.PluginHostError) for error in errors)
 
 
@@ -46,7 +46,7 @@ def test_no_module_of_the_host_loads_the_plugin_sdk():
         for module in pkgutil.walk_packages(dify_plugin_host.__path__, "dify_plugin_host."):
             importlib.import_module(module.name)
         """)
-    assert "dify_plugin_host.daemon._http" in loaded
+    assert "dify_plugin_host._http_server" in loaded
     assert not {"dify_plugin", "gevent"} & loaded
 
 

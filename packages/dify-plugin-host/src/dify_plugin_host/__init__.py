@@ -3,6 +3,7 @@
 from ._errors import (
     BackwardsError,
     DaemonServerError,
+    FileInputError,
     InstallError,
     InvokeTimeoutError,
     PackageError,
@@ -19,6 +20,7 @@ from ._errors import (
 )
 from ._settings import HostSettings, PlatformRules
 from .daemon import DaemonServer
+from .files import LocalFile
 from .platform import AgentRequest, LLMRequest, PluginHost
 from .plugin import (
     FolderSource,
@@ -47,11 +49,13 @@ __all__ = [
     "CallOrigin",
     "DaemonServer",
     "DaemonServerError",
+    "FileInputError",
     "FolderSource",
     "HostSettings",
     "InstallError",
     "InvokeTimeoutError",
     "LLMRequest",
+    "LocalFile",
     "ModelProvider",
     "Notice",
     "NoticeHandler",

@@ -5,6 +5,7 @@ PluginHostError
 ├── PackageError            a plugin cannot become a package, or a file is no package
 ├── InstallError            a package's dependencies cannot be installed the daemon's way
 ├── ToolFileError           a tools file, or a function in it, cannot become a tool
+├── FileInputError          a file cannot be handed over as Dify would
 ├── UnknownNameError        a strategy, model or tool that nobody declared was asked for
 ├── PluginProcessError      the plugin's process is gone; `stderr_tail` shows its last words
 │   ├── PluginStartError        it ended, or stayed silent, before its first heartbeat
@@ -79,6 +80,20 @@ class ToolFileError(PluginHostError):
         self.path = path
         self.function = function
         self.parameter = parameter
+
+
+class FileInputError(PluginHostError):
+    """A file that cannot be handed over as Dify would, with what was expected.
+
+    Attributes:
+        file: The file in question, as it was named.
+        problem: What is wrong with it.
+    """
+
+    def __init__(self, file: str, problem: str) -> None:
+        super().__init__(f"{file}: {problem}")
+        self.file = file
+        self.problem = problem
 
 
 class UnknownNameError(PluginHostError):

@@ -1,6 +1,7 @@
 """The platform's limits and rules, as numbers and switches."""
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +18,7 @@ class PlatformRules:
         filter_features: Hide from strategies the model features that Dify's agent node hides.
         float_numbers: Send numbers through float64, where Go does, and sort keys as Go does.
         always_stream: Stream every backwards LLM call, whatever it asks for, as Dify does.
+        tool_files: Hand what tools put out as blobs to strategies as links to tool files, as Dify does.
         drop_opaque_body: Behave like an older Dify core, which loses `opaque_body` everywhere. Off by default.
         silent_exit: Say nothing of a plugin that died to who waits for it, until the call's time is over. Off by default.
         share_credentials: Show plugins the credentials that came for what they call back. Off by default.
@@ -29,6 +31,7 @@ class PlatformRules:
     filter_features: bool = True
     float_numbers: bool = True
     always_stream: bool = True
+    tool_files: bool = True
     drop_opaque_body: bool = False
     silent_exit: bool = False
     share_credentials: bool = False
@@ -47,6 +50,8 @@ class HostSettings:
         line_limit_bytes: The longest line a plugin may write to stdout.
         blob_limit_bytes: The largest blob that chunks may add up to.
         blob_chunk_limit_bytes: The largest single blob chunk.
+        file_link_seconds: How long a link to a file lives (Dify's `FILES_ACCESS_TIMEOUT`).
+        send_format: How a model gets files: with their bytes, or by a link (Dify's `MULTIMODAL_SEND_FORMAT`).
         rules: The rules that are applied.
     """
 
@@ -58,4 +63,6 @@ class HostSettings:
     line_limit_bytes: int = 5 * 1024 * 1024
     blob_limit_bytes: int = 15 * 1024 * 1024
     blob_chunk_limit_bytes: int = 8192
+    file_link_seconds: float = 300.0
+    send_format: Literal["base64", "url"] = "base64"
     rules: PlatformRules = field(default_factory=PlatformRules)

@@ -56,6 +56,7 @@ EXCEPTIONS = {
     "back/llm-provider-short": "the short name of a provider that is served means it; the recorded Dify"
     " took another model for every name that did not begin with `probe/`",
     "back/structured": "the recorded Dify answered this stream with a JSON object, which broke it",
+    "back/upload_file": "the recorded Dify took no files; this host answers with a link",
     "llm/tool-message-no-id": "the model plugin has come to take tool messages without a call id",
 }
 # Errors of the SDK, which quote what it refuses: our plugins have come to say them in a sentence of their own.

@@ -528,11 +528,12 @@ def test_a_call_back_that_nobody_checked_is_refused_on_its_way_to_the_model(host
 
 
 def test_what_the_host_does_not_answer_is_refused_in_plain_words(host):
-    asked = {"system_summary": {"text": "a"}, "upload_file": {"filename": "a", "mimetype": "b"}}
-    told = {"system_summary": "invoke summary", "upload_file": "upload file"}
-    paths = {"system_summary": "invoke/summary", "upload_file": "upload/file/request"}
+    asked = {"system_summary": {"text": "a"}, "fetch_app": {"app_id": "a"}}
+    told = {"system_summary": "invoke summary", "fetch_app": "fetch app"}
+    paths = {"system_summary": "invoke/summary", "fetch_app": "fetch/app/info"}
     for kind, payload in asked.items():
-        error, end = raw(host(), kind, payload)
+        rules = loose(permissions=False)
+        error, end = raw(host(settings=rules), kind, payload)
         assert error[1] == f"{told[kind]} failed: request failed: not served here: {paths[kind]}"
         assert end == ("end", "", None)
 

@@ -224,7 +224,7 @@ def test_a_tools_file_may_import_its_neighbours_and_define_dataclasses(tools_fil
         ("def größe(): 'F.'", "its name: expected up to 64 ASCII letters"),
         (
             "from typing import Literal\ndef f(a: Literal[1]): 'F.'",
-            "parameter 'a': expected a type hint of str, int, float, bool, Literal of strings",
+            "parameter 'a': expected a type hint of str, int, float, bool, bytes, Literal of strings",
         ),
     ],
 )

@@ -2,12 +2,12 @@
 
 import re
 import secrets
-import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dify_plugin_host._errors import DaemonServerError, PluginFolderError
+from dify_plugin_host._listener import LOOPBACK, listen
 from dify_plugin_host._running import Running
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_host.platform import PluginHost
@@ -17,9 +17,8 @@ from dify_plugin_host.tools import PythonTool
 
 
 if TYPE_CHECKING:
-    from ._http import HttpServer
+    from dify_plugin_host._http_server import HttpServer
 
-_HOST = "127.0.0.1"
 _KEY = re.compile(r"[!-~]+")
 
 
@@ -82,7 +81,7 @@ class DaemonServer(Running):
         """
         if self._running is None:
             raise DaemonServerError("the server runs only inside its `async with` block")
-        return f"http://{_HOST}:{self._running.port}"
+        return f"http://{LOOPBACK}:{self._running.port}"
 
     @property
     def plugins(self) -> Mapping[str, PluginProcess]:
@@ -97,15 +96,18 @@ class DaemonServer(Running):
             PluginStartError: If a plugin does not start; then none is left running.
         """
         # The HTTP framework takes longer to import than all the rest, and is needed here only.
-        from ._http import HttpServer  # noqa: PLC0415
+        from dify_plugin_host._http_server import HttpServer  # noqa: PLC0415
 
-        listener = _listen(self._port)
+        from ._app import DaemonApp  # noqa: PLC0415
+
+        listener = listen(self._port)
         try:
             await self.host.start()
         except BaseException:
             listener.close()
             raise
-        self._running = HttpServer(self.host, self._plugins, listener, api_key=self.api_key)
+        app = DaemonApp(self.host, self._plugins, api_key=self.api_key).build()
+        self._running = HttpServer(app, listener)
         try:
             await self._running.wait_ready()
         except BaseException:
@@ -131,17 +133,3 @@ def _by_id(plugins: Sequence[PluginProcess]) -> dict[str, PluginProcess]:
             raise PluginFolderError(plugin.folder.path, problem)
         found[name] = plugin
     return found
-
-
-def _listen(port: int) -> socket.socket:
-    # asyncio turns Nagle's algorithm off only where the protocol is named; with it on, frames wait for an ACK.
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((_HOST, port))
-        listener.listen()  # From here on nobody else can; who calls while plugins start has to wait.
-    except (OSError, OverflowError) as error:
-        listener.close()
-        reason = error.strerror if isinstance(error, OSError) else "expected 0 to 65535"
-        raise DaemonServerError(f"port {port}: {reason}") from None
-    return listener

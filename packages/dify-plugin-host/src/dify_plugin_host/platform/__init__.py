@@ -1,6 +1,6 @@
-"""What Dify does around plugins: models, tools and storage for their calls back, and the rules on the way."""
+"""What Dify does around plugins: models, tools, files and storage for their calls back, and the rules on the way."""
 
-from ._agent_node import build_strategy_parameters
+from ._agent_node import build_strategy_parameters, find_file_parameter
 from ._model_server import (
     SERVER_VARIABLES,
     ModelServer,
@@ -30,6 +30,7 @@ __all__ = [
     "answer_decoder",
     "answer_scripted",
     "build_strategy_parameters",
+    "find_file_parameter",
     "named_server",
     "open_server",
     "open_simulator",

@@ -6,8 +6,9 @@ Source: `api/core/workflow/nodes/agent/runtime_support.py` of langgenius/dify at
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dify_plugin_host._errors import PluginHostError, UnknownNameError
+from dify_plugin_host._errors import FileInputError, PluginHostError, UnknownNameError
 from dify_plugin_host._json import JsonObject, list_at, object_at, objects_at
+from dify_plugin_host.files import LocalFile, cast_files, file_parameter
 from dify_plugin_host.plugin import ModelProvider, Strategy
 
 from ._rules import agent_features
@@ -54,10 +55,29 @@ def build_strategy_parameters(strategy: Strategy, given: Mapping[str, Any]) -> J
         if name not in strategy.parameters:
             kind = f"parameter of strategy {strategy.name!r} named"
             raise UnknownNameError(kind, name, tuple(strategy.parameters))
-    return {
+    found = {
         name: given[name] if given.get(name) is not None else _unset(strategy, name, declaration)
         for name, declaration in strategy.parameters.items()
     }
+    return cast_files(strategy.parameters.values(), found)
+
+
+def find_file_parameter(strategy: Strategy, files: Sequence[LocalFile]) -> str:
+    """Return the name of the parameter by which a strategy gets files.
+
+    Raises:
+        FileInputError: If it has none, or takes fewer.
+    """
+    name = file_parameter(strategy.parameters.values())
+    if name is None:
+        expected = "expected one with a parameter of type files, or any with the scope array[file]"
+        raise FileInputError(
+            files[0].name, f"strategy {strategy.name!r} takes no files; {expected}"
+        )
+    if len(files) > 1 and strategy.parameters[name].get("type") == "file":
+        problem = f"parameter {name!r} of strategy {strategy.name!r} takes one file"
+        raise FileInputError(files[1].name, problem)
+    return name
 
 
 def _unset(strategy: Strategy, name: str, declaration: JsonObject) -> Any:

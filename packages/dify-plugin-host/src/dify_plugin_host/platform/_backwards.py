@@ -1,4 +1,4 @@
-"""What Dify answers when a plugin calls back: models, tools and storage.
+"""What Dify answers when a plugin calls back: models, tools, storage and uploads.
 
 Source: `internal/core/io_tunnel/backwards_invocation/task.go` of langgenius/dify-plugin-daemon at bdb5642a, and
 `api/core/plugin/backwards_invocation` of langgenius/dify, read 2026-10.
@@ -6,6 +6,7 @@ Source: `internal/core/io_tunnel/backwards_invocation/task.go` of langgenius/dif
 
 import contextlib
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from typing import Any
 
 from dify_plugin_host._errors import (
     BackwardsError,
@@ -16,6 +17,7 @@ from dify_plugin_host._errors import (
 )
 from dify_plugin_host._json import JsonObject, list_at, object_at
 from dify_plugin_host._settings import HostSettings
+from dify_plugin_host.files import FileLinks
 from dify_plugin_host.plugin import PluginFolder
 from dify_plugin_host.process import BackwardsRequest
 from dify_plugin_host.shapes import CALLS, ShapeError, read_call
@@ -25,6 +27,7 @@ from ._models import LLMRequest, Models
 from ._plugin_tools import PluginTools
 from ._rules import validate_permission
 from ._storage import Storage
+from ._tool_files import link_blobs
 
 
 class Backwards:
@@ -34,22 +37,26 @@ class Backwards:
         models: Answers `llm` calls.
         tools: Answer `tool` calls.
         plugin_tools: Answer those that are for the tools of plugins.
+        links: Where files are handed over.
         settings: The rules to hold.
         on_model_error: Told why a model call failed; the plugin gets only the text.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what is answered has these sources
         self,
         *,
         models: Models,
         tools: Iterable[PythonTool],
         plugin_tools: PluginTools,
+        links: FileLinks,
         settings: HostSettings,
         on_model_error: Callable[[PluginHostError], None],
     ) -> None:
         self._models = models
         self._tools = {tool.name: tool for tool in tools}
         self._plugin_tools = plugin_tools
+        self._links = links
+        self._settings = settings
         self._rules = settings.rules
         self._on_model_error = on_model_error
         self._storages: dict[str, Storage] = {}
@@ -69,6 +76,10 @@ class Backwards:
                 answers = self._answer_llm(payload, request)
             case "tool":
                 answers = self._answer_tool(payload, request)
+            case "upload_file":
+                name, mime_type = str(payload.get("filename")), str(payload.get("mimetype"))
+                yield {"url": await self._links.upload_url(name, mime_type)}
+                return
             case "storage":
                 yield self._storage(folder, request.tenant_id).answer(payload)
                 return
@@ -137,29 +148,40 @@ class Backwards:
         self, payload: JsonObject, asked: BackwardsRequest
     ) -> AsyncGenerator[JsonObject]:
         name, provider = str(payload.get("tool")), str(payload.get("provider"))
-        parameters = payload.get("tool_parameters")
+        call = self._call_tool(provider, name, payload.get("tool_parameters"), asked)
+        answers = link_blobs(call, self._links, self._settings) if self._rules.tool_files else call
+        try:
+            async with contextlib.aclosing(answers) as messages:
+                async for message in messages:
+                    yield message
+        except UnknownNameError:
+            problem = f"there is not a tool named {name} of provider {provider}"
+            raise BackwardsError(problem) from None
+        except BackwardsError:
+            raise
+        except PluginInvokeError as error:
+            raise BackwardsError(f"tool invoke error: {error.message}") from error
+        except PluginHostError as error:
+            raise BackwardsError(f"invoke tool failed: {error}") from error
+
+    def _call_tool(
+        self, provider: str, name: str, parameters: Any, asked: BackwardsRequest
+    ) -> AsyncGenerator[JsonObject]:
         if provider == PROVIDER and name in self._tools:
-            for message in await self._tools[name].invoke(parameters or {}):
-                yield message
-            return
-        call = self._plugin_tools.invoke(
+            return self._call_python(self._tools[name], parameters or {})
+        return self._plugin_tools.invoke(
             provider,
             name,
             parameters,
             credentials=_credentials_of(provider, asked.credentials),
             user_id=asked.user_id,
         )
-        try:
-            async with contextlib.aclosing(call) as messages:
-                async for message in messages:
-                    yield message
-        except UnknownNameError:
-            problem = f"there is not a tool named {name} of provider {provider}"
-            raise BackwardsError(problem) from None
-        except PluginInvokeError as error:
-            raise BackwardsError(f"tool invoke error: {error.message}") from error
-        except PluginHostError as error:
-            raise BackwardsError(f"invoke tool failed: {error}") from error
+
+    async def _call_python(
+        self, tool: PythonTool, arguments: JsonObject
+    ) -> AsyncGenerator[JsonObject]:
+        for message in await tool.invoke(arguments, find_file=self._links.find):
+            yield message
 
     def _storage(self, folder: PluginFolder, tenant_id: str) -> Storage:
         key = f"{tenant_id}/{folder.author}/{folder.name}"

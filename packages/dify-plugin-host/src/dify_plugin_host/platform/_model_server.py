@@ -65,11 +65,13 @@ def named_server(environment: Mapping[str, str]) -> ModelServer | None:
 
 
 def without_server(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment that names no server.
+    """Return an environment that names no server, and no proxy for this machine.
 
-    Plugins get their settings as credentials, as they do in Dify; they must not find others around them.
+    Plugins get their settings as credentials, as they do in Dify; they must not find others around them. Files and the simulator are
+    on this machine, where no proxy finds them.
     """
-    return {name: value for name, value in environment.items() if name not in {_KEY, _URL}}
+    rest = {name: value for name, value in environment.items() if name not in {_KEY, _URL}}
+    return {**rest, **_without_proxy(rest)}
 
 
 @contextlib.contextmanager
@@ -91,7 +93,7 @@ def open_simulator(environment: Mapping[str, str]) -> Generator[ModelServer]:
         yield ModelServer(
             description="the built-in simulator (gpt5-simulator), no key needed",
             credentials={"openai_api_key": "simulator", "openai_api_base": simulator.base_url},
-            environment={**rest, **_without_proxy(rest)},
+            environment=rest,
         )
 
 
@@ -128,7 +130,7 @@ def _shown_address(url: str) -> str:
 
 
 def _without_proxy(environment: Mapping[str, str]) -> dict[str, str]:
-    """Keep a proxy, which many networks prescribe, from being asked for the local simulator."""
+    """Keep a proxy, which many networks prescribe, from being asked for what is on this machine."""
     excepted = environment.get("NO_PROXY") or environment.get("no_proxy") or ""
     names = ",".join(filter(None, [excepted, "127.0.0.1"]))
     return {"NO_PROXY": names, "no_proxy": names}

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from dify_plugin_host._errors import PluginHostError, UnknownNameError
-from dify_plugin_host._json import JsonObject
+from dify_plugin_host._json import JsonObject, list_at
 from dify_plugin_host._running import Running
 from dify_plugin_host._settings import HostSettings
+from dify_plugin_host.files import FileLinks, LocalFile
 from dify_plugin_host.plugin import (
     ModelProvider,
     PluginFolder,
@@ -27,8 +28,14 @@ from dify_plugin_host.process import (
 )
 from dify_plugin_host.tools import PythonTool, builtin_tools
 
-from ._agent_node import build_model_value, build_strategy_parameters, validate_completion_params
+from ._agent_node import (
+    build_model_value,
+    build_strategy_parameters,
+    find_file_parameter,
+    validate_completion_params,
+)
 from ._backwards import Backwards
+from ._llm_node import build_user_message, validate_features
 from ._models import LLMRequest, Models
 from ._plugin_tools import PluginTools
 from ._rules import answer_decoder, through_go
@@ -47,6 +54,7 @@ class AgentRequest:
         history: The prompt messages of earlier turns.
         parameters: Further parameters of the strategy, such as `{"maximum_iterations": 3}`.
         provider: The model's provider, short or long; None where there is only one.
+        files: The files that come with the question, for the parameter of the strategy that takes files.
     """
 
     query: str
@@ -57,6 +65,7 @@ class AgentRequest:
     history: Sequence[JsonObject] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
     provider: str | None = None
+    files: Sequence[LocalFile] = ()
 
 
 def _ignore_error(error: PluginHostError) -> None:
@@ -97,10 +106,12 @@ class PluginHost(Running):
         self.tools = builtin_tools() if tools is None else tuple(tools)
         self._models = Models(credentials=credentials or {}, settings=self.settings)
         self._plugin_tools = PluginTools(self.settings.rules)
+        self._links = FileLinks(lifetime_seconds=self.settings.file_link_seconds)
         self._backwards = Backwards(
             models=self._models,
             tools=self.tools,
             plugin_tools=self._plugin_tools,
+            links=self._links,
             settings=self.settings,
             on_model_error=on_model_error,
         )
@@ -151,8 +162,9 @@ class PluginHost(Running):
             raise
 
     async def stop(self) -> None:
-        """End all plugins."""
+        """End all plugins, and all links to files."""
         await asyncio.gather(*(plugin.stop() for plugin in self.plugins))
+        await self._links.stop()
 
     async def refresh(self) -> None:
         """Start the plugins again whose files have changed; calls that run are let run to their end."""
@@ -175,11 +187,42 @@ class PluginHost(Running):
         """
         return self._models.invoke(request)
 
+    async def share_file(self, file: LocalFile) -> JsonObject:
+        """Put a file behind a short-lived link; return what a strategy or a tool gets of it as a parameter."""
+        return (await self._links.share(file)).to_dict()
+
+    def find_file(self, url: str) -> LocalFile | None:
+        """Return the file behind a link of this host; None if the link is none of these, or has ended."""
+        shared = self._links.find(url)
+        return shared.file if shared else None
+
+    async def user_message(
+        self,
+        text: str,
+        files: Sequence[LocalFile],
+        *,
+        model: str,
+        provider: str | None = None,
+    ) -> JsonObject:
+        """Build the user's message of a model call with files, as Dify's LLM node does.
+
+        Raises:
+            FileInputError: If the model has no feature for a file.
+            UnknownNameError: If there is no such model.
+            PluginHostError: If its plugin cannot be asked.
+        """
+        schema = await self.model_schema(model, provider=provider)
+        validate_features(model, list_at(schema, "features"), files)
+        by_url = self.settings.send_format == "url"
+        urls = [(await self._links.share(file)).url if by_url else None for file in files]
+        return build_user_message(text, files, urls)
+
     async def run(self, request: AgentRequest) -> AsyncGenerator[JsonObject]:
         """Run an agent strategy and iterate over its messages, as Dify would see them.
 
         Raises:
             UnknownNameError: If a name in the request is not declared.
+            FileInputError: If the strategy takes no files, or not as many.
             PluginHostError: If the run fails.
         """
         await self.refresh()
@@ -241,7 +284,14 @@ class PluginHost(Running):
             "tools": [tool.to_entity() for tool in self.tools],
             "instruction": request.instruction,
             "query": request.query,
+            **await self._shared(strategy, request.files),
             **request.parameters,
         }
         params = build_strategy_parameters(strategy, given)
         return through_go(params) if self.settings.rules.float_numbers else params
+
+    async def _shared(self, strategy: Strategy, files: Sequence[LocalFile]) -> JsonObject:
+        if not files:
+            return {}
+        name = find_file_parameter(strategy, files)
+        return {name: [await self.share_file(file) for file in files]}

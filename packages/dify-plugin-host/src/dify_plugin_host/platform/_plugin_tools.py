@@ -5,8 +5,9 @@ from collections.abc import AsyncGenerator, Iterator, Mapping
 from typing import Any
 
 from dify_plugin_host._errors import UnknownNameError
-from dify_plugin_host._json import JsonObject
+from dify_plugin_host._json import JsonObject, objects_at
 from dify_plugin_host._settings import PlatformRules
+from dify_plugin_host.files import cast_files
 from dify_plugin_host.plugin import ToolProvider
 from dify_plugin_host.process import PluginProcess
 
@@ -53,6 +54,7 @@ class PluginTools:
 
         Raises:
             UnknownNameError: If there is no such tool.
+            BackwardsError: If there are several files where the tool takes one.
             PluginHostError: If the call fails.
         """
         entry, process = self._find(provider, tool)
@@ -61,7 +63,9 @@ class PluginTools:
             "tool": tool,
             "credentials": {**entry.credential_defaults, **(credentials or {})},
             "credential_type": "api-key" if credentials else "unauthorized",
-            "tool_parameters": parameters if parameters is None else dict(parameters),
+            "tool_parameters": parameters
+            if parameters is None
+            else cast_files(objects_at(entry.tools[tool], "parameters"), parameters),
         }
         call = process.invoke(
             "tool",

@@ -13,15 +13,24 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
 from dify_plugin_host._errors import BackwardsError
-from dify_plugin_host._json import JsonObject
+from dify_plugin_host._json import JsonObject, is_object
+from dify_plugin_host.files import SharedFile, cast_files, mime_type_of
 
 
 PROVIDER = "host"
 """The provider name under which Python tools are offered."""
 
-type ParameterType = Literal["string", "number", "boolean", "select", "array", "object"]
+type ParameterType = Literal[
+    "string", "number", "boolean", "select", "array", "object", "file", "files"
+]
+
+type FindFile = Callable[[str], SharedFile | None]
 
 _BLOB_CHUNK_BYTES = 8192
+
+
+def _no_file(_: str) -> None:
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,15 +95,21 @@ class PythonTool:
             "provider_type": "builtin",
         }
 
-    async def invoke(self, arguments: Mapping[str, Any]) -> list[JsonObject]:
+    async def invoke(
+        self, arguments: Mapping[str, Any], *, find_file: FindFile = _no_file
+    ) -> list[JsonObject]:
         """Call the function and return its result as tool messages.
 
         A synchronous function runs in a thread of its own, so that calls made at the same time run at the same time.
 
+        Args:
+            arguments: The arguments, in which a file is what Dify says of it.
+            find_file: Returns the file behind a link, or None.
+
         Raises:
             BackwardsError: If the arguments do not fit, the function raises, or its result cannot be sent.
         """
-        converted = self._convert(arguments)
+        converted = self._convert(self._load(arguments, find_file))
         if inspect.iscoroutinefunction(self.function):
             try:
                 result = await self.function(**converted)
@@ -103,6 +118,27 @@ class PythonTool:
         else:
             result = await _in_thread(self.function, converted)
         return list(self._messages(result))
+
+    def _load(self, arguments: Mapping[str, Any], find_file: FindFile) -> JsonObject:
+        """Put the bytes of files in the place of what Dify says of them."""
+        loaded = cast_files(
+            [_to_declaration(parameter) for parameter in self.parameters], arguments
+        )
+        for parameter in self.parameters:
+            value = loaded.get(parameter.name)
+            if value is None or parameter.type not in {"file", "files"}:
+                continue
+            listed: list[Any] = value if parameter.type == "files" else [value]
+            contents = [self._content(parameter, file, find_file) for file in listed]
+            loaded[parameter.name] = contents if parameter.type == "files" else contents[0]
+        return loaded
+
+    def _content(self, parameter: ToolParameter, file: Any, find_file: FindFile) -> bytes:
+        shared = find_file(str(file.get("url"))) if is_object(file) else None
+        if shared is None:
+            problem = "expected a file whose link is from here and lives, as Dify hands it over"
+            raise self._mismatch(f"parameter {parameter.name!r}: {problem}")
+        return shared.file.content
 
     def _convert(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         known = {parameter.name: parameter for parameter in self.parameters}
@@ -193,7 +229,7 @@ def _message(kind: str, message: JsonObject, meta: JsonObject | None = None) -> 
 def _blob_messages(content: bytes) -> Iterator[JsonObject]:
     """Split bytes as the SDK does for tool plugins: chunks, then an empty one that ends the blob."""
     blob_id = uuid.uuid4().hex
-    meta = {"mime_type": "application/octet-stream"}
+    meta = {"mime_type": mime_type_of(content)}
     pieces = [
         content[start : start + _BLOB_CHUNK_BYTES]
         for start in range(0, len(content), _BLOB_CHUNK_BYTES)

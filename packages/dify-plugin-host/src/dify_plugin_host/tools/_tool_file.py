@@ -19,12 +19,16 @@ from ._docstring import parse_docstring
 from ._tool import ParameterType, PythonTool, ToolParameter
 
 
-_EXPECTED_HINT = "str, int, float, bool, Literal of strings, list, dict, or one of these | None"
+_EXPECTED_HINT = (
+    "str, int, float, bool, bytes, Literal of strings, list, dict, or one of these | None"
+)
 _PLAIN_TYPES: dict[Any, ParameterType] = {
     str: "string",
     int: "number",
     float: "number",
     bool: "boolean",
+    bytes: "file",
+    list[bytes]: "files",
 }
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # what the Responses API accepts
 
@@ -33,8 +37,8 @@ def load_tools(path: Path | str) -> tuple[PythonTool, ...]:
     """Turn every public function that a Python file defines into a tool.
 
     The function's name becomes the tool's, its docstring the description; the docstring's Google-style `Args:` describe the
-    parameters. Hints may be `str`, `int`, `float`, `bool`, a `Literal` of strings, `list`, `dict`, or one of these `| None`. A
-    parameter with a default need not be given.
+    parameters. Hints may be `str`, `int`, `float`, `bool`, a `Literal` of strings, `list`, `dict`, `bytes` for a file, `list[bytes]` for
+    several, or one of these `| None`. A parameter with a default need not be given.
 
     Raises:
         ToolFileError: If the file cannot be imported, or a function in it cannot become a tool.
@@ -167,7 +171,8 @@ def _parameter_type(hint: Any) -> ParameterType | None:
 
 
 def _is_plain(hint: Any) -> bool:
-    return hint is Any or _parameter_type(_without_none(hint)) is not None
+    plain = _without_none(hint)
+    return plain is Any or _parameter_type(plain) not in {None, "file", "files"}
 
 
 def _schema(hint: Any, description: str) -> JsonObject:

@@ -1,7 +1,7 @@
 """A model that does what the last user message says, after which it answers with the tools' results.
 
 `call NAME {JSON}` lines become tool calls; `null`, `fail CLASS TEXT`, `hang` and `callback` misbehave; anything else is echoed. A request
-is kept as text in its answer when the message is `request`.
+is kept as text in its answer when the message is `request`; `paint JSON` answers with those parts.
 """
 
 import itertools
@@ -31,7 +31,11 @@ USAGE = {
 
 def text_of(message):
     content = message["content"]
-    return content if isinstance(content, str) else "".join(part["data"] for part in content)
+    return (
+        content
+        if isinstance(content, str)
+        else "".join(part["data"] for part in content if part["type"] == "text")
+    )
 
 
 def chunk(request, content, *, calls=(), usage=None, opaque=None):
@@ -56,7 +60,7 @@ def answer(request):
     said = text_of([message for message in messages if message["role"] == "user"][-1])
     results = [text_of(message) for message in messages if message["role"] == "tool"]
     word, _, rest = said.partition(" ")
-    if results:
+    if results and word != "request":
         chunk(request, "results: ")
         chunk(request, " | ".join(results), usage=USAGE)
     elif word == "call":
@@ -75,6 +79,9 @@ def answer(request):
     elif word == "callback":
         wire.call(request, "llm", {})
         chunk(request, json.dumps(wire.replies()))
+    elif word == "paint":
+        parts = json.loads(rest)
+        chunk(request, parts, usage=USAGE)
     elif word == "request":
         chunk(request, json.dumps(request["data"]), usage=USAGE)
     else:
@@ -90,6 +97,7 @@ def schema(request):
 def describe(name):
     rules = [{"name": "reasoning_effort", "options": ["low", "high"]}, {"name": "temperature"}]
     features = ["tool-call", "stream-tool-call", "structured-output"]
+    features += ["vision", "document"] if name == "echo-3" else []
     return {
         "model": name,
         "features": features,

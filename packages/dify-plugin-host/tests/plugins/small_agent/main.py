@@ -1,13 +1,17 @@
 """A strategy that asks the model, runs the tools that it calls at the same time, and asks again.
 
 The query `params` shows the parameters; `raw TYPE JSON` makes one backwards call and shows the replies; `pieces JSON` and `logs JSON`
-say what is given; `attach`, `die` and `odd` do just that.
+say what is given; `fetch` tells what is behind the links of the files, `upload JSON` uploads a file, `tool JSON` calls a tool with the
+files and shows what comes, `give JSON` hands on messages; `attach`, `die` and `odd` do just that.
 """
 
+import hashlib
 import itertools
 import json
 import sys
 import time
+import urllib.error
+import urllib.request
 
 import wire
 
@@ -103,26 +107,77 @@ def steps(request):
     message(request, "json", {"json_object": {"execution_metadata": metadata}})
 
 
+def fetch(file):
+    """Tell what a strategy gets of a file, and what is behind its link."""
+    with urllib.request.urlopen(file["url"], timeout=5) as found:
+        content, mime_type = found.read(), found.headers["content-type"]
+    digest = hashlib.sha256(content).hexdigest()
+    return {**file, "sha256": digest, "length": len(content), "served_as": mime_type}
+
+
+def upload(request, asked):
+    """Ask where to, and send the file as the SDK does; tell the status and what was answered."""
+    wire.call(request, "upload_file", {"filename": asked["name"], "mimetype": asked["type"]})
+    (reply, _) = wire.replies()
+    sent = {"name": asked["name"], "type": asked["type"], "field": "file", **asked.get("sent", {})}
+    head = f'Content-Disposition: form-data; name="{sent["field"]}"; filename="{sent["name"]}"'
+    head = f"--b\r\n{head}\r\nContent-Type: {sent['type']}\r\n\r\n".encode()
+    body = head + bytes.fromhex(asked["hex"]) + b"\r\n--b--\r\n"
+    headers = {"Content-Type": "multipart/form-data; boundary=b"}
+    url = reply["data"]["url"] + asked.get("suffix", "")
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, body, headers)) as answered:
+            return answered.status, json.load(answered)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, json.load(error)
+
+
+def call_tool(request, payload):
+    """Call a tool, the parameters in `fill` filled with the files at hand; return its messages."""
+    given = params(request)["files"] or []
+    at_hand = {"files": given, "file": given[:1]}
+    arguments = {name: at_hand[value] for name, value in payload.pop("fill", {}).items()}
+    wire.call(request, "tool", {"tool_type": "builtin", **payload, "tool_parameters": arguments})
+    return wire.replies()
+
+
+def raw(request, rest):
+    kind, payload = rest.split(" ", 1)
+    wire.call(request, kind, json.loads(payload))
+    return wire.replies()
+
+
+# Words that show what comes back.
+SHOWN = {
+    "params": lambda request, _: params(request),
+    "raw": raw,
+    "fetch": lambda request, _: [fetch(file) for file in params(request)["files"]],
+    "upload": lambda request, rest: upload(request, json.loads(rest)),
+    "tool": lambda request, rest: call_tool(request, json.loads(rest)),
+}
+
+
+MESSAGES = {"attach": ("link", {"text": "https://example.com"}), "odd": ("hologram", {})}
+
+
 def answer(request):
     word, _, rest = params(request)["query"].partition(" ")
-    if word == "params":
-        text(request, json.dumps(params(request)))
-    elif word == "raw":
-        kind, payload = rest.split(" ", 1)
-        wire.call(request, kind, json.loads(payload))
-        text(request, json.dumps(wire.replies()))
+    if word in SHOWN:
+        text(request, json.dumps(SHOWN[word](request, rest)))
     elif word == "pieces":
         for piece in json.loads(rest):
             text(request, piece)
     elif word == "logs":
         for label, status, data in json.loads(rest):
             log(request, label, status, log_id="log", data=data)
-    elif word == "attach":
-        message(request, "link", {"text": "https://example.com"})
+    elif word == "give":
+        for given in json.loads(rest):
+            wire.stream(request, given)
+    elif word in MESSAGES:
+        message(request, *MESSAGES[word])
     elif word == "die":
         sys.exit("out of memory")
-    elif word == "odd":
-        message(request, "hologram", {})
     else:
         steps(request)
 

@@ -1,43 +1,33 @@
-"""The server under the daemon's API: uvicorn, started and ended as a part of this program."""
+"""An HTTP server on the loopback interface: uvicorn, started and ended as a part of this program."""
 
 import asyncio
 import contextlib
 import socket
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
+from typing import TYPE_CHECKING
 
 import uvicorn
 
-from dify_plugin_host.platform import PluginHost
-from dify_plugin_host.process import PluginProcess
 
-from ._app import DaemonApp
-
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
 
 _GRACE_SECONDS = 1
 
 
 class HttpServer:
-    """A server that answers the daemon's API on a socket.
+    """A server that answers on a socket.
 
     Args:
-        host: The plugins, with Dify's part in between.
-        plugins: The plugins, by `author/name`.
+        app: What answers.
         listener: The socket, which listens already; closed when the server stops.
-        api_key: The key that callers must send.
     """
 
-    def __init__(
-        self,
-        host: PluginHost,
-        plugins: Mapping[str, PluginProcess],
-        listener: socket.socket,
-        *,
-        api_key: str,
-    ) -> None:
+    def __init__(self, app: "ASGIApp", listener: socket.socket) -> None:
         self._listener = listener
         self.port: int = listener.getsockname()[1]
         config = uvicorn.Config(
-            DaemonApp(host, plugins, api_key=api_key).build(),
+            app,
             http="h11",
             ws="none",
             lifespan="off",
