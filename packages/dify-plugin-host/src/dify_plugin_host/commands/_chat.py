@@ -13,15 +13,31 @@ from typing import Any, TextIO
 
 from rich.console import Console
 
-from dify_plugin_host._errors import PluginHostError, PluginInvokeError, UnknownNameError
+from dify_plugin_host._errors import (
+    FileInputError,
+    PluginHostError,
+    PluginInvokeError,
+    UnknownNameError,
+)
+from dify_plugin_host._settings import HostSettings
+from dify_plugin_host.files import LocalFile
 from dify_plugin_host.packaging import InstallSettings
-from dify_plugin_host.platform import AgentRequest, ModelServer, PluginHost, open_server
-from dify_plugin_host.plugin import PluginFolder, PluginSource
+from dify_plugin_host.platform import (
+    AgentRequest,
+    ModelServer,
+    PluginHost,
+    find_file_parameter,
+    open_server,
+)
+from dify_plugin_host.plugin import PluginFolder, PluginKind, PluginSource
 from dify_plugin_host.process import Notice
 from dify_plugin_host.tools import PythonTool, builtin_tools, load_tools
 from stream_text.signals import cancelled_by_signals
 
+from ._direct import ask_model
+from ._files import Files, name_option, read_files
 from ._find_plugins import find_plugins, install_plugins
+from ._limits import with_file_settings
 from ._progress import NoticeGiven, Progress, RunEvent, RunFailed, RunStarted
 from ._questions import Questions, is_terminal
 from ._screen import Screen
@@ -48,6 +64,9 @@ class ChatOptions:
     maximum_iterations: int | None = None
     instruction: str | None = None
     tools: tuple[Path, ...] = ()
+    files: tuple[Path, ...] = ()
+    save_files: Path | None = None
+    direct: bool = False
     hide_thoughts: bool = False
     reload: bool = False
     as_json: bool = False
@@ -72,15 +91,18 @@ def run_chat(options: ChatOptions, *, out: TextIO) -> None:
 
 
 def _answer(options: ChatOptions, show: Show) -> None:
-    tools = _tools(options)
+    tools = () if options.direct else _tools(options)
+    files = read_files(options.files)
+    settings = with_file_settings(HostSettings(), os.environ)
     plugins = _plugins(options)
     with open_server(os.environ) as server:
-        chat = _Chat(options, server, show)
+        chat = _Chat(options, server, files, show)
         host = PluginHost(
             *plugins,
             credentials=server.credentials,
             environment=server.environment,
             tools=tools,
+            settings=settings,
             on_notice=chat.take_notice,
             on_model_error=chat.take_model_error,
         )
@@ -91,11 +113,14 @@ def _answer(options: ChatOptions, show: Show) -> None:
 
 
 def _plugins(options: ChatOptions) -> list[PluginFolder | PluginSource]:
+    kinds: tuple[PluginKind, ...] = (
+        ("models",) if options.direct else ("models", "agent_strategies")
+    )
     if options.packages is None:
-        found = find_plugins(options.plugins, start=Path.cwd())
+        found = find_plugins(options.plugins, start=Path.cwd(), kinds=kinds)
     else:
         with Console(stderr=True).status("installing the packages"):
-            found = install_plugins(options.packages, settings=options.installing)
+            found = install_plugins(options.packages, settings=options.installing, kinds=kinds)
     return [source if options.reload else source.folder for source in found]
 
 
@@ -124,9 +149,12 @@ def _tools(options: ChatOptions) -> tuple[PythonTool, ...]:
 class _Chat:
     """One run, or one after the other, from start to end."""
 
-    def __init__(self, options: ChatOptions, server: ModelServer, show: Show) -> None:
+    def __init__(
+        self, options: ChatOptions, server: ModelServer, files: tuple[LocalFile, ...], show: Show
+    ) -> None:
         self._options = options
         self._server = server
+        self._files = files
         self._show = show
         self._model_error: PluginHostError | None = None
 
@@ -158,18 +186,20 @@ class _Chat:
         request = self._request(host, question)
         self._show(
             RunStarted(
-                strategy=request.strategy,
+                strategy=request.strategy or None,
                 model=request.model,
                 server=self._server.description,
                 tools=tuple(tool.name for tool in host.tools),
+                files=tuple(file.name for file in self._files),
             )
         )
         await self._follow(host, request)
 
     async def _follow(self, host: PluginHost, request: AgentRequest) -> None:
         started = time.monotonic()
-        progress = Progress()
-        async with contextlib.aclosing(host.run(request)) as messages:
+        progress = Progress(files=Files(find=host.find_file, folder=self._options.save_files))
+        run = ask_model if self._options.direct else PluginHost.run
+        async with contextlib.aclosing(run(host, request)) as messages:
             async for message in messages:
                 self._show_all(progress.feed(message))
         self._show_all(progress.finish(seconds=round(time.monotonic() - started, 3)))
@@ -183,27 +213,34 @@ class _Chat:
 
         Raises:
             UnknownNameError: If there is no such strategy.
+            FileInputError: If the strategy takes no files, or not as many.
         """
+        options = self._options
+        request = AgentRequest(
+            query=question,
+            strategy="",
+            model=options.model or _preferred(_DEFAULT_MODEL, host.model_providers[0].models),
+            completion_params={"reasoning_effort": options.effort} if options.effort else {},
+            files=self._files,
+        )
+        if options.instruction is not None or options.direct:
+            request = dataclasses.replace(request, instruction=options.instruction or "")
+        return request if options.direct else self._for_strategy(host, request)
+
+    def _for_strategy(self, host: PluginHost, request: AgentRequest) -> AgentRequest:
         options = self._options
         strategies = {strategy.name: strategy for strategy in host.strategies}
         name = options.strategy or _preferred(_DEFAULT_STRATEGY, tuple(strategies))
         if name not in strategies:
             raise UnknownNameError("strategy", name, tuple(strategies))
+        if self._files:
+            find_file_parameter(strategies[name], self._files)
         parameters: dict[str, Any] = {}
         if options.maximum_iterations is not None:
             parameters["maximum_iterations"] = options.maximum_iterations
         if options.hide_thoughts and "emit_intermediate_thoughts" in strategies[name].parameters:
             parameters["emit_intermediate_thoughts"] = False
-        request = AgentRequest(
-            query=question,
-            strategy=name,
-            model=options.model or _preferred(_DEFAULT_MODEL, host.model_providers[0].models),
-            completion_params={"reasoning_effort": options.effort} if options.effort else {},
-            parameters=parameters,
-        )
-        if options.instruction is None:
-            return request
-        return dataclasses.replace(request, instruction=options.instruction)
+        return dataclasses.replace(request, strategy=name, parameters=parameters)
 
     def take_notice(self, notice: Notice) -> None:
         """Show what a plugin complains about."""
@@ -216,9 +253,11 @@ class _Chat:
 
     def explain(self, error: PluginHostError) -> PluginHostError:
         """Say what a failure means for someone at a command line."""
+        if isinstance(error, FileInputError) and error.file in {file.name for file in self._files}:
+            return name_option(error)
         if not isinstance(error, PluginInvokeError):
             return error
-        cause = self._model_error
+        cause = error if self._options.direct else self._model_error
         if not isinstance(cause, PluginInvokeError):
             return ChatError(f"the run failed: {error.message}")
         server = self._server.description

@@ -16,6 +16,7 @@ import typer
 
 from dify_plugin_host._errors import (
     DaemonServerError,
+    FileInputError,
     PackageError,
     PluginFolderError,
     PluginHostError,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 _USAGE_ERRORS = (
     DaemonServerError,
+    FileInputError,
     PackageError,
     PluginFolderError,
     ServerAddressError,
@@ -100,6 +102,17 @@ def chat(  # noqa: PLR0913 - every option is one
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON event per line.")] = False,
     tools: _ToolFiles = None,
+    file: Annotated[
+        list[Path] | None,
+        typer.Option(help="A file that goes with the question; can be given several times."),
+    ] = None,
+    save_files: Annotated[
+        Path | None, typer.Option(help="A folder to save the files of the answer to.")
+    ] = None,
+    direct: Annotated[
+        bool,
+        typer.Option("--direct", help="Ask the model itself, without an agent and its tools."),
+    ] = False,
     plugins: Annotated[
         Path | None, typer.Option(help="The folder with the plugins; plugins/ by default.")
     ] = None,
@@ -120,6 +133,9 @@ def chat(  # noqa: PLR0913 - every option is one
         raise typer.BadParameter(
             "expected either this or --plugins, not both", param_hint="--packages"
         )
+    for_agents = {"--strategy": strategy, "--tools": tools, "--max-iterations": max_iterations}
+    if direct and (unfit := [name for name, value in for_agents.items() if value is not None]):
+        raise typer.BadParameter("expected either this or --direct, not both", param_hint=unfit[0])
     options = ChatOptions(
         question=_validated_question(question, reload=reload),
         plugins=plugins,
@@ -131,6 +147,9 @@ def chat(  # noqa: PLR0913 - every option is one
         maximum_iterations=max_iterations,
         instruction=instruction,
         tools=tuple(tools or ()),
+        files=tuple(file or ()),
+        save_files=save_files,
+        direct=direct,
         hide_thoughts=hide_thoughts,
         reload=reload,
         as_json=json,

@@ -1,6 +1,6 @@
 """Plugins, found by their folders, by the folder around them, or as packages."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from dify_plugin_host._errors import PluginFolderError
@@ -13,29 +13,39 @@ from dify_plugin_host.packaging import (
 from dify_plugin_host.plugin import FolderSource, PluginKind, PluginSource
 
 
+_NAMES: dict[PluginKind, str] = {
+    "models": "model plugin",
+    "agent_strategies": "agent strategy plugin",
+}
+_BOTH = tuple(_NAMES)
 _NAME_THEM = "name the plugins by their folders instead"
 
 
-def find_plugins(explicit: Path | None, *, start: Path) -> tuple[PluginSource, PluginSource]:
-    """Return a model plugin and an agent strategy plugin.
+def find_plugins(
+    explicit: Path | None, *, start: Path, kinds: Iterable[PluginKind] = _BOTH
+) -> tuple[PluginSource, ...]:
+    """Return a plugin of each kind: by default a model plugin and an agent strategy plugin.
 
     Args:
         explicit: The folder that holds them; None looks for a `plugins` folder in `start` and its parents.
         start: Where to look from.
+        kinds: The kinds.
 
     Raises:
         PluginFolderError: If there is no such folder, or not one plugin of each kind in it.
     """
     folder = explicit or _look_up(start, otherwise="--plugins takes another one")
     found = read_plugins(folder)
-    models = _single(folder, found, "models", "model plugin")
-    return models, _single(folder, found, "agent_strategies", "agent strategy plugin")
+    return tuple(_single(folder, found, kind) for kind in kinds)
 
 
 def install_plugins(
-    folder: Path, *, settings: InstallSettings | None = None
-) -> tuple[PluginSource, PluginSource]:
-    """Install what lies in a folder of packages; return a model plugin and an agent strategy plugin of it.
+    folder: Path,
+    *,
+    settings: InstallSettings | None = None,
+    kinds: Iterable[PluginKind] = _BOTH,
+) -> tuple[PluginSource, ...]:
+    """Install what lies in a folder of packages; return a plugin of each kind of it.
 
     Of several versions of a plugin the latest is taken; what is installed already stays.
 
@@ -45,8 +55,7 @@ def install_plugins(
         InstallError: If a package cannot be installed.
     """
     found = install_packages(folder, settings=settings)
-    models = _single(folder, found, "models", "model plugin")
-    return models, _single(folder, found, "agent_strategies", "agent strategy plugin")
+    return tuple(_single(folder, found, kind) for kind in kinds)
 
 
 def read_plugins(folder: Path) -> list[PluginSource]:
@@ -112,7 +121,8 @@ def _look_up(start: Path, *, otherwise: str) -> Path:
     raise PluginFolderError(start, problem)
 
 
-def _single(folder: Path, found: list[PluginSource], kind: PluginKind, name: str) -> PluginSource:
+def _single(folder: Path, found: list[PluginSource], kind: PluginKind) -> PluginSource:
+    name = _NAMES[kind]
     fitting = [plugin for plugin in found if plugin.folder.has(kind)]
     match fitting:
         case [plugin]:

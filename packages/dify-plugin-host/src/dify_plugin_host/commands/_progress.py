@@ -14,6 +14,8 @@ from pydantic_core import from_json
 from dify_plugin_host._json import JsonObject, is_object, object_at
 from stream_text import ThinkPiece, ThinkReader
 
+from ._files import Files
+
 
 _ROUND = re.compile(r"ROUND (\d+)")
 _CALL = re.compile(r"CALL (.+)")
@@ -24,13 +26,14 @@ _RESULT_KEYS = ("tool_response", "response", "result", "observation", "output", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted:
-    """The start of a run."""
+    """The start of a run; without a strategy it is the model alone that is asked."""
 
     event: ClassVar[str] = "start"
-    strategy: str
+    strategy: str | None
     model: str
     server: str
     tools: tuple[str, ...]
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +82,19 @@ class ToolAnswered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FileGiven:
+    """A file from the strategy; `path` is where it was saved, None if it was not."""
+
+    event: ClassVar[str] = "file"
+    name: str
+    mime_type: str
+    size_bytes: int
+    path: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OtherMessage:
-    """A file, a link or anything else from the strategy that is no text."""
+    """A link or anything else from the strategy that is neither text nor a file."""
 
     event: ClassVar[str] = "message"
     type: str
@@ -126,6 +140,7 @@ type RunEvent = (
     | TextPiece
     | ToolCalled
     | ToolAnswered
+    | FileGiven
     | OtherMessage
     | NoticeGiven
     | RunFinished
@@ -135,8 +150,13 @@ type RunEvent = (
 
 @dataclass(slots=True, kw_only=True)
 class Progress:
-    """A reader of a strategy's messages, which turns them into events and adds them up."""
+    """A reader of a strategy's messages, which turns them into events and adds them up.
 
+    Attributes:
+        files: Takes the files out of messages.
+    """
+
+    files: Files
     _reader: ThinkReader = field(default_factory=ThinkReader)
     _blank: str = ""
     _is_said: bool = False
@@ -154,6 +174,14 @@ class Progress:
                 yield from self._log(content)
             case "json" if is_object(metadata := _metadata_of(content)):
                 self._metadata = metadata
+            case _ if file := self.files.read(message):
+                path = self.files.save(file)
+                yield FileGiven(
+                    name=file.name,
+                    mime_type=file.mime_type,
+                    size_bytes=len(file.content),
+                    path=str(path) if path else None,
+                )
             case kind:
                 yield OtherMessage(type=str(kind), message=content)
 

@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 
 from ._progress import (
+    FileGiven,
     NoticeGiven,
     OtherMessage,
     RoundStarted,
@@ -49,6 +50,8 @@ class Screen:
                 self._said(event)
             case ToolCalled() | ToolAnswered():
                 self._used(event)
+            case FileGiven():
+                self._line(_file(event), style="magenta")
             case OtherMessage():
                 self._line(f"[{event.type}] {_short(event.message)}", style="magenta")
             case NoticeGiven():
@@ -77,8 +80,12 @@ class Screen:
     def _went(self, event: RunStarted | RoundStarted | RunFinished | RunFailed) -> None:
         match event:
             case RunStarted():
-                self._line(f"{event.strategy} with {event.model}, answered by {event.server}")
-                self._line(f"tools: {', '.join(event.tools) or 'none'}", style="dim")
+                asked = f"{event.strategy} with {event.model}" if event.strategy else event.model
+                self._line(f"{asked}, answered by {event.server}")
+                if event.strategy:
+                    self._line(f"tools: {', '.join(event.tools) or 'none'}", style="dim")
+                if event.files:
+                    self._line(f"files: {', '.join(event.files)}", style="dim")
             case RoundStarted():
                 self._line(f"\nRound {event.number}", style="bold")
             case RunFinished():
@@ -122,6 +129,11 @@ def _short(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     text = " ".join(text.split())
     return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
+
+
+def _file(event: FileGiven) -> str:
+    saved = f"saved as {event.path}" if event.path else "--save-files DIR saves it"
+    return f"[file] {event.name} ({event.mime_type}, {event.size_bytes} bytes): {saved}"
 
 
 def _summary(event: RunFinished) -> str:

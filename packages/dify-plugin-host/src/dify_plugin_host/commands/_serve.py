@@ -4,13 +4,13 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
 from rich.console import Console
 
-from dify_plugin_host._errors import DaemonServerError, PluginFolderError
+from dify_plugin_host._errors import PluginFolderError
 from dify_plugin_host._settings import HostSettings, PlatformRules
 from dify_plugin_host.daemon import DaemonServer
 from dify_plugin_host.packaging import InstallSettings, PackageSource
@@ -26,14 +26,9 @@ from dify_plugin_host.tools import builtin_tools, load_tools
 from stream_text.signals import cancelled_by_signals
 
 from ._find_plugins import find_folders, install_packages, read_plugins
+from ._limits import with_daemon_limits, with_file_settings
 from ._sample_calls import API_KEY, SampleCalls
 from ._serve_report import Reporter
-
-
-_LIMITS = {
-    "backwards_timeout_seconds": ("DIFY_BACKWARDS_INVOCATION_READ_TIMEOUT", 0.001),
-    "call_timeout_seconds": ("PLUGIN_MAX_EXECUTION_TIMEOUT", 1),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,27 +93,14 @@ async def _serve(server: DaemonServer, report_ready: Callable[[], None]) -> None
 
 
 def _settings(options: ServeOptions, environment: Mapping[str, str]) -> HostSettings:
-    """Return the limits that the daemon reads from its environment, and the rules that were asked for.
+    """Return the limits that Dify and its daemon read from their environment, and the rules that were asked for.
 
     Raises:
-        DaemonServerError: If a limit is no whole number.
+        DaemonServerError: If one is not what they take.
     """
-    limits = {
-        name: _limit(environment, variable, unit) for name, (variable, unit) in _LIMITS.items()
-    }
     rules = PlatformRules(silent_exit=options.as_daemon, share_credentials=options.as_daemon)
-    given = {name: limit for name, limit in limits.items() if limit is not None}
-    return replace(HostSettings(rules=rules), **given)
-
-
-def _limit(environment: Mapping[str, str], variable: str, unit: float) -> float | None:
-    """Return a limit in seconds; None where the variable is not set."""
-    given = environment.get(variable)
-    if not given:
-        return None
-    if not given.isdecimal() or not int(given):
-        raise DaemonServerError(f"{variable}: expected a whole number from 1, got {given!r}")
-    return int(given) * unit
+    settings = with_file_settings(HostSettings(rules=rules), environment)
+    return with_daemon_limits(settings, environment)
 
 
 @contextlib.contextmanager
