@@ -12,6 +12,7 @@ from ._errors import (
 )
 from ._json import MAX_DEPTH, parse_json
 from ._lines import LineSplitter, LineWriter
+from ._omissions import render_omission, without_omissions
 from ._redaction import REDACTED, KnownSecrets, redact_log_data, redact_text
 from ._secret_filter import SecretFilter
 from ._secret_names import is_secret_setting
@@ -46,6 +47,8 @@ __all__ = [
     "read_written_call",
     "redact_log_data",
     "redact_text",
+    "render_omission",
     "render_thinking",
     "strip_think",
+    "without_omissions",
 ]

@@ -1,0 +1,36 @@
+"""What stands in a text in the place of a picture or a file that cannot be there."""
+
+import re
+
+
+_MAX_NAME = 80
+_MAX_REASON = 160
+_UNFIT = re.compile(r'[\[\]"\x00-\x1f\x7f]+')
+# What other programs write there, too, once a model has seen it.
+_OMISSION = re.compile(
+    r"\[(?:image|file|document|audio|video"
+    rf'|[\w-]{{1,24}}(?: "[^"\[\]]{{0,{_MAX_NAME}}}")? omitted: [^\[\]]{{0,{_MAX_REASON}}})\]'
+)
+
+
+def render_omission(kind: str, *, reason: str, name: str = "") -> str:
+    """Return the sentence that stands for a part that is left out of a message, such as `[image "plan.svg" omitted: no model reads SVG]`.
+
+    Args:
+        kind: What it is: `image`, `file`, `audio`, `video`, or another word of at most 24 letters.
+        reason: Why it is not there, as the end of a sentence of at most 160 characters.
+        name: The name of the file, where it is known.
+    """
+    quoted = _fit(name, _MAX_NAME)
+    named = f' "{quoted}"' if quoted else ""
+    word = re.sub(r"[^\w-]", "_", kind)[:24] or "part"
+    return f"[{word}{named} omitted: {_fit(reason, _MAX_REASON)}]"
+
+
+def without_omissions(text: str) -> str:
+    """Return a text without the sentences of `render_omission`, and without `[image]`, `[file]` and the like."""
+    return _OMISSION.sub("", text) if "[" in text else text
+
+
+def _fit(text: str, limit: int) -> str:
+    return _UNFIT.sub("_", text).strip()[:limit]
