@@ -160,7 +160,7 @@ def test_what_pydantic_ai_asks_again_goes_back_and_thoughts_do_not() -> None:
     response = {"kind": "response", "parts": [{"part_kind": "thinking", "content": "hm"}]}
     texts = [item["content"][0]["text"] for item in build_input([request, response])]
     assert texts == [
-        "Look:\n[image-url omitted: this model is given text only]",
+        "Look:\n[image omitted: its link is no http or https address]",
         '[{"type": "missing"}]',
         "again",
     ]

@@ -75,17 +75,6 @@ def test_content_parts_are_joined_by_line_breaks() -> None:
     assert item["content"][0]["text"] == "one\ntwo\nthree"
 
 
-def test_a_part_that_is_not_text_is_named_and_its_data_left_out() -> None:
-    content = [
-        {"type": "image", "url": "u", "base64_data": "QUJD"},
-        {"type": "text", "data": "What?"},
-    ]
-
-    (item,) = build_input([{"role": "user", "content": content}])
-
-    assert item["content"][0]["text"] == "[image omitted: this model is given text only]\nWhat?"
-
-
 @pytest.mark.parametrize(
     "refused",
     [

@@ -16,10 +16,12 @@ EXAMPLES = [
 ]
 
 
-def test_the_readme_example_runs() -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+def test_the_readme_examples_run() -> None:
+    examples = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
 
-    exec(compile(example, str(README), "exec"), {})
+    for example in examples:
+        exec(compile(example, str(README), "exec"), {})
+    assert len(examples) == 2
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)

@@ -15,6 +15,7 @@ from typing import Any, cast
 from stream_text import MessageError, read_member
 
 from ._items import MessageItem, OtherItem, ReasoningItem, ToolCallItem, ToolOutputItem
+from ._media import are_own_parts, is_media
 from ._values import Completion, Item
 
 
@@ -78,7 +79,7 @@ def _read_item(value: object) -> Item | None:
     kind = read_member(value, "type")
     if not isinstance(kind, str) or _langchain_role(value) is not None:
         return None
-    if kind == "message" and not isinstance(read_member(value, "content"), list):
+    if kind == "message" and not are_own_parts(read_member(value, "content")):
         return None
     if kind != "message" and (_has(value, "role") or _has(value, "tool_calls")):
         return None
@@ -122,19 +123,24 @@ def _from_parts(parts: object, field: str) -> Iterator[dict[str, Any]]:
     if not isinstance(parts, list | tuple):
         place = f"{field}.parts"
         raise MessageError(f"{place}: expected a list, got {type(parts).__name__}", field=place)
-    answer: dict[str, Any] = {"role": "assistant", "content": "", "tool_calls": []}
+    said: list[object] = []
+    answer: dict[str, Any] = {"role": "assistant", "content": said, "tool_calls": []}
     for index, part in enumerate(cast("Iterable[object]", parts)):
         place = f"{field}.parts[{index}]"
         match read_member(part, "part_kind"):
             case "text":
-                answer["content"] += read_member(part, "content") or ""
+                # An answer's texts are one, however many parts it came in.
+                before = said.pop() if said and isinstance(said[-1], str) else ""
+                said.append(f"{before}{read_member(part, 'content') or ''}")
+            case "file":
+                said.append(read_member(part, "content"))
             case "tool-call":
                 answer["tool_calls"].append(part)
             case str(kind):
                 yield from _from_request_part(kind, part)
             case _:
                 raise MessageError(f"{place}: expected a part with part_kind", field=place)
-    if answer["content"] or answer["tool_calls"]:
+    if said or answer["tool_calls"]:
         yield answer
 
 
@@ -146,11 +152,38 @@ def _from_request_part(kind: str, part: object) -> Iterator[dict[str, Any]]:
             yield {"role": kind.partition("-")[0], "content": content}
         case "tool-return" | "retry-prompt" if read_member(part, "tool_name"):
             call_id = read_member(part, "tool_call_id")
-            yield {"role": "tool", "content": _written(content), "tool_call_id": call_id}
+            yield {"role": "tool", "content": _returned(content), "tool_call_id": call_id}
         case "retry-prompt" | "retry-feedback":
             yield {"role": "user", "content": _written(content)}
         case _:
             pass
+
+
+def _returned(content: object) -> str | list[object]:
+    """Return what a tool gave back: images and files as they are, those inside other data right behind it, and everything else as text."""
+    is_list = isinstance(content, list | tuple)
+    given = cast("list[object]", content) if is_list else [content]
+    told: list[object] = []
+    for value in given:
+        held: list[object] = []
+        rest = _without_media(value, held)
+        told += held if value in held else [_written(rest), *held]
+    return told if any(map(is_media, told)) else _written(content)
+
+
+def _without_media(value: object, held: list[object]) -> object:
+    """Return data with a word in the place of each image or file in it; these are added to `held`."""
+    if is_media(value):
+        held.append(value)
+        return f"(part {len(held)} after this)"
+    match value:
+        case list() | tuple():
+            return [_without_media(inner, held) for inner in cast("list[object]", value)]
+        case dict():
+            members = cast("dict[str, object]", value).items()
+            return {name: _without_media(inner, held) for name, inner in members}
+        case _:
+            return value
 
 
 def _written(content: object) -> str:

@@ -8,7 +8,10 @@ from stream_text import read_member, strip_think
 
 from ._histories import Entry, iter_entries
 from ._json import iter_mappings, text_or_none, type_of
-from ._messages import read_calls, read_role, read_text
+from ._media import Part
+from ._messages import read_calls, read_content, read_role
+from ._parts import read_media, read_parts, read_text
+from ._places import with_media_moved
 from ._read import read_tool_call
 from ._replay import replayable_items
 from ._turns import History, Turn, call_key
@@ -29,10 +32,13 @@ def build_input(
     on the message or on one of its content parts (`{"responses_output": [items]}`), or else from `recall`. Otherwise it is rebuilt
     from its text, without `<think>` blocks, and its tool calls. A call that no tool message answers is left out, and so is a tool message without a `tool_call_id`.
 
+    Images and files go out as they came, in order, in users' messages and tool results. Those of other messages move into a user message right
+    behind, which says where they belong. A sentence stands for what the API takes nowhere: sound, video, SVG, a part without data.
+
     Args:
         messages: Objects or mappings with `role`, `content`, `tool_calls`, `tool_call_id`, `opaque_body`. Content is a text or a
-            list of parts; of a part that is not text only its kind is told. Also taken: a `Completion`, a tool result (`call_id`, `content`,
-            `error`), items of the Responses API, and the messages of langchain and pydantic-ai.
+            list of parts, in the shapes of Dify, chat completions, the Responses API, langchain, pydantic-ai and MCP. Also taken: a
+            `Completion`, a tool result (`call_id`, `content`, `error`), items of the Responses API, and the messages of langchain and pydantic-ai.
         recall: Returns the items of the response that made the calls of this turn, or None; such as `ItemStore.recall`.
 
     Raises:
@@ -46,7 +52,7 @@ def build_input(
         else:
             for entry in entries:
                 builder.add_message(entry)
-    return builder.items
+    return with_media_moved(builder.items)
 
 
 def _iter_answered(history: Iterable[Entry]) -> Iterator[str]:
@@ -86,16 +92,16 @@ class _InputBuilder:
             MessageError: If a part of it can't be read.
         """
         message, field = entry.message, entry.field
-        text = read_text(message, field=field)
+        content = read_content(message)
         match read_role(message):
             case "assistant":
-                added = self._answer(message, text, field)
+                added = self._answer(message, content, field)
                 self._custom_calls |= _custom_call_ids(added)
             case "tool":
-                added = self._tool_output(message, text)
+                added = self._tool_output(message, read_parts(content, field=field))
             case role:
-                part = {"type": "input_text", "text": text}
-                added = [{"role": role, "content": [part]}] if text else []
+                parts = read_parts(content, field=field)
+                added = [{"role": role, "content": parts}] if parts else []
         self.items += added
         self._note([entry])
 
@@ -105,24 +111,28 @@ class _InputBuilder:
             for entry in entries:
                 self._before.add(entry)
 
-    def _answer(self, message: object, text: str, field: str) -> list[dict[str, Any]]:
-        calls = read_calls(message, field=field)
+    def _answer(self, message: object, content: object, field: str) -> list[dict[str, Any]]:
+        text, calls = read_text(content, field=field), read_calls(message, field=field)
+        shown = read_media(content, field=field)
+        media = [{"role": "assistant", "content": shown}] if shown else []
         known = carried_items(message)
         if known is None and self._recall is not None and calls:
             known = self._recall(self._before.turn(map(call_key, calls), text))
         if known is not None and _made_calls(known, calls):
-            return replayable_items(known, answered=self._answered)
+            return [*replayable_items(known, answered=self._answered), *media]
         answer = strip_think(text)
         said: list[dict[str, Any]] = [{"role": "assistant", "content": answer}] if answer else []
-        return [*said, *(call for call in calls if call["call_id"] in self._answered)]
+        return [*said, *media, *(call for call in calls if call["call_id"] in self._answered)]
 
-    def _tool_output(self, message: object, text: str) -> list[dict[str, Any]]:
+    def _tool_output(self, message: object, parts: list[Part]) -> list[dict[str, Any]]:
         """Return what a tool answered; nothing where it answers no call."""
         call_id = text_or_none(read_member(message, "tool_call_id"))
         if not call_id:
             return []
         kind = "custom" if call_id in self._custom_calls else "function"
-        return [{"type": _OUTPUT_TYPES[kind], "call_id": call_id, "output": text}]
+        has_media = any(part["type"] != "input_text" for part in parts)
+        output = parts if has_media else "".join(part["text"] for part in parts)
+        return [{"type": _OUTPUT_TYPES[kind], "call_id": call_id, "output": output}]
 
 
 def carried_items(message: object) -> list[Item] | None:

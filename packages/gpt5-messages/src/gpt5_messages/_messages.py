@@ -7,12 +7,6 @@ from typing import Any, cast
 from stream_text import MessageError, read_member, read_written_call
 
 
-# Told elsewhere in a message, or thoughts, which go back in no other shape than the API's own.
-_UNTOLD = frozenset(
-    {"reasoning", "thinking", "redacted_thinking", "function_call", "tool_use", "tool_call"}
-)
-
-
 def read_calls(message: object, *, field: str = "message") -> list[dict[str, Any]]:
     """Read the tool calls that can be paired, as items: a call without id or name can't be sent.
 
@@ -38,34 +32,10 @@ def read_calls(message: object, *, field: str = "message") -> list[dict[str, Any
     ]
 
 
-def read_text(message: object, *, field: str = "message") -> str:
-    """Flatten the content of a message into text, its parts a line break apart; where there is none, its refusal.
-
-    Raises:
-        MessageError: If a part of it can't be read.
-    """
+def read_content(message: object) -> object:
+    """Read the content of a message; where there is none, its refusal."""
     content = read_member(message, "content")
-    if content in (None, ""):
-        content = read_member(message, "refusal") or ""
-    if isinstance(content, (list, tuple)):
-        texts = (
-            _part_text(part, f"{field}.content[{index}]")
-            for index, part in enumerate(cast("Sequence[object]", content))
-        )
-        return "\n".join(text for text in texts if text)
-    return content if isinstance(content, str) else str(content)
-
-
-def _part_text(part: object, field: str) -> str:
-    if isinstance(part, str):
-        return part
-    kind = _plain(read_member(part, "type", "kind"))
-    text = read_member(part, "refusal") if kind == "refusal" else read_member(part, "text", "data")
-    if kind in (None, "text", "input_text", "output_text", "refusal"):
-        if isinstance(text, str) or (text is None and kind is not None):
-            return text or ""
-        raise _error(field, "a part with type and text", part)
-    return "" if kind in _UNTOLD else f"[{kind} omitted: this model is given text only]"
+    return read_member(message, "refusal") if content in (None, "") else content
 
 
 def read_role(message: object) -> str:

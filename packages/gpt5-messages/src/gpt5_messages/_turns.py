@@ -2,16 +2,16 @@
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stream_text import InvalidJsonError, parse_json, read_member, strip_think
+from stream_text import InvalidJsonError, parse_json, read_member, strip_think, without_omissions
 
 from ._histories import Entry, iter_entries
 from ._json import text_or_none, type_of
-from ._messages import read_calls, read_role, read_text
+from ._messages import read_calls, read_content, read_role
+from ._parts import read_text
 from ._read import read_tool_call
 from ._values import Item, ToolCall
 
@@ -19,10 +19,6 @@ from ._values import Item, ToolCall
 type CallKey = tuple[str, str, str]
 
 _BLANKS = b" \t\n\r\x0b\x0c"
-# What platforms write in the place of an image or a file once the model has seen it.
-_PLACEHOLDER = re.compile(
-    r"\[(?:image|file|document|audio|video|\w{1,20} omitted: [^\[\]]{0,80})\]"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +72,7 @@ class History:
     def _add_message(self, message: object) -> None:
         """Take the next message; one with nothing to see in it does not count."""
         role = read_role(message)
-        text = read_text(message)
+        text = read_text(read_content(message))
         shown = _without_blanks(strip_think(text) if role == "assistant" else text)
         made = read_calls(message) if role == "assistant" else ()
         calls = [call_key(call) for call in made]
@@ -110,9 +106,7 @@ def call_key(call: ToolCall | Mapping[str, Any]) -> CallKey:
 
 
 def _without_blanks(text: str) -> bytes:
-    if "[" in text:
-        text = _PLACEHOLDER.sub("", text)
-    return text.strip().encode(errors="surrogatepass").translate(None, _BLANKS)
+    return without_omissions(text).strip().encode(errors="surrogatepass").translate(None, _BLANKS)
 
 
 def _framed(*fields: str | bytes) -> bytes:

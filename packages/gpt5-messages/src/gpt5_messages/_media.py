@@ -1,0 +1,290 @@
+"""Images and files in the content of messages, whatever shape their platform gives them, as the parts that the Responses API takes.
+
+What counts of a part is where its bytes are and what is said of them; under which names, and whether in the part itself or in a mapping
+inside it, differs: Dify's parts (`base64_data`, `mime_type`), those of chat completions (`image_url`, `file`), of the Responses API,
+of langchain (`base64`, `source_type`), of Anthropic (`source`), of MCP (`mimeType`, `blob`) and of pydantic-ai (`kind`, `vendor_metadata`).
+
+Source: `dify_plugin.entities.model.message` of dify-plugin 0.10.2, `pydantic_ai.messages` of pydantic-ai-slim 2.68, the content blocks of
+langchain-core 1.0, `types/responses` of openai 3.54; docs/contracts/openai-gpt5-responses.md, A52 to A54.
+"""
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Self, cast
+
+from stream_text import read_member, render_omission
+
+
+type Part = dict[str, Any]
+
+_KINDS = {
+    **dict.fromkeys(("image", "image_url", "image-url", "input_image"), "image"),
+    **dict.fromkeys(("file", "input_file", "document", "document-url", "text-plain"), "file"),
+    **dict.fromkeys(("binary", "media", "resource", "uploaded-file"), "file"),
+    **dict.fromkeys(("audio", "audio-url", "input_audio"), "audio"),
+    **dict.fromkeys(("video", "video-url", "video_url"), "video"),
+}
+_OWN_KINDS = ("input_image", "input_file")
+# Where some keep what others say of a part in the part itself.
+_HOLDERS = (
+    "image_url",
+    "file",
+    "source",
+    "input_audio",
+    "resource",
+    "vendor_metadata",
+    "extras",
+    "metadata",
+)
+_URL = ("url", "image_url", "file_url")
+_DATA = ("base64_data", "base64", "file_data", "blob")
+_MEDIA_TYPE = ("mime_type", "media_type", "mimeType")
+_NAME = ("filename", "file_name", "name", "title")
+_IMAGE_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif")
+_FILE_DETAILS = ("auto", "low", "high")
+_EXTENSIONS = {
+    "csv": "text/csv",
+    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "html": "text/html",
+    "json": "application/json",
+    "md": "text/markdown",
+    "pdf": "application/pdf",
+    "pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+    "txt": "text/plain",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "xml": "text/xml",
+}
+_NO_TYPES = ("", "application/octet-stream", "binary/octet-stream")
+_MAX_HEADER = 256  # characters of a data URL before its data
+_HEAD_CHARACTERS = 16  # of base64, which tell what a file is
+_BEGINNINGS = {
+    "image/png": re.compile(rb"\x89PNG\r\n"),
+    "image/jpeg": re.compile(rb"\xff\xd8\xff"),
+    "image/gif": re.compile(rb"GIF8"),
+    "image/webp": re.compile(rb"RIFF.{4}WEBP", re.DOTALL),
+    "application/pdf": re.compile(rb"%PDF"),
+}
+_STANDARD_ALPHABET = str.maketrans("-_", "+/", " \t\r\n")
+
+
+def kind_of(part: object) -> str | None:
+    """Return what a part says it is, in small letters; None where it does not."""
+    kind = _plain(read_member(part, "type", "kind"))
+    return kind.lower() if isinstance(kind, str) else None
+
+
+def is_media(value: object) -> bool:
+    """Return whether something is a part that holds or names bytes."""
+    return kind_of(value) in _KINDS and _Media.read(value).has_source
+
+
+def are_own_parts(content: object) -> bool:
+    """Return whether content is a list of parts none of which is in the shape of another API."""
+    if not isinstance(content, list):
+        return False
+    kinds = {kind_of(part) for part in cast("list[object]", content) if not isinstance(part, str)}
+    return kinds.isdisjoint({"text", *_KINDS} - {*_OWN_KINDS})
+
+
+def media_part(part: object) -> Part:
+    """Return a part that is no text as the API takes it, or the sentence that stands for it where the API takes no such part."""
+    media = _Media.read(part)
+    text = "" if media.has_source else _find(_holders(part), ("text",))
+    if reason := "" if text else media.refusal():
+        text = render_omission(media.kind, reason=reason, name=media.name)
+    if text:
+        return {"type": "input_text", "text": text}
+    return _further(part) | (media.to_image() if media.kind == "image" else media.to_file())
+
+
+def _further(part: object) -> Part:
+    """Return all that a part says which is in the API's own shape already."""
+    if not isinstance(part, Mapping) or kind_of(cast("object", part)) not in _OWN_KINDS:
+        return {}
+    members = cast("Mapping[str, Any]", part).items()
+    return {name: value for name, value in members if value is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Media:
+    """What a part says of an image or a file; what it does not say is empty.
+
+    Attributes:
+        kind: `image`, `file`, `audio`, `video`, or what the part calls itself.
+        media_type: The MIME type, in small letters.
+        name: The name of the file.
+        detail: How closely the model is to look at it.
+        file_id: The id of a file that lies at the server.
+        url: Where the server can fetch it.
+        data: The bytes, or a text that is their base64 or a data URL.
+    """
+
+    kind: str
+    media_type: str
+    name: str
+    detail: str
+    file_id: str
+    url: str
+    data: str | bytes
+
+    @classmethod
+    def read(cls, part: object) -> Self:
+        """Read a part of any shape."""
+        holders = _holders(part)
+        url, data = _find(holders, _URL), _find_data(holders, _DATA)
+        if url.startswith("data:"):
+            url, data = "", _without_emptiness(url)
+        elif not url and not data:
+            # Asked for last: Dify's classes make it of everything else.
+            data = _find_data(holders, ("data",))
+        name = _find(holders, _NAME)
+        media_type = _media_type(holders, data, name)
+        told = kind_of(part) or "part"
+        kind = _KINDS.get(told, told)
+        if kind == "file":
+            kind = _KINDS.get(media_type.partition("/")[0], kind)
+        has_id = _find(holders, ("source_type",)) == "id"
+        return cls(
+            kind=kind,
+            media_type=media_type,
+            name=name,
+            detail=_find(holders, ("detail",)).lower(),
+            file_id=_find(holders, ("id",) if has_id else ("file_id",)),
+            url=url,
+            data=data,
+        )
+
+    @property
+    def has_source(self) -> bool:
+        """Whether it is said where the bytes are."""
+        return bool(self.data or self.url or self.file_id)
+
+    def refusal(self) -> str:
+        """Return why the API takes no such part, as the end of a sentence; an empty text where it does."""
+        if self.kind in ("audio", "video"):
+            return f"models read text, images and documents, and no {self.kind}"
+        if self.kind not in ("image", "file"):
+            return "it is no text, image or document"
+        if not self.has_source:
+            return "it is empty"
+        if self.url and not self.data and not self.url.startswith(("https://", "http://")):
+            return "its link is no http or https address"
+        is_unknown = self.media_type in _NO_TYPES
+        if is_unknown if self.kind == "file" else self.media_type not in _IMAGE_TYPES:
+            return self._refusal_of_type() if self.data or not is_unknown else ""
+        return ""
+
+    def _refusal_of_type(self) -> str:
+        if self.kind == "file":
+            return "nothing says of which type it is"
+        return f"models read PNG, JPEG, WebP and GIF images, and not {self.media_type or 'this'}"
+
+    def to_image(self) -> Part:
+        """Return the image as the API takes it, always with a detail: other servers demand one."""
+        part = {"type": "input_image", "detail": self.detail or "auto"}
+        if self.data or self.url:
+            return part | {"image_url": self._data_url() if self.data else self.url}
+        return part | {"file_id": self.file_id}
+
+    def to_file(self) -> Part:
+        """Return the file as the API takes it: with a name where it comes with data, which demands one."""
+        part = {"type": "input_file"}
+        if self.detail in _FILE_DETAILS:
+            part["detail"] = self.detail
+        if self.data:
+            return part | {"filename": self._filename(), "file_data": self._data_url()}
+        return part | ({"file_url": self.url} if self.url else {"file_id": self.file_id})
+
+    def _filename(self) -> str:
+        endings = (ending for ending, kind in _EXTENSIONS.items() if kind == self.media_type)
+        return self.name or f"document.{next(endings, 'txt')}"
+
+    def _data_url(self) -> str:
+        if isinstance(self.data, bytes):
+            return f"data:{self.media_type};base64,{base64.b64encode(self.data).decode()}"
+        if self.data.startswith("data:"):
+            return self.data
+        return f"data:{self.media_type};base64,{_in_standard_alphabet(self.data)}"
+
+
+def _holders(part: object) -> list[object]:
+    return [part, *_iter_holders(part)]
+
+
+def _iter_holders(part: object) -> Iterator[object]:
+    """Yield the mappings and objects inside a part that say something of it."""
+    for name in _HOLDERS:
+        held = read_member(part, name)
+        if held is not None and not isinstance(held, str | bytes):
+            yield held
+
+
+def _find(holders: Sequence[object], names: Sequence[str]) -> str:
+    found = next(_iter_found(holders, names), "")
+    return found if isinstance(found, str) else ""
+
+
+def _find_data(holders: Sequence[object], names: Sequence[str]) -> str | bytes:
+    found = next(_iter_found(holders, names), "")
+    return _without_emptiness(found) if isinstance(found, str) else found
+
+
+def _iter_found(holders: Sequence[object], names: Sequence[str]) -> Iterator[str | bytes]:
+    """Yield the texts and bytes under any of these names, the part's own first."""
+    for holder in holders:
+        for name in names:
+            value: object = None
+            # What pydantic-ai works out from a URL raises where it cannot.
+            with suppress(ValueError):
+                value = _plain(read_member(holder, name))
+            if isinstance(value, str | bytes) and value:
+                yield value
+
+
+def _plain(value: object) -> object:
+    return value.value if isinstance(value, Enum) else value
+
+
+def _without_emptiness(data: str) -> str:
+    """Return a data URL, or nothing where there is no data in it."""
+    is_empty = data.startswith("data:") and len(data) <= _MAX_HEADER and data.endswith(",")
+    return "" if is_empty else data
+
+
+def _media_type(holders: Sequence[object], data: str | bytes, name: str) -> str:
+    """Return what the bytes are said to be, or else look like; their name has the last word."""
+    said = _find(holders, _MEDIA_TYPE)
+    if isinstance(data, str) and data.startswith("data:"):
+        said = data[5 : data.find(",", 0, _MAX_HEADER)] or said
+    said = said.partition(";")[0].strip().lower().replace("image/jpg", "image/jpeg")
+    if said in _IMAGE_TYPES or not (said in _NO_TYPES or said.startswith("image/")):
+        return said
+    if seen := _seen_type(data):
+        return seen
+    extension = name.rpartition(".")[2] or _find(holders, ("format",)).removeprefix(".")
+    return _EXTENSIONS.get(extension.lower(), said)
+
+
+def _seen_type(data: str | bytes) -> str:
+    """Return what the first bytes look like; an empty text where they look like nothing that is known."""
+    if isinstance(data, str):
+        start = data.find(",", 0, _MAX_HEADER) + 1
+        head = b""
+        with suppress(ValueError):
+            head = binascii.a2b_base64(data[start : start + _HEAD_CHARACTERS])
+    else:
+        head = data
+    found = (kind for kind, beginning in _BEGINNINGS.items() if beginning.match(head))
+    return next(found, "")
+
+
+def _in_standard_alphabet(data: str) -> str:
+    """Return base64 as all servers read it, also where it was written for URLs or in lines."""
+    if any(character in data for character in "-_\n\r "):
+        data = data.translate(_STANDARD_ALPHABET)
+    return data + "=" * (-len(data) % 4)

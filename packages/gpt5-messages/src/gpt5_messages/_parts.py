@@ -1,0 +1,82 @@
+"""The content of a message: a text, or parts of many kinds."""
+
+from collections.abc import Iterator, Sequence
+from typing import cast
+
+from stream_text import MessageError, read_member
+
+from ._media import Part, kind_of, media_part
+
+
+# Told elsewhere in a message, or thoughts, which go back in no other shape than the API's own.
+_UNTOLD = frozenset(
+    {
+        "cache-point",
+        "function_call",
+        "reasoning",
+        "redacted_thinking",
+        "thinking",
+        "tool_call",
+        "tool_use",
+    }
+)
+_TEXTS = frozenset({"input_text", "output_text", "refusal", "text", "text-content"})
+
+
+def read_text(content: object, *, field: str = "message") -> str:
+    """Return the texts of content, a line break apart, without what is no text.
+
+    Raises:
+        MessageError: If a part of it can't be read.
+    """
+    texts = (part for part in _iter_content(content, field) if isinstance(part, str))
+    return "\n".join(text for text in texts if text)
+
+
+def read_media(content: object, *, field: str = "message") -> list[Part]:
+    """Return, in order, what is no text: images, files, and the sentences that stand for what is neither.
+
+    Raises:
+        MessageError: If a part of the content can't be read.
+    """
+    return [media_part(part) for part in _iter_content(content, field) if not isinstance(part, str)]
+
+
+def read_parts(content: object, *, field: str = "message") -> list[Part]:
+    """Return content as parts, in order; texts alone become one, a line break apart.
+
+    Raises:
+        MessageError: If a part of it can't be read.
+    """
+    parts = [
+        {"type": "input_text", "text": part} if isinstance(part, str) else media_part(part)
+        for part in _iter_content(content, field)
+        if part != ""
+    ]
+    if len(parts) > 1 and all(part["type"] == "input_text" for part in parts):
+        return [{"type": "input_text", "text": "\n".join(part["text"] for part in parts)}]
+    return parts
+
+
+def _iter_content(content: object, field: str) -> Iterator[object]:
+    """Yield the parts of content: a text as such, anything else as it is."""
+    if isinstance(content, (list, tuple)):
+        for index, part in enumerate(cast("Sequence[object]", content)):
+            yield _text_or_part(part, f"{field}.content[{index}]")
+    elif content is not None:
+        yield content if isinstance(content, str) else str(content)
+
+
+def _text_or_part(part: object, field: str) -> object:
+    if isinstance(part, str):
+        return part
+    kind = kind_of(part)
+    if kind in _UNTOLD:
+        return ""
+    if kind is not None and kind not in _TEXTS:
+        return part
+    text = read_member(part, "text", "data", "refusal", "content")
+    if isinstance(text, str) or (text is None and kind is not None):
+        return text or ""
+    got = "nothing" if part is None else type(part).__name__
+    raise MessageError(f"{field}: expected a part with type and text, got {got}", field=field)
