@@ -274,6 +274,14 @@ def repository(session: nox.Session) -> None:
     session.run("pytest", "repository", *session.posargs)
 
 
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Write the reference of all packages to `build/reference`; fails where a public name is not described or a link leads nowhere."""
+    _sync(session, "--all-packages", "--all-extras", "--group", "docs")
+    session.run("pytest", "-o", "pythonpath=docs/reference", "--quiet", "docs/reference")
+    session.run("python", "docs/reference/build.py", "build/reference")
+
+
 @nox.session(default=False)
 def author(session: nox.Session) -> None:
     """Name the plugins' author of the root pyproject.toml wherever another one stands."""

@@ -11,6 +11,7 @@ from ._usage import Usage
 _NEAR = Decimal("0.8")
 
 type BudgetName = Literal["max_total_tokens", "max_cost", "max_seconds", "max_tool_calls"]
+"""A budget, by the name of its field in `Budgets`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -170,6 +170,7 @@ def _part_text(part: object) -> str:
 
 
 type Input = ModelDelta | ModelDone | ModelFailure | ToolResult | TimeShort | TimePassed | Failure
+"""What a run is fed with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -313,3 +314,4 @@ type Event = (
     | RoundEnded
     | Finished
 )
+"""What a run answers with."""

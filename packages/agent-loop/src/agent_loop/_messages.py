@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 
 type Role = Literal["system", "user", "assistant", "tool"]
+"""Who says a message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

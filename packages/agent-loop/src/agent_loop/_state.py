@@ -34,6 +34,7 @@ type Trigger = Literal[
     "results_shown",
     "failure",
 ]
+"""What moves a run from state to state."""
 
 TRANSITIONS: Final[Mapping[State, Mapping[Trigger, State]]] = MappingProxyType(
     {
@@ -64,6 +65,7 @@ TRANSITIONS: Final[Mapping[State, Mapping[Trigger, State]]] = MappingProxyType(
         "finished": {},
     }
 )
+"""What may follow what: of each state the triggers that it takes, and the state that each leads to."""
 
 
 def next_state(state: State, trigger: Trigger) -> State:

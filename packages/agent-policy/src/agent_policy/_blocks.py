@@ -17,6 +17,7 @@ PERSISTENCE_POLICY: Final = """\
 - One exception: an action that cannot be undone (deleting, paying, publishing, sending to others) needs the user's clear request. Without it, prepare everything else and ask for the go-ahead in your final answer.
 - When a tool keeps failing or a fact cannot be found, say so and give the best answer that the evidence supports.
 </persistence>"""
+"""When to carry on, and when to stop."""
 
 CONTEXT_GATHERING_POLICY: Final = """\
 <context_gathering>
@@ -25,6 +26,7 @@ CONTEXT_GATHERING_POLICY: Final = """\
 - Stop gathering as soon as the results agree on the answer or the next action.
 - When results conflict, make one more targeted round of calls, then decide.
 </context_gathering>"""
+"""How much to look up."""
 
 UNCERTAINTY_POLICY: Final = """\
 <uncertainty_and_ambiguity>
@@ -32,6 +34,7 @@ UNCERTAINTY_POLICY: Final = """\
 - When a request can be read in several ways, follow the most likely reading. Mention another reading only if it would change the result.
 - Never invent figures, quotations, links or tool results. Say what is missing instead.
 </uncertainty_and_ambiguity>"""
+"""What to do when in doubt."""
 
 TOOL_PREAMBLE_POLICY: Final = """\
 <tool_preamble>
@@ -39,3 +42,4 @@ TOOL_PREAMBLE_POLICY: Final = """\
 - Make the tool calls in the same turn as that text. Never end your turn with an announcement alone.
 - Do not comment on routine calls, and do not repeat the plan. The final answer gives the result, not a log of the steps.
 </tool_preamble>"""
+"""How to announce work."""

@@ -20,6 +20,7 @@ from ._errors import PolicyError
 DEFAULT_INSTRUCTION: Final = (
     "You are a careful assistant that completes the user's task and uses tools where they help."
 )
+"""What stands in the place of an instruction that is empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

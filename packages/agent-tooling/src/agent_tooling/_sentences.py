@@ -9,12 +9,25 @@ from typing import Final
 
 
 TOOL_FAILED: Final = "tool invoke error: failed to execute tool"
+"""Of a tool that raised an error."""
+
 TOOL_UNFINISHED: Final = "tool invoke error: the tool did not answer in time"
+"""Of a tool that was given up."""
+
 BUDGET_USED_UP: Final = "tool invoke error: the budget of the run is used up; this call was not run"
+"""Of a call that a budget did not allow."""
+
 REPEATED_FAILURE: Final = "tool invoke error: repeated failure detected; skipped duplicate call"
+"""Of a call that has failed before with the same arguments."""
+
 REPEATED_SUCCESS_NOTICE: Final = "this call was already made with the same arguments and was not run again; its earlier result was:\n"
+"""Before the earlier result of a call that was made already."""
+
 CHECK_CREDENTIALS: Final = "Please check your tool provider credentials"
+"""Of a tool whose provider refused its credentials."""
+
 LOCAL_FILE_FAILED: Final = "Failed to process generated image file."
+"""Of a file that a tool named and that cannot be handed out."""
 
 
 def too_many_calls_text(limit: int) -> str:

@@ -12,6 +12,7 @@ from ._sentences import TOOL_FAILED
 
 
 type ContentPart = Mapping[str, Any]
+"""One part of a tool result, as `ToolContent` says."""
 
 type ToolContent = str | tuple[ContentPart, ...]
 """What a model reads of a tool result: a text, or parts.

@@ -195,3 +195,4 @@ type Fault = (
     | UnverifiedOrganization
     | EncryptedContentRefused
 )
+"""Anything that can go wrong on request."""

@@ -74,7 +74,10 @@ class CustomToolCall:
 
 
 type TurnItem = Reasoning | Text | Refusal | FunctionCall | CustomToolCall
+"""One output item of a response."""
+
 type Turn = Sequence[TurnItem]
+"""The output items of one response, in order."""
 
 
 class Model(Protocol):

@@ -144,3 +144,4 @@ class ErrorOutput:
 
 
 type Output = JsonOutput | TextOutput | ImageOutput | AudioOutput | ResourceOutput | ErrorOutput
+"""What a line of a script's output says."""

@@ -95,6 +95,7 @@ class Platform:
 
 
 PLATFORMS = tuple(f"linux_{machine}" for machine in _OLDEST_GLIBC)
+"""What an offline package can be made for."""
 
 
 def needed_glibc(wheel: str) -> int:

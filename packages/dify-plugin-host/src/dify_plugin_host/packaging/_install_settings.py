@@ -13,6 +13,7 @@ type Route = Literal["uv.lock", "requirements.txt"]
 """What the dependencies come from: the lock, or where an operator names a mirror, the plain list."""
 
 ROUTES: tuple[Route, ...] = ("uv.lock", "requirements.txt")
+"""Both ways in which the daemon installs a package."""
 
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})  # Go's
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")

@@ -16,6 +16,7 @@ from dify_plugin_host._yaml import load_yaml
 type PluginKind = Literal[
     "models", "tools", "agent_strategies", "endpoints", "datasources", "triggers"
 ]
+"""What a plugin brings, as its manifest calls it."""
 
 
 class _Part(BaseModel):

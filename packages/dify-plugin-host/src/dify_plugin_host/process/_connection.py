@@ -37,7 +37,10 @@ from ._session import BackwardsRequest, Session
 
 
 type BackwardsHandler = Callable[[BackwardsRequest], AsyncGenerator[JsonObject]]
+"""What answers a plugin's call back into Dify, piece by piece."""
+
 type NoticeHandler = Callable[["Notice"], None]
+"""What takes a plugin's notices."""
 
 _NOTICE_TEXT_LENGTH = 200
 _OVER = "session not found: the call that this belongs to has ended"

@@ -137,6 +137,7 @@ PLUGIN_ERROR = struct(
     field("ErrorType", TEXT),
     field("Args", OBJECT, "omitempty,max=10"),
 )
+"""An error that a plugin answers with."""
 
 ANSWERS: Mapping[str, Struct] = {
     "check_polling": _POLLING,

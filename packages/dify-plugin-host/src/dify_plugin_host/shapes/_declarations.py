@@ -100,6 +100,8 @@ TOOL_PROVIDER = _named(
     field("OAuthSchema", Optional(of=_OAUTH), json="oauth_schema"),
     field("Tools", ListOf(of=_TOOL)),
 )
+"""The declaration of a provider of tools."""
+
 _STRATEGY = _named(
     "AgentStrategyDeclaration",
     field("Identity", _named("AgentStrategyIdentity", *_IDENTITY)),
@@ -132,6 +134,8 @@ STRATEGY_PROVIDER = _named(
     field("Identity", _PROVIDER_IDENTITY),
     field("Strategies", ListOf(of=_STRATEGY)),
 )
+"""The declaration of a provider of agent strategies."""
+
 META = _named(
     "PluginMeta",
     field("Version", TEXT),
@@ -147,6 +151,7 @@ META = _named(
     ),
     field("MinimumDifyVersion", Optional(of=TEXT)),
 )
+"""The part `meta` of a manifest."""
 
 _SHOWN = ListOf(
     of=_named("ModelProviderFormShowOnObject", field("Variable", TEXT), field("Value", TEXT))
@@ -204,6 +209,7 @@ MODEL_PROVIDER = _named(
     field("Position", Optional(of=_named("ModelPosition", field("LLM", _TEXTS))), omits=True),
     field("Models", ListOf(of=MODEL_SCHEMA)),
 )
+"""The declaration of a provider of models."""
 
 
 def _permitted(name: str, *fields: Field) -> Field:

@@ -20,12 +20,17 @@ PAGE = struct(
     field("Page", WHOLE, "required,min=1"),
     field("PageSize", WHOLE, "required,min=1,max=256"),
 )
+"""The query for a page of a list."""
+
 README = struct(
     "",
     field("PluginUniqueIdentifier", TEXT, "required,plugin_unique_identifier"),
     field("Language", TEXT, "omitempty"),
 )
+"""The query for a plugin's README."""
+
 PROVIDER = struct("", field("PluginID", TEXT, "required"), field("Provider", TEXT, "required"))
+"""The query for one provider of a plugin."""
 
 
 def read_query(shape: Struct, query: Mapping[str, str]) -> dict[str, Any]:

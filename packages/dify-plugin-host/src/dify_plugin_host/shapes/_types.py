@@ -195,6 +195,8 @@ def text(go: str = "string") -> Basic:
 
 
 ANY = GoType(go="interface {}")
+"""Any JSON value."""
+
 TEXT = text()
 FLAG = Basic(go="bool", kind="bool", empty=False, read=bool)
 WHOLE = Basic(go="int", kind="number", empty=0, read=_whole)
@@ -292,6 +294,7 @@ class Object(GoType):
 
 
 OBJECT = Object()
+"""Any JSON object."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
