@@ -158,7 +158,9 @@ def test_an_unknown_name_of_the_gpt_6_line_takes_what_that_line_takes(name):
         ("gpt-5.2-chat-latest", "gpt-5.2-chat"),
         ("gpt-5.2-chat", "gpt-5.2-chat"),
         ("gpt-4.1-mini-2025-04-14", "gpt-4.1"),
-        ("gpt-4-turbo", "gpt-4"),
+        ("gpt-4-turbo", "gpt-4-turbo"),
+        ("gpt-4-0613", "gpt-4"),
+        ("gpt-oss:20b", "gpt-oss"),
         ("o4-mini", "o4"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The nine parameters of a model call, read and validated once."""
+"""The ten parameters of a model call, read and validated once."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,9 +7,11 @@ from typing import Any, Literal, Self
 from ._formats import json_schema_format, validate_format
 from ._profiles import (
     EFFORTS,
+    IMAGE_DETAILS,
     SUMMARIES,
     VERBOSITIES,
     Effort,
+    ImageDetail,
     Summary,
     Verbosity,
 )
@@ -29,7 +31,7 @@ _API_MIN_OUTPUT_TOKENS = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
-    """The nine parameters, with the defaults that count when one is missing or blank.
+    """The ten parameters, with the defaults that count when one is missing or blank.
 
     Attributes:
         max_output_tokens: Most tokens of the output, reasoning included: 16 to 128,000.
@@ -37,6 +39,7 @@ class Parameters:
         reasoning_summary: How full the summary of its reasoning is; `off` for none.
         verbosity: How long the answer is.
         text_format: `text.format`, ready to send.
+        image_detail: How closely the model looks at every image; None leaves it to each.
         tool_choice: A mode, a function's name, or a form of the API.
         parallel_tool_calls: Whether the model may call several tools at once.
         enable_stream: Whether the answer may be streamed.
@@ -47,13 +50,14 @@ class Parameters:
     reasoning_summary: SummarySetting
     verbosity: Verbosity
     text_format: dict[str, Any]
+    image_detail: ImageDetail | None
     tool_choice: ToolChoice
     parallel_tool_calls: bool
     enable_stream: bool
 
     @classmethod
     def read(cls, raw: Mapping[str, object]) -> Self:
-        """Read the parameters of a form or of a caller. Names that are not among the nine are ignored.
+        """Read the parameters of a form or of a caller. Names that are not among the ten are ignored.
 
         Raises:
             PayloadError: If a value is not one that its parameter takes.
@@ -71,6 +75,7 @@ class Parameters:
                 set_values.get("verbosity", "medium"), field="verbosity", options=VERBOSITIES
             ),
             text_format=_text_format(set_values),
+            image_detail=_image_detail(set_values.get("image_detail")),
             tool_choice=read_tool_choice(set_values.get("tool_choice", "auto")),
             parallel_tool_calls=_switch(raw, "parallel_tool_calls"),
             enable_stream=_switch(raw, "enable_stream"),
@@ -80,6 +85,10 @@ class Parameters:
 def _max_output_tokens(value: object) -> int:
     number = coerce_int(value, field="max_output_tokens", minimum=1, maximum=_MAX_OUTPUT_TOKENS)
     return max(number, _API_MIN_OUTPUT_TOKENS)
+
+
+def _image_detail(value: object) -> ImageDetail | None:
+    return None if value is None else choose(value, field="image_detail", options=IMAGE_DETAILS)
 
 
 def _reasoning_summary(value: object) -> SummarySetting:

@@ -15,18 +15,20 @@ values that no source says are refused. A successor that no source names (those 
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 
 type Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 type Summary = Literal["auto", "concise", "detailed"]
 type Verbosity = Literal["low", "medium", "high"]
+type ImageDetail = Literal["low", "auto", "high", "original"]
 type SystemRole = Literal["system", "developer"]
 
 EFFORTS: tuple[Effort, ...] = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 SUMMARIES: tuple[Summary, ...] = ("auto", "concise", "detailed")
 VERBOSITIES: tuple[Verbosity, ...] = ("low", "medium", "high")
+IMAGE_DETAILS: tuple[ImageDetail, ...] = ("low", "auto", "high", "original")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +44,9 @@ class ModelProfile:
         structured_outputs: False where the API is known to refuse `text.format` of type `json_schema`.
         streaming: False where the API is known to refuse `stream: true`.
         parallel_tool_calls: False where the API is known to refuse the parameter of that name.
+        images: Whether the model reads images.
+        files: Whether the model reads files, such as PDF.
+        image_details: Accepted `detail` values of images, least first.
         system_role: The role that carries the operator's instructions: `developer` where `system` is refused.
         context_size: Tokens of input and output together.
         max_output_tokens: Most tokens of one output, reasoning included.
@@ -58,6 +63,9 @@ class ModelProfile:
     structured_outputs: bool = True
     streaming: bool = True
     parallel_tool_calls: bool = True
+    images: bool = True
+    files: bool = True
+    image_details: tuple[ImageDetail, ...] = ("low", "auto", "high")
     system_role: SystemRole = "system"
     context_size: int = 400_000
     max_output_tokens: int = 128_000
@@ -128,9 +136,14 @@ def _gpt5(family: str, *, replacement: str) -> ModelProfile:
     )
 
 
-def _gpt56(family: str, *, efforts: tuple[Effort, ...] = _GPT56_EFFORTS) -> ModelProfile:
-    """Return the profile of a model since GPT-5.6, which differ in nothing but their efforts."""
-    return ModelProfile(family=family, efforts=efforts, context_size=_LARGE_CONTEXT)
+def _large(family: str, *, efforts: tuple[Effort, ...] = _GPT56_EFFORTS) -> ModelProfile:
+    """Return the profile of one of the large models since GPT-5.4, which differ in nothing but their efforts."""
+    return ModelProfile(
+        family=family,
+        efforts=efforts,
+        image_details=IMAGE_DETAILS,
+        context_size=_LARGE_CONTEXT,
+    )
 
 
 _FAMILIES = {
@@ -182,7 +195,7 @@ _FAMILIES = {
             shutdown_date=_NEXT_END,
             replacement="gpt-6.1-sol",
         ),
-        ModelProfile(family="gpt-5.4", efforts=_GPT52_EFFORTS, context_size=_LARGE_CONTEXT),
+        _large("gpt-5.4", efforts=_GPT52_EFFORTS),
         ModelProfile(family="gpt-5.4-mini", efforts=_GPT52_EFFORTS),
         ModelProfile(
             family="gpt-5.4-nano",
@@ -190,25 +203,26 @@ _FAMILIES = {
             shutdown_date=_NEXT_END,
             replacement="gpt-6-luna",
         ),
-        ModelProfile(family="gpt-5.4-pro", efforts=_PRO_EFFORTS, context_size=_LARGE_CONTEXT),
-        ModelProfile(family="gpt-5.5", efforts=_GPT52_EFFORTS, context_size=_LARGE_CONTEXT),
+        _large("gpt-5.4-pro", efforts=_PRO_EFFORTS),
+        _large("gpt-5.5", efforts=_GPT52_EFFORTS),
         ModelProfile(
             family="gpt-5.5-pro",
             efforts=_PRO_EFFORTS,
             streaming=False,
+            image_details=IMAGE_DETAILS,
             context_size=_LARGE_CONTEXT,
         ),
-        _gpt56("gpt-5.6"),
-        _gpt56("gpt-5.6-sol"),
-        _gpt56("gpt-5.6-terra"),
-        _gpt56("gpt-5.6-luna"),
-        _gpt56("gpt-6-astra", efforts=_GPT6_EFFORTS),
-        _gpt56("gpt-6-sol"),
-        _gpt56("gpt-6-luna"),
-        _gpt56("gpt-6.1-sol", efforts=_GPT6_EFFORTS),
-        _gpt56("gpt-6.1-terra"),
-        _gpt56("gpt-6.2-astra", efforts=_GPT6_EFFORTS),
-        _gpt56("gpt-6.2-sol", efforts=_GPT6_EFFORTS),
+        _large("gpt-5.6"),
+        _large("gpt-5.6-sol"),
+        _large("gpt-5.6-terra"),
+        _large("gpt-5.6-luna"),
+        _large("gpt-6-astra", efforts=_GPT6_EFFORTS),
+        _large("gpt-6-sol"),
+        _large("gpt-6-luna"),
+        _large("gpt-6.1-sol", efforts=_GPT6_EFFORTS),
+        _large("gpt-6.1-terra"),
+        _large("gpt-6.2-astra", efforts=_GPT6_EFFORTS),
+        _large("gpt-6.2-sol", efforts=_GPT6_EFFORTS),
     )
 }
 
@@ -219,6 +233,7 @@ def _older(
     max_output_tokens: int,
     context_size: int = 128_000,
     structured_outputs: bool = True,
+    images: bool = True,
 ) -> ModelProfile:
     """Return the profile of a model from before GPT-5 that does not reason."""
     return ModelProfile(
@@ -228,17 +243,21 @@ def _older(
         summaries=(),
         verbosities=(),
         structured_outputs=structured_outputs,
+        images=images,
+        files=images,
         context_size=context_size,
         max_output_tokens=max_output_tokens,
     )
 
 
-def _o_series(family: str) -> ModelProfile:
+def _o_series(family: str, *, images: bool = True) -> ModelProfile:
     return ModelProfile(
         family=family,
         efforts=_GPT5_CODEX_EFFORTS,
         summaries=_GPT5_SUMMARIES,
         verbosities=(),
+        images=images,
+        files=images,
         parallel_tool_calls=False,
         context_size=200_000,
         max_output_tokens=100_000,
@@ -251,17 +270,23 @@ _OLDER_PREFIXES = {
     "gpt-4.1": _older("gpt-4.1", max_output_tokens=32_768, context_size=1_047_576),
     "gpt-4o": _older("gpt-4o", max_output_tokens=16_384),
     "chatgpt-4o": _older("chatgpt-4o", max_output_tokens=16_384),
-    "gpt-4": _older("gpt-4", max_output_tokens=4_096, structured_outputs=False),
-    "gpt-3.5": _older("gpt-3.5", max_output_tokens=4_096, structured_outputs=False),
+    "gpt-4-turbo": _older("gpt-4-turbo", max_output_tokens=4_096, structured_outputs=False),
+    "gpt-4": _older("gpt-4", max_output_tokens=4_096, structured_outputs=False, images=False),
+    "gpt-3.5": _older("gpt-3.5", max_output_tokens=4_096, structured_outputs=False, images=False),
+    "gpt-oss": ModelProfile(
+        family="gpt-oss", efforts=_GPT5_CODEX_EFFORTS, images=False, files=False
+    ),
+    "o1-mini": _o_series("o1-mini", images=False),
     "o1": _o_series("o1"),
+    "o3-mini": _o_series("o3-mini", images=False),
     "o3": _o_series("o3"),
     "o4": _o_series("o4"),
 }
 
 # Further names of a line, by what its models have in common: `minimal` ended with gpt-5.
-_LINES = {re.compile(r"gpt-6(?![0-9])"): _gpt56("gpt-6")}
-_DEFAULT = ModelProfile(family="default")
-_DEFAULT_CODEX = ModelProfile(family="default", system_role="developer")
+_LINES = {re.compile(r"gpt-6(?![0-9])"): _large("gpt-6")}
+_DEFAULT = ModelProfile(family="default", image_details=IMAGE_DETAILS)
+_DEFAULT_CODEX = replace(_DEFAULT, system_role="developer")
 _SNAPSHOT_DATE = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 
 

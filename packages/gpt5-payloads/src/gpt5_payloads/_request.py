@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from ._errors import PayloadError
 from ._parameters import Parameters
+from ._parts import with_fitted_parts
 from ._profiles import (
     EFFORTS,
     SUMMARIES,
@@ -34,12 +35,12 @@ def build_request(  # noqa: PLR0913  one keyword for each independent part of a 
 
     The call is stateless: `store` is false, and a model that reasons gives its reasoning in encrypted form, to be carried to the
     next turn. No summary of it is asked for where the answer is JSON, which is read as a whole. Effort, summary and verbosity become the nearest value that the model accepts, or are left out where it has no
-    such parameter. No argument is changed, and equal arguments give equal bytes.
+    such parameter; so does the detail of images. A sentence stands for images and files that the model does not read. No argument is changed, and equal arguments give equal bytes.
 
     Args:
         model: The model's name, sent as it is.
         input: The items of the conversation, or a text. `system` messages become `developer` ones for the models that refuse them.
-        parameters: The nine parameters of the README; one that is missing or blank has its default, other names are ignored.
+        parameters: The ten parameters of the README; one that is missing or blank has its default, other names are ignored.
         tools: What the model may call; see `function_tool`.
         stream: Whether the caller wants a stream; it is one only if `enable_stream` and the model agree.
         stop: Stop sequences. The API has none: `truncation` becomes `disabled`, and cutting the text is the caller's part.
@@ -55,7 +56,7 @@ def build_request(  # noqa: PLR0913  one keyword for each independent part of a 
     profile = profile_for(_model_name(model))
     settings = Parameters.read(parameters)
     functions = [function_tool(tool) for tool in tools or ()]
-    items = _input(input, profile)
+    items = _input(input, profile, settings)
     if settings.text_format["type"] == "json_object":
         _validate_mention(items)
     request = {
@@ -81,18 +82,19 @@ def _model_name(model: object) -> str:
     raise PayloadError("model must be the name of a model", field="model")
 
 
-def _input(items: object, profile: ModelProfile) -> str | list[Any]:
+def _input(items: object, profile: ModelProfile, settings: Parameters) -> str | list[Any]:
     if isinstance(items, str):
         return items
     if not isinstance(items, Sequence) or isinstance(items, bytes | bytearray):
         raise PayloadError("input must be a text or a list of items", field="input")
-    return [_item(item, profile) for item in cast("Sequence[object]", items)]
+    return [_item(item, profile, settings) for item in cast("Sequence[object]", items)]
 
 
-def _item(item: object, profile: ModelProfile) -> dict[str, Any]:
+def _item(item: object, profile: ModelProfile, settings: Parameters) -> dict[str, Any]:
     if not isinstance(item, Mapping):
         raise PayloadError("input must contain only items, which are objects", field="input")
-    plain = dict(cast("Mapping[str, Any]", item))
+    told = cast("Mapping[str, Any]", item)
+    plain = with_fitted_parts(told, profile, detail=settings.image_detail)
     return plain | {"role": profile.system_role} if plain.get("role") == "system" else plain
 
 

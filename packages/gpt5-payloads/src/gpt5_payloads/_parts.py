@@ -1,0 +1,62 @@
+"""Images and files of a conversation, as far as a model takes them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from stream_text import render_omission
+
+from ._profiles import IMAGE_DETAILS, ImageDetail, ModelProfile, fit
+
+
+_PLACES = ("content", "output")
+_TEXT_ONLY = "this model reads text only"
+
+
+def with_fitted_parts(
+    item: Mapping[str, Any], profile: ModelProfile, *, detail: ImageDetail | None
+) -> dict[str, Any]:
+    """Return an item with what the model takes of its images and files, and a sentence for what it does not.
+
+    Args:
+        item: An input item.
+        profile: What the model accepts.
+        detail: How closely the model is to look at every image; None leaves it to each.
+    """
+    fitted = dict(item)
+    for name in _PLACES:
+        parts = item.get(name)
+        if isinstance(parts, list | tuple):
+            fitted[name] = [
+                _fitted(part, profile, detail) for part in cast("Sequence[object]", parts)
+            ]
+    return fitted
+
+
+def iter_parts(item: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the parts of a message or of a call's output."""
+    for name in _PLACES:
+        parts = item.get(name)
+        for part in cast("Sequence[object]", parts if isinstance(parts, list | tuple) else ()):
+            if isinstance(part, Mapping):
+                yield cast("Mapping[str, Any]", part)
+
+
+def _fitted(part: object, profile: ModelProfile, detail: ImageDetail | None) -> object:
+    match part:
+        case {"type": "input_image"} if not profile.images:
+            return _omitted("image")
+        case {"type": "input_file"} if not profile.files:
+            return _omitted("file", str(cast("Mapping[str, Any]", part).get("filename") or ""))
+        case {"type": "input_image"}:
+            image = cast("Mapping[str, Any]", part)
+            wanted = detail or image.get("detail")
+            if wanted not in IMAGE_DETAILS:
+                return image
+            taken = fit(wanted, accepted=profile.image_details, ladder=IMAGE_DETAILS)
+            return {**image, "detail": taken}
+        case _:
+            return part
+
+
+def _omitted(kind: str, name: str = "") -> dict[str, str]:
+    return {"type": "input_text", "text": render_omission(kind, reason=_TEXT_ONLY, name=name)}
