@@ -2,7 +2,7 @@
 
 Models cover an image with patches of 32 pixels, or with tiles of 512; which, and how much they shrink it before, differs.
 
-Source: OpenAI's guide "Images and vision" as kept in llms-txt-archive/openai-platform at 209a9589 (`api/docs/guides/images-vision.md`). The models that it
+Source: https://developers.openai.com/api/docs/guides/images-vision, as kept in the public repository llms-txt-archive/openai-platform at 209a9589. The models that it
 does not name (gpt-5.1 and the older codex models) count as their neighbours do, which is our choice, and so is all about files.
 """
 
@@ -25,7 +25,7 @@ _UNKNOWN_FILE_TOKENS = 3_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Limit:
-    """How large an image may stay.
+    """A limit of how large an image stays.
 
     Attributes:
         patches: The most patches.
