@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from enum import Enum
 from pathlib import PurePosixPath
+from types import SimpleNamespace
 
 import pytest
 from pydantic import BaseModel, SecretStr
@@ -16,6 +17,7 @@ from agent_tooling import (
     ResultBudget,
     Tool,
     ToolError,
+    ToolOutput,
     tool,
 )
 
@@ -405,11 +407,41 @@ def test_the_messages_of_a_tool_of_dify_come_in_any_shape(returned):
 
 
 @pytest.mark.parametrize(
-    "broken", [{"identity": {}}, {"runtime_parameters": ["a"]}, {"parameters": [{}]}]
+    "broken",
+    [
+        {"identity": {}},
+        {"runtime_parameters": ["a"]},
+        {"parameters": [{}]},
+        {"description": "Look up."},
+        {"description": ["Look up."]},
+        {"description": {"llm": 5}},
+    ],
 )
 def test_a_declaration_that_cannot_be_read_is_an_error(broken):
     with pytest.raises(DeclarationError):
         Tool.from_declaration(DECLARATION | broken, print)
+
+
+@pytest.mark.parametrize("description", [None, {}, {"llm": None}, SimpleNamespace(llm=None)])
+def test_a_declaration_needs_no_description(description):
+    made = Tool.from_declaration(DECLARATION | {"description": description}, print)
+    assert made.description == ""
+
+
+def sum_up(messages):
+    return ToolOutput(content=f"{len(messages)} messages", artifact=list(messages))
+
+
+def test_who_declares_a_tool_may_say_what_the_model_reads_and_what_is_for_others():
+    def fail(**_):
+        yield "a"
+        raise OSError("secret")
+
+    told = Tool.from_declaration(DECLARATION, lambda **_: iter("ab"), reader=sum_up).invoke({})
+    failed = Tool.from_declaration(DECLARATION, fail, reader=sum_up).invoke({})
+
+    assert told == ToolOutput(content="2 messages", artifact=["a", "b"])
+    assert (failed.content, failed.artifact) == (f"1 messages\n{TOOL_FAILED}", ["a"])
 
 
 def test_a_repeated_call_with_parts_gets_them_again():

@@ -40,7 +40,7 @@ class DeclaredParameters:
         """
         declared = read_member(raw, "parameters") or ()
         configured: object = read_member(raw, "runtime_parameters") or {}
-        description = read_member(read_member(raw, "description"), "llm") or ""
+        description = _read_description(read_member(raw, "description"))
         if not isinstance(configured, Mapping):
             raise DeclarationError("runtime_parameters", "values by name", configured)
         parameters = to_parameters(declared)
@@ -58,6 +58,18 @@ class DeclaredParameters:
     def to_values(self, args: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values for a call: the arguments themselves."""
         return dict(args)
+
+
+def _read_description(raw: object) -> str:
+    """Return what the model is told of a tool; nothing where nothing is declared."""
+    told = read_member(raw, "llm")
+    if told is None and (isinstance(raw, Mapping | None) or hasattr(raw, "llm")):
+        return ""
+    if not isinstance(told, str):
+        raise DeclarationError(
+            "description", "an object with a text as `llm`", raw if told is None else told
+        )
+    return told
 
 
 def read_messages(returned: Sequence[object], policy: ObservationPolicy) -> str:

@@ -9,7 +9,6 @@ from collections.abc import (
     Generator,
     Iterator,
     Mapping,
-    Sequence,
 )
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol, Self, cast, overload
@@ -24,7 +23,7 @@ from ._schema_parameters import SchemaParameters
 from ._sentences import parse_error_text, validation_error_text
 from ._tool_arguments import RefusedArguments, ToolArguments
 from ._tool_names import MAX_NAME_LENGTH, unique_tool_names
-from ._tool_output import ToolContent, ToolOutput, read_output, to_content
+from ._tool_output import OutputReader, ToolOutput, read_output, to_content
 
 
 _NAME: Final = re.compile(rf"[a-zA-Z0-9_-]{{1,{MAX_NAME_LENGTH}}}")
@@ -65,7 +64,7 @@ class Tool:
     function: Callable[..., Any]
     hidden: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
     _checks: _Checks | None = field(default=None, repr=False)
-    _to_content: Callable[[Sequence[object]], ToolContent] = field(default=to_content, repr=False)
+    _reader: OutputReader = field(default=to_content, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse what no API or nobody could call."""
@@ -162,6 +161,7 @@ class Tool:
         *,
         name: str | None = None,
         policy: ObservationPolicy = STRATEGY_OBSERVATIONS,
+        reader: OutputReader | None = None,
     ) -> Self:
         """Make a tool of a declaration of Dify's, and a function that returns or yields Dify's tool messages.
 
@@ -172,6 +172,7 @@ class Tool:
             function: What is called, with all arguments by name.
             name: The name that the model calls it by, if not its own.
             policy: The wording in which the model is told of its messages.
+            reader: Makes of its messages what the model reads and what is for others, in the place of that wording.
 
         Raises:
             DeclarationError: If it cannot be read.
@@ -183,7 +184,7 @@ class Tool:
             parameters=checks.schema,
             function=function,
             _checks=checks,
-            _to_content=lambda messages: read_messages(messages, policy),
+            _reader=reader or (lambda messages: read_messages(messages, policy)),
         )
 
     @property
@@ -226,7 +227,8 @@ class Tool:
 
         Args:
             args: What `bind` has accepted.
-            is_over: Whether nobody waits any more, which is asked after each piece of a result that comes in pieces.
+            is_over: Whether nobody waits any more, which is asked after each piece of a result that comes in pieces. Then the function is closed, and what it
+                has said is let go of.
         """
         pieces: list[object] = []
         try:
@@ -234,8 +236,8 @@ class Tool:
             _refuse_async(returned, self.name)
             _collect(returned, pieces, is_over)
         except Exception as error:  # noqa: BLE001 - whatever a tool does, the run goes on
-            return read_output(pieces, self._to_content, error)
-        return read_output(pieces, self._to_content)
+            return read_output(pieces, self._reader, error)
+        return read_output(pieces, self._reader)
 
     async def ainvoke(self, args: Mapping[str, Any]) -> ToolOutput:
         """Call the tool, await it where it is async, and return what the model reads; only what is no `Exception` is raised.
@@ -256,8 +258,8 @@ class Tool:
             else:
                 _collect(returned, pieces)
         except Exception as error:  # noqa: BLE001 - whatever a tool does, the run goes on
-            return read_output(pieces, self._to_content, error)
-        return read_output(pieces, self._to_content)
+            return read_output(pieces, self._reader, error)
+        return read_output(pieces, self._reader)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function itself: nothing is checked, nothing hidden is added."""
@@ -325,13 +327,14 @@ def _refuse_async(returned: object, name: str) -> None:
 def _collect(
     returned: object, pieces: list[object], is_over: Callable[[], bool] | None = None
 ) -> None:
-    """Add to `pieces` what a function returned, piece by piece where it comes in pieces, until it is over."""
+    """Add to `pieces` what a function returned, piece by piece where it comes in pieces; let go of all once it is over."""
     if not isinstance(returned, Iterator):
         pieces.append(returned)
         return
     for piece in cast("Iterator[object]", returned):
         pieces.append(piece)
         if is_over is not None and is_over():
+            pieces.clear()
             if isinstance(returned, Generator):
                 returned.close()
             return

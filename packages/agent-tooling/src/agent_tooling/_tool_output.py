@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
 from ._errors import ToolError
@@ -49,34 +49,39 @@ class ToolOutput:
         content: What the model reads, of a failure too.
         error: Why the call failed, in a sentence that the model may read; None where it did not.
         cause: The exception behind a failure, for the caller's log and nobody else.
+        artifact: What the tool made for others than the model, such as files for a person; handed on as it is.
     """
 
     content: ToolContent
     error: str | None = None
     cause: BaseException | None = field(default=None, repr=False)
+    artifact: Any = field(default=None, repr=False)
+
+
+type OutputReader = Callable[[Sequence[object]], ToolContent | ToolOutput]
+"""Makes of what a function returned (one piece) or yielded what the model reads, and what else there is."""
 
 
 def read_output(
-    pieces: Sequence[object],
-    to_content: Callable[[Sequence[object]], ToolContent],
-    cause: Exception | None = None,
+    pieces: Sequence[object], reader: OutputReader, cause: Exception | None = None
 ) -> ToolOutput:
     """Read what a function returned (one piece) or yielded, and what it raised in the end.
 
     Args:
         pieces: What it returned or yielded.
-        to_content: Makes content of the pieces.
+        reader: Makes the output of the pieces.
         cause: What it raised; what came before it stays.
     """
-    content: ToolContent = ""
+    output = ToolOutput(content="")
     try:
-        content = to_content(pieces)
+        read = reader(pieces)
+        output = read if isinstance(read, ToolOutput) else ToolOutput(content=read)
     except Exception as error:  # noqa: BLE001 - whatever a tool has returned, the run goes on
         cause = cause or error
     if cause is None:
-        return ToolOutput(content=content)
+        return output
     error = (_whole(str(cause)) if isinstance(cause, ToolError) else "") or TOOL_FAILED
-    return ToolOutput(content=_add_text(content, error), error=error, cause=cause)
+    return replace(output, content=_add_text(output.content, error), error=error, cause=cause)
 
 
 def to_content(pieces: Sequence[object]) -> ToolContent:
