@@ -517,3 +517,51 @@ def test_a_tools_name_is_shown_redacted_wherever_the_run_says_it(maximum_iterati
     assert "***_a" in shown
     assert "secret" not in shown
     assert only(events, ToolCallStarted)[0].call.name == "secret_a"
+
+
+@pytest.mark.parametrize("maximum_iterations", [1, 6])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "a secret",
+        ({"type": "text", "text": "a secret"},),
+        "x" * 994 + "secret",
+        " " * 999 + "secret",
+    ],
+)
+def test_what_tools_have_answered_is_shown_redacted(maximum_iterations, content):
+    run = build_run(
+        maximum_iterations=maximum_iterations, redact=lambda text: text.replace("secret", "***")
+    )
+    events = [*run.start(), *ask_tools(run, call("c1"))]
+    events += run.feed(ToolResult(call_id="c1", content=content))
+    if maximum_iterations > 1:
+        assert run.messages[-1].content == content
+        events += run.feed(Failure(message="It broke.", reason="time_limit"))
+    assert "sec" not in text_of(events)
+    assert only(events, Finished)[0].messages[-1].content == content
+
+
+def test_what_is_for_others_than_the_model_is_handed_on_once_and_not_kept():
+    run = build_run()
+    cause = OSError("secret")
+    events = [*run.start(), *ask_tools(run)]
+    events += run.feed(ToolResult(call_id="c1", error="late", artifact=["a file"], cause=cause))
+    [ended], [round_ended] = only(events, ToolCallEnded), only(events, RoundEnded)
+    assert (ended.result.artifact, ended.result.cause) == (["a file"], cause)
+    assert "a file" not in repr(events)
+    assert "secret" not in repr(events)
+    [kept] = round_ended.results
+    assert (kept.artifact, kept.cause, kept.content) == (None, None, "late")
+
+
+def test_only_the_last_results_are_told_of_a_run_without_an_answer():
+    run = build_run(maximum_iterations=99)
+    run.start()
+    for number in range(23):
+        ask_tools(run, call(f"c{number}"))
+        run.feed(ToolResult(call_id=f"c{number}", content=f"result {number};"))
+    shown = text_of(run.feed(Failure(message="It broke.", reason="cancelled")))
+    assert "- (3 earlier results)\n" in shown
+    assert "result 2;" not in shown
+    assert shown.count("- add: ") == 20

@@ -159,3 +159,8 @@ def test_no_call_outlasts_any_bound_and_each_end_has_a_reason(steps, is_closing,
         call.take(delta, now=now)
     assert now <= min(570, start + 235) + 1e-6
     assert call.give_up(now=now).message
+
+
+def test_a_failure_that_has_no_time_gets_none():
+    failure = ModelFailure(message="busy", is_transient=True, has_time=False)
+    assert not BUDGET.fit(failure, 0).has_time

@@ -67,13 +67,15 @@ class Spending:
         """The first budget that is used up."""
         return self._find(Decimal(1))
 
-    @property
-    def tool_calls_left(self) -> int | None:
-        """How many tool calls may still be made; None for any number."""
-        if self.used_up:
-            return 0
+    def take_tool_calls(self, count: int) -> int:
+        """Return how many of `count` tool calls may be made, and count them."""
         maximum = self._budgets.max_tool_calls
-        return None if maximum is None else maximum - self.tool_calls
+        if self.used_up:
+            count = 0
+        elif maximum is not None:
+            count = min(count, maximum - self.tool_calls)
+        self.tool_calls += count
+        return count
 
     def take_near(self) -> BudgetName | None:
         """Return the budget whose end is near, when it is for the first time."""

@@ -1,8 +1,18 @@
 """What is shown of a run, and what the reader has seen of it."""
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 
-from ._events import ShowText
+from stream_text import ThinkFilter
+
+from ._events import ShowText, ToolResult
+from ._sentences import NO_ANSWER, build_known, build_unfinished, shorten_result
+
+
+_RESULTS_SHOWN = 20
+_MAX_KEPT_CHARACTERS = (
+    4_000  # Far more than is shown, so that nothing secret is cut in two before it is looked for.
+)
 
 
 def should_emit_text(
@@ -23,16 +33,25 @@ def should_emit_text(
 
 
 class Display:
-    """The text that a run has shown, with a line break between what different rounds show.
+    """The text that a run has shown, with a line break between what different rounds show, and what is still to be told of its tools.
+
+    Args:
+        show_thoughts: Whether `<think>` blocks in what tools say are shown.
+        redact: Takes out of what tools are called and say what nobody may read.
 
     Attributes:
         has_words: Whether the open round has shown more than blank space.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, show_thoughts: bool, redact: Callable[[str], str]) -> None:
         self.has_words = False
+        self._show_thoughts = show_thoughts
+        self._redact = redact
         self._owes_break = False
         self._ends_line = True
+        self._known = deque[tuple[str, str]](maxlen=_RESULTS_SHOWN)
+        self._known_count = 0
+        self._unfinished: list[str] = []
 
     def open_round(self) -> None:
         """Begin what another round shows."""
@@ -49,3 +68,48 @@ class Display:
         self._ends_line = text.endswith("\n")
         self.has_words = self.has_words or bool(text.strip())
         yield ShowText(text=text)
+
+    def show_results(self, results: Iterable[ToolResult]) -> Iterator[ShowText]:
+        """Show what tools have answered, where that is all the answer there is."""
+        for result in results:
+            self.open_round()
+            yield from self.show(self._balance(self._redact(result.text)))
+        if not self.has_words:
+            yield from self.show(NO_ANSWER)
+
+    def note_result(self, name: str, result: ToolResult) -> None:
+        """Remember a tool's result for the case that the run ends without an answer."""
+        if result.is_unfinished:
+            self._unfinished.append(name)
+        elif result.error is None:
+            self._known_count += 1
+            self._known.append((name, result.text[:_MAX_KEPT_CHARACTERS]))
+
+    def show_unfinished(self) -> Iterator[ShowText]:
+        """Name the tools that were given up while they still ran."""
+        yield from self._show_apart(self._tell_unfinished())
+
+    def show_outcome(self, error: str) -> Iterator[ShowText]:
+        """Show in the place of an answer why there is none, and what the tools have answered so far."""
+        known = [
+            (self._redact(name), self._balance(shorten_result(self._redact(text))))
+            for name, text in self._known
+        ]
+        told = build_known(known, left_out=self._known_count - len(known))
+        yield from self._show_apart(self._balance(error), self._tell_unfinished(), told)
+
+    def _tell_unfinished(self) -> str:
+        names, self._unfinished = self._unfinished, []
+        return build_unfinished([self._redact(name) for name in names])
+
+    def _show_apart(self, *texts: str) -> Iterator[ShowText]:
+        """Show texts of our own, each on a line of its own and none of them a part of an answer."""
+        for text in texts:
+            self.open_round()
+            yield from self.show(text)
+        self.open_round()
+
+    def _balance(self, text: str) -> str:
+        """Return a text as it can be shown: a tag left open would swallow everything after it."""
+        shown = ThinkFilter(show=self._show_thoughts)
+        return shown.feed(text) + shown.close()

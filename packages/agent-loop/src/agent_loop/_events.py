@@ -4,7 +4,7 @@ A driver feeds `ModelDelta`, `ModelDone`, `ModelFailure`, `ToolResult`, `TimeSho
 `ShowText`, and may log the rest. `Finished` is always the last event of a run.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from stream_text import read_member
@@ -110,12 +110,16 @@ class ToolResult:
         content: What the model reads: a text, or content parts (text, image, file), which the run passes through. Empty, it becomes `error`.
         error: Why the call failed or was refused, in a sentence that the model may read; None where it did not.
         is_unfinished: Whether the tool was given up while it still ran.
+        artifact: What the tool made for others than the model, such as files for a person.
+        cause: The exception behind a failure, for a log and nobody else. `ToolCallEnded` hands on both, and the run keeps neither.
     """
 
     call_id: str
     content: str | tuple[Any, ...] = ""
     error: str | None = None
     is_unfinished: bool = False
+    artifact: Any = field(default=None, repr=False)
+    cause: BaseException | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Let the model read why a call has failed, where nothing else is said."""

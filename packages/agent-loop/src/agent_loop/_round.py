@@ -1,11 +1,12 @@
 """What one round has gathered so far."""
 
+from dataclasses import replace
 from typing import Any
 
 from stream_text import ThinkFilter, ToolCallMerger
 
 from ._calls import to_replayed
-from ._events import ClosingReason, ModelDelta, ToolResult
+from ._events import ClosingReason, ModelDelta, StopReason, ToolResult
 from ._messages import Message, ToolCall
 from ._usage import Usage
 
@@ -48,6 +49,13 @@ class Round:
     def answer(self) -> str:
         """The answer without thoughts."""
         return "".join(self._answer)
+
+    @property
+    def ending(self) -> StopReason:
+        """Why the run ends with this answer."""
+        if self.finish_reason == "length":
+            return "output_limit"
+        return (self.closing or "answered") if self.answer.strip() else "empty_answer"
 
     @property
     def has_tool_calls(self) -> bool:
@@ -106,7 +114,7 @@ class Round:
 
     def take_result(self, result: ToolResult) -> ToolCall:
         """Take the result of one of the open calls and return the call."""
-        self._results[result.call_id] = result
+        self._results[result.call_id] = replace(result, artifact=None, cause=None)
         return self._open.pop(result.call_id)
 
     def to_messages(self) -> tuple[Message, ...]:

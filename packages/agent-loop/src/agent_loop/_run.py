@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from agent_tooling import BUDGET_USED_UP, too_many_calls_text
-from stream_text import ThinkFilter
 
 from ._budgets import Budgets, Spending
 from ._display import Display, should_emit_text
@@ -38,13 +37,10 @@ from ._sentences import (
     MAX_CALLS,
     NO_ANSWER,
     build_budget_notice,
-    build_known,
     build_model_failure,
     build_refusal,
     build_status,
-    build_unfinished,
     build_unknown_budget,
-    shorten_result,
 )
 from ._state import State, Trigger, next_state
 
@@ -72,7 +68,7 @@ class AgentRun:
         tool_choice: The choice of the first call: `auto`, `none`, `required`, a tool's name, or None to leave it unset.
         has_tool_choice: Whether the model knows a tool choice at all; if not, the closing call offers no tools.
         budgets: What the run may use.
-        redact: Takes out of the name of a tool that a model asks for what nobody may read, before the name is shown.
+        redact: Takes what nobody may read out of what tools are called by a model and have answered, before that is shown.
 
     Raises:
         InvalidSettingError: If `maximum_iterations` is under 1.
@@ -103,9 +99,7 @@ class AgentRun:
         self._redact = redact
         self._is_time_short = False
         self._is_retry = False
-        self._known: list[tuple[str, str]] = []
-        self._unfinished: list[str] = []
-        self._display = Display()
+        self._display = Display(show_thoughts=emit_intermediate_thoughts, redact=redact)
         self._round = self._build_round(0)
 
     @property
@@ -258,21 +252,18 @@ class AgentRun:
         if not self._display.has_words:  # Then the commentary is the answer.
             yield from self._display.show("".join(self._round.commentary))
         yield from self._end_model_call()
-        is_cut = self._round.finish_reason == "length"
-        if self._round.answer.strip():
-            reason: StopReason = "output_limit" if is_cut else self._round.closing or "answered"
-        else:
-            reason = "output_limit" if is_cut else "empty_answer"
+        ending = self._round.ending
+        if not self._round.answer.strip():
+            is_cut = ending == "output_limit"
             yield from self._display.show(CUT_BEFORE_ANSWER if is_cut else NO_ANSWER)
-        yield from self._finish(reason)
+        yield from self._finish(ending)
 
     def _request_tools(self) -> Iterator[Event]:
         yield from self._end_model_call()
-        left = self._spending.tool_calls_left
-        count = MAX_CALLS if left is None else min(left, MAX_CALLS)
+        possible = self._round.calls[:MAX_CALLS]
+        count = self._spending.take_tool_calls(len(possible))
         text = too_many_calls_text(MAX_CALLS) if count == MAX_CALLS else BUDGET_USED_UP
-        calls, refused = self._round.calls[:count], self._round.calls[count:]
-        self._spending.tool_calls += len(calls)
+        calls, refused = possible[:count], self._round.calls[count:]
         if calls and self._emit_thoughts and not self._display.has_words:
             names = [self._redact(call.name) for call in self._round.calls]
             yield from self._display.show(build_status(names))
@@ -314,30 +305,18 @@ class AgentRun:
 
     def _close_call(self, result: ToolResult) -> Iterator[Event]:
         call = self._round.take_result(result)
-        if result.is_unfinished:
-            self._unfinished.append(self._redact(call.name))
-        elif result.error is None:
-            text = self._balance(shorten_result(result.text))
-            self._known.append((self._redact(call.name), text))
+        self._display.note_result(call.name, result)
         yield ToolCallEnded(call=call, result=result)
 
-    def _show_apart(self, *texts: str) -> Iterator[Event]:
-        """Show texts of our own, each on a line of its own and none of them a part of an answer."""
-        for text in texts:
-            self._display.open_round()
-            yield from self._display.show(text)
-        self._display.open_round()
-
     def _end_tools(self) -> Iterator[Event]:
-        yield from self._show_apart(build_unfinished(self._unfinished))
-        self._unfinished.clear()
+        yield from self._display.show_unfinished()
         if self._maximum == 1:
             self._move("results_shown")
-            yield from self._show_results()
+            yield from self._display.show_results(self._round.results[: MAX_CALLS + 1])
             yield from self._finish("maximum_iterations")
             return
         self._move("results")
-        self._keep_round()
+        self._messages += self._round.to_messages()
         yield self._end_round()
         near = None if self._spending.used_up else self._spending.take_near()
         if near:
@@ -346,22 +325,10 @@ class AgentRun:
             self._tool_choice = "auto"
         yield from self._call_model()
 
-    def _show_results(self) -> Iterator[Event]:
-        for result in self._round.results[: MAX_CALLS + 1]:
-            self._display.open_round()
-            yield from self._display.show(self._balance(result.text))
-        if not self._display.has_words:
-            yield from self._display.show(NO_ANSWER)
-
-    def _balance(self, text: str) -> str:
-        """Return a tool's text as it can be shown: a tag left open would swallow everything after it."""
-        shown = ThinkFilter(show=self._emit_thoughts)
-        return shown.feed(text) + shown.close()
-
-    def _take_time_short(self) -> Iterator[Event]:
+    def _take_time_short(self) -> tuple[Event, ...]:
         self._move("time_short")
         self._is_time_short = True
-        yield from ()
+        return ()
 
     def _take_model_failure(self, failure: ModelFailure) -> Iterator[Event]:
         error = build_model_failure(self._round.number, failure.message)
@@ -375,10 +342,10 @@ class AgentRun:
         yield self._end_round(error)
         yield from self._call_model(failure)
 
-    def _take_time_passed(self, passed: TimePassed) -> Iterator[Event]:
+    def _take_time_passed(self, passed: TimePassed) -> tuple[Event, ...]:
         self._move("time_passed")
         self._spending.seconds = max(self._spending.seconds, passed.seconds)
-        yield from ()
+        return ()
 
     def _fail(self, failure: Failure) -> Iterator[Event]:
         is_answered = failure.reason != "error"
@@ -393,9 +360,7 @@ class AgentRun:
             result = ToolResult(call_id=call.call_id, error=error, is_unfinished=is_answered)
             yield from self._close_call(result)
         if is_answered:
-            known = build_known(self._known)
-            sentence = self._balance(error)
-            yield from self._show_apart(sentence, build_unfinished(self._unfinished), known)
+            yield from self._display.show_outcome(error)
         yield from self._finish(reason, error=error, is_answered=is_answered)
 
     def _build_broken_call(self, error: str) -> ModelCallEnded:
@@ -412,7 +377,7 @@ class AgentRun:
         self, reason: StopReason, *, error: str | None = None, is_answered: bool = True
     ) -> Iterator[Event]:
         if self._round.number:
-            self._keep_round()
+            self._messages += self._round.to_messages()
             yield self._end_round(error)
         yield Finished(
             reason=reason,
@@ -424,9 +389,6 @@ class AgentRun:
             is_answered=is_answered,
             budget=self._spending.used_up,
         )
-
-    def _keep_round(self) -> None:
-        self._messages += self._round.to_messages()
 
     def _end_round(self, error: str | None = None) -> RoundEnded:
         return RoundEnded(

@@ -9,7 +9,6 @@ from ._events import ClosingReason
 
 
 _NAMES_SHOWN = 3
-_RESULTS_SHOWN = 20
 _MAX_RESULT_CHARACTERS = 500
 
 MAX_CALLS = 128
@@ -69,12 +68,11 @@ def build_unfinished(names: Sequence[str]) -> str:
     return f"Not finished in time, so missing here: {listed}."
 
 
-def build_known(results: Sequence[tuple[str, str]]) -> str:
-    """Return what a person reads of the tool results, each with its tool's name, of a run that ends without an answer; nothing where there are none."""
+def build_known(results: Sequence[tuple[str, str]], *, left_out: int) -> str:
+    """Return what a person reads of the last tool results, each with its tool's name, of a run that ends without an answer; nothing where there are none."""
     if not results:
         return ""
-    lines = [f"- {_without_tags(name)}: {result}" for name, result in results[-_RESULTS_SHOWN:]]
-    left_out = len(results) - len(lines)
+    lines = [f"- {_without_tags(name)}: {result}" for name, result in results]
     more = [f"- ({left_out} earlier results)"] if left_out else []
     return "\n".join(["What the tools answered so far:", *more, *lines])
 

@@ -84,7 +84,8 @@ class TimeBudget:
     def fit(self, failure: ModelFailure, now: float) -> ModelFailure:
         """Return a failure that says whether there is time to make its call once more: a third of what is kept for the closing call."""
         left = self.seconds_left(now + failure.wait_seconds)
-        return replace(failure, has_time=left > 0 and left >= self.closing_seconds / 3)
+        has_time = left > 0 and left >= self.closing_seconds / 3
+        return replace(failure, has_time=failure.has_time and has_time)
 
     def end_of_run(self) -> Failure:
         """Return what ends a run whose time is up."""
@@ -118,9 +119,9 @@ class CallWatch:
         room = budget.run_seconds - budget.closing_seconds / 2
         self._room = self._end if is_closing or room <= now else min(room, self._end)
 
-    def take(self, delta: ModelDelta, *, now: float) -> None:
+    def take(self, received: object, *, now: float) -> None:
         """Take note of what has come."""
-        if delta.is_empty:
+        if isinstance(received, ModelDelta) and received.is_empty:
             self._max_silence = min(self._max_silence, _KEEP_ALIVE_SILENCE_SECONDS)
         self._has_heard = True
         self._heard = now
