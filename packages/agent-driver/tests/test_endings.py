@@ -19,6 +19,7 @@ from agent_loop import (
     TimeBudget,
     ToolCallEnded,
 )
+from agent_tooling import Tool
 
 
 SOON = TimeBudget(run_seconds=0.6, closing_seconds=0.3, call_seconds=0.5)
@@ -265,6 +266,99 @@ def test_tools_are_given_up_in_time_for_an_answer(play, run, tool):
     events = play(run, model, [tool], time_budget=SOON)
     assert (events[-1].reason, events[-1].answer) == ("time_limit", "without it")
     assert model.requests[1].is_closing
+
+
+def test_no_tool_is_begun_without_time_for_it(play, run):
+    made = []
+
+    def work() -> None:
+        """Work."""
+        made.append(True)
+
+    def model(call):
+        if not call.is_closing:
+            time.sleep(0.35)  # beyond what is kept for tools
+        yield "without it" if call.is_closing else {"tool_calls": [use("work")]}
+
+    [*_, finished] = play(run, model, [work], time_budget=SOON)
+    assert (finished.reason, finished.answer) == ("time_limit", "without it")
+    assert not made
+
+
+def test_a_run_that_begins_without_time_closes_at_once(play, run):
+    model = Script("that is all")
+    budget = TimeBudget(run_seconds=0.5, closing_seconds=0.5, call_seconds=0.5)
+    assert play(run, model, [quick], time_budget=budget)[-1].reason == "time_limit"
+    assert model.requests[0].is_closing
+
+
+def test_a_model_that_never_pauses_is_given_up_in_time(play, run):
+    def chatter():
+        while True:
+            yield "x"
+            time.sleep(0.001)
+
+    started = time.monotonic()
+    [*_, finished] = play(run, lambda _: chatter(), time_budget=SOON)
+    assert time.monotonic() - started < 1
+    assert finished.reason in {"time_limit", "error"}
+
+
+def test_silence_is_counted_from_what_came_last(play, run):
+    def steady():
+        for piece in "1234":
+            time.sleep(0.1)
+            yield piece
+
+    patient = TimeBudget(run_seconds=9, closing_seconds=3, call_seconds=9, silence_seconds=0.3)
+    assert play(run, lambda _: steady(), time_budget=patient)[-1].answer == "1234"
+
+
+def test_a_watched_answer_without_any_piece_is_asked_for_once_more(play, run):
+    [*_, finished] = play(run, Script([], "4"), time_budget=TimeBudget())
+    assert (finished.answer, finished.rounds) == ("4", 2)
+
+
+def test_a_call_is_not_made_again_without_time_for_it(play, run):
+    model = Script([ModelFailure(message="busy", is_transient=True, wait_seconds=3)], "4")
+    [*_, finished] = play(run, model, time_budget=SOON)
+    assert len(model.requests) == 1
+    assert "busy" in finished.error
+
+
+@pytest.mark.parametrize("settings", [{"cancelled": BEGUN}, {"time_budget": SOON}])
+def test_a_tool_that_yields_is_closed_once_nobody_waits(play, settings):
+    ended = threading.Event()
+
+    def endless():
+        """Talk."""
+        begin()
+        try:
+            while True:
+                yield "x"
+                time.sleep(0.01)
+        finally:
+            ended.set()
+
+    run = AgentRun([], maximum_iterations=1)
+    assert play(run, Script(ask(use("endless"))), [Tool.from_function(endless)], **settings)
+    assert ended.wait(1)
+
+
+@pytest.mark.parametrize("settings", [{"cancelled": BEGUN}, {"time_budget": SOON}])
+def test_an_asynchronous_tool_is_stopped_once_nobody_waits(play, run, settings):
+    stopped = threading.Event()
+
+    async def work() -> None:
+        """Work."""
+        begin()
+        try:
+            await asyncio.sleep(9)
+        finally:
+            stopped.set()
+
+    assert play(run, Script(ask(use("work")), "without it"), [work], **settings)
+    assert stopped.wait(1)
 
 
 def test_a_model_that_is_silent_for_too_long_is_given_up(play, run):

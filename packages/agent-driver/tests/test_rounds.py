@@ -5,8 +5,10 @@ import logging
 import threading
 import time
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import pytest
+from pydantic import BaseModel
 from scripted import Script, ask, use
 
 from agent_driver import drive
@@ -23,7 +25,24 @@ from agent_loop import (
     ShowText,
     ToolCallEnded,
 )
-from agent_tooling import REPEATED_FAILURE, Tool
+from agent_tooling import REPEATED_FAILURE, TOOL_FAILED, Tool, ToolOutput
+
+
+class Answer(BaseModel):
+    text: str
+    tool_calls: list[str] = []
+
+
+class NamedAnswer(NamedTuple):
+    text: str
+
+
+class IterableAnswer:
+    tool_calls = ()
+    text = "4"
+
+    def __iter__(self):
+        raise AssertionError("it is one answer")
 
 
 def add(a: int, b: int) -> int:
@@ -63,6 +82,11 @@ def test_a_run_is_played_to_its_answer_and_every_event_is_given_out(play, run):
         SimpleNamespace(text="4", tool_calls=(), usage=None, finish_reason="stop"),
         ["4"],
         [ModelDelta(text="4"), ModelDone()],
+        ModelDelta(text="4"),
+        Answer(text="4"),
+        NamedAnswer("4"),
+        IterableAnswer(),
+        lambda: iter([{"text": "4"}]),
     ],
 )
 def test_an_answer_may_come_whole_or_in_pieces(play, run, answer):
@@ -111,6 +135,33 @@ def test_a_failure_is_told_without_its_text_logged_whole_and_not_repeated(play, 
     assert "42" not in str(events)
     assert "the secret is 42" in caplog.text
     assert results(events)["c2"].content == REPEATED_FAILURE
+
+
+def test_a_call_is_refused_for_its_arguments_before_its_tool_is_looked_for(play, run):
+    calls = [use("unknown", "{"), use("unknown", "[]", "c2"), use("x" * 900_000, "{}", "c3")]
+    told = results(play(run, Script(ask(*calls), "sorry"), result_characters=2_000))
+    assert told["c1"].content.startswith("tool arguments parse error: ")
+    assert told["c2"].content.endswith("must be a JSON object")
+    assert told["c3"].content.startswith("there is not a tool named xxx")
+    assert len(told["c3"].content) < 2_200
+
+
+def test_what_a_tool_makes_for_others_and_why_it_failed_are_told_and_not_sent(play, run):
+    def draw():
+        """Draw."""
+        yield "drawn"
+        raise OSError("the secret is 42")
+
+    declared = {"identity": {"name": "draw"}}
+    tool = Tool.from_declaration(
+        declared, draw, reader=lambda said: ToolOutput(content="".join(said), artifact=b"picture")
+    )
+    model = Script(ask(use("draw")), "done")
+    [told] = results(play(run, model, [tool])).values()
+    assert told.content == model.requests[1].messages[-1].content == f"drawn\n{TOOL_FAILED}"
+    assert told.artifact == b"picture"
+    assert str(told.cause) == "the secret is 42"
+    assert "picture" not in repr(model.requests)
 
 
 @pytest.mark.parametrize("rounds", [1, 5])

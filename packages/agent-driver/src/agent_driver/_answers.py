@@ -1,7 +1,7 @@
 """What a model's callable gives back, as inputs of a run."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, cast
 
 from agent_loop import (
@@ -42,10 +42,16 @@ def is_decision(received: object) -> bool:
 
 
 def is_whole(answer: object) -> bool:
-    """Return whether this is a whole answer, and no stream of pieces of one."""
-    return isinstance(answer, str | Mapping) or not (
-        isinstance(answer, Iterable) or hasattr(answer, "__aiter__")
-    )
+    """Return whether this is a whole answer, and no stream of pieces of one.
+
+    Of a record that could be iterated over, such as a model of pydantic's or a named tuple, its fields tell.
+    """
+    if isinstance(answer, str | Mapping):
+        return True
+    is_iterable = hasattr(answer, "__iter__") or hasattr(answer, "__aiter__")
+    is_stream = hasattr(answer, "__next__") or hasattr(answer, "__anext__")
+    has_fields = hasattr(answer, "text") or hasattr(answer, "tool_calls")
+    return not is_iterable or (has_fields and not is_stream)
 
 
 def to_failure(error: BaseException) -> ModelFailure:
@@ -82,7 +88,7 @@ class Asked:
         self._answer: Any = None
         self._is_closed = False
 
-    def __iter__(self) -> Iterator[object]:
+    def __iter__(self) -> Generator[object]:
         self._answer = answer = self._model(self._call)
         try:
             if not self._is_closed:

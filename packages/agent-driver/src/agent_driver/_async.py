@@ -8,14 +8,17 @@ from functools import partial
 from inspect import isawaitable
 from typing import Any, cast
 
-from agent_loop import AgentRun, CallModel, CallWatch, Event, ModelDone, RunTools, TimeBudget
+from agent_loop import AgentRun, CallModel, Event, ModelDone, RunTools, TimeBudget
 from agent_tooling import ToolOutput
 
 from ._answers import asked_by, close, is_decision, is_end, is_whole, to_failure, to_input
+from ._setup import Setup, prepare
 from ._threads import END, Threads, read_in_thread
-from ._time import CANCELLED, POLL_SECONDS, Cancelled, Clock, cancel
-from ._tool_calls import Job, ToolCalls, Tools, broken, give_up
+from ._time import CANCELLED, Cancelled, Clock, Watch, cancel
+from ._tool_calls import Job, Tools, broken, give_up
 
+
+_LAST_SECONDS = 0.25  # For an answer that is let go of.
 
 type AsyncModel = Callable[[CallModel], Any]
 """Called with a request, it returns an asynchronous iterable of pieces of the answer, or the whole answer, awaited or not."""
@@ -52,34 +55,35 @@ def adrive(  # noqa: PLR0913 - the keyword-only settings of one drive
         ValueError: If two tools have one name, or `max_parallel_tools` is under 1.
         MessageError: If what the model's client gives cannot be read.
     """
-    if max_parallel_tools < 1:
-        raise ValueError(f"max_parallel_tools must be at least 1, not {max_parallel_tools!r}")
-    calls = ToolCalls(tools, result_characters=result_characters)
-    if calls.tools and not run.tools:
-        run.offer(calls.tools.values())
-    return _drive(run, model, calls, Clock(time_budget, cancelled), max_parallel_tools)
+    setup = prepare(
+        run,
+        tools,
+        cancelled=cancelled,
+        time_budget=time_budget,
+        max_parallel_tools=max_parallel_tools,
+        result_characters=result_characters,
+    )
+    return _drive(setup, model)
 
 
-async def _drive(
-    run: AgentRun, model: AsyncModel, calls: ToolCalls, clock: Clock, most: int
-) -> AsyncGenerator[Event]:
+async def _drive(setup: Setup, model: AsyncModel) -> AsyncGenerator[Event]:
+    run, clock = setup.run, setup.clock
+    clock.tell(run)
     events = run.start()
     for event in events:
         yield event
     action = asked_by(events)
     while action is not None:
         if isinstance(action, CallModel):
-            inputs = _iter_answer(model, action, clock, run)
+            inputs = _iter_answer(setup, model, action)
         else:
-            inputs = _iter_results(
-                calls, action, clock, most, has_closing_call=run.has_closing_call
-            )
+            inputs = _iter_results(setup, action)
         action = None
         async with aclosing(inputs):
             async for received in inputs:
                 if is_decision(received):
                     clock.tell(run)
-                events = run.feed(received)
+                events = run.feed(clock.fit(received))
                 for event in events:
                     yield event
                 action = asked_by(events)
@@ -87,33 +91,26 @@ async def _drive(
                     break
 
 
-async def _iter_answer(
-    model: AsyncModel, call: CallModel, clock: Clock, run: AgentRun
-) -> AsyncGenerator[Any]:
+async def _iter_answer(setup: Setup, model: AsyncModel, call: CallModel) -> AsyncGenerator[Any]:
     """Call the model and yield what the run is fed with: pieces of the answer, then how it ended."""
+    clock = setup.clock
+    is_wanted = await _sleep(call.wait_seconds, clock)
+    watch = clock.watch(call, setup.run)
+    pieces = _ask(model if is_wanted else cancel, call)
+    if clock.is_watched:
+        pieces = _read_watched(pieces, clock, watch)
     try:
-        async with aclosing(_read(model, call, clock, run)) as pieces:
-            async for received in pieces:
-                yield to_input(received)
+        async with aclosing(pieces):
+            async for piece in pieces:
+                received = to_input(piece)
+                watch.take(received)
+                yield received
                 if is_end(received):
                     return
     except Exception as error:  # noqa: BLE001 - whatever the model's client raises
         yield to_failure(error)
     else:
-        yield ModelDone()
-
-
-async def _read(
-    model: AsyncModel, call: CallModel, clock: Clock, run: AgentRun
-) -> AsyncGenerator[object]:
-    """Call the model, when it is time to, and yield what it says."""
-    is_wanted = await _sleep(call.wait_seconds, clock)
-    pieces = _ask(model if is_wanted else cancel, call)
-    if clock.is_watched:
-        pieces = _read_watched(pieces, clock, clock.watch(call), run)
-    async with aclosing(pieces):
-        async for piece in pieces:
-            yield piece
+        yield watch.end() or ModelDone()
 
 
 async def _ask(model: AsyncModel, call: CallModel) -> AsyncGenerator[object]:
@@ -149,29 +146,27 @@ async def _read_in_thread(pieces: Iterable[object]) -> AsyncGenerator[object]:
 
 
 async def _read_watched(
-    pieces: AsyncGenerator[object], clock: Clock, watch: CallWatch | None, run: AgentRun
+    pieces: AsyncGenerator[object], clock: Clock, watch: Watch
 ) -> AsyncGenerator[object]:
     """Yield what comes, and wait for it no longer than the run may take and is wanted."""
     following: asyncio.Future[object] | None = None
     try:
         while not clock.is_cancelled:
             following = following or asyncio.ensure_future(anext(pieces, END))
-            left = POLL_SECONDS
-            if watch is not None:
-                left = min(left, watch.seconds_left(now=clock.now, may_retry=run.may_retry))
-            done, _ = await asyncio.wait((following,), timeout=left)
+            left = watch.seconds_left
+            if left == 0:
+                yield watch.give_up()
+            done, _ = await asyncio.wait((following,), timeout=clock.patience(left))
             if done:
                 piece, following = following.result(), None
                 if piece is END:
                     return
                 yield piece
-            elif watch is not None and left < POLL_SECONDS:
-                yield watch.give_up(now=clock.now)
         yield CANCELLED
     finally:
         if following is not None:
             following.cancel()
-            await asyncio.wait((following,), timeout=POLL_SECONDS)
+            await asyncio.wait((following,), timeout=_LAST_SECONDS)
         if following is None or following.done():
             await pieces.aclose()
 
@@ -183,33 +178,36 @@ async def _sleep(seconds: float, clock: Clock) -> bool:
         left = end - clock.now
         if left <= 0:
             return True
-        await asyncio.sleep(min(left, POLL_SECONDS))
+        await asyncio.sleep(clock.patience(left) or 0)
     return False
 
 
-async def _iter_results(
-    calls: ToolCalls, request: RunTools, clock: Clock, most: int, *, has_closing_call: bool
-) -> AsyncGenerator[Any]:
+async def _iter_results(setup: Setup, request: RunTools) -> AsyncGenerator[Any]:
     """Run the tools of a round and yield their results as they come."""
+    clock, calls = setup.clock, setup.calls
     sorted_ = calls.sort(request.calls)
     for result in sorted_.answered:
         yield result
-    room, threads = asyncio.Semaphore(most), Threads(most, "agent-driver-tool")
-    tasks = {asyncio.create_task(_invoke(job, room, threads)): job for job in sorted_.jobs}
+    room = asyncio.Semaphore(setup.max_parallel_tools)
+    threads = Threads(setup.max_parallel_tools, "agent-driver-tool")
+    has_time = clock.seconds_for_tools(setup.run) != 0
+    due = sorted_.jobs if has_time else ()
+    tasks = {asyncio.create_task(_invoke(job, room, threads)): job for job in due}
+    late = () if has_time else sorted_.jobs
     try:
         while tasks and not clock.is_cancelled:
-            left = clock.seconds_for_tools(has_closing_call=has_closing_call)
+            left = clock.seconds_for_tools(setup.run)
             if left == 0:
-                for job in tasks.values():
-                    yield give_up(job)
+                late = tuple(tasks.values())
                 break
-            timeout = min(POLL_SECONDS, left or POLL_SECONDS) if clock.is_watched else None
             done, _ = await asyncio.wait(
-                tasks, timeout=timeout, return_when=asyncio.FIRST_COMPLETED
+                tasks, timeout=clock.patience(left), return_when=asyncio.FIRST_COMPLETED
             )
             for task in done:
                 output = broken(CancelledError()) if task.cancelled() else task.result()
                 yield calls.settle(tasks.pop(task), output)
+        for job in late:
+            yield give_up(job)
     finally:
         threads.abandon()
         for task in tasks:
@@ -227,7 +225,7 @@ async def _invoke(job: Job, room: asyncio.Semaphore, threads: Threads) -> ToolOu
             return await _ainvoke(job)
         loop = asyncio.get_running_loop()
         done: asyncio.Future[ToolOutput] = loop.create_future()
-        threads.start(partial(_invoke_in_thread, job, loop, done))
+        threads.start(partial(_invoke_in_thread, job, loop, done, threads))
         return await done
 
 
@@ -239,10 +237,10 @@ async def _ainvoke(job: Job) -> ToolOutput:
 
 
 def _invoke_in_thread(
-    job: Job, loop: asyncio.AbstractEventLoop, done: asyncio.Future[ToolOutput]
+    job: Job, loop: asyncio.AbstractEventLoop, done: asyncio.Future[ToolOutput], threads: Threads
 ) -> None:
     try:
-        output = job.tool.invoke(job.args)
+        output = job.tool.invoke(job.args, is_over=threads.is_abandoned)
     except BaseException as error:  # noqa: BLE001 - such as `SystemExit`, which ends no more than this thread
         output = broken(error)
 

@@ -2,27 +2,20 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterable
+from contextlib import closing, suppress
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from agent_loop import (
-    AgentRun,
-    CallModel,
-    CallWatch,
-    Event,
-    ModelDone,
-    RunTools,
-    TimeBudget,
-)
+from agent_loop import AgentRun, CallModel, Event, ModelDone, RunTools, TimeBudget
 from agent_tooling import ToolOutput
 
 from ._answers import Asked, asked_by, is_decision, is_end, to_failure, to_input
+from ._setup import Setup, prepare
 from ._threads import END, Threads, read_in_thread
-from ._time import CANCELLED, POLL_SECONDS, Cancelled, Clock, cancel
-from ._tool_calls import Job, ToolCalls, Tools, broken, give_up
+from ._time import CANCELLED, Cancelled, Clock, Watch, cancel
+from ._tool_calls import Job, Tools, broken, give_up
 
 
 type Model = Callable[[CallModel], Any]
@@ -61,71 +54,72 @@ def drive(  # noqa: PLR0913 - the keyword-only settings of one drive
         ValueError: If two tools have one name, or `max_parallel_tools` is under 1.
         MessageError: If what the model's client gives cannot be read.
     """
-    if max_parallel_tools < 1:
-        raise ValueError(f"max_parallel_tools must be at least 1, not {max_parallel_tools!r}")
-    calls = ToolCalls(tools, result_characters=result_characters)
-    if calls.tools and not run.tools:
-        run.offer(calls.tools.values())
-    return _drive(run, model, calls, Clock(time_budget, cancelled), max_parallel_tools)
+    setup = prepare(
+        run,
+        tools,
+        cancelled=cancelled,
+        time_budget=time_budget,
+        max_parallel_tools=max_parallel_tools,
+        result_characters=result_characters,
+    )
+    return _drive(setup, model)
 
 
-def _drive(
-    run: AgentRun, model: Model, calls: ToolCalls, clock: Clock, most: int
-) -> Generator[Event]:
+def _drive(setup: Setup, model: Model) -> Generator[Event]:
+    run, clock = setup.run, setup.clock
+    clock.tell(run)
     events = run.start()
     yield from events
     action = asked_by(events)
     while action is not None:
         if isinstance(action, CallModel):
-            inputs = _iter_answer(model, action, clock, run)
+            inputs = _iter_answer(setup, model, action)
         else:
-            inputs = _iter_results(
-                calls, action, clock, most, has_closing_call=run.has_closing_call
-            )
+            inputs = _iter_results(setup, action)
         action = None
         with closing(inputs):
             for received in inputs:
                 if is_decision(received):
                     clock.tell(run)
-                events = run.feed(received)
+                events = run.feed(clock.fit(received))
                 yield from events
                 action = asked_by(events)
                 if run.state == "finished":  # with a result, say, that came with the cancel
                     break
 
 
-def _iter_answer(model: Model, call: CallModel, clock: Clock, run: AgentRun) -> Generator[Any]:
+def _iter_answer(setup: Setup, model: Model, call: CallModel) -> Generator[Any]:
     """Call the model and yield what the run is fed with: pieces of the answer, then how it ended."""
+    clock = setup.clock
     asked = Asked(model if _sleep(call.wait_seconds, clock) else cancel, call)
-    source = _read_watched(asked, clock, clock.watch(call), run) if clock.is_watched else asked
+    watch = clock.watch(call, setup.run)
+    pieces = _read_watched(asked, clock, watch) if clock.is_watched else iter(asked)
     try:
-        with closing(asked):
-            for received in source:
-                yield to_input(received)
+        with closing(asked), closing(pieces):
+            for piece in pieces:
+                received = to_input(piece)
+                watch.take(received)
+                yield received
                 if is_end(received):
                     return
     except Exception as error:  # noqa: BLE001 - whatever the model's client raises
         yield to_failure(error)
     else:
-        yield ModelDone()
+        yield watch.end() or ModelDone()
 
 
-def _read_watched(
-    pieces: Iterable[object], clock: Clock, watch: CallWatch | None, run: AgentRun
-) -> Iterator[object]:
+def _read_watched(pieces: Iterable[object], clock: Clock, watch: Watch) -> Generator[object]:
     """Yield what a thread reads, and wait for it no longer than the run may take and is wanted."""
     queue: SimpleQueue[object] = SimpleQueue()
     stop = read_in_thread(pieces, queue.put)
     try:
         while not clock.is_cancelled:
-            left = POLL_SECONDS
-            if watch is not None:
-                left = min(left, watch.seconds_left(now=clock.now, may_retry=run.may_retry))
+            left = watch.seconds_left
+            if left == 0:
+                yield watch.give_up()
             try:
-                piece = queue.get(timeout=left)
+                piece = queue.get(timeout=clock.patience(left))
             except Empty:
-                if watch is not None and left < POLL_SECONDS:
-                    yield watch.give_up(now=clock.now)
                 continue
             if piece is END:
                 return
@@ -142,30 +136,29 @@ def _sleep(seconds: float, clock: Clock) -> bool:
         left = end - clock.now
         if left <= 0:
             return True
-        time.sleep(min(left, POLL_SECONDS))
+        time.sleep(clock.patience(left) or 0)
     return False
 
 
-def _iter_results(
-    calls: ToolCalls, request: RunTools, clock: Clock, most: int, *, has_closing_call: bool
-) -> Generator[Any]:
+def _iter_results(setup: Setup, request: RunTools) -> Generator[Any]:
     """Run the tools of a round and yield their results as they come."""
+    clock, calls = setup.clock, setup.calls
     sorted_ = calls.sort(request.calls)
     yield from sorted_.answered
-    threads = Threads(most, "agent-driver-tool")
+    threads = Threads(setup.max_parallel_tools, "agent-driver-tool")
     done: SimpleQueue[tuple[Job, ToolOutput]] = SimpleQueue()
-    for job in sorted_.jobs:
-        threads.start(partial(_invoke, job, done))
     waiting = {job.call.call_id: job for job in sorted_.jobs}
+    if clock.seconds_for_tools(setup.run) != 0:
+        for job in sorted_.jobs:
+            threads.start(partial(_invoke, job, done, threads))
     try:
         while waiting and not clock.is_cancelled:
-            left = clock.seconds_for_tools(has_closing_call=has_closing_call)
+            left = clock.seconds_for_tools(setup.run)
             if left == 0:
                 yield from map(give_up, waiting.values())
                 break
-            timeout = min(POLL_SECONDS, left or POLL_SECONDS) if clock.is_watched else None
             try:
-                job, output = done.get(timeout=timeout)
+                job, output = done.get(timeout=clock.patience(left))
             except Empty:
                 continue
             del waiting[job.call.call_id]
@@ -178,10 +171,25 @@ def _iter_results(
         yield from (calls.recall(job) or give_up(job) for job in sorted_.repeats)
 
 
-def _invoke(job: Job, done: SimpleQueue[tuple[Job, ToolOutput]]) -> None:
-    tool = job.tool
+def _invoke(job: Job, done: SimpleQueue[tuple[Job, ToolOutput]], threads: Threads) -> None:
     try:
-        output = asyncio.run(tool.ainvoke(job.args)) if tool.is_async else tool.invoke(job.args)
+        if job.tool.is_async:
+            output = asyncio.run(_ainvoke(job, threads))
+        else:
+            output = job.tool.invoke(job.args, is_over=threads.is_abandoned)
     except BaseException as error:  # noqa: BLE001 - such as `SystemExit`, which ends no more than this thread
         output = broken(error)
     done.put((job, output))
+
+
+async def _ainvoke(job: Job, threads: Threads) -> ToolOutput:
+    """Await a tool, for as long as somebody waits for it."""
+    task = asyncio.ensure_future(job.tool.ainvoke(job.args))
+    loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        with suppress(RuntimeError):  # The tool has ended, and its loop with it.
+            loop.call_soon_threadsafe(task.cancel)
+
+    threads.on_abandon(stop)
+    return await task

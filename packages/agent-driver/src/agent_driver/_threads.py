@@ -3,6 +3,7 @@
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from typing import Any
 
 from ._answers import close, to_failure
@@ -56,6 +57,7 @@ class Threads:
         self._name = name
         self._waiting: deque[Callable[[], Any]] = deque()
         self._lock = threading.Lock()
+        self._abandoned: Future[None] = Future()
 
     def start(self, work: Callable[[], Any]) -> None:
         """Run a function, which raises nothing, as soon as there is a thread for it."""
@@ -66,10 +68,19 @@ class Threads:
             self._free -= 1
         threading.Thread(target=self._run, name=self._name, daemon=True).start()
 
+    def is_abandoned(self) -> bool:
+        """Return whether nobody waits any more for what runs."""
+        return self._abandoned.done()
+
+    def on_abandon(self, stop: Callable[[], Any]) -> None:
+        """Have what runs told once nobody waits for it, even where it has ended by then."""
+        self._abandoned.add_done_callback(lambda _: stop())
+
     def abandon(self) -> None:
-        """Let go of what has not begun; what has begun goes on without anybody waiting for it."""
+        """Let go of what has not begun; what has begun is told that nobody waits for it, and goes on if it does not listen."""
         with self._lock:
             self._waiting.clear()
+        self._abandoned.set_result(None)
 
     def _run(self) -> None:
         while True:

@@ -4,11 +4,19 @@ import time
 from collections.abc import Callable
 from typing import Protocol, cast
 
-from agent_loop import AgentRun, CallModel, CallWatch, Failure, TimeBudget, TimePassed, TimeShort
+from agent_loop import (
+    AgentRun,
+    CallModel,
+    CallWatch,
+    Failure,
+    ModelFailure,
+    TimeBudget,
+    TimePassed,
+    TimeShort,
+)
 
 
-POLL_SECONDS = 0.25
-"""How long a cancel may stay unseen while nothing comes."""
+_POLL_SECONDS = 0.25
 
 CANCELLED = Failure(message="The run was cancelled.", reason="cancelled")
 
@@ -39,14 +47,14 @@ class Clock:
     """
 
     def __init__(self, budget: TimeBudget | None, cancelled: Cancelled) -> None:
-        self.budget = budget
+        self._budget = budget
         self._started = time.monotonic()
         self._is_cancelled = _read_cancelled(cancelled)
 
     @property
     def is_watched(self) -> bool:
         """Whether anything could end a wait."""
-        return self.budget is not None or self._is_cancelled is not None
+        return self._budget is not None or self._is_cancelled is not None
 
     @property
     def is_cancelled(self) -> bool:
@@ -61,21 +69,68 @@ class Clock:
     def tell(self, run: AgentRun) -> None:
         """Tell a run what time it is."""
         run.feed(TimePassed(seconds=self.now))
-        if self.budget is not None and self.budget.is_short(self.now):
+        if self._budget is not None and self._budget.is_short(self.now):
             run.feed(TimeShort())
 
-    def seconds_for_tools(self, *, has_closing_call: bool) -> float | None:
+    def fit(self, received: object) -> object:
+        """Return what is fed to a run; of a failure it says whether there is time to make the call once more."""
+        if self._budget is None or not isinstance(received, ModelFailure):
+            return received
+        return self._budget.fit(received, self.now)
+
+    def seconds_for_tools(self, run: AgentRun) -> float | None:
         """Return how long tools may still run; None for as long as they like."""
-        if self.budget is None:
+        if self._budget is None:
             return None
-        left = self.budget.seconds_for_tools if has_closing_call else self.budget.seconds_left
+        left = self._budget.seconds_for_tools if run.has_closing_call else self._budget.seconds_left
         return left(self.now)
 
-    def watch(self, call: CallModel) -> CallWatch | None:
-        """Return what watches the time of a model call; None where there is none to watch."""
-        if self.budget is None:
+    def watch(self, call: CallModel, run: AgentRun) -> "Watch":
+        """Return what watches the time of a model call that begins now."""
+        if self._budget is None:
+            return Watch(self, run, None)
+        return Watch(self, run, CallWatch(self._budget, now=self.now, is_closing=call.is_closing))
+
+    def patience(self, seconds: float | None) -> float | None:
+        """Return how long to wait at once of a time: no longer than a cancel may stay unseen; None for as long as it takes."""
+        if self._is_cancelled is None:
+            return seconds
+        return _POLL_SECONDS if seconds is None else min(_POLL_SECONDS, seconds)
+
+
+class Watch:
+    """The time of one model call.
+
+    Args:
+        clock: The clock of the drive.
+        run: The run that has asked for the call.
+        watch: What knows the call's limits; None where it has none.
+    """
+
+    def __init__(self, clock: Clock, run: AgentRun, watch: CallWatch | None) -> None:
+        self._clock = clock
+        self._run = run
+        self._watch = watch
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long to wait for what comes next; None for as long as it takes."""
+        if self._watch is None:
             return None
-        return CallWatch(self.budget, now=self.now, is_closing=call.is_closing)
+        return self._watch.seconds_left(now=self._clock.now, may_retry=self._run.may_retry)
+
+    def take(self, received: object) -> None:
+        """Take note of what has come."""
+        if self._watch is not None:
+            self._watch.take(received, now=self._clock.now)
+
+    def give_up(self) -> object:
+        """Return what the call has failed by, whose time is up."""
+        return cast("CallWatch", self._watch).give_up(now=self._clock.now)
+
+    def end(self) -> ModelFailure | None:
+        """Return what a call has failed by that has ended; None where it has not failed."""
+        return None if self._watch is None else self._watch.end(now=self._clock.now)
 
 
 def _read_cancelled(cancelled: Cancelled) -> Callable[[], bool] | None:

@@ -11,10 +11,13 @@ from agent_tooling import (
     TOOL_FAILED,
     TOOL_UNFINISHED,
     FailureMemory,
+    RefusedArguments,
     ResultBudget,
     Tool,
     ToolOutput,
     call_signature,
+    parse_error_text,
+    parse_tool_arguments,
     unknown_tool_text,
 )
 
@@ -97,8 +100,13 @@ class ToolCalls:
         else:
             _log.warning("tool %s: %s", job.call.name, output.error, exc_info=output.cause)
             self._memory.record_failure(job.call.name, job.args)
-        content = self._budget.fit(output.content)
-        return ToolResult(call_id=job.call.call_id, content=content, error=output.error)
+        return ToolResult(
+            call_id=job.call.call_id,
+            content=self._budget.fit(output.content),
+            error=output.error,
+            cause=output.cause,
+            artifact=output.artifact,
+        )
 
     def recall(self, job: Job) -> ToolResult | None:
         """Return what stands in for a call that need not be made again."""
@@ -106,23 +114,34 @@ class ToolCalls:
         if recalled is None:
             return None
         if recalled == REPEATED_FAILURE:
-            return ToolResult(call_id=job.call.call_id, error=REPEATED_FAILURE)
+            return self._refuse(job.call, REPEATED_FAILURE)
         return ToolResult(call_id=job.call.call_id, content=self._budget.fit(recalled))
 
     def _prepare(self, call: ToolCall) -> Job | ToolResult:
         tool = self.tools.get(call.name)
         if tool is None:
-            return ToolResult(call_id=call.call_id, error=unknown_tool_text(call.name))
+            parsed = parse_tool_arguments(call.arguments)
+            is_broken = isinstance(parsed, RefusedArguments)
+            text = parse_error_text(parsed.error) if is_broken else unknown_tool_text(call.name)
+            return self._refuse(call, text)
         bound = tool.bind(call.arguments)
-        if not bound.ok:
-            return ToolResult(call_id=call.call_id, error=bound.error)
+        if isinstance(bound, RefusedArguments):
+            return self._refuse(call, bound.error)
         job = Job(call=call, tool=tool, args=bound.args)
         return self.recall(job) or job
+
+    def _refuse(self, call: ToolCall, error: str) -> ToolResult:
+        return ToolResult(call_id=call.call_id, error=self._budget.fit(error))
 
 
 def give_up(job: Job) -> ToolResult:
     """Return the result of a call that nobody waits for any more."""
-    return ToolResult(call_id=job.call.call_id, error=TOOL_UNFINISHED, is_unfinished=True)
+    return ToolResult(
+        call_id=job.call.call_id,
+        error=TOOL_UNFINISHED,
+        is_unfinished=True,
+        cause=TimeoutError("no answer within the time that the run has for tools"),
+    )
 
 
 def broken(error: BaseException) -> ToolOutput:

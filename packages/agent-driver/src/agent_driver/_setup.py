@@ -1,0 +1,50 @@
+"""What both drivers set up alike."""
+
+from dataclasses import dataclass
+
+from agent_loop import AgentRun, TimeBudget
+
+from ._time import Cancelled, Clock
+from ._tool_calls import ToolCalls, Tools
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """A run and what it is played with, but for the model.
+
+    Attributes:
+        run: The run.
+        calls: What decides about its tool calls.
+        clock: Its time.
+        max_parallel_tools: How many tools run at the same time.
+    """
+
+    run: AgentRun
+    calls: ToolCalls
+    clock: Clock
+    max_parallel_tools: int
+
+
+def prepare(  # noqa: PLR0913 - the keyword-only settings of one drive
+    run: AgentRun,
+    tools: Tools,
+    *,
+    cancelled: Cancelled,
+    time_budget: TimeBudget | None,
+    max_parallel_tools: int,
+    result_characters: int,
+) -> Setup:
+    """Check the settings of a drive, offer its tools where the run has none, and start its clock.
+
+    Raises:
+        LocalProtocolError: If tools are to be offered and the run has started already.
+        DeclarationError: If a function among the tools cannot be made a tool.
+        ValueError: If two tools have one name, or a number is under 1.
+    """
+    if max_parallel_tools < 1:
+        raise ValueError(f"max_parallel_tools must be at least 1, not {max_parallel_tools!r}")
+    calls = ToolCalls(tools, result_characters=result_characters)
+    if calls.tools and not run.tools:
+        run.offer(calls.tools.values())
+    clock = Clock(time_budget, cancelled)
+    return Setup(run=run, calls=calls, clock=clock, max_parallel_tools=max_parallel_tools)
