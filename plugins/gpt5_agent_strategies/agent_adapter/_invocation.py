@@ -1,33 +1,29 @@
-"""One run: the driver between Dify's session and the state machine of `agent_loop`."""
+"""One run, played by `agent_driver` with Dify's model and tools, and told to Dify."""
 
 import os
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import closing, suppress
 from typing import Any, cast
 
 from dify_plugin.entities.agent import AgentInvokeMessage
 from dify_plugin.entities.invoke_message import InvokeMessage
 from dify_plugin.interfaces.agent import AgentStrategy
 
+from agent_driver import drive
 from agent_loop import (
     AgentRun,
-    CallModel,
     Event,
     Failure,
     Finished,
     ModelCallEnded,
-    ModelFailure,
     RoundEnded,
     RoundStarted,
-    RunTools,
     ShowText,
-    TimeShort,
     ToolCallEnded,
     ToolCallStarted,
     Usage,
 )
 
-from ._clock import Clock
 from ._errors import AgentRunError, ParameterError
 from ._file_links import accept_file_links
 from ._logs import RunLog
@@ -40,12 +36,8 @@ from ._prompts import build_messages
 from ._secrets import find_secrets
 from ._settings import Settings
 from ._sources import build_resources
-from ._tool_executor import ToolExecutor
 from ._tools import Toolbox
 
-
-type _Action = CallModel | RunTools
-type _Messages = Generator[InvokeMessage, None, _Action | None]
 
 _BROKEN = "The agent run broke because of an error in the plugin. The plugin's log says more."
 
@@ -84,23 +76,10 @@ class _Invocation:
 
     def __init__(self, strategy: AgentStrategy, parameters: Parameters, settings: Settings) -> None:
         self._strategy = strategy
-        self._session = strategy.session
         self._parameters = parameters
-        self._clock = Clock(settings.time)
-        self._toolbox = Toolbox.from_raw(parameters.tools)
+        self._toolbox = Toolbox.from_raw(parameters.tools, strategy.session, settings)
         self._known = find_secrets(parameters.tools)
-        self._causes: dict[str, str] = {}
         self._finished: Finished | None = None
-        self._calls = ModelCalls(
-            self._session, parameters.model, clock=self._clock, known=self._known
-        )
-        self._executor = ToolExecutor(
-            self._session,
-            self._toolbox,
-            clock=self._clock,
-            settings=settings,
-            known=self._known,
-        )
         self._log = RunLog(
             strategy,
             model=parameters.model,
@@ -110,12 +89,25 @@ class _Invocation:
         )
         self._run = AgentRun(
             build_messages(parameters),
-            tools=[tool.prompt for tool in self._toolbox.tools.values()],
+            tools=self._toolbox.prompts,
             maximum_iterations=parameters.maximum_iterations,
             emit_intermediate_thoughts=parameters.emit_intermediate_thoughts,
             tool_choice=parameters.model.tool_choice,
             has_tool_choice=parameters.model.has_tool_choice,
             redact=self._known.redact,
+        )
+        model = ModelCalls(
+            strategy.session,
+            parameters.model,
+            run_seconds=settings.time.run_seconds,
+            known=self._known,
+        )
+        self._events = drive(
+            self._run,
+            model,
+            self._toolbox.tools,
+            time_budget=settings.time,
+            result_characters=settings.result_characters,
         )
 
     def run(self) -> Iterator[InvokeMessage]:
@@ -148,55 +140,16 @@ class _Invocation:
                 yield from self._tell(event)
 
     def _drive(self) -> Iterator[InvokeMessage]:
-        self._watch_time()
-        action = yield from self._report(self._run.start())
-        while action:
-            match action:
-                case CallModel():
-                    action = yield from self._call_model(action)
-                case RunTools():
-                    action = yield from self._run_tools(action)
-
-    def _call_model(self, request: CallModel) -> _Messages:
-        action: _Action | None = None
-        answer = self._calls.iter_answer(request, may_retry=lambda: self._run.may_retry)
-        for received in answer:
-            if isinstance(received, ModelFailure):
-                self._watch_time()
-            action = yield from self._report(self._run.feed(received))
-        return action
-
-    def _run_tools(self, request: RunTools) -> _Messages:
-        action: _Action | None = None
-        has_closing = self._parameters.maximum_iterations > 1
-        for outcome in self._executor.run(request.calls, keeps_closing_time=has_closing):
-            yield from outcome.shown
-            if outcome.cause:
-                self._causes[outcome.result.call_id] = outcome.cause
-            self._watch_time()
-            action = yield from self._report(self._run.feed(outcome.result))
-        return action
-
-    def _watch_time(self) -> None:
-        if self._clock.is_short:
-            self._run.feed(TimeShort())
-
-    def _report(self, events: tuple[Event, ...]) -> _Messages:
-        """Tell Dify of the events, and return the one that asks for something, which is the last if there is one."""
-        action: _Action | None = None
-        for event in events:
-            self._note(event)
-            if isinstance(event, CallModel | RunTools):
-                action = event
-            else:
+        with closing(self._events) as events:
+            for event in events:
+                self._note(event)
                 yield from self._tell(event)
-        return action
 
     def _note(self, event: Event) -> None:
         if isinstance(event, Finished):
             self._finished = event
 
-    def _tell(self, event: Event) -> Iterator[AgentInvokeMessage]:
+    def _tell(self, event: Event) -> Iterator[InvokeMessage]:
         match event:
             case ShowText(text=text):
                 yield from map(self._strategy.create_text_message, split_text(text))
@@ -207,8 +160,8 @@ class _Invocation:
             case ToolCallStarted():
                 yield from self._log.start_tool_call(event)
             case ToolCallEnded():
-                cause = self._causes.pop(event.result.call_id, None)
-                yield from self._log.end_tool_call(event, cause=cause)
+                yield from event.result.artifact or ()
+                yield from self._log.end_tool_call(event)
             case RoundEnded():
                 yield from self._log.end_round(event)
             case _:

@@ -104,21 +104,17 @@ class RunLog:
 
     def start_tool_call(self, event: ToolCallStarted) -> Iterator[AgentInvokeMessage]:
         """Open a tool call."""
-        tool = self._toolbox.tools.get(event.call.name)
-        provider = tool.provider if tool else ""
         log = self._open(
             f"CALL {event.call.name}",
             parent=self._round,
-            provider=provider,
+            provider=self._toolbox.providers.get(event.call.name, ""),
             data={"tool_call_input": event.call.arguments},
         )
         self._tool_calls[event.call.call_id] = log
         yield log
 
-    def end_tool_call(
-        self, event: ToolCallEnded, *, cause: str | None
-    ) -> Iterator[AgentInvokeMessage]:
-        """Close a tool call."""
+    def end_tool_call(self, event: ToolCallEnded) -> Iterator[AgentInvokeMessage]:
+        """Close a tool call; why it failed stands here and nowhere else."""
         call, result = event.call, event.result
         content = {
             "tool_call_id": call.call_id,
@@ -132,7 +128,9 @@ class RunLog:
             "response_chars": len(result.text),
             "is_error": result.error is not None,
         }
-        error = (cause or result.text) if result.error is not None else None
+        error = result.text if result.error is not None else None
+        if error is not None and result.cause is not None:
+            error = f"{type(result.cause).__name__}: {result.cause}"
         yield self._close(self._tool_calls.pop(call.call_id), content, counts, error=error)
 
     def end_round(self, event: RoundEnded) -> Iterator[AgentInvokeMessage]:

@@ -1,36 +1,23 @@
-"""The model calls of a run: made, watched, given up in time."""
+"""The model calls of a run, as its driver makes them."""
 
-import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing
+from typing import Any
 
 import gevent
 from dify_plugin.core.runtime import Session
 from dify_plugin.entities.model.message import PromptMessage
 
-from agent_loop import (
-    CallModel,
-    CallWatch,
-    Failure,
-    ModelDelta,
-    ModelDone,
-    ModelFailure,
-    read_model_failure,
-)
+from agent_loop import CallModel, Failure, ModelDelta, ModelFailure, read_model_failure
 from stream_text import KnownSecrets, redact_log_data
 
-from ._clock import Clock
 from ._errors import RequestTooLargeError
 from ._model import Model
 from ._plugin_log import log_model_failure
 from ._prompts import to_prompt
 
 
-type _Received = ModelDelta | ModelDone | ModelFailure | Failure
-
-
-class _LateError(Exception):
-    """A delta that did not come in time."""
+type _Received = ModelDelta | ModelFailure | Failure
 
 
 class ModelCalls:
@@ -39,43 +26,31 @@ class ModelCalls:
     Args:
         session: The session to call it through.
         model: The model.
-        clock: The run's time.
+        run_seconds: How long the run may take.
         known: Secrets that are taken out of what an error says.
     """
 
     def __init__(
-        self, session: Session, model: Model, *, clock: Clock, known: KnownSecrets
+        self, session: Session, model: Model, *, run_seconds: float, known: KnownSecrets
     ) -> None:
         self._session = session
         self._model = model
-        self._clock = clock
+        self._run_seconds = run_seconds
         self._known = known
         self._prompts: list[PromptMessage] = []
 
-    def iter_answer(
-        self, request: CallModel, *, may_retry: Callable[[], bool]
-    ) -> Iterator[_Received]:
-        """Call the model and iterate over what comes of it: deltas, then how it ended.
+    def __call__(self, request: CallModel) -> Iterator[_Received]:
+        """Call the model and iterate over what comes of it: deltas, then the failure that it ended in, if any.
 
         Args:
             request: The call; its messages begin with those of the call before.
-            may_retry: Whether the call would be made once more if it failed now.
         """
-        time.sleep(request.wait_seconds)
-        clock = self._clock
-        watch = CallWatch(clock.budget, now=clock.now, is_closing=request.is_closing)
+        return Interruptible(self._iter_answer(request))
+
+    def _iter_answer(self, request: CallModel) -> Generator[_Received]:
         try:
             with closing(self._open(request)) as deltas:
-                while True:
-                    left = watch.seconds_left(now=clock.now, may_retry=may_retry())
-                    delta = _wait_for_next(deltas, left)
-                    if delta is None:
-                        yield watch.end(now=clock.now) or ModelDone()
-                        return
-                    watch.take(delta, now=clock.now)
-                    yield delta
-        except _LateError:
-            yield watch.give_up(now=clock.now)
+                yield from deltas
         except RequestTooLargeError as error:
             yield self._to_size_failure(error, request)
         except Exception as error:  # noqa: BLE001 - the SDK raises plain exceptions
@@ -84,8 +59,8 @@ class ModelCalls:
     def _open(self, request: CallModel) -> Generator[ModelDelta]:
         known = len(self._prompts)
         self._prompts += [to_prompt(message) for message in request.messages[known:]]
-        # The SDK counts seconds of silence, for the whole of a call. The watch is more exact and comes first.
-        self._session.max_invocation_timeout = int(self._clock.seconds_left) + 2
+        # The SDK counts seconds of silence, for the whole of a call. The driver's watch is more exact and comes first.
+        self._session.max_invocation_timeout = int(self._run_seconds) + 2
         return self._model.stream(
             self._session,
             prompts=self._prompts,
@@ -108,23 +83,38 @@ class ModelCalls:
     def _to_failure(self, error: Exception) -> ModelFailure:
         text = str(error) or type(error).__name__
         log_model_failure(text, self._known)
-        failure = read_model_failure(
+        return read_model_failure(
             text, redact=lambda said: redact_log_data(said, known=self._known)
         )
-        return self._clock.budget.fit(failure, self._clock.now)
 
 
-def _wait_for_next(deltas: Iterator[ModelDelta], seconds: float) -> ModelDelta | None:
-    """Return the next delta; None at the end.
+class Interruptible[Piece]:
+    """An iterator that can be closed while it waits for its next piece.
 
-    Raises:
-        _LateError: If it does not come in time. Nothing can come afterwards.
+    The SDK waits for as long as it likes. Its threads are greenlets, which can be woken, and whoever has one wait here is woken with `GreenletExit`.
     """
-    if not seconds:
-        raise _LateError
-    try:
-        # The SDK waits for as long as it likes. Its threads are greenlets, which can be woken.
-        with gevent.Timeout(seconds):
-            return next(deltas, None)
-    except gevent.Timeout:
-        raise _LateError from None
+
+    def __init__(self, pieces: Generator[Piece]) -> None:
+        self._pieces = pieces
+        self._reader: Any = None
+
+    def __iter__(self) -> Iterator[Piece]:
+        return self
+
+    def __next__(self) -> Piece:
+        self._reader = gevent.getcurrent()
+        try:
+            return next(self._pieces)
+        finally:
+            self._reader = None
+
+    def close(self) -> None:
+        """Let go of the pieces, also from another greenlet."""
+        if self._reader is None:
+            self._pieces.close()
+        else:
+            gevent.get_hub().loop.run_callback(self._interrupt)
+
+    def _interrupt(self) -> None:
+        if self._reader is not None:
+            self._reader.throw(gevent.GreenletExit)

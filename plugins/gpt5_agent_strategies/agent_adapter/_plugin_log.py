@@ -16,6 +16,10 @@ _MAX_CHARACTERS = 8_000
 _logger = logging.getLogger(__name__)
 _logger.addHandler(plugin_logger_handler)
 
+# What fails is told in Dify's log, redacted. The driver's own log would have it as it is.
+logging.getLogger("agent_driver").addHandler(logging.NullHandler())
+logging.getLogger("agent_driver").propagate = False
+
 
 def log_break(error: Exception, known: KnownSecrets) -> None:
     """Say where and how a run broke."""

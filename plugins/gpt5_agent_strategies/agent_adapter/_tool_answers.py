@@ -1,7 +1,6 @@
 """What of a tool's result goes to the user, and what the model reads of it."""
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from dify_plugin.entities.invoke_message import InvokeMessage
@@ -11,6 +10,7 @@ from agent_tooling import (
     LOCAL_FILE_FAILED,
     LocalFileError,
     LocalFileNotFoundError,
+    ToolOutput,
     merge_blob_chunks,
     observation_text,
     read_local_file,
@@ -32,26 +32,8 @@ _MAX_META_CHARACTERS = 64 * 1024
 _TOO_LONG = "A file of the tool is left out: what describes it is too long."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolAnswer:
-    """The answer of a tool.
-
-    Attributes:
-        text: What the model reads.
-        shown: What goes to the user, once: files and images.
-    """
-
-    text: str
-    shown: tuple[ToolInvokeMessage, ...] = ()
-
-
-def collect(
-    answer: Iterable[ToolInvokeMessage],
-    messages: list[ToolInvokeMessage],
-    *,
-    is_over: Callable[[], bool],
-) -> None:
-    """Add a tool's messages to `messages` as they come; let all go when nobody waits for them any more.
+def iter_bounded(answer: Iterable[ToolInvokeMessage]) -> Iterator[ToolInvokeMessage]:
+    """Iterate over a tool's messages.
 
     Raises:
         OutputTooLargeError: If they are too many or too large to be held.
@@ -61,10 +43,7 @@ def collect(
         size += _measure(message)
         if size > _MAX_OUTPUT_BYTES:
             raise OutputTooLargeError(_MAX_OUTPUT_BYTES)
-        if is_over():
-            messages.clear()
-            return
-        messages.append(message)
+        yield message
 
 
 def _measure(message: ToolInvokeMessage) -> int:
@@ -79,10 +58,10 @@ def _measure(message: ToolInvokeMessage) -> int:
     return _MESSAGE_BYTES + size + (len(str(message.meta)) if message.meta else 0)
 
 
-def read_answer(messages: Iterable[ToolInvokeMessage], *, files_root: str) -> ToolAnswer:
+def read_answer(messages: Iterable[object], *, files_root: str) -> ToolOutput:
     """Read a tool's messages, and the files under `files_root` that they name as images.
 
-    What is shown stays a tool message: of those, and of no other, the SDK sends the content in chunks, and a line with a whole file of several
+    What goes to the user, files and images, is the artifact. It stays a tool message: of those, and of no other, the SDK sends the content in chunks, and a line with a whole file of several
     megabytes would kill the plugin.
 
     Raises:
@@ -92,7 +71,7 @@ def read_answer(messages: Iterable[ToolInvokeMessage], *, files_root: str) -> To
     said = [_to_sdk(message) for message in merged]
     local = [_load_local(message, files_root) for message in said]
     told = [_to_told(old, new) for old, new in zip(said, local, strict=True)]
-    return ToolAnswer(text=observation_text(told), shown=tuple(_iter_shown(local)))
+    return ToolOutput(content=observation_text(told), artifact=tuple(_iter_shown(local)))
 
 
 def _to_told(said: ToolInvokeMessage, local: ToolInvokeMessage) -> ToolInvokeMessage:

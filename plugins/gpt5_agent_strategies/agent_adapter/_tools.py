@@ -1,7 +1,9 @@
 """The chosen tools: how the model sees them, and how they are called."""
 
 from collections.abc import Generator, Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self, cast
 
 from dify_plugin.core.runtime import Session
@@ -9,71 +11,59 @@ from dify_plugin.entities.model.message import PromptMessageTool
 from dify_plugin.entities.tool import ToolInvokeMessage, ToolProviderType
 from pydantic import ValidationError
 
-from agent_tooling import ToolingError, ToolParameter, llm_json_schema, unique_tool_names
+from agent_tooling import Tool, ToolingError, unique_tool_names
+
+from ._settings import Settings
+from ._tool_answers import iter_bounded, read_answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tool:
-    """A tool of the `tools` parameter.
+class ToolIdentity:
+    """What Dify knows a tool by.
 
     Attributes:
-        name: The name that the model calls it by, no two the same.
         provider: The provider, such as `author/plugin/provider`.
         provider_type: The kind of the provider.
         tool_name: The provider's own name of the tool.
         credential_id: Which of the provider's credentials to use; None for the default ones.
-        parameters: What it takes.
-        runtime_parameters: What the app's builder has set.
-        prompt: How the model sees it.
     """
 
-    name: str
     provider: str
     provider_type: ToolProviderType
     tool_name: str
     credential_id: str | None
-    parameters: tuple[ToolParameter, ...]
-    runtime_parameters: Mapping[str, Any]
-    prompt: PromptMessageTool
 
     @classmethod
-    def from_raw(cls, raw: Mapping[str, Any], *, name: str) -> Self:
-        """Read a tool as Dify dumps it.
+    def from_raw(cls, raw: Mapping[str, Any]) -> Self:
+        """Read the identity of a tool as Dify dumps it.
 
         Raises:
-            ToolingError: If a parameter cannot be read.
             KeyError: If its identity, or the provider or the name in it, is missing.
             TypeError: If the identity is no mapping.
             ValueError: If the type of its provider is unknown.
         """
-        parameters = tuple(ToolParameter.from_raw(item) for item in raw.get("parameters") or ())
-        description = (raw.get("description") or {}).get("llm") or ""
         return cls(
-            name=name,
             provider=str(raw["identity"]["provider"]),
             provider_type=ToolProviderType(raw.get("provider_type") or "builtin"),
             tool_name=str(raw["identity"]["name"]),
             credential_id=raw.get("credential_id") or None,
-            parameters=parameters,
-            runtime_parameters=dict(raw.get("runtime_parameters") or {}),
-            prompt=PromptMessageTool(
-                name=name,
-                description=description,
-                parameters=llm_json_schema(parameters, portable=True),
-            ),
         )
 
     def invoke(
-        self, session: Session, arguments: Mapping[str, Any]
+        self, session: Session, seconds: int, arguments: dict[str, Any]
     ) -> Generator[ToolInvokeMessage]:
-        """Call the tool and iterate over its messages."""
-        return session.tool.invoke(
+        """Call the tool and iterate over its messages, as long as it is silent for no more than `seconds`."""
+        session.max_invocation_timeout = seconds
+        answer = session.tool.invoke(
             self.provider_type,
             self.provider,
             self.tool_name,
-            dict(arguments),
+            arguments,
             credential_id=self.credential_id,
         )
+        # Closed, the answer is no longer listened for: what still comes of it is dropped where it arrives.
+        with closing(answer):
+            yield from iter_bounded(answer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,15 +72,23 @@ class Toolbox:
 
     Attributes:
         tools: Those that can be used, by the name that the model calls them by.
+        providers: The provider of each.
         left_out: A line for each that cannot.
     """
 
     tools: Mapping[str, Tool]
+    providers: Mapping[str, str]
     left_out: tuple[str, ...]
 
     @classmethod
-    def from_raw(cls, raws: Iterable[Any]) -> Self:
-        """Read the tools one by one: one that cannot be read never stands in the way of the others."""
+    def from_raw(cls, raws: Iterable[Any], session: Session, settings: Settings) -> Self:
+        """Read the tools one by one: one that cannot be read never stands in the way of the others.
+
+        Args:
+            raws: The tools as Dify dumps them.
+            session: The session to call them through.
+            settings: How long a tool may be silent, and where its images may lie.
+        """
         readable: list[Mapping[str, Any]] = []
         left_out: list[str] = []
         for raw in raws:
@@ -99,16 +97,39 @@ class Toolbox:
                 readable.append(raw)
             else:
                 left_out.append(problem)
-        names = unique_tool_names(readable)
-        tools = (Tool.from_raw(raw, name=name) for raw, name in zip(readable, names, strict=True))
-        return cls(tools={tool.name: tool for tool in tools}, left_out=tuple(left_out))
+        tools: dict[str, Tool] = {}
+        providers: dict[str, str] = {}
+        for raw, name in zip(readable, unique_tool_names(readable), strict=True):
+            tools[name] = _to_tool(raw, name, session, settings)
+            providers[name] = ToolIdentity.from_raw(raw).provider
+        return cls(tools=tools, providers=providers, left_out=tuple(left_out))
+
+    @property
+    def prompts(self) -> list[PromptMessageTool]:
+        """The tools as the model sees them."""
+        return [
+            PromptMessageTool(
+                name=tool.name, description=tool.description, parameters=tool.parameters
+            )
+            for tool in self.tools.values()
+        ]
+
+
+def _to_tool(raw: Mapping[str, Any], name: str, session: Session, settings: Settings) -> Tool:
+    identity = ToolIdentity.from_raw(raw)
+
+    def invoke(**arguments: Any) -> Generator[ToolInvokeMessage]:
+        return identity.invoke(session, settings.tool_seconds, arguments)
+
+    reader = partial(read_answer, files_root=settings.files_root)
+    return Tool.from_declaration(raw, invoke, name=name, reader=reader)
 
 
 def _find_problem(raw: object) -> str | None:
     """Return why a tool cannot be used, or None."""
     try:
-        [name] = unique_tool_names([raw])
-        Tool.from_raw(cast("Mapping[str, Any]", raw), name=name)
+        ToolIdentity.from_raw(cast("Mapping[str, Any]", raw))
+        Tool.from_declaration(raw, print)
     except (
         ToolingError,
         ValidationError,

@@ -79,6 +79,15 @@ def test_what_a_tool_tells_of_its_parameters_is_not_logged(agent, said):
     assert leaks(agent, transcript) == []
 
 
+def test_what_a_tool_tells_of_them_where_its_result_is_the_answer_is_not_shown(agent):
+    agent.dify.model = [[chunk(calls=[call("search", '{"query": "x"}')])]]
+    agent.dify.tools["search"] = [text_message(f"It said {TOLD}")]
+    transcript = agent.run(tools=[SEARCH], maximum_iterations=1)
+    assert "It said " in transcript.text
+    assert not [value for value in LEAKS if value in transcript.text]
+    assert leaks(agent, transcript) == []
+
+
 def test_what_a_failing_model_tells_of_them_stands_in_no_error(agent):
     agent.dify.model = [[DifyError(TOLD)]]
     transcript = agent.run(tools=[SEARCH])

@@ -183,8 +183,8 @@ def test_a_tool_that_cannot_be_read_is_left_out_with_a_warning(agent):
         ({"parameters": {"text": {}}}, "parameter name must be"),
         ({"parameters": [{**parameter("p"), "type": 5}]}, "parameter type must be"),
         ({"parameters": [{**parameter("p"), "input_schema": "{}"}]}, "parameter input_schema must"),
-        ({"runtime_parameters": ["text"]}, "ValueError"),
-        ({"description": "Does it."}, "AttributeError"),
+        ({"runtime_parameters": ["text"]}, "runtime_parameters must be values by name"),
+        ({"description": "Does it."}, "description must be an object with a text"),
         ({"identity": {"name": "odd"}}, "KeyError"),
     ],
 )
