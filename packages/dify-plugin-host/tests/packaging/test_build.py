@@ -254,8 +254,9 @@ def test_a_list_says_what_is_packaged(package, workshop):
     assert {"tls/ca.pem", "provider/new.yaml", "main.py"} <= files.keys()
 
 
-@pytest.mark.parametrize("path", ["gone.py", "../small_agent", "/etc/hostname"])
+@pytest.mark.parametrize("path", ["gone.py", "../small_agent", "/etc/hostname", "linked/hostname"])
 def test_a_list_names_what_is_in_the_plugin(dify_host, workshop, path):
+    (workshop / "plugins/echo_model/linked").symlink_to("/etc")
     project = workshop / "plugins/echo_model/pyproject.toml"
     project.write_text(f'{project.read_text()}\n[tool.dify-host]\ninclude = ["{path}"]\n')
     code, _, err = dify_host("package", "echo_model")
@@ -501,6 +502,88 @@ def test_what_git_does_not_know_stays_behind_there_as_well(package_alone, alone)
     err, files, _ = package_alone()
     assert files == expected
     assert err.startswith("alone: left out: draft.py; the checksum is not")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".env.production",
+        ".git-credentials",
+        ".kube/config",
+        ".python_history",
+        ".vscode/launch.json",
+        "ID_RSA",
+        "Server.PEM",
+        "credentials.toml",
+        "prod.env",
+        "terraform.tfstate.backup",
+    ],
+)
+def test_where_git_knows_nothing_what_is_most_often_somebodys_own_stays_behind(
+    package_alone, alone, name
+):
+    (alone / name).parent.mkdir(exist_ok=True)
+    (alone / name).write_text("x")
+    err, files, _ = package_alone()
+    assert err.startswith(f"alone: left out: {name.rpartition('/')[0] or name}")
+    assert name not in files
+    assert {".env.example", ".github/workflows/ci.yml"} <= files.keys()
+
+
+@pytest.mark.parametrize("damage", ["index", "folder"])
+def test_where_git_cannot_be_asked_nothing_is_packed_by_chance(dify_host, alone, tmp_path, damage):
+    (alone / "draft.py").write_text("x")
+    if damage == "index":
+        git(alone, "init")
+        (alone / ".git/index").write_text("x" * 100)
+    else:
+        (alone / ".git").write_text("gitdir: /nowhere/modules/alone")
+    code, _, err = dify_host("package", alone, "--output", tmp_path / "out.difypkg")
+    assert code == 2
+    assert "git, which knows what belongs to the plugin, cannot be asked: " in err
+    assert "Or list the files in tool.dify-host.include" in err
+    assert not (tmp_path / "out.difypkg").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_git_is_asked_about_a_folder_of_somebody_else(package_alone, alone):
+    git(alone, "init")
+    git(alone, "add", ".")
+    (alone / "draft.py").write_text("x")
+    for path in (alone, alone / ".git"):
+        os.chown(path, 12_345, -1)
+    err, files, _ = package_alone()
+    assert err.startswith("alone: left out: draft.py; ")
+    assert "draft.py" not in files
+
+
+def test_git_knows_what_belongs_to_a_submodule(package_alone, alone, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "part.py").write_text("x")
+    for folder in (other, alone):
+        git(folder, "init")
+        git(folder, "add", ".")
+        git(folder, "commit", "-m", "x")
+    git(alone, "-c", "protocol.file.allow=always", "submodule", "add", other, "vendor")
+    (alone / "vendor/draft.py").write_text("x")
+    err, files, _ = package_alone()
+    assert err.startswith("alone: left out: vendor/draft.py; ")
+    assert {"vendor/part.py", ".gitmodules"} <= files.keys()
+
+
+def test_what_is_no_plain_file_is_refused(dify_host, alone, tmp_path):
+    os.mkfifo(alone / "pipe")
+    code, _, err = dify_host("package", alone, "--output", tmp_path / "out.difypkg")
+    assert code == 2
+    assert "pipe: expected a file or folder, got a pipe, a socket or a device" in err
+
+
+def test_a_name_that_is_no_utf_8_is_refused(dify_host, alone, tmp_path):
+    (alone / os.fsdecode(b"\xff.txt")).write_text("x")
+    code, _, err = dify_host("package", alone, "--output", tmp_path / "out.difypkg")
+    assert code == 2
+    assert r"expected names in UTF-8, got b'\xff.txt'" in err
 
 
 def test_a_plugin_with_a_list_of_requirements_alone_is_packed(package_alone, alone):

@@ -47,16 +47,31 @@ _EXCLUDED = (
 )
 _EXCLUDED_AS_IS = (
     *_PERSONAL,
-    *("__pycache__", "*.pyc", ".git", ".hg", ".svn", ".venv", ".*_cache", ".DS_Store"),
-    *(".env", ".env.local", ".env.*.local", ".netrc", ".pypirc", ".npmrc", ".aws", ".ssh"),
+    *("__pycache__", "*.pyc", ".git", ".hg", ".svn", ".venv", ".*_cache", ".ds_store"),
+    *(".env", ".env.*", ".netrc", ".pypirc", ".npmrc", ".aws", ".ssh", ".gnupg", ".kube"),
+    *(".git-credentials", ".*_history"),
 )
 # A file of such a name may belong to a plugin, but where nobody says so it is more often somebody's own.
 _SUSPICIOUS = (
-    *("*.pem", "*.key", "*.p12", "*.pfx", "*.ppk", "*.jks", "*.keystore", "*.kdbx"),
+    ".*",
+    *("*.pem", "*.key", "*.p12", "*.pfx", "*.ppk", "*.jks", "*.keystore", "*.kdbx", "*.asc"),
+    *("*.gpg", "*.ovpn", "*.env", "*.token", "*.tfstate", "*.tfstate.*", "_netrc", "known_hosts"),
+    *("authorized_keys", "kubeconfig", "cookies.txt", "client_secret*.json", "token.json"),
     *("credential*.json", "*service*account*.json", "secret", "secrets", "secret.*", "secrets.*"),
+    *("credentials", "credentials.y*ml"),
+    *(
+        f"{name}.{kind}"
+        for name in ("credentials", "password", "passwords", "api_key", "api_keys")
+        for kind in ("txt", "csv", "ini", "toml", "json")
+    ),
     *("env", "virtualenv", "site-packages", "*.egg-info", "htmlcov"),
     *("*.log.*", "*.out", "*.sqlite", "*.sqlite3", "*.db", "*.dump", "*.bak", "*.orig"),
-    *("*.swp", "*~"),
+    *("*.swp", "*~", "core.[0-9]*"),
+)
+# What looks like such a name, and says nothing of anybody.
+_HARMLESS = (
+    *(".env.example", ".env.sample", ".env.template", ".python-version", ".editorconfig"),
+    *(".difyignore", ".gitignore", ".gitattributes", ".gitkeep", ".gitmodules", ".github"),
 )
 _IGNORE_FILES = (".difyignore", ".gitignore")
 _PRIVATE_KEY = re.compile(rb"\s*-----BEGIN [A-Z0-9 ]*PRIVATE KEY")
@@ -88,9 +103,9 @@ def read_sources(folder: Path, *, as_is: bool) -> Sources:
         as_is: Whether the package holds the folder's own pyproject.toml and all else that Dify's own packager takes.
 
     Raises:
-        PackageError: If one of the files is a link, or the list names what is not there.
+        PackageError: If one of the files is no plain file, git is there and cannot be asked, or the list names what is not there.
     """
-    excluded = _EXCLUDED_AS_IS if as_is else _EXCLUDED
+    excluded = (*_EXCLUDED_AS_IS, *(f"!{name}" for name in _HARMLESS)) if as_is else _EXCLUDED
     named = _named(folder)
     if named:
         paths = {PurePosixPath(str(path)) for path in named}
@@ -119,7 +134,8 @@ def _named_files(folder: Path, named: Collection[PurePosixPath]) -> set[str]:
     found: set[str] = set()
     for name in named:
         path = folder / name
-        if not path.exists() or name.is_absolute() or ".." in name.parts:
+        is_inside = path.parent.resolve().is_relative_to(folder.resolve())
+        if not path.exists() or not is_inside or ".." in name.parts:
             problem = f"tool.dify-host.include: expected a file or folder of the plugin: '{name}'"
             raise PackageError(folder / "pyproject.toml", problem)
         is_folder = path.is_dir() and not path.is_symlink()
@@ -130,23 +146,30 @@ def _named_files(folder: Path, named: Collection[PurePosixPath]) -> set[str]:
 
 def _git_files(folder: Path) -> tuple[set[str], set[str]]:
     """Return the files that git knows, and these with the ones that it would have somebody add."""
-    tracked = {path for path in _git(folder, "--cached") if os.path.lexists(folder / path)}
+    listed = _git(folder, "--cached", "--recurse-submodules")
+    tracked = {path for path in listed if os.path.lexists(folder / path)}
     return tracked, tracked | _git(folder, "--others", "--exclude-standard")
 
 
 def _git(folder: Path, *options: str) -> set[str]:
     # Not the repository that a hook or a script around us works on.
     environment = {name: text for name, text in os.environ.items() if not name.startswith("GIT_")}
+    # A folder may belong to somebody else, as in a container: git is only asked, and runs nothing of its repository's.
+    settings = ("-c", "safe.directory=*", "-c", "core.fsmonitor=false")
     try:
         listed = subprocess.run(  # noqa: S603 - nothing of a stranger's
-            ["git", "ls-files", "-z", *options],  # noqa: S607 - the one on the path
+            ["git", *settings, "ls-files", "-z", *options],  # noqa: S607 - the one on the path
             cwd=folder,
             env=environment,
             capture_output=True,
             check=True,
         )
-    except (OSError, subprocess.CalledProcessError):
-        return set()
+    except (OSError, subprocess.CalledProcessError) as error:
+        if not any(os.path.lexists(above / ".git") for above in (folder, *folder.parents)):
+            return set()
+        told = os.fsdecode(getattr(error, "stderr", b"")).strip() or str(error)
+        problem = f"git, which knows what belongs to the plugin, cannot be asked: {told}. Or list the files in tool.dify-host.include"
+        raise PackageError(folder, problem) from None
     return {os.fsdecode(path) for path in listed.stdout.split(b"\0") if path}
 
 
@@ -179,6 +202,13 @@ def _read(
 def _content(path: Path) -> bytes:
     if path.is_symlink() and path.name not in _IGNORE_FILES:
         raise PackageError(path, "expected a file or folder, got a link")
+    if not path.is_file():
+        raise PackageError(path, "expected a file or folder, got a pipe, a socket or a device")
+    try:
+        os.fspath(path).encode()
+    except UnicodeEncodeError:
+        problem = f"expected names in UTF-8, got {os.fsencode(path.name)!r}"
+        raise PackageError(path.parent, problem) from None
     return path.read_bytes()
 
 
@@ -189,10 +219,10 @@ def _excluded_part(
     parts = path.split("/")
     for end, name in enumerate(parts, start=1):
         part = "/".join(parts[:end])
-        if part in environments or _fits(name, excluded):
+        if part in environments or (_fits(name, excluded) and f"!{name}" not in excluded):
             return part if end == len(parts) else f"{part}/"
     return None
 
 
 def _fits(name: str, patterns: Collection[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+    return any(fnmatchcase(name.casefold(), pattern) for pattern in patterns)
