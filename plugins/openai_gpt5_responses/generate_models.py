@@ -22,6 +22,8 @@ FEATURES = (
     "agent-thought",
     "stream-tool-call",
     "structured-output",
+    "vision",
+    "document",
 )
 HEADER = "# Generated from catalog.yaml by generate_models.py. Change the catalog, not this file.\n"
 
@@ -83,6 +85,8 @@ def _rule(
                 {key: text.format_map(model) for key, text in said.items()}, rule["help"]
             )
             return rule | {"max": model["max_output_tokens"], "help": told}
+        case "image_detail" if "image_details" in model:
+            return rule | {"options": model["image_details"]}
         case "verbosity" if "verbosities" in model:
             taken = ", ".join(model["verbosities"])
             note = notes["verbosity_fixed" if taken else "no_verbosity"]

@@ -59,6 +59,7 @@ def _without_choice(model: str) -> set[str]:
         "reasoning_effort": profile.efforts,
         "reasoning_summary": profile.summaries,
         "verbosity": profile.verbosities,
+        "image_detail": profile.images,
         "parallel_tool_calls": profile.parallel_tool_calls,
     }
     return {name for name, choice in choices.items() if not choice}

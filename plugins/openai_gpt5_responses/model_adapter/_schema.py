@@ -54,8 +54,13 @@ def customizable_schema(
 
 
 def _features(like: AIModelEntity, profile: ModelProfile) -> list[ModelFeature]:
-    features = [name for name in like.features or () if name != ModelFeature.STREAM_TOOL_CALL]
-    return features + [ModelFeature.STREAM_TOOL_CALL] * profile.streaming
+    told = {
+        ModelFeature.STREAM_TOOL_CALL: profile.streaming,
+        ModelFeature.VISION: profile.images,
+        ModelFeature.DOCUMENT: profile.files,
+    }
+    features = [name for name in like.features or () if name not in told]
+    return features + [name for name, is_there in told.items() if is_there]
 
 
 def _rule(rule: ParameterRule, profile: ModelProfile) -> ParameterRule:
@@ -63,6 +68,8 @@ def _rule(rule: ParameterRule, profile: ModelProfile) -> ParameterRule:
         case "reasoning_effort" if profile.efforts:
             default = rule.default if rule.default in profile.efforts else profile.efforts[0]
             return rule.model_copy(update={"options": list(profile.efforts), "default": default})
+        case "image_detail":
+            return rule.model_copy(update={"options": list(profile.image_details)})
         case "max_output_tokens":
             return rule.model_copy(update={"max": profile.max_output_tokens})
         case _:

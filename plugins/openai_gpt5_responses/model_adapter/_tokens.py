@@ -24,16 +24,26 @@ _ADDRESS = "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tikt
 _DIGEST = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
 
 
-def estimate_tokens(messages: Iterable[PromptMessage], tools: Iterable[PromptMessageTool]) -> int:
-    """Count the input tokens of a call, from 0 up; without the tokenizer usually within a quarter of the truth."""
+def estimate_tokens(
+    messages: Iterable[PromptMessage], tools: Iterable[PromptMessageTool], *, model: str
+) -> int:
+    """Count the input tokens of a call, from 0 up; without the tokenizer usually within a quarter of the truth.
+
+    Args:
+        messages: The conversation.
+        tools: What the model may call.
+        model: The model behind the name, by which images count.
+    """
     functions = [function_tool(tool) for tool in tools]
-    return count_tokens(build_input(messages), functions, count=_counter())
+    return count_tokens(build_input(messages), functions, model=model, count=_counter())
 
 
 def estimate_usage(request: Mapping[str, Any], completion: Completion) -> Usage:
     """Count what a response has used of which the server has not said it; reasoning that was not shown is missing."""
     count = _counter()
-    input_tokens = count_tokens(request["input"], request.get("tools", ()), count=count)
+    input_tokens = count_tokens(
+        request["input"], request.get("tools", ()), model=request["model"], count=count
+    )
     shown = (completion.text, completion.refusal, *completion.reasoning_summaries)
     output_tokens = sum(count(text) for text in shown)
     return Usage(

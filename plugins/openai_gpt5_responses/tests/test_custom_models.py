@@ -25,6 +25,7 @@ print(json.dumps([
 NAMES = [
     *("gpt-5.5-2026-04-23", "gpt-5-2025-08-07", "ft:gpt-5-mini:org::id", "openai/gpt-6.2-sol"),
     *("gpt-6.3-terra", "gpt-7", "my-deployment", "gpt-5-pro", "gpt-5.2-chat-latest", "gpt-4o"),
+    *("gpt-oss-20b", "o3-mini"),
 ]
 
 
@@ -63,13 +64,17 @@ def test_a_custom_model_s_form_offers_what_its_family_takes(forms, name):
         assert rules["reasoning_effort"]["options"] == list(profile.efforts)
         assert rules["reasoning_effort"]["default"] in profile.efforts
     assert ("stream-tool-call" in form["features"]) == profile.streaming
+    assert ("vision" in form["features"]) == profile.images
+    assert ("document" in form["features"]) == profile.files
+    assert rules["image_detail"]["options"] == list(profile.image_details)
 
 
 def test_only_a_family_of_the_catalog_has_prices(forms):
     assert forms["gpt-5.5-2026-04-23"]["pricing"]["input"] == "5.00"
     assert forms["openai/gpt-6.2-sol"]["pricing"]["output"] == "10.00"
     assert {name for name in NAMES if forms[name]["pricing"] is None} == {
-        *("gpt-6.3-terra", "gpt-7", "my-deployment", "gpt-5-pro", "gpt-5.2-chat-latest", "gpt-4o")
+        *("gpt-6.3-terra", "gpt-7", "my-deployment", "gpt-5-pro", "gpt-5.2-chat-latest", "gpt-4o"),
+        *("gpt-oss-20b", "o3-mini"),
     }
 
 

@@ -33,6 +33,7 @@ PARAMETERS = {
     "reasoning_effort": ("string", "medium", None),
     "reasoning_summary": ("string", "auto", ["auto", "concise", "detailed", "off"]),
     "verbosity": ("string", "medium", ["low", "medium", "high"]),
+    "image_detail": ("string", None, ["low", "auto", "high", "original"]),
     "response_format": ("string", "text", ["text", "json_schema"]),
     "json_schema": ("text", None, None),
     "tool_choice": ("string", "auto", None),
@@ -226,6 +227,8 @@ def test_a_model_declares_what_it_can_do(name):
         "agent-thought",
         "stream-tool-call",
         "structured-output",
+        "vision",
+        "document",
     ]
     if name == "gpt-5.5-pro":
         features.remove("stream-tool-call")
@@ -242,6 +245,7 @@ def test_a_model_has_the_nine_parameters(name):
     }
     expected = dict(PARAMETERS)
     expected["reasoning_effort"] = ("string", "medium", list(profile_for(name).efforts))
+    expected["image_detail"] = ("string", None, list(profile_for(name).image_details))
 
     assert list(actual) == list(PARAMETERS)
     assert actual == expected
@@ -254,7 +258,9 @@ def test_every_rule_can_be_read_by_both_of_dify_s_readers(name):
         assert rule["required"] is False
         assert rule["label"].keys() == rule["help"].keys() == {"en_US", "ja_JP", "zh_Hans"}
         assert all(isinstance(option, str) for option in rule.get("options", []))
-        assert "options" not in rule or rule["default"] in rule["options"]
+        # Without a choice of one's own the detail of an image is the node's.
+        is_open = "options" not in rule or rule["name"] == "image_detail"
+        assert is_open or rule["default"] in rule["options"]
 
 
 @each_model
@@ -341,6 +347,11 @@ def test_the_catalog_agrees_with_what_the_request_builder_knows(row):
     assert row.get("retired", False) == profile.retired
     assert row.get("replaced_by") == profile.replacement
     assert row["reasoning_efforts"] == list(profile.efforts)
+    every_detail = ["low", "auto", "high", "original"]
+    assert row.get("image_details", every_detail) == list(profile.image_details)
+    assert {"vision", "document"} <= set(MODELS[row["name"]]["features"])
+    assert profile.images
+    assert profile.files
     assert row.get("verbosities", ["low", "medium", "high"]) == list(profile.verbosities)
 
 

@@ -350,9 +350,9 @@ def test_any_model_name_has_a_schema_that_agents_can_choose(
     assert schema["model"] == model
     assert set(schema["features"]) == {
         *("tool-call", "multi-tool-call", "agent-thought", "stream-tool-call"),
-        "structured-output",
+        *("structured-output", "vision", "document"),
     }
-    assert len(schema["parameter_rules"]) == 9
+    assert len(schema["parameter_rules"]) == 10
     assert schema["model_properties"]["context_size"] == context_size
     assert (schema["pricing"] and schema["pricing"]["input"]) == price
 

@@ -29,8 +29,8 @@ from dify_plugin.entities.model.message import PromptMessageTool, UserPromptMess
 from model_adapter import estimate_tokens
 tool = PromptMessageTool(name="lookup", description="Look a word up", parameters={"type": "object", "properties": {}})
 print(json.dumps([
-    estimate_tokens([UserPromptMessage(content="hello world " * 500)], []),
-    estimate_tokens([UserPromptMessage(content="hello world " * 500)], [tool]),
+    estimate_tokens([UserPromptMessage(content="hello world " * 500)], [], model="gpt-5.2"),
+    estimate_tokens([UserPromptMessage(content="hello world " * 500)], [tool], model="gpt-5.2"),
 ]))
 """
 

@@ -63,7 +63,8 @@ class OpenAIGPT5LargeLanguageModel(LargeLanguageModel):
         tools: list[PromptMessageTool] | None = None,
     ) -> int:
         """Count the input tokens of a call, without a network."""
-        return model_adapter.estimate_tokens(prompt_messages, tools or ())
+        behind = model_adapter.base_model(model, credentials)
+        return model_adapter.estimate_tokens(prompt_messages, tools or (), model=behind)
 
     @override
     def validate_credentials(self, model: str, credentials: Mapping) -> None:
