@@ -1,5 +1,6 @@
 """The examples, each run as its reader would run it, against the simulator."""
 
+import base64
 import json
 import re
 import runpy
@@ -71,6 +72,24 @@ def test_a_batch_answers_every_question(simulator, tmp_path):
     assert all(line["answer"] and line["tokens"] for line in lines)
 
 
+def test_a_picture_and_a_document_are_sent_as_they_are(simulator, tmp_path):
+    chart = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
+    (tmp_path / "chart.png").write_bytes(chart)
+    (tmp_path / "report.pdf").write_bytes(b"%PDF-1.7")
+    paths = [str(tmp_path / name) for name in ("chart.png", "report.pdf")]
+    assert run_example("picture.py", simulator, "", "What is this?", *paths).strip()
+    [message] = simulator.requests[0].body["input"]
+    question, picture, document = message["content"]
+    assert question == {"type": "input_text", "text": "What is this?"}
+    encoded = base64.b64encode(chart).decode()
+    assert (picture["type"], picture["image_url"]) == (
+        "input_image",
+        f"data:image/png;base64,{encoded}",
+    )
+    assert (document["type"], document["filename"]) == ("input_file", "report.pdf")
+    assert document["file_data"] == "data:application/pdf;base64,JVBERi0xLjc="
+
+
 def test_the_web_agent_streams_and_refuses_what_it_cannot_read(simulator, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     monkeypatch.setenv("OPENAI_BASE_URL", simulator.base_url)
@@ -92,6 +111,29 @@ def test_our_side_of_a_page_that_compares_runs(page, simulator, monkeypatch, cap
     _, ours = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     exec(compile(ours, page, "exec"), {"__name__": "page"})
     assert capsys.readouterr().out.strip()
+
+
+TAKEN = re.findall(
+    r"```python\n(.*?)```",
+    (EXAMPLES.parent / "README.md").read_text(encoding="utf-8").partition("## Take one package")[2],
+    re.DOTALL,
+)
+
+
+@pytest.mark.parametrize(
+    "block", TAKEN, ids=lambda block: re.findall(r"from (\w+) import", block)[0]
+)
+def test_the_smallest_use_of_a_package_runs(block, simulator, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    monkeypatch.setenv("OPENAI_BASE_URL", simulator.base_url)
+    exec(compile(block, "README.md", "exec"), {"__name__": "readme"})
+
+
+def test_every_package_that_is_imported_has_its_smallest_use():
+    used = set(re.findall(r"^from (\w+) import", "\n".join(TAKEN), re.MULTILINE))
+    commands = {"agent_runner", "dify_agent", "dify_plugin_host"}
+    folders = (EXAMPLES.parent / "packages").glob("*/src/*/__init__.py")
+    assert {path.parent.name for path in folders} == used | commands
 
 
 @pytest.mark.parametrize(
