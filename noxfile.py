@@ -11,8 +11,12 @@ Packages and plugins are found by looking, so that a new one is covered the day 
 import atexit
 import json
 import os
+import shutil
+import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -212,7 +216,7 @@ def lowest(session: nox.Session, package: str) -> None:
 @nox.session(default=False, reuse_venv=False)
 @nox.parametrize("package", list(PACKAGES), ids=list(PACKAGES))
 def wheel(session: nox.Session, package: str) -> None:
-    """Build a package, check its archives, install the wheel without any index, and import it alone."""
+    """Build a package, check its archives, install the wheel without any index, import it alone and run its README's examples."""
     built = session.create_tmp() + "/built"
     session.run(
         *("uv", "build", "--quiet", "--package", package, "--no-sources", "-o", built),
@@ -228,6 +232,7 @@ def wheel(session: nox.Session, package: str) -> None:
     with session.chdir(session.create_tmp()):
         version = _pyproject(package)["project"]["version"]
         session.run("python", "-I", "-c", _IMPORT_ALONE, package, IMPORT_NAMES[package], version)
+        _run_readme(session, package)
 
 
 @nox.session(reuse_venv=False)
@@ -365,6 +370,48 @@ def _install_without_index(session: nox.Session, package: str, wheel_file: str) 
     session.install("--no-index", "--find-links", third, wheel_file, *wheels)
 
 
+def _run_readme(session: nox.Session, package: str) -> None:
+    """Run the examples of a package's README in a folder that holds a plugin, and with a simulator where they ask a server."""
+    readme = ROOT / PACKAGES[package] / "README.md"
+    plugins = ROOT / "packages/dify-plugin-host/tests/plugins"
+    if not Path("plugin").exists():
+        shutil.copytree(plugins / "echo_model", "plugin")
+        shutil.copy(plugins / "wire.py", "plugin")
+    with (
+        _simulator(session)
+        if "os.environ[" in readme.read_text(encoding="utf-8")
+        else nullcontext({}) as variables
+    ):
+        session.run("python", "-I", "-c", _RUN_README, str(readme), env=variables)
+
+
+@contextmanager
+def _simulator(session: nox.Session) -> Iterator[dict[str, str]]:
+    """Run the simulator, from an environment of its own, and give out the variables that name it."""
+    command = (
+        "uv",
+        "run",
+        "--quiet",
+        "--package",
+        "gpt5-simulator",
+        "--no-default-groups",
+        "gpt5-simulator",
+    )
+    place = str(Path(session.virtualenv.location) / "simulator")
+    with subprocess.Popen(  # noqa: S603 - our own command
+        command,
+        cwd=ROOT,
+        env={**os.environ, "UV_PROJECT_ENVIRONMENT": place},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as simulator:
+        try:
+            url = simulator.stdout.readline().strip() if simulator.stdout else ""
+            yield {"OPENAI_API_KEY": "any-key", "OPENAI_BASE_URL": url}
+        finally:
+            simulator.terminate()
+
+
 def _siblings(package: str, *, for_tests: bool) -> list[str]:
     """List the packages of the workspace that a package needs, directly or not, to run and perhaps to be tested."""
     found: list[str] = []
@@ -413,4 +460,14 @@ package, module, version = sys.argv[1:]
 importlib.import_module(module)
 assert importlib.metadata.version(package) == version
 assert importlib.resources.files(module).joinpath("py.typed").is_file()
+"""
+
+# Run with the path of a README, in isolated mode.
+_RUN_README = r"""
+import pathlib, re, sys
+text = pathlib.Path(sys.argv[1]).read_text(encoding="utf-8")
+blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+assert blocks
+for block in blocks:
+    exec(compile(block, sys.argv[1], "exec"), {"__name__": "example"})
 """
