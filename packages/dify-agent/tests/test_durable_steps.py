@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 from dbos import DBOS, SetWorkflowID
-from pydantic_ai import Agent, ModelRequest, ModelResponse, ModelRetry, Tool
-from pydantic_ai.messages import TextPart, ToolCallPart, UserPromptPart
+from pydantic_ai import Agent, ModelRequest, ModelResponse, ModelRetry, Tool, ToolReturn
+from pydantic_ai.messages import BinaryContent, TextPart, ToolCallPart, UserPromptPart
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.models.function import FunctionModel
 
@@ -120,6 +120,25 @@ def test_a_tools_wish_for_another_try_is_remembered_too(run_twice):
 
     assert run_twice(answer, [Tool(look)]) == ["found", "found"]
     assert calls == ["a", "b"]
+
+
+def test_the_files_of_a_tool_are_remembered_too(run_twice):
+    calls = []
+
+    def draw() -> ToolReturn[str]:
+        calls.append("draw")
+        image = BinaryContent(data=b"\x89PNG\xff\0", media_type="image/png")
+        return ToolReturn(return_value="drawn", content=["Files:", image])
+
+    def answer(messages, _info):
+        if len(messages) == 1:
+            return ModelResponse([ToolCallPart("draw", {})])
+        result, files = messages[-1].parts
+        return ModelResponse([TextPart(f"{result.content} {files.content[1].data!r}")])
+
+    said = "drawn b'\\x89PNG\\xff\\x00'"
+    assert run_twice(answer, [Tool(draw)]) == [said, said]
+    assert calls == ["draw"]
 
 
 def test_results_stay_with_their_calls_whatever_finishes_first(run_twice):

@@ -6,6 +6,7 @@ from pydantic import ValidationError
 from dify_agent.compositor import CompositorSessionSnapshot
 from dify_agent.protocol import (
     RUN_EVENT_ADAPTER,
+    FileEvent,
     ModelRequestStartedEvent,
     RunCancelledEvent,
     RunEvent,
@@ -29,6 +30,8 @@ EVENTS: list[RunEvent] = [
     ToolResultEvent(
         run_id="run-1", tool_call_id="c1", tool_name="search", outcome="success", content="found"
     ),
+    FileEvent(run_id="run-1", media_type="image/png", data=b"\x89PNG\xff\0", filename="a.png"),
+    FileEvent(run_id="run-1", media_type="image/png", data=b"", tool_call_id="c1"),
     RunSucceededEvent(
         run_id="run-1", output={"a": 1}, session_snapshot=CompositorSessionSnapshot()
     ),

@@ -36,7 +36,7 @@ def frames(*items: object) -> bytes:
     )
 
 
-def model_chunk(content: str, *, tool_calls: Sequence[object] = ()) -> dict[str, object]:
+def model_chunk(content: object, *, tool_calls: Sequence[object] = ()) -> dict[str, object]:
     message = {"role": "assistant", "content": content, "tool_calls": list(tool_calls)}
     return {
         "model": "gpt-4o-mini",
@@ -51,20 +51,22 @@ class PluginDaemon:
 
     requests: list[httpx.Request] = field(default_factory=list)
     failure: bytes | None = None
+    found: dict[str, object] = field(
+        default_factory=lambda: {"type": "text", "message": {"text": "Found."}}
+    )
+    last: object = "is found."
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
         self.requests.append(request)
         if self.failure is not None:
             return httpx.Response(200, content=self.failure)
         if request.url.path.endswith("/tool/invoke"):
-            return httpx.Response(
-                200, content=frames({"type": "text", "message": {"text": "Found."}})
-            )
+            return httpx.Response(200, content=frames(self.found))
         return httpx.Response(200, content=self._model_answer())
 
     def _model_answer(self) -> bytes:
         if len(self.requests) > 1:
-            return frames(model_chunk("Dify "), model_chunk("is found."))
+            return frames(model_chunk("Dify "), model_chunk(self.last))
         search = {"name": "web_search", "arguments": '{"query": "dify"}'}
         call = {"id": "call-1", "type": "function", "function": search}
         return frames(
@@ -199,6 +201,59 @@ async def test_a_composition_can_be_checked_without_running_it():
     unknown = RunComposition(layers=[RunLayerSpec(name="llm", type="test.model")])
     with pytest.raises(AgentRunValidationError, match=r"'test\.model' is not registered"):
         validate_composition(unknown, providers)
+
+
+IMAGE = {"kind": "binary", "media_type": "image/png"}
+IMAGE |= {"data": "iVBOR/8A", "vendor_metadata": {"filename": "a.png", "detail": "high"}}
+LINKED = {"kind": "document-url", "url": "https://example.com/a.pdf"}
+
+
+async def test_the_files_that_a_tool_and_a_model_make_are_told_to_the_client():
+    meta = {"mime_type": "image/png", "filename": "plot.png"}
+    drawn = {"type": "blob", "message": {"blob": "iVBOR/8A"}, "meta": meta}
+    painted = {"type": "image", "base64_data": "AAEC", "mime_type": "image/webp", "format": "webp"}
+    events = await run_with_daemon(PluginDaemon(found=drawn, last=[painted]))
+    tool_result = next(event for event in events if event.type == "tool_result")
+    of_tool, of_model = [event for event in events if event.type == "file"]
+    assert (of_tool.data, of_tool.media_type) == (b"\x89PNG\xff\0", "image/png")
+    assert (of_tool.filename, of_tool.tool_call_id) == ("plot.png", tool_result.tool_call_id)
+    assert (of_model.data, of_model.media_type) == (b"\0\1\2", "image/webp")
+    assert (of_model.filename, of_model.tool_call_id) == ("", None)
+    assert events.index(of_tool) == events.index(tool_result) + 1
+
+
+@pytest.mark.parametrize("user", [["What is it?", IMAGE, LINKED], [IMAGE]])
+async def test_files_of_a_composition_reach_the_model(user):
+    daemon, sink = PluginDaemon(), InMemoryRunEventSink()
+    request = search_request().model_dump(mode="json")
+    request["composition"]["layers"][0]["config"]["user"] = user
+    async with httpx.AsyncClient(transport=httpx.MockTransport(daemon)) as http_client:
+        runner = AgentRunRunner(http_client=http_client, event_sink=sink)
+        await runner.run("run-1", CreateRunRequest.model_validate_json(json.dumps(request)))
+    (said,) = [
+        prompt
+        for sent in daemon.requests[-1:]
+        for prompt in json.loads(sent.content)["data"]["prompt_messages"]
+        if prompt["role"] == "user"
+    ]
+    (image,) = [part for part in said["content"] if part["type"] == "image"]
+    assert (image["base64_data"], image["filename"]) == ("iVBOR/8A", "a.png")
+    assert (image["mime_type"], image["detail"]) == ("image/png", "high")
+    assert len(said["content"]) == len(user)
+
+
+@pytest.mark.parametrize(
+    "user", [[], [" "], [{"kind": "uploaded-file", "file_id": "f", "provider_name": "x"}]]
+)
+async def test_a_composition_without_a_question_or_with_an_unknown_file_is_refused(user):
+    daemon, sink = PluginDaemon(), InMemoryRunEventSink()
+    request = search_request().model_dump(mode="json")
+    request["composition"]["layers"][0]["config"]["user"] = user
+    async with httpx.AsyncClient(transport=httpx.MockTransport(daemon)) as http_client:
+        runner = AgentRunRunner(http_client=http_client, event_sink=sink)
+        await runner.run("run-1", CreateRunRequest.model_validate_json(json.dumps(request)))
+    assert isinstance(sink.events("run-1")[-1], RunFailedEvent)
+    assert daemon.requests == []
 
 
 async def test_two_providers_of_one_type_are_refused():

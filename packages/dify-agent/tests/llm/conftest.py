@@ -30,6 +30,9 @@ class Daemon:
 
     answers: list[Any] = field(default_factory=list)
     requests: list[httpx.Request] = field(default_factory=list)
+    schema: Any = None
+    """What is answered when a model's schema is asked for: the schema, bytes of a frame, or what to raise."""
+    schema_requests: list[httpx.Request] = field(default_factory=list)
 
     @staticmethod
     def chunk(content: object = "", **rest: Any) -> dict[str, Any]:
@@ -84,6 +87,13 @@ class Daemon:
         return self
 
     def handle(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/model/schema"):
+            self.schema_requests.append(request)
+            if isinstance(self.schema, Exception):
+                raise self.schema
+            told = self.schema
+            body = told if isinstance(told, bytes) else frame({"model_schema": told})
+            return httpx.Response(200, content=body)
         self.requests.append(request)
         answer = self.answers.pop(0)
         if isinstance(answer, httpx.Response | Exception):

@@ -299,7 +299,7 @@ async def test_files_at_hand_go_as_base64(daemon, media_type, kind, suffix):
             "mime_type": media_type,
             "url": "",
             "base64_data": "YWJj",
-            "filename": "",
+            "filename": f"{part.content[0].identifier}.{suffix}" if kind == "document" else "",
             **detail,
         }
     ]

@@ -9,6 +9,7 @@ from ._config import LayerConfig, LayerConfigInput
 from ._graph import LayerNode
 from ._layer import EmptyRuntimeState, Layer, LayerDeps, NoLayerDeps, PlainLayer
 from ._lifecycle import ExitIntent, LifecycleState
+from ._prompts import UserPrompt
 from ._provider import LayerProvider
 from ._run import CompositorRun, LayerRunSlot
 from ._snapshot import MOST_LAYERS, CompositorSessionSnapshot, LayerSessionSnapshot
@@ -32,4 +33,5 @@ __all__ = [
     "LifecycleState",
     "NoLayerDeps",
     "PlainLayer",
+    "UserPrompt",
 ]

@@ -12,6 +12,7 @@ from dify_agent.exceptions import LayerLifecycleError
 
 from ._config import LayerConfig
 from ._lifecycle import ExitIntent
+from ._prompts import UserPrompt
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
@@ -134,7 +135,7 @@ class PlainLayer[DepsT: LayerDeps, ConfigT: LayerConfig, StateT: BaseModel](
         return ()
 
     @property
-    def user_prompts(self) -> Sequence[str]:
+    def user_prompts(self) -> Sequence[UserPrompt]:
         """Return what the user says."""
         return ()
 

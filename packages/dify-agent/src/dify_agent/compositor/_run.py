@@ -11,6 +11,7 @@ from dify_agent.exceptions import CompositionError, LayerLifecycleError
 
 from ._layer import Layer, PlainLayer
 from ._lifecycle import ExitIntent, LifecycleState
+from ._prompts import UserPrompt
 from ._snapshot import CompositorSessionSnapshot, LayerSessionSnapshot
 
 
@@ -85,7 +86,7 @@ class CompositorRun:
         return [*prefixes, *suffixes]
 
     @property
-    def user_prompts(self) -> list[str]:
+    def user_prompts(self) -> list[UserPrompt]:
         """Return what the user says."""
         return [text for layer in self._plain_layers() for text in layer.user_prompts]
 

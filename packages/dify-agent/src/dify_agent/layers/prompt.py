@@ -1,4 +1,4 @@
-"""The layer with plain text: instructions, and what the user says."""
+"""The layer with plain text: instructions, and what the user says, files with it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,13 @@ from typing import ClassVar, Final, override
 
 from pydantic import Field
 
-from dify_agent.compositor import EmptyRuntimeState, LayerConfig, NoLayerDeps, PlainLayer
+from dify_agent.compositor import (
+    EmptyRuntimeState,
+    LayerConfig,
+    NoLayerDeps,
+    PlainLayer,
+    UserPrompt,
+)
 
 
 __all__ = [
@@ -25,12 +31,13 @@ class PromptLayerConfig(LayerConfig):
 
     Attributes:
         prefix: What the instruction opens with.
-        user: What the user says.
+        user: What the user says; among several texts there may be files, as Pydantic AI's `ImageUrl`, `DocumentUrl`, `AudioUrl`, `VideoUrl` and
+            `BinaryContent` (in JSON by their `kind`, bytes as base64), with `filename` and `detail` in `vendor_metadata`.
         suffix: What the instruction ends with.
     """
 
     prefix: str | list[str] = Field(default_factory=list[str])
-    user: str | list[str] = Field(default_factory=list[str])
+    user: str | list[UserPrompt] = Field(default_factory=list[UserPrompt])
     suffix: str | list[str] = Field(default_factory=list[str])
 
 
@@ -60,12 +67,17 @@ class PromptLayer(PlainLayer[NoLayerDeps, PromptLayerConfig, EmptyRuntimeState])
 
     @property
     @override
-    def user_prompts(self) -> Sequence[str]:
+    def user_prompts(self) -> Sequence[UserPrompt]:
         """Return what the user says."""
-        return _texts(self.config.user)
+        return _said(self.config.user)
 
 
 def _texts(value: str | list[str]) -> list[str]:
     """Return the texts that say something."""
-    texts = [value] if isinstance(value, str) else value
-    return [text for text in texts if text.strip()]
+    return [text for text in ([value] if isinstance(value, str) else value) if text.strip()]
+
+
+def _said(value: str | list[UserPrompt]) -> list[UserPrompt]:
+    """Return the files, and the texts that say something."""
+    prompts: list[UserPrompt] = [value] if isinstance(value, str) else value
+    return [prompt for prompt in prompts if not isinstance(prompt, str) or prompt.strip()]

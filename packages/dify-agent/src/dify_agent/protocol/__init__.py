@@ -3,6 +3,7 @@
 from .events import (
     RUN_EVENT_ADAPTER,
     BaseRunEvent,
+    FileEvent,
     ModelRequestStartedEvent,
     RunCancelledEvent,
     RunEvent,
@@ -32,6 +33,7 @@ __all__ = [
     "BaseRunEvent",
     "CreateRunRequest",
     "CreateRunResponse",
+    "FileEvent",
     "LayerExitSignals",
     "ModelRequestStartedEvent",
     "ProtocolModel",

@@ -6,7 +6,7 @@ Events are numbered from 1. The last one is `run_succeeded`, `run_failed` or `ru
 from datetime import UTC, datetime
 from typing import Annotated, Final, Literal
 
-from pydantic import AwareDatetime, Field, JsonValue, TypeAdapter
+from pydantic import AwareDatetime, ConfigDict, Field, JsonValue, TypeAdapter
 
 from dify_agent.compositor import CompositorSessionSnapshot
 
@@ -16,6 +16,7 @@ from .schemas import ProtocolModel
 __all__ = [
     "RUN_EVENT_ADAPTER",
     "BaseRunEvent",
+    "FileEvent",
     "ModelRequestStartedEvent",
     "RunCancelledEvent",
     "RunEvent",
@@ -129,6 +130,25 @@ class ToolResultEvent(BaseRunEvent):
     content: str
 
 
+class FileEvent(BaseRunEvent):
+    """A file that the model or a tool made.
+
+    Attributes:
+        tool_call_id: The call whose tool made it; None if the model did.
+        media_type: What it is, such as `image/png`.
+        filename: Its name, where it has one.
+        data: Its bytes; in JSON as base64.
+    """
+
+    model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
+
+    type: Literal["file"] = "file"
+    tool_call_id: str | None = None
+    media_type: str
+    filename: str = ""
+    data: bytes = Field(repr=False)
+
+
 class TerminalRunEvent(BaseRunEvent):
     """The base of the events that end a run."""
 
@@ -177,6 +197,7 @@ type RunEvent = Annotated[
     | ThinkingDeltaEvent
     | ToolCallEvent
     | ToolResultEvent
+    | FileEvent
     | RunSucceededEvent
     | RunFailedEvent
     | RunCancelledEvent,

@@ -11,7 +11,7 @@ from pydantic_ai.agent import EventStreamHandler
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.models import Model
 
-from dify_agent.compositor import CompositorRun, Layer
+from dify_agent.compositor import CompositorRun, Layer, UserPrompt
 from dify_agent.exceptions import AgentRunValidationError
 from dify_agent.layers.history import HistoryLayer
 from dify_agent.layers.output import OutputLayer
@@ -36,12 +36,12 @@ class PreparedAgent:
 
     Attributes:
         agent: The agent.
-        user_prompts: What the user says; at least one text.
+        user_prompts: What the user says; at least one text or file.
         history: The layer with the conversation so far, if there is one.
     """
 
     agent: Agent[object, Any]
-    user_prompts: Sequence[str]
+    user_prompts: Sequence[UserPrompt]
     history: HistoryLayer | None
 
     async def run(
@@ -50,7 +50,7 @@ class PreparedAgent:
         """Run the agent to its answer, and keep the conversation if a layer asks for it."""
         state = None if self.history is None else self.history.runtime_state
         result = await self.agent.run(
-            self.user_prompts[0] if len(self.user_prompts) == 1 else self.user_prompts,
+            _single_text(self.user_prompts) or self.user_prompts,
             message_history=None if state is None else state.messages,
             event_stream_handler=event_stream_handler,
             run_id=run_id,
@@ -61,13 +61,21 @@ class PreparedAgent:
         return result.output
 
 
-def require_user_prompts(run: CompositorRun) -> list[str]:
+def _single_text(prompts: Sequence[UserPrompt]) -> str | None:
+    match prompts:
+        case [str() as text]:
+            return text
+        case _:
+            return None
+
+
+def require_user_prompts(run: CompositorRun) -> list[UserPrompt]:
     """Return what the user says.
 
     Raises:
         AgentRunValidationError: If it is blank.
     """
-    prompts = [text for text in run.user_prompts if text.strip()]
+    prompts = [each for each in run.user_prompts if not isinstance(each, str) or each.strip()]
     if not prompts:
         raise AgentRunValidationError("Agent run requires a user prompt that is not blank.")
     return prompts
@@ -93,7 +101,7 @@ def find_model_layer(run: CompositorRun) -> ModelLayer:
 def build_agent(
     run: CompositorRun,
     *,
-    user_prompts: Sequence[str],
+    user_prompts: Sequence[UserPrompt],
     model: Model,
     tools: Sequence[Tool[object]],
     capabilities: Sequence[AbstractCapability[object]],

@@ -1,11 +1,13 @@
 """From what an agent does to the events that a run's client hears."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 from pydantic import JsonValue
 from pydantic_ai import (
     AgentStreamEvent,
+    BinaryContent,
+    FilePart,
     FunctionToolCallEvent,
     FunctionToolResultEvent,
     PartDeltaEvent,
@@ -20,6 +22,7 @@ from pydantic_ai import (
 
 from dify_agent.layers.dify_plugin._secrets import ConfigSecrets
 from dify_agent.protocol import (
+    FileEvent,
     RunEvent,
     TextDeltaEvent,
     ThinkingDeltaEvent,
@@ -59,9 +62,15 @@ class RunEventReader:
             case FunctionToolCallEvent(part=call):
                 yield from self.end()
                 yield _tool_call(self._run_id, call, self._secrets)
-            case FunctionToolResultEvent(part=result):
+            case FunctionToolResultEvent(part=result, content=content):
                 yield from self.end()
                 yield _tool_result(self._run_id, result, self._secrets)
+                for item in cast("Sequence[object]", content or ()):
+                    if isinstance(item, BinaryContent):
+                        yield _file(self._run_id, item, tool_call_id=result.tool_call_id)
+            case PartStartEvent(part=FilePart(content=file)):
+                yield from self.end()
+                yield _file(self._run_id, file)
             case _:
                 return
 
@@ -85,6 +94,17 @@ class RunEventReader:
 def redact_output(output: JsonValue, secrets: ConfigSecrets) -> JsonValue:
     """Return a run's output without the secrets that are declared as such."""
     return _redact(output, secrets.declared)
+
+
+def _file(run_id: str, file: BinaryContent, *, tool_call_id: str | None = None) -> FileEvent:
+    name = (file.vendor_metadata or {}).get("filename")
+    return FileEvent(
+        run_id=run_id,
+        tool_call_id=tool_call_id,
+        media_type=file.media_type,
+        filename=name if isinstance(name, str) else "",
+        data=file.data,
+    )
 
 
 def _tool_call(run_id: str, call: ToolCallPart, secrets: ConfigSecrets) -> ToolCallEvent:

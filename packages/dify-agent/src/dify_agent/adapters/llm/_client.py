@@ -5,13 +5,24 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Final
 
+import httpx
+from pydantic import BaseModel, ValidationError
+
 from dify_agent._daemon_client import PluginDaemonClient
-from dify_agent.plugin_daemon_transport import Silence
+from dify_agent.plugin_daemon_transport import PluginDaemonError, Silence
 
 from ._chunks import Chunk, read_chunk
 
 
 _PAUSE: Final = 1 / 6  # of the time that a model with keep-alives may be silent
+
+
+class _ModelSchema(BaseModel):
+    features: list[str] | None = None
+
+
+class _ModelAnswer(BaseModel):
+    model_schema: _ModelSchema | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +33,43 @@ class DifyPluginDaemonLLMClient(PluginDaemonClient):
         default_factory=set[tuple[str, str]], init=False, repr=False, compare=False
     )
     """The providers and models that have shown that they send keep-alives."""
+
+    _features: dict[tuple[str, str], frozenset[str]] = field(
+        default_factory=dict[tuple[str, str], frozenset[str]], init=False, repr=False, compare=False
+    )
+    """The features of the providers' models, as far as they were asked for."""
+
+    async def features(
+        self, *, provider: str, model: str, credentials: Mapping[str, object]
+    ) -> frozenset[str] | None:
+        """Return what Dify's plugin says that a model can do, such as `vision`; None if it says nothing of it.
+
+        It is asked once. A failure counts as nothing said: the call that follows tells what is wrong.
+        """
+        if (provider, model) not in self._features:
+            features = await self._ask_features(provider, model, credentials)
+            if features is None:
+                return None
+            self._features[provider, model] = features
+        return self._features[provider, model]
+
+    async def _ask_features(
+        self, provider: str, model: str, credentials: Mapping[str, object]
+    ) -> frozenset[str] | None:
+        data: dict[str, object] = {
+            "provider": provider,
+            "model_type": "llm",
+            "model": model,
+            "credentials": dict(credentials),
+        }
+        silence = Silence(self.silence.model_seconds)
+        try:
+            async with aclosing(self.dispatch("model/schema", data, silence=silence)) as frames:
+                answers = [_ModelAnswer.model_validate(frame) async for frame in frames]
+        except (PluginDaemonError, httpx.TransportError, ValidationError):
+            return None
+        schema = next((each.model_schema for each in answers if each.model_schema), None)
+        return frozenset(schema.features) if schema and schema.features is not None else None
 
     async def invoke(  # noqa: PLR0913 - the fields of the dispatch
         self,

@@ -105,7 +105,7 @@ def _file_part(
         "mime_type": media_type,
         "url": url,
         "base64_data": base64_data,
-        "filename": "",
+        "filename": _filename(item, file_format),
     }
     return {**part, "detail": _detail(item.vendor_metadata)} if kind == "image" else part
 
@@ -116,6 +116,15 @@ def _binary_kind(content: BinaryContent) -> FileKind:
     if content.is_audio:
         return "audio"
     return "video" if content.is_video else "document"
+
+
+def _filename(item: FileLink | BinaryContent, file_format: str) -> str:
+    """Return the name that the file was given; a document's bytes have one always, for OpenAI takes none without."""
+    name = (item.vendor_metadata or {}).get("filename")
+    if isinstance(name, str) and name:
+        return name
+    is_bytes = isinstance(item, BinaryContent) and item.is_document
+    return f"{item.identifier}.{file_format}" if is_bytes else ""
 
 
 def _detail(metadata: dict[str, Any] | None) -> Literal["low", "high"]:

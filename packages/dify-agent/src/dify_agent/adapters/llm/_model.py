@@ -18,6 +18,7 @@ from pydantic_ai.settings import ModelSettingName, ModelSettings
 
 from ._chunks import Chunk
 from ._client import DifyPluginDaemonLLMClient
+from ._fit import fit_files, has_files, replace_unreadable
 from ._messages import build_prompt_messages
 from ._provider import DifyPluginDaemonProvider
 from ._reader import ChunkReader
@@ -128,7 +129,8 @@ class DifyLLMAdapterModel(Model[DifyPluginDaemonLLMClient]):
     ) -> AsyncGenerator[DifyStreamedResponse]:
         check_allow_model_requests()
         settings, parameters = self.prepare_request(model_settings, model_request_parameters)
-        chunks = self._invoke(messages, settings or ModelSettings(), parameters, stream=stream)
+        prompts = await self._build_prompts(messages, parameters)
+        chunks = self._invoke(prompts, settings or ModelSettings(), parameters, stream=stream)
         async with aclosing(ChunkReader(chunks, model_name=self._model_name)) as reader:
             await reader.open()
             yield DifyStreamedResponse(
@@ -139,9 +141,27 @@ class DifyLLMAdapterModel(Model[DifyPluginDaemonLLMClient]):
                 _provider_name=self._provider.name,
             )
 
+    async def _build_prompts(
+        self, messages: list[ModelMessage], parameters: ModelRequestParameters
+    ) -> list[dict[str, object]]:
+        prompts = build_prompt_messages(
+            messages,
+            instructions=self._get_instruction_parts(messages, parameters) or [],
+            provider_name=self.system,
+            model_provider=self._model_provider,
+        )
+        if not has_files(prompts):
+            return prompts
+        features = await self._provider.client.features(
+            provider=self._model_provider, model=self._model_name, credentials=self._credentials
+        )
+        if features is not None:
+            prompts = replace_unreadable(prompts, features, model_name=self._model_name)
+        return fit_files(prompts)
+
     def _invoke(
         self,
-        messages: list[ModelMessage],
+        prompts: list[dict[str, object]],
         settings: ModelSettings,
         parameters: ModelRequestParameters,
         *,
@@ -152,12 +172,7 @@ class DifyLLMAdapterModel(Model[DifyPluginDaemonLLMClient]):
             provider=self._model_provider,
             model=self._model_name,
             credentials=self._credentials,
-            prompt_messages=build_prompt_messages(
-                messages,
-                instructions=self._get_instruction_parts(messages, parameters) or [],
-                provider_name=self.system,
-                model_provider=self._model_provider,
-            ),
+            prompt_messages=prompts,
             model_parameters=build_model_parameters(settings, tool_choice=tool_choice),
             tools=tools,
             stop=build_stop(settings),

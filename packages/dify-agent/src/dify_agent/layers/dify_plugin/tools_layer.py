@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import httpx
-from pydantic_ai import RunContext, Tool
+from pydantic_ai import RunContext, Tool, ToolReturn
+from pydantic_ai.messages import BinaryContent
 from pydantic_ai.tools import ToolDefinition
 
 from agent_tooling import (
@@ -28,6 +29,7 @@ from dify_agent.exceptions import AgentRunValidationError
 
 from ._observations import tool_error_text, tool_response_text
 from ._secrets import ConfigSecrets
+from ._tool_files import readable_files
 from .configs import (
     DIFY_PLUGIN_TOOLS_LAYER_TYPE_ID,
     DifyPluginToolConfig,
@@ -106,8 +108,8 @@ class _PreparedTool:
         """The name by which the model knows the tool."""
         return self.config.name or self.config.tool_name
 
-    async def invoke(self, arguments: Mapping[str, Any]) -> str:
-        """Return the text for the model. A failure that the run cannot go on after is raised."""
+    async def invoke(self, arguments: Mapping[str, Any]) -> tuple[str, list[BinaryContent]]:
+        """Return the text for the model, and files that it may see. A failure that the run cannot go on after is raised."""
         try:
             prepared = prepare_arguments(self.parameters, self.config.runtime_parameters, arguments)
             messages = await self.client.invoke(
@@ -118,10 +120,10 @@ class _PreparedTool:
                 tool_parameters=prepared,
             )
         except DifyPluginToolClientError as error:
-            return self.secrets.redact(tool_error_text(error, tool_name=self.name))
+            return self.secrets.redact(tool_error_text(error, tool_name=self.name)), []
         except ValueError as error:
-            return self.secrets.redact(parameters_error_text(str(error)))
-        return tool_response_text(messages)
+            return self.secrets.redact(parameters_error_text(str(error))), []
+        return tool_response_text(messages), readable_files(messages)
 
 
 def _build_pydantic_ai_tool(
@@ -138,8 +140,12 @@ def _build_pydantic_ai_tool(
     schema = copy.deepcopy(config.parameters_json_schema)
 
     # Positional only: a tool may have a parameter of any name.
-    async def invoke_tool(_ctx: RunContext[object], /, **arguments: Any) -> str:
-        return budget.fit(tool.secrets.declared.redact(await tool.invoke(arguments)))
+    async def invoke_tool(_ctx: RunContext[object], /, **arguments: Any) -> ToolReturn[str]:
+        text, files = await tool.invoke(arguments)
+        shown = budget.fit(tool.secrets.declared.redact(text))
+        # As the user's words after the results: not every plugin reads files in a tool's message.
+        told = [f"Files from the tool {tool.name}:", *files] if files else None
+        return ToolReturn(return_value=shown, content=told)
 
     async def prepare(_ctx: RunContext[object], definition: ToolDefinition) -> ToolDefinition:
         return replace(definition, parameters_json_schema=schema, strict=config.strict)

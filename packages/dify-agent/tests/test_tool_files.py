@@ -1,0 +1,132 @@
+"""Files of tools on their way to the model that called them."""
+
+import asyncio
+import base64
+import json
+
+import httpx
+import pytest
+from pydantic_ai import Agent, ModelRequest, ModelResponse, TextPart, ToolCallPart
+from pydantic_ai.messages import BinaryContent, ToolReturnPart, UserPromptPart
+from pydantic_ai.models.function import FunctionModel
+
+from dify_agent.layers.dify_plugin import (
+    DifyPluginLayerConfig,
+    DifyPluginToolConfig,
+    DifyPluginToolsLayerConfig,
+)
+from dify_agent.layers.dify_plugin.plugin_layer import DifyPluginLayer
+from dify_agent.layers.dify_plugin.tools_layer import DifyPluginToolsDeps, DifyPluginToolsLayer
+
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 40
+
+
+def blob(data=PNG, **meta):
+    content = {"blob": base64.b64encode(data).decode()}
+    return {"type": "blob", "message": content, "meta": meta}
+
+
+def chunks(data, **meta):
+    pieces = [data[start : start + 8192] for start in range(0, len(data), 8192)]
+    for number, piece in enumerate([*pieces, b""]):
+        encoded = base64.b64encode(piece).decode()
+        content = {"id": "b", "sequence": number, "total_length": len(data), "blob": encoded}
+        yield {
+            "type": "blob_chunk",
+            "message": {**content, "end": number == len(pieces)},
+            "meta": meta,
+        }
+
+
+def linked(kind, url, **meta):
+    return {"type": kind, "message": {"text": url}, "meta": meta}
+
+
+def data_url(data=PNG, media_type="image/png"):
+    return f"data:{media_type};base64,{base64.b64encode(data).decode()}"
+
+
+def call(*items, times=1):
+    """Call a tool that answers with these messages; return the texts and the contents that the model read."""
+    lines = [json.dumps({"code": 0, "message": "success", "data": item}) for item in items]
+    body = "".join(f"data: {line}\n\n" for line in lines)
+    config = {"plugin_id": "a/b", "provider": "p", "tool_name": "draw"}
+    tool = DifyPluginToolConfig(**config, credential_type="api-key")
+    plugin = DifyPluginLayer.from_config_with_settings(
+        DifyPluginLayerConfig(tenant_id="t"), daemon_url="http://daemon/", daemon_api_key="k"
+    )
+    layer = DifyPluginToolsLayer.from_config(DifyPluginToolsLayerConfig(tools=[tool]))
+    layer.bind(deps=DifyPluginToolsDeps(plugin=plugin))
+
+    def model(messages, _info):
+        asked = [ToolCallPart("draw", {}, tool_call_id=f"c{number}") for number in range(times)]
+        return ModelResponse(parts=asked if len(messages) == 1 else [TextPart("done")])
+
+    async def main():
+        transport = httpx.MockTransport(lambda _: httpx.Response(200, text=body))
+        async with httpx.AsyncClient(transport=transport) as http_client:
+            tools = await layer.get_tools(http_client=http_client)
+            return (await Agent(FunctionModel(model), tools=tools).run("go")).all_messages()
+
+    told = [each for each in asyncio.run(main())[1:] if isinstance(each, ModelRequest)]
+    parts = [part for message in told for part in message.parts]
+    texts = [part.content for part in parts if isinstance(part, ToolReturnPart)]
+    return texts, [part.content for part in parts if isinstance(part, UserPromptPart)]
+
+
+@pytest.mark.parametrize(
+    ("items", "media_type", "name"),
+    [
+        ([blob(mime_type="image/png", filename="plot.png")], "image/png", "plot.png"),
+        ([blob(mime_type="IMAGE/JPEG; q=1")], "image/jpeg", None),
+        ([blob(mime_type="application/pdf")], "application/pdf", None),
+        (list(chunks(PNG, mime_type="image/webp", filename="")), "image/webp", None),
+        ([linked("image", data_url())], "image/png", None),
+        ([linked("link", data_url(media_type="image/gif"), filename=3)], "image/gif", None),
+    ],
+)
+def test_an_image_or_pdf_of_a_tool_follows_its_result(items, media_type, name):
+    (text,), (content,) = call(*items)
+    assert isinstance(text, str)
+    told, file = content
+    assert told == "Files from the tool draw:"
+    assert isinstance(file, BinaryContent)
+    assert (file.data, file.media_type) == (PNG, media_type)
+    assert file.vendor_metadata == ({"filename": name} if name else None)
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        blob(mime_type="text/csv"),
+        blob(mime_type="image/svg+xml"),
+        blob(),
+        blob(b"", mime_type="image/png"),
+        blob(b"a" * 3_800_001, mime_type="image/png"),
+        linked("image", "https://example.com/a.png", mime_type="image/png"),
+        linked("image_link", "/files/tools/a.png", tool_file_id="1"),
+        linked("image", "data:image/png,plain"),
+        linked("image", "data:image/png;base64,*"),
+        linked("image", "data:image/png;base64"),
+        {"type": "file", "message": {}, "meta": {}},
+        {"type": "text", "message": {"text": data_url()}},
+    ],
+)
+def test_other_files_and_links_stay_the_text_that_they_were(item):
+    (text,), contents = call(item)
+    assert isinstance(text, str)
+    assert contents == []
+
+
+def test_the_files_of_several_calls_follow_all_results_in_order():
+    texts, contents = call(
+        blob(mime_type="image/png"), blob(b"%PDF-", mime_type="application/pdf"), times=2
+    )
+    assert len(texts) == 2
+    assert [[each.data for each in content[1:]] for content in contents] == [[PNG, b"%PDF-"]] * 2
+
+
+def test_no_reply_brings_more_than_twenty_files():
+    _, (content,) = call(*[blob(bytes([number]), mime_type="image/png") for number in range(25)])
+    assert [file.data for file in content[1:]] == [bytes([number]) for number in range(20)]
