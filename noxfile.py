@@ -170,6 +170,13 @@ def chain(session: nox.Session) -> None:
     )
 
 
+@nox.session(default=False)
+def clients(session: nox.Session) -> None:
+    """Hold conversations with openai-agents, Pydantic AI and langchain, each in an environment of its own, and go on with ours."""
+    _sync(session, "--package", "gpt5-responses", "--group", "test")
+    session.run("pytest", "--import-mode=importlib", "-W", "error", "clients", *session.posargs)
+
+
 @nox.session(name="real-daemon", default=False)
 def real_daemon(session: nox.Session) -> None:
     """Try both plugins on the real plugin daemon; `-- --daemon CHECKOUT` says what to build it from."""
