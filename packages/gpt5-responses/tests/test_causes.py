@@ -181,11 +181,12 @@ def test_a_proxy_that_cannot_be_used(
     transport: Transport, monkeypatch: pytest.MonkeyPatch, name: str, url: str
 ) -> None:
     monkeypatch.setenv(name, url)
+    base_url = "http://gateway.example/v1" if name == "HTTP_PROXY" else "https://gateway.example/v1"
 
     expected = rf"proxy and certificate settings \({name}\), and API Base URL"
-    assert re.search(expected, told(transport, "http://gateway.example/v1"))
+    assert re.search(expected, told(transport, base_url))
     with pytest.raises(ConnectionFailedError, match=expected):
-        AsyncResponsesClient(ModelConfig(model_id="m", api_key="k"))
+        AsyncResponsesClient(ModelConfig(model_id="m", api_key="k", base_url=base_url))
 
 
 WITHOUT_CERTIFICATES = """

@@ -89,10 +89,7 @@ def test_an_answer_that_does_not_come_is_a_timeout_and_not_asked_for_again(
 def test_an_asynchronous_call_is_not_made_again_either(
     pause: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = Connection.client_settings
-    monkeypatch.setattr(
-        Connection, "client_settings", lambda told: settings(told) | {"timeout": 0.1}
-    )
+    monkeypatch.setattr(Connection, "try_seconds", 0.1)
     for opening in (b"", head(**EVENTS)):
         with Wire(silent(pause, opening)) as wire:
             with pytest.raises(ConnectionTimeoutError, match="in time"):
@@ -198,7 +195,7 @@ def test_a_plugin_s_call_stays_under_the_limit_of_its_daemon(
     connection = Connection.from_credentials(credentials, environ=environ)
 
     assert (connection.total_seconds, connection.total_limit) == (seconds, limit)
-    assert connection.client_settings()["timeout"] == (900 if seconds is None else seconds + 1)
+    assert connection.try_seconds == (900 if seconds is None else seconds + 1)
 
 
 def test_a_call_of_anybody_else_has_no_daemon() -> None:

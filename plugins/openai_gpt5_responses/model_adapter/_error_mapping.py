@@ -5,7 +5,6 @@ import traceback
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 
-import openai
 from dify_plugin.errors.model import (
     CredentialsValidateFailedError,
     InvokeAuthorizationError,
@@ -36,36 +35,17 @@ from gpt5_responses import (
 )
 
 
-# The first entry that fits decides: narrow errors come before wide ones, and the roots last. The official client's own errors are
-# mapped where they are caught; they stand here too, so that none has to be an unknown one should it ever get this far.
+# The first entry that fits decides: narrow errors come before wide ones, and the root last.
 INVOKE_ERRORS: dict[type[InvokeError], list[type[Exception]]] = {
-    InvokeAuthorizationError: [
-        AuthenticationError,
-        PermissionDeniedError,
-        openai.AuthenticationError,
-        openai.PermissionDeniedError,
-    ],
-    InvokeRateLimitError: [RateLimitError, openai.RateLimitError],
-    InvokeConnectionError: [
-        ConnectionFailedError,
-        StreamInterruptedError,
-        openai.APIConnectionError,
-    ],
-    InvokeBadRequestError: [
-        RequestRefusedError,
-        SettingsError,
-        PayloadError,
-        MessageError,
-        openai.BadRequestError,
-        openai.NotFoundError,
-        openai.UnprocessableEntityError,
-    ],
+    InvokeAuthorizationError: [AuthenticationError, PermissionDeniedError],
+    InvokeRateLimitError: [RateLimitError],
+    InvokeConnectionError: [ConnectionFailedError, StreamInterruptedError],
+    InvokeBadRequestError: [RequestRefusedError, SettingsError, PayloadError, MessageError],
     InvokeServerUnavailableError: [
         ServerError,
         ResponseFailedError,
         UnexpectedResponseError,
         ResponsesError,
-        openai.OpenAIError,
     ],
 }
 

@@ -11,15 +11,15 @@ from model_plugin import PLUGIN
 STARTED = """
 import json, os, sys, threading, time
 import main
-from gpt5_responses._http import _tls
+from gpt5_responses._http import trusted
 
 def tell():
-    imported = {"openai", "gpt5_messages", "gpt5_payloads", "gpt5_responses"} & sys.modules.keys()
-    print(json.dumps({"event": "test", "imported": len(imported), "trusts": _tls.cache_info().currsize}))
+    imported = {"httpcore", "gpt5_messages", "gpt5_payloads", "gpt5_responses"} & sys.modules.keys()
+    print(json.dumps({"event": "test", "imported": len(imported), "trusts": trusted.cache_info().currsize}))
 
 tell()
 threading.Thread(target=main.plugin.run, daemon=True).start()
-while not _tls.cache_info().currsize:
+while not trusted.cache_info().currsize:
     time.sleep(0.01)
 tell()
 os._exit(0)

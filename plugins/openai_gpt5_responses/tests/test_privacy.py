@@ -15,21 +15,11 @@ TOOL = {"name": "lookup", "description": "Look up", "parameters": {"type": "obje
 # What every HTTP client says, and what says nothing of a person or a machine.
 PLAIN_HEADERS = {
     *("accept", "accept-encoding", "connection", "content-length", "content-type", "host"),
-    "x-stainless-raw-response",
 }
 TOLD_HEADERS = {
     "authorization": "API key",
     "openai-organization": "organization",
-    "user-agent": "its version",
-    "x-stainless-arch": "processor",
-    "x-stainless-async": "its version",
-    "x-stainless-lang": "Python version",
-    "x-stainless-os": "operating system",
-    "x-stainless-package-version": "its version",
-    "x-stainless-read-timeout": "time limit",
-    "x-stainless-retry-count": "number of tries",
-    "x-stainless-runtime": "Python version",
-    "x-stainless-runtime-version": "Python version",
+    "user-agent": "its name",
 }
 TOLD_FIELDS = {
     "input": "texts of the conversation",

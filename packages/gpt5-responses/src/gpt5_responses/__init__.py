@@ -22,7 +22,6 @@ from ._errors import (
     StreamInterruptedError,
     UnexpectedResponseError,
 )
-from ._failures import to_responses_error
 from ._fallbacks import Fallback
 from ._scheme import Request, ResponsesScheme
 from ._shutdown_dates import find_shutdown_date
@@ -69,7 +68,6 @@ __all__ = [
     "find_shutdown_date",
     "open_stream",
     "prepare_transport",
-    "to_responses_error",
     "validate_model",
     "validate_server",
 ]

@@ -4,11 +4,9 @@ A name or a number can be written in many ways, and a name can lead anywhere. So
 socket is really connected to, before anything is sent. Behind a proxy only the proxy knows where it connects; there the first look is all.
 """
 
-import asyncio
 import ipaddress
 import socket
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from ._errors import SettingsError
 
@@ -118,62 +116,7 @@ def _is_metadata(address: Address) -> bool:
     return address.is_link_local or address in _ADDRESSES
 
 
-class ConnectGuard:
-    """A look at each new connection of one request, for the HTTP library's extension `trace`.
-
-    Args:
-        host: The host of the request's URL.
-
-    Attributes:
-        has_connected: Whether there was one; otherwise a connection was used that had been kept.
-        is_proxied: Whether the connection went to another host: a proxy.
-
-    Source: https://www.encode.io/httpcore/extensions/#trace, read 2026-11-22.
-    """
-
-    def __init__(self, host: str) -> None:
-        self._host = host
-        self.has_connected = False
-        self.is_proxied = False
-
-    def __call__(self, event: str, info: Mapping[str, Any]) -> None:
-        """Take in what the HTTP library does.
-
-        Raises:
-            SettingsError: If the connection is or would be one to a metadata service.
-        """
-        if event.endswith(".connect_tcp.started"):
-            self._note_host(info)
-            if not self.is_proxied:
-                _validate_addresses(_resolve(self._host))
-        elif event.endswith(".connect_tcp.complete") and self._leads_astray(info):
-            info["return_value"].close()
-            raise _refused()
-
-    async def atrace(self, event: str, info: Mapping[str, Any]) -> None:
-        """Take in what the HTTP library does in an asynchronous client.
-
-        Raises:
-            SettingsError: If the connection is or would be one to a metadata service.
-        """
-        if event.endswith(".connect_tcp.started"):
-            self._note_host(info)
-            if not self.is_proxied:
-                _validate_addresses(await asyncio.to_thread(_resolve, self._host))
-        elif event.endswith(".connect_tcp.complete") and self._leads_astray(info):
-            await info["return_value"].aclose()
-            raise _refused()
-
-    def _note_host(self, info: Mapping[str, Any]) -> None:
-        self.has_connected = True
-        self.is_proxied = info["host"] != self._host
-
-    def _leads_astray(self, info: Mapping[str, Any]) -> bool:
-        peer = info["return_value"].get_extra_info("server_addr")
-        return not self.is_proxied and is_metadata_address(str(peer[0]))
-
-
-def _resolve(host: str) -> list[str]:
+def resolve(host: str) -> list[str]:
     """Return the addresses of a host; none where it has none, which connecting will tell better."""
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
@@ -182,13 +125,14 @@ def _resolve(host: str) -> list[str]:
     return [str(address[4][0]) for address in found]
 
 
-def _validate_addresses(addresses: Iterable[str]) -> None:
+def validate_addresses(addresses: Iterable[str]) -> None:
+    """Refuse what leads to a metadata service.
+
+    Raises:
+        SettingsError: If any of the addresses is one of such a service.
+    """
     if any(map(is_metadata_address, addresses)):
-        raise _refused()
-
-
-def _refused() -> SettingsError:
-    return SettingsError(
-        "API Base URL (openai_api_base) host is not allowed: it leads to the metadata service of a cloud.",
-        field="base_url",
-    )
+        raise SettingsError(
+            "API Base URL (openai_api_base) host is not allowed: it leads to the metadata service of a cloud.",
+            field="base_url",
+        )

@@ -5,33 +5,17 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AsyncExitStack, suppress
 from typing import Any, Self
 
-import openai
-
 from gpt5_messages import Completion, StreamEvent
 
-from ._attempts import Refusals, iter_attempts
+from ._attempts import Refusals, post
 from ._connection import Connection
 from ._errors import ResponsesError
-from ._failures import interrupted, to_responses_error
+from ._failures import interrupted
 from ._fallbacks import Fallback
-from ._http import RESPONSES_PATH, UNREAD, AsyncHttpClient
+from ._http import Answer, HttpClient, aplay
+from ._network import Asynchronous
 from ._patience import MOST_REST_BYTES, REST_SECONDS, Patience, is_delimited
 from ._reader import ResponseReader
-
-
-type _Response = openai.AsyncAPIResponse[Any]
-
-
-def build_async_client(connection: Connection) -> openai.AsyncOpenAI:
-    """Build the official client for a connection.
-
-    Raises:
-        ResponsesError: If it refuses its settings.
-    """
-    try:
-        return openai.AsyncOpenAI(**connection.client_settings(), http_client=AsyncHttpClient())
-    except Exception as error:  # noqa: BLE001  as in `Transport`
-        raise to_responses_error(error, model="") from None
 
 
 class AsyncResponseStream:
@@ -43,7 +27,7 @@ class AsyncResponseStream:
 
     def __init__(
         self,
-        client: openai.AsyncOpenAI,
+        client: HttpClient,
         connection: Connection,
         body: dict[str, Any],
         refusals: Refusals,
@@ -58,21 +42,21 @@ class AsyncResponseStream:
         self._patience = Patience(connection)
         self._opened = AsyncExitStack()
         if owns_client:
-            self._opened.push_async_callback(client.close)
+            self._opened.push_async_callback(aplay, client.close())
         self.left_out: tuple[Fallback, ...] = ()
 
     async def __aenter__(self) -> Self:
         try:
             async with asyncio.timeout(self._patience.seconds_left):
-                response = await self._send()
-            self._reader.begin(status_code=response.status_code, headers=response.headers)
+                answer = await self._send()
+            self._reader.begin(status_code=answer.status_code, headers=answer.headers)
         except TimeoutError:
             await self._opened.aclose()
             raise self._patience.took_too_long() from None
         except BaseException:
             await self._opened.aclose()
             raise
-        self._events = self._iterate(response)
+        self._events = self._iterate(answer)
         return self
 
     async def __aexit__(self, *exception: object) -> None:
@@ -92,44 +76,35 @@ class AsyncResponseStream:
         """What the response has said so far, or in all once the events have been read."""
         return self._reader.completion
 
-    async def _send(self) -> _Response:
-        attempts = iter_attempts(self._body, self._refusals, self._secrets)
-        attempt = next(attempts)
-        while True:
-            try:
-                response: Any = await self._client.post(
-                    RESPONSES_PATH, cast_to=object, body=attempt.body, options=UNREAD
-                )
-            except Exception as error:  # noqa: BLE001  as in `Transport`
-                attempt = attempts.send(error)
-            else:
-                self._opened.push_async_callback(response.close)
-                self.left_out = attempt.left_out
-                return response
+    async def _send(self) -> Answer:
+        steps = post(self._client, self._body, self._refusals, self._secrets)
+        answer, self.left_out = await aplay(steps)
+        self._opened.push_async_callback(aplay, self._client.end(answer))
+        return answer
 
-    async def _iterate(self, response: _Response) -> AsyncGenerator[StreamEvent]:
-        chunks = self._bytes(response)
+    async def _iterate(self, answer: Answer) -> AsyncGenerator[StreamEvent]:
+        chunks = self._bytes(answer)
         async for data in chunks:
             for events in self._reader.feed(data):
                 for event in events:
                     yield event
             if self._reader.is_over:
-                await _read_rest(chunks, response)
+                await _read_rest(chunks, answer)
                 return
         for events in self._reader.close():
             for event in events:
                 yield event
 
-    async def _bytes(self, response: _Response) -> AsyncGenerator[bytes]:
+    async def _bytes(self, answer: Answer) -> AsyncGenerator[bytes]:
         """Yield the body as it arrives; whatever the HTTP library raises meanwhile is a broken connection."""
-        chunks = response.http_response.aiter_raw()
+        chunks = aiter(answer.response.aiter_stream())
         while True:
             try:
                 async with asyncio.timeout(self._patience.seconds_left):
                     data = await anext(chunks, None)
             except TimeoutError:
                 raise self._patience.took_too_long() from None
-            except Exception as error:  # noqa: BLE001  which HTTP library raises here is the official client's business
+            except Exception as error:  # noqa: BLE001  whatever it is
                 raise interrupted(error, request_id=self.request_id) from None
             if data is None:
                 return
@@ -137,9 +112,9 @@ class AsyncResponseStream:
             self._patience.note(self._reader.progress)
 
 
-async def _read_rest(chunks: AsyncGenerator[bytes], response: _Response) -> None:
+async def _read_rest(chunks: AsyncGenerator[bytes], answer: Answer) -> None:
     """Read the end of a body whose response is over, so that its connection can serve the next call."""
-    if is_delimited(response.headers):
+    if is_delimited(answer.headers):
         with suppress(ResponsesError, TimeoutError):
             async with asyncio.timeout(REST_SECONDS):
                 size = 0
@@ -161,7 +136,7 @@ def aopen_stream(connection: Connection, request: Mapping[str, Any]) -> AsyncRes
     Raises:
         ResponsesError: If the connection's settings are refused.
     """
-    client = build_async_client(connection)
+    client = HttpClient(connection, Asynchronous)
     return AsyncResponseStream(client, connection, dict(request), Refusals(), owns_client=True)
 
 

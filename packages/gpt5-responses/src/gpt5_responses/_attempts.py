@@ -1,17 +1,19 @@
-"""The bodies to try for one request: first all of it, then less where a refusal says that less would pass."""
+"""One request, sent in full first, and with less in it where a refusal says that less would pass."""
 
-from collections.abc import Generator, Mapping
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import openai
-
 from stream_text import KnownSecrets
 
+from ._error_answer import ErrorAnswer
 from ._failures import to_responses_error
 from ._fallbacks import Fallback, find_fallback, relax, retried_sentence
+from ._http import Answer, HttpClient, Steps
 
 
+_PATH = "/responses"
 # Refusals that belong to the organisation and will meet every later call; stale reasoning items belong to one call.
 _LASTING: tuple[Fallback, ...] = ("without_summary", "without_streaming")
 
@@ -48,28 +50,35 @@ class Refusals:
         return attempt
 
 
-def iter_attempts(
-    request: Mapping[str, Any], refusals: Refusals, secrets: KnownSecrets
-) -> Generator[Attempt, Exception]:
-    """Yield what to send; send in the error that it met to get the next attempt.
-
-    The sending itself is the caller's, so that one logic serves blocking and asynchronous clients.
+def post(
+    client: HttpClient, request: Mapping[str, Any], refusals: Refusals, secrets: KnownSecrets
+) -> Steps[tuple[Answer, tuple[Fallback, ...]]]:
+    """Send a request until a server takes it on, and return the answer and what has been left out.
 
     Raises:
-        ResponsesError: If there is nothing left to leave out.
+        ResponsesError: If the server cannot be reached, or refuses the request and there is nothing to leave out.
     """
     attempt = refusals.first_attempt(request)
     while True:
-        error = yield attempt
-        name = (
-            find_fallback(error, attempt.body) if isinstance(error, openai.APIStatusError) else None
-        )
-        if name is None or name in attempt.left_out:
-            tried = retried_sentence(attempt.left_out)
-            model = str(request.get("model"))
-            raise to_responses_error(error, model=model, tried=tried, secrets=secrets) from None
-        attempt = attempt.without(name)
-        refusals.learn(name)
+        try:
+            answer = yield from client.post(_PATH, _write(attempt.body))
+        except Exception as error:  # noqa: BLE001  the client lets some errors of its library through
+            fallback = (
+                find_fallback(error, attempt.body) if isinstance(error, ErrorAnswer) else None
+            )
+            if fallback is None or fallback in attempt.left_out:
+                tried = retried_sentence(attempt.left_out)
+                model = str(request.get("model"))
+                raise to_responses_error(error, model=model, tried=tried, secrets=secrets) from None
+            attempt = attempt.without(fallback)
+            refusals.learn(fallback)
+        else:
+            return answer, attempt.left_out
+
+
+def _write(body: Mapping[str, Any]) -> bytes:
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.encode(errors="replace")
 
 
 def _applies(name: Fallback, request: Mapping[str, Any]) -> bool:

@@ -1,11 +1,9 @@
-"""Why a server could not be reached, found in what the HTTP library raised."""
+"""Why no answer came from a server, found in what the HTTP library raised."""
 
 import re
 import socket
 import ssl
 from collections.abc import Iterator, Mapping
-
-import openai
 
 
 _CHECK = "Check the network and API Base URL (openai_api_base)."
@@ -14,7 +12,24 @@ _CERTIFICATES = ("SSL_CERT_FILE", "SSLKEYLOGFILE")
 _PROXIES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY")
 
 
-def connection_sentence(error: openai.APIConnectionError) -> str:
+class NoAnswerError(Exception):
+    """A request that no answer came to; its cause is what the HTTP library raised.
+
+    Attributes:
+        is_proxied: Whether it went to a proxy.
+    """
+
+    def __init__(self, *, is_proxied: bool) -> None:
+        super().__init__()
+        self.is_proxied = is_proxied
+
+    @property
+    def is_timeout(self) -> bool:
+        """Whether it took too long."""
+        return any(name.endswith("Timeout") for name in _names(self))
+
+
+def connection_sentence(error: NoAnswerError) -> str:
     """Return the sentence about a connection that failed."""
     cause = _cause(error)
     return (
@@ -24,7 +39,7 @@ def connection_sentence(error: openai.APIConnectionError) -> str:
     )
 
 
-def timeout_sentence(error: openai.APITimeoutError) -> str:
+def timeout_sentence(error: NoAnswerError) -> str:
     """Return the sentence about a server that took too long, to be connected or to answer."""
     if "ConnectTimeout" not in _names(error):
         return _TOO_SLOW
@@ -45,7 +60,7 @@ def find_cause[E: BaseException](error: BaseException, kind: type[E]) -> E | Non
     return next((cause for cause in _chain(error) if isinstance(cause, kind)), None)
 
 
-def _cause(error: openai.APIConnectionError) -> str:
+def _cause(error: NoAnswerError) -> str:
     who = _who(error)
     if (tls := find_cause(error, ssl.SSLError)) is not None:
         return f"TLS with {who} failed ({_tls_reason(tls)})"
@@ -72,10 +87,8 @@ def _tls_reason(error: ssl.SSLError) -> str:
     return (error.reason or "the handshake broke off").replace("_", " ").lower()
 
 
-def _who(error: openai.APIConnectionError) -> str:
-    guard = getattr(getattr(error, "request", None), "extensions", {}).get("trace")
-    guard = getattr(guard, "__self__", guard)  # of an asynchronous client it is a method
-    return "the proxy" if getattr(guard, "is_proxied", False) else "the server"
+def _who(error: NoAnswerError) -> str:
+    return "the proxy" if error.is_proxied else "the server"
 
 
 def _names(error: BaseException) -> set[str]:

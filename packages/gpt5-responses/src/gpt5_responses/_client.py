@@ -7,9 +7,11 @@ from typing import Self
 from gpt5_messages import Completion
 
 from ._answer import Answer, AsyncAnswer, read_wanted
-from ._async_stream import AsyncResponseStream, build_async_client
+from ._async_stream import AsyncResponseStream
 from ._attempts import Refusals
 from ._connection import DEFAULT_BASE_URL, Connection
+from ._http import HttpClient, aplay
+from ._network import Asynchronous
 from ._scheme import Request, ResponsesScheme
 from ._stream import ResponseStream, open_stream
 from ._transport import TRANSPORT, Transport
@@ -143,7 +145,7 @@ class AsyncResponsesClient:
         self._scheme = scheme or ResponsesScheme()
         self._defaults = defaults or Request()
         self._refusals = Refusals()
-        self._openai = build_async_client(connection)
+        self._http = HttpClient(connection, Asynchronous)
         self._connection = connection
 
     async def __aenter__(self) -> Self:
@@ -154,7 +156,7 @@ class AsyncResponsesClient:
 
     async def aclose(self) -> None:
         """Close the client's connections."""
-        await self._openai.close()
+        await aplay(self._http.close())
 
     def stream(self, request: Request) -> "AsyncResponseStream":
         """Return the response to a request as a stream of events, sent when it is entered.
@@ -164,7 +166,7 @@ class AsyncResponsesClient:
             MessageError: If a message cannot be read.
         """
         body = self._scheme.build_body(request, model=self._model)
-        return AsyncResponseStream(self._openai, self._connection, body, self._refusals)
+        return AsyncResponseStream(self._http, self._connection, body, self._refusals)
 
     async def complete(self, request: Request) -> Completion:
         """Send a request and return the whole answer.

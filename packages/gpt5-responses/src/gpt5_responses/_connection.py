@@ -158,20 +158,8 @@ class Connection:
         identity = "\0".join((self.api_key, self.base_url, self.organization or "", *headers))
         return hashlib.sha256(identity.encode()).hexdigest()[:32]
 
-    def client_settings(self) -> dict[str, Any]:
-        """Return the arguments of the official client for this connection."""
-        return {
-            "api_key": self.api_key,
-            "organization": self.organization,
-            "base_url": urlsplit(self.base_url)._replace(query="").geturl(),
-            "default_query": dict(_query(self.base_url)),
-            "default_headers": dict(self.extra_headers),
-            "timeout": self._try_seconds,
-            "max_retries": self.max_retries,
-        }
-
     @property
-    def _try_seconds(self) -> float:
+    def try_seconds(self) -> float:
         """What one try may wait for an answer: a little longer than the whole call may take, which then has the say, and no longer."""
         most = _NO_LIMIT if self.total_seconds is None else self.total_seconds + 1
         return min(self.timeout_seconds, most)

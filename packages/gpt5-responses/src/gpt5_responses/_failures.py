@@ -1,16 +1,19 @@
-"""What the official client, its HTTP library and the stream's own events report, as this package's errors."""
+"""What the HTTP client and the stream's own events report, as this package's errors."""
 
 import os
-from collections.abc import Mapping
-from typing import Any, cast
-
-import openai
 
 from gpt5_messages import ResponseFailure, protocol_name
 from gpt5_payloads import profile_for
 from stream_text import KnownSecrets, redact_text
 
-from ._causes import connection_sentence, find_cause, timeout_sentence, unusable_sentence
+from ._causes import (
+    NoAnswerError,
+    connection_sentence,
+    find_cause,
+    timeout_sentence,
+    unusable_sentence,
+)
+from ._error_answer import ErrorAnswer
 from ._errors import (
     AuthenticationError,
     ConnectionFailedError,
@@ -114,10 +117,10 @@ def _whole(text: str) -> str:
 def to_responses_error(
     error: Exception, *, model: str, tried: str = "", secrets: KnownSecrets = _NO_SECRETS
 ) -> ResponsesError:
-    """Map what the official client raises to this package's errors.
+    """Map what the HTTP client raises to this package's errors.
 
     Args:
-        error: What the client raised, or let through of its HTTP library.
+        error: What the client raised, or let through of its library.
         model: The model that was asked for, to be named where it is missing or retired.
         tried: A sentence about what has been tried already; it ends the message where the server answered.
         secrets: What must not stand in the error.
@@ -126,14 +129,12 @@ def to_responses_error(
     match error:
         case _ if ours is not None:
             return ours
-        case openai.APITimeoutError():
-            return ConnectionTimeoutError(timeout_sentence(error))
-        case openai.APIConnectionError():
+        case NoAnswerError():
+            if error.is_timeout:
+                return ConnectionTimeoutError(timeout_sentence(error))
             return ConnectionFailedError(connection_sentence(error))
-        case openai.APIStatusError():
+        case ErrorAnswer():
             return _from_status(error, model, tried, secrets)
-        case openai.OpenAIError():
-            return UnexpectedResponseError("The server sent an answer that cannot be read.")
         case _:
             return ConnectionFailedError(unusable_sentence(error, os.environ))
 
@@ -180,15 +181,8 @@ def explanation(text: str, secrets: KnownSecrets) -> str:
     return plain[:_EXPLANATION_CHARACTERS] + "..."
 
 
-def server_message(error: openai.APIStatusError) -> str:
-    """Read the explanation out of the API's error envelope."""
-    body = error.body
-    message = cast("Mapping[str, Any]", body).get("message") if isinstance(body, Mapping) else None
-    return message if isinstance(message, str) else ""
-
-
 def _from_status(
-    error: openai.APIStatusError, model: str, tried: str, secrets: KnownSecrets
+    error: ErrorAnswer, model: str, tried: str, secrets: KnownSecrets
 ) -> ResponsesError:
     kind = _status_kind(error, model)
     if error.status_code in _REDIRECTS:
@@ -212,7 +206,7 @@ def _from_status(
     )
 
 
-def _status_kind(error: openai.APIStatusError, model: str) -> type[ResponsesError]:
+def _status_kind(error: ErrorAnswer, model: str) -> type[ResponsesError]:
     if error.status_code in _REDIRECTS:
         return UnexpectedResponseError
     is_failure = error.status_code >= _FIRST_SERVER_STATUS
@@ -221,18 +215,18 @@ def _status_kind(error: openai.APIStatusError, model: str) -> type[ResponsesErro
     return ModelNotFoundError if error.code in _NO_MODEL_CODES or is_about_model else kind
 
 
-def _names(error: openai.APIStatusError, model: str) -> bool:
+def _names(error: ErrorAnswer, model: str) -> bool:
     """Return whether a server's explanation quotes the model, as that of servers without codes does."""
-    return any(f"{mark}{model}{mark}" in server_message(error) for mark in "'`\"")
+    return any(f"{mark}{model}{mark}" in error.message for mark in "'`\"")
 
 
-def _refusal_sentence(error: openai.APIStatusError, secrets: KnownSecrets) -> str:
-    told = explanation(server_message(error), secrets) or "no reason was given."
+def _refusal_sentence(error: ErrorAnswer, secrets: KnownSecrets) -> str:
+    told = explanation(error.message, secrets) or "no reason was given."
     details = _details(error.code, error.param, secrets)
     return f"The server refused the request (status {error.status_code}){details}: {told}"
 
 
-def _sentence(kind: type[ResponsesError], code: str | None) -> str:
+def _sentence(kind: type[ResponsesError], code: object) -> str:
     return _NO_QUOTA if code == "insufficient_quota" else _SENTENCES[kind]
 
 

@@ -10,11 +10,9 @@ Source: docs/evidence/responses-api.md, R1 to R5.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, cast
 
-import openai
-
 from gpt5_messages import without_reasoning
 
-from ._failures import server_message
+from ._error_answer import ErrorAnswer
 
 
 type Fallback = Literal[
@@ -28,11 +26,11 @@ _REFUSED_STATUSES = (400, 403, 404)
 _REASONING_WORDS = ("encrypted content", "encrypted_content", "type 'reasoning'", "id 'rs_")
 
 
-def find_fallback(error: openai.APIStatusError, request: Request) -> Fallback | None:
+def find_fallback(error: ErrorAnswer, request: Request) -> Fallback | None:
     """Return what to leave out after this refusal; None where the refusal has to stand."""
     if error.status_code not in _REFUSED_STATUSES:
         return None
-    told = server_message(error).lower()
+    told = error.message.lower()
     param = error.param if isinstance(error.param, str) else ""  # whatever the server sent
     if "summary" in (request.get("reasoning") or {}) and (
         param == "reasoning.summary" or "reasoning summar" in told

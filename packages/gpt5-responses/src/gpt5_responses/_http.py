@@ -1,189 +1,316 @@
-"""The HTTP clients under the official one: what they connect to, and how much of an answer they read at once.
+"""The HTTP client of one connection: what is sent, how often, and which network connections are used again.
 
-They follow no redirects, because a prompt goes to the server that was named and to no other, and keep no cookies. What a server answers
-beside the response that was asked for, such as an error, is read up to a bound.
+It follows no redirects, because a prompt goes to the server that was named and to no other, and keeps no cookies. What a server answers beside the response that was
+asked for, such as an error, is read up to a bound.
 
-The official client works with two HTTP libraries that are alike. Which one it is, it decides; here it is taken from there.
+All of it is written once, as generators that yield each step on the network and get back what came of it. `play` takes the steps of a blocking client, in which a step has
+been taken when it is yielded, and `aplay` those of an asynchronous one, in which it is waited for.
 """
 
-import asyncio
-import importlib
+import os
 import socket
+import ssl
 import threading
+import time
+from collections import deque
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
-from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import Any, override
+from typing import Any
+from urllib.parse import quote, urlsplit
 
-import openai
+import certifi
+import httpcore
 
-from ._addresses import ConnectGuard
+from ._addresses import plain_host
 from ._bodies import ACCEPTED, BoundedBody
+from ._causes import NoAnswerError
+from ._connection import Connection
+from ._error_answer import ErrorAnswer, usual_pause_seconds
+from ._failures import to_responses_error
+from ._network import AsyncNetwork, Blocking, Network, NetworkKind
+from ._proxies import find_proxy
 
-
-# The official client's method for responses brings hundreds of classes for what it sends and gets, and walks through each request. Ours goes out as it is,
-# and what comes is read by us: this is how the client itself asks for an answer that is left unread.
-RESPONSES_PATH = "/responses"
-UNREAD: Any = {"headers": {"X-Stainless-Raw-Response": "stream"}}
 
 _MOST_ERROR_BYTES = 64 * 1024
-_MOST_SECONDS = 10.0  # for such a body, whose status says enough
 _MOST_OTHER_BYTES = 4 * 1024 * 1024  # a list of models, for one
-_LIBRARY: Any = importlib.import_module(
-    openai.DefaultHttpxClient.__mro__[1].__module__.partition(".")[0]
+_MOST_IDLE = 100
+_IDLE_SECONDS = 5.0
+_SUCCESS = range(200, 300)
+_PORTS = {"http": 80, "https": 443}
+_TARGET_CHARACTERS = "%/:=&?~+!$,;'@()*[]"
+_FAILURES = (
+    httpcore.TimeoutException,
+    httpcore.NetworkError,
+    httpcore.ProtocolError,
+    httpcore.ProxyError,
+    OSError,  # that the library lets through
 )
-# A server may close a connection just when it is used again, before it has read anything: then the next one is tried. Each is used up by it.
-_GONE = (_LIBRARY.NetworkError, _LIBRARY.RemoteProtocolError)
-_MOST_STALE = 100  # as many as the official client keeps
-_DROPPED_HEADERS = ("content-encoding", "content-length", "transfer-encoding")
+
+type Steps[T] = Generator[Any, Any, T]
+"""What a client does, step by step on the network."""
+
+
+def play[T](steps: Steps[T]) -> T:
+    """Take the steps of a blocking client, each of which has been taken when it is yielded."""
+    outcome: Any = None
+    while True:
+        try:
+            outcome = steps.send(outcome)
+        except StopIteration as end:
+            return end.value
+
+
+async def aplay[T](steps: Steps[T]) -> T:
+    """Take the steps of an asynchronous client."""
+    try:
+        step = next(steps)
+        while True:
+            try:
+                outcome = await step
+            except BaseException as error:  # noqa: BLE001  what comes of it is the steps' business
+                step = steps.throw(error)
+            else:
+                step = steps.send(outcome)
+    except StopIteration as end:
+        return end.value
+
+
+@dataclass(slots=True, eq=False)
+class Answer:
+    """An HTTP answer whose body has not been read yet.
+
+    Attributes:
+        status_code: Its HTTP status.
+        headers: Its headers, by names in lower case; of what stands there twice, all.
+        response: The HTTP library's, which has the body.
+        connection: The HTTP library's connection that it came by.
+        network: What made that connection.
+        is_read: Whether its body has been read to its end, so that its connection can serve another call.
+    """
+
+    status_code: int
+    headers: dict[str, str]
+    response: Any
+    connection: Any
+    network: Network | AsyncNetwork
+    is_read: bool = False
+
+    @property
+    def stream(self) -> Any:
+        """The connection as it is read: a `BodyStream` in a blocking client."""
+        return self.response.extensions["network_stream"]
+
+
+class HttpClient:
+    """The client of one connection. What it does is given out as steps, for `play` or `aplay`.
+
+    Args:
+        connection: Where the server is and how to reach it.
+        kind: Whether it is a blocking or an asynchronous client.
+
+    Raises:
+        ResponsesError: If the machine's settings of proxies or certificates are not usable.
+    """
+
+    def __init__(self, connection: Connection, kind: NetworkKind = Blocking) -> None:
+        parts = urlsplit(connection.base_url)
+        host = plain_host(parts.hostname or "")
+        self._kind = kind
+        self._origin = httpcore.Origin(
+            parts.scheme.encode(), host.encode(), parts.port or _PORTS[parts.scheme]
+        )
+        self._path, self._query = parts.path, f"?{parts.query}" if parts.query else ""
+        self._headers = _headers(connection, host, parts.port)
+        self._timeouts = dict.fromkeys(("connect", "read", "write"), connection.try_seconds)
+        self._max_retries = connection.max_retries
+        self._idle: deque[tuple[float, Any, Network | AsyncNetwork]] = deque()
+        self._lock = threading.Lock()
+        self._is_closed = False
+        try:
+            self._proxy = find_proxy(parts.scheme, host, trusted())
+            self._connect()
+        except Exception as error:  # noqa: BLE001  of a proxy's address or a file of certificates that is not usable there is no one kind
+            raise to_responses_error(error, model="") from None
+
+    def post(self, path: str, content: bytes) -> Steps[Answer]:
+        """Send content, as often as may be and as is needed, and return the answer.
+
+        Raises:
+            ErrorAnswer: If the server does not serve the request.
+            NoAnswerError: If no answer comes.
+            ResponsesError: If the server's address leads to a metadata service.
+        """
+        return self._ask(b"POST", path, content)
+
+    def get(self, path: str) -> Steps[bytes]:
+        """Ask for something and return as much of it as is read.
+
+        Raises:
+            ErrorAnswer: If the server does not have it.
+            NoAnswerError: If no answer comes.
+            ResponsesError: If the server's address leads to a metadata service.
+        """
+        answer = yield from self._ask(b"GET", path)
+        try:
+            return (yield from self._read(answer, _MOST_OTHER_BYTES))
+        except _FAILURES as error:
+            raise NoAnswerError(is_proxied=answer.network.is_proxied) from error
+
+    def end(self, answer: Answer) -> Steps[None]:
+        """Close an answer, and keep its network connection for the next call if it is fit for one."""
+        yield self._kind.close(answer.response)
+        if not answer.connection.is_idle():
+            return
+        if self._is_closed or len(self._idle) >= _MOST_IDLE:
+            yield self._kind.close(answer.connection)
+        else:
+            idle_until = time.monotonic() + _IDLE_SECONDS
+            self._idle.append((idle_until, answer.connection, answer.network))
+
+    def end_reading(self, answer: Answer) -> None:
+        """Wake a thread that waits for more of a body, since closing a socket does not: that thread would wait for the server until its timeout."""
+        if not answer.is_read:
+            with suppress(OSError):  # the server may have closed it first
+                answer.stream.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> Steps[None]:
+        """Close all network connections but those in use, which are closed when their answers are."""
+        self._is_closed = True
+        while self._idle:
+            yield self._kind.close(self._idle.pop()[1])
+
+    def _ask(self, method: bytes, path: str, content: bytes | None = None) -> Steps[Answer]:
+        request, tried = self._request(method, path, content), 0
+        while True:
+            is_last = tried == self._max_retries
+            answer = yield from self._answer(request, may_fail=not is_last)
+            if answer is None:
+                pause = usual_pause_seconds(tried)
+            elif answer.status_code in _SUCCESS:
+                return answer
+            else:
+                body = b""
+                with suppress(Exception):  # its status says enough
+                    body = yield from self._read(answer, _MOST_ERROR_BYTES)
+                told = ErrorAnswer(answer.status_code, answer.headers, body)
+                if is_last or not told.is_passing:
+                    raise told
+                pause = told.pause_seconds(tried)
+            tried += 1
+            yield self._kind.sleep(pause)
+
+    def _answer(self, request: httpcore.Request, *, may_fail: bool) -> Steps[Answer | None]:
+        """Send a request once, and once more where a connection that had been kept turns out to be gone; None if it failed and may.
+
+        What does not come in time is not asked for again: the server may be at work on it, and would be paid twice.
+        """
+        connection, network, is_kept = yield from self._take()
+        while True:
+            try:
+                response = yield self._kind.send(connection, request)
+            except _FAILURES as error:
+                is_silent = isinstance(error, httpcore.ReadTimeout)
+                if is_kept and not is_silent and not network.has_answered:
+                    (connection, network), is_kept = self._connect(), False
+                elif may_fail and not is_silent:
+                    return None
+                else:
+                    raise NoAnswerError(is_proxied=network.is_proxied) from error
+            else:
+                headers = _read_headers(response.headers)
+                return Answer(response.status, headers, response, connection, network)
+
+    def _take(self) -> Steps[tuple[Any, Network | AsyncNetwork, bool]]:
+        """Return the network connection that was used last, and whether it is one that had been kept."""
+        now = time.monotonic()
+        while True:
+            with self._lock:
+                if not self._idle:
+                    return (*self._connect(), False)
+                # The oldest first, while they are too old: they would not be looked at as long as others serve.
+                is_old = self._idle[0][0] < now
+                _, connection, network = self._idle.popleft() if is_old else self._idle.pop()
+            if not is_old and not connection.has_expired():
+                return connection, network, True
+            yield self._kind.close(connection)
+
+    def _connect(self) -> tuple[Any, Network | AsyncNetwork]:
+        """Return a network connection that is made when it is used."""
+        network = self._kind.network(is_proxied=self._proxy is not None)
+        make_pool: Any = self._kind.pool
+        pool = make_pool(ssl_context=trusted(), proxy=self._proxy, network_backend=network)
+        return pool.create_connection(self._origin), network
+
+    def _read(self, answer: Answer, max_bytes: int) -> Steps[bytes]:
+        body = BoundedBody(answer.headers.get("content-encoding", ""), max_bytes=max_bytes)
+        try:
+            yield self._kind.read(answer.response, body)
+        except Exception:
+            if answer.status_code in _SUCCESS:
+                raise
+        finally:
+            yield from self.end(answer)
+        return body.content
+
+    def _request(self, method: bytes, path: str, content: bytes | None) -> httpcore.Request:
+        target = quote(f"{self._path}{path}{self._query}", safe=_TARGET_CHARACTERS)
+        sent: list[tuple[bytes, bytes]] = []
+        if content is not None:
+            size = str(len(content)).encode()
+            sent = [(b"Content-Type", b"application/json"), (b"Content-Length", size)]
+        origin = self._origin
+        url = httpcore.URL(
+            scheme=origin.scheme, host=origin.host, port=origin.port, target=target.encode()
+        )
+        return httpcore.Request(
+            method,
+            url,
+            headers=[*self._headers, *sent],
+            content=content,
+            extensions={"timeout": self._timeouts},
+        )
 
 
 @cache
-def _tls() -> Any:
-    """Return what is trusted, read once: it costs far more time and memory than all else of a client."""
-    return _LIBRARY.create_ssl_context()
+def trusted() -> ssl.SSLContext:
+    """Return what is trusted, read once for all clients: it costs far more time and memory than all else of a client.
+
+    Raises:
+        OSError: If the file or folder that the environment names cannot be read.
+    """
+    file, folder = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
+    if file or folder:
+        return ssl.create_default_context(cafile=file or None, capath=folder or None)
+    context = ssl.create_default_context()
+    if not context.cert_store_stats()["x509_ca"]:  # a machine without certificates of its own
+        context.load_verify_locations(certifi.where())
+    return context
 
 
-def _settings() -> dict[str, Any]:
-    return {
-        "verify": _tls(),
-        "follow_redirects": False,
-        "headers": {"accept-encoding": ACCEPTED},
-        "cookies": CookieJar(DefaultCookiePolicy(allowed_domains=())),
+def _headers(connection: Connection, host: str, port: int | None) -> list[tuple[bytes, bytes]]:
+    """Return what goes along with every request; further headers replace what the client says of itself."""
+    name = f"[{host}]" if ":" in host else host
+    own = {
+        "Host": name if port is None else f"{name}:{port}",
+        "Accept": "application/json",
+        "Accept-Encoding": ACCEPTED,
+        "Connection": "keep-alive",
+        "User-Agent": "gpt5-responses",
+        "Authorization": f"Bearer {connection.api_key}",
     }
+    if connection.organization is not None:
+        own["OpenAI-Organization"] = connection.organization
+    replaced = {key.lower() for key in connection.extra_headers}
+    kept = {key: value for key, value in own.items() if key.lower() not in replaced}
+    told = {**kept, **connection.extra_headers}
+    return [(key.encode("ascii"), value.encode("ascii")) for key, value in told.items()]
 
 
-class HttpClient(openai.DefaultHttpxClient):
-    """An HTTP client for the official blocking client."""
-
-    def __init__(self) -> None:
-        super().__init__(**_settings())
-
-    @override
-    def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:
-        with _answered_or_given_up(request):
-            return self._answer(self._send_once(request, options), stream=stream)
-
-    def _answer(self, response: Any, *, stream: bool) -> Any:
-        if stream and response.is_success:
-            return response
-        body = _body(response)
-        try:
-            with suppress(*_unless_success(response)), _limited(response):
-                for chunk in response.iter_raw():
-                    if not body.take(chunk):
-                        break
-        finally:
-            response.close()
-        return _read_response(response, body)
-
-    def _send_once(self, request: Any, options: dict[str, Any]) -> Any:
-        stale = 0
-        while True:
-            guard = _guard(request)
-            request.extensions["trace"] = guard
-            try:
-                return super().send(request, stream=True, **options)
-            except _GONE:
-                stale += 1
-                if guard.has_connected or stale > _MOST_STALE:
-                    raise
-
-
-class AsyncHttpClient(openai.DefaultAsyncHttpxClient):
-    """An HTTP client for the official asynchronous client."""
-
-    def __init__(self) -> None:
-        super().__init__(**_settings())
-
-    @override
-    async def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:
-        with _answered_or_given_up(request):
-            return await self._answer(await self._send_once(request, options), stream=stream)
-
-    async def _answer(self, response: Any, *, stream: bool) -> Any:
-        if stream and response.is_success:
-            return response
-        body = _body(response)
-        try:
-            with suppress(*_unless_success(response)):
-                async with asyncio.timeout(_MOST_SECONDS):
-                    async for chunk in response.aiter_raw():
-                        if not body.take(chunk):
-                            break
-        finally:
-            await response.aclose()
-        return _read_response(response, body)
-
-    async def _send_once(self, request: Any, options: dict[str, Any]) -> Any:
-        stale = 0
-        while True:
-            guard = _guard(request)
-            request.extensions["trace"] = guard.atrace
-            try:
-                return await super().send(request, stream=True, **options)
-            except _GONE:
-                stale += 1
-                if guard.has_connected or stale > _MOST_STALE:
-                    raise
-
-
-@contextmanager
-def _answered_or_given_up(request: Any) -> Generator[None]:
-    """Keep the official client from asking again where an answer does not come in time: the server may be at work on it, and would be paid twice.
-
-    Its own errors are what it lets through. Where nothing could be sent in time it does ask again.
-    """
-    try:
-        yield
-    except _LIBRARY.ReadTimeout as error:
-        raise openai.APITimeoutError(request=request) from error
-
-
-def _guard(request: Any) -> ConnectGuard:
-    return ConnectGuard(request.url.raw_host.decode("ascii"))
-
-
-def end_reading(response: Any) -> None:
-    """Wake a thread that waits for more of a body that is about to be closed.
-
-    Closing a socket does not wake whoever reads from it in another thread: that one would wait for the server until its timeout.
-    The connection of a body that has been read to its end belongs to other calls already.
-    """
-    connection = response.extensions.get("network_stream")
-    if not response.is_closed and connection is not None:
-        with suppress(OSError):  # the server may have closed it first
-            connection.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
-
-
-@contextmanager
-def _limited(response: Any) -> Generator[None]:
-    timer = threading.Timer(_MOST_SECONDS, end_reading, (response,))
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-
-
-def _body(response: Any) -> BoundedBody:
-    most = _MOST_OTHER_BYTES if response.is_success else _MOST_ERROR_BYTES
-    return BoundedBody(response.headers.get("content-encoding", ""), max_bytes=most)
-
-
-def _unless_success(response: Any) -> tuple[type[Exception], ...]:
-    """Return what may break an error's body off: the status says enough."""
-    return () if response.is_success else (Exception,)
-
-
-def _read_response(response: Any, body: BoundedBody) -> Any:
-    """Return the response as one that has been read, with what has been kept of its body."""
-    headers = [
-        (name, value)
-        for name, value in response.headers.multi_items()
-        if name.lower() not in _DROPPED_HEADERS
-    ]
-    return _LIBRARY.Response(
-        response.status_code, headers=headers, content=body.content, request=response.request
-    )
+def _read_headers(headers: list[tuple[bytes, bytes]]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for raw_name, raw_value in headers:
+        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+        found[name] = f"{found[name]}, {value}" if name in found else value
+    return found

@@ -15,6 +15,7 @@ from ._connection import Connection
 from ._errors import ResponsesError
 from ._failures import interrupted
 from ._fallbacks import Fallback
+from ._http import Answer
 from ._patience import MOST_REST_BYTES, Patience, is_delimited
 from ._reader import ResponseReader
 from ._transport import TRANSPORT, SentRequest, Transport
@@ -88,7 +89,7 @@ class ResponseStream:
             return
         self.left_out = sent.left_out
         try:
-            self._reader.begin(status_code=sent.response.status_code, headers=sent.response.headers)
+            self._reader.begin(status_code=sent.answer.status_code, headers=sent.answer.headers)
         except BaseException:
             self.close()
             raise
@@ -150,32 +151,33 @@ class ResponseStream:
         self.open()
         if self._sent is None or self._is_closed:
             return
-        reader, response = self._reader, self._sent.response.http_response
+        reader, answer = self._reader, self._sent.answer
         try:
-            with BodyReads(response, reader, self._patience, pause):
-                chunks = self._bytes(response.iter_raw())
+            with BodyReads(answer.stream, reader, self._patience, pause):
+                chunks = self._bytes(answer)
                 for data in chunks:
                     yield from reader.feed(data)
                     if reader.is_over:
-                        if is_delimited(response.headers):
+                        if is_delimited(answer.headers):
                             self._read_rest(chunks)
                         return
                 yield from reader.close()
         finally:
             self.close()
 
-    def _bytes(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    def _bytes(self, answer: Answer) -> Iterator[bytes]:
         """Yield the body as it arrives; whatever the HTTP library raises meanwhile is a broken connection."""
-        turn = 0
+        turn, chunks = 0, iter(answer.response.iter_stream())
         while True:
             try:
                 data = next(chunks, None)
             except ResponsesError:
                 raise
-            except Exception as error:  # noqa: BLE001  which HTTP library raises here is the official client's business
+            except Exception as error:  # noqa: BLE001  whatever it is
                 self._patience.validate()
                 raise interrupted(error, request_id=self.request_id) from None
             if data is None:
+                answer.is_read = True
                 return
             yield data
             turn += len(data)

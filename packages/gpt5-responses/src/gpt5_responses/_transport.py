@@ -7,43 +7,33 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import openai
-
-from ._attempts import Refusals, iter_attempts
+from ._attempts import Refusals, post
 from ._connection import Connection
-from ._failures import to_responses_error
 from ._fallbacks import Fallback
-from ._http import RESPONSES_PATH, UNREAD, HttpClient, end_reading
-
-
-type _LeftOut = tuple[Fallback, ...]
-type _Response = openai.APIResponse[Any]
+from ._http import Answer, HttpClient, play
 
 
 @dataclass(frozen=True, slots=True)
 class SentRequest:
-    """A response whose body has not been read yet.
+    """A request that has been answered.
 
     Attributes:
-        response: The official client's response.
+        answer: Its answer, whose body has not been read yet.
         close: Closes the connection, at any time.
         left_out: What the server refused and was left out of the request.
     """
 
-    response: _Response
+    answer: Answer
     close: Callable[[], None]
-    left_out: _LeftOut
+    left_out: tuple[Fallback, ...]
 
 
 class _Client:
-    """One official client, what its server is known to refuse and when it shuts models down, and who is using it."""
+    """One HTTP client, what its server is known to refuse and when it shuts models down, and who is using it."""
 
     def __init__(self, connection: Connection) -> None:
         self.secrets = connection.secrets
-        try:
-            self.openai = openai.OpenAI(**connection.client_settings(), http_client=HttpClient())
-        except Exception as error:  # noqa: BLE001  a proxy's address or a file of certificates that is not usable, for which there is no one kind
-            raise to_responses_error(error, model="") from None
+        self.http = HttpClient(connection)
         self.refusals = Refusals()
         self.shutdown_dates: Mapping[str, str | None] = {}
         self.users = 0
@@ -52,7 +42,7 @@ class _Client:
     def close_if_unused(self) -> None:
         """Close the client's sockets once it is out of the pool and nobody reads from it any more."""
         if self.is_retired and not self.users:
-            self.openai.close()
+            play(self.http.close())
 
 
 class Transport:
@@ -78,24 +68,28 @@ class Transport:
         """
         client = self._take(connection)
         try:
-            response, left_out = _send(client, request)
+            answer, left_out = play(post(client.http, request, client.refusals, client.secrets))
         except BaseException:
             self._give_back(client)
             raise
 
         def close() -> None:
-            end_reading(response.http_response)
-            response.close()
+            client.http.end_reading(answer)
+            play(client.http.end(answer))
             self._give_back(client)
 
-        return SentRequest(response, close, left_out)
+        return SentRequest(answer, close, left_out)
 
     @contextmanager
-    def lend(self, connection: Connection) -> Generator[openai.OpenAI]:
-        """Lend the official client of a connection, for calls that are not responses."""
+    def lend(self, connection: Connection) -> Generator[HttpClient]:
+        """Lend the HTTP client of a connection, for calls that are not responses.
+
+        Raises:
+            ResponsesError: If the machine's settings of proxies or certificates are not usable.
+        """
         client = self._take(connection)
         try:
-            yield client.openai
+            yield client.http
         finally:
             self._give_back(client)
 
@@ -137,20 +131,6 @@ class Transport:
         client.close_if_unused()
 
 
-def _send(client: _Client, request: Mapping[str, Any]) -> tuple[_Response, _LeftOut]:
-    attempts = iter_attempts(request, client.refusals, client.secrets)
-    attempt = next(attempts)
-    while True:
-        try:
-            response: Any = client.openai.post(
-                RESPONSES_PATH, cast_to=object, body=attempt.body, options=UNREAD
-            )
-        except Exception as error:  # noqa: BLE001  the client lets some errors of its HTTP library through
-            attempt = attempts.send(error)
-        else:
-            return response, attempt.left_out
-
-
 TRANSPORT = Transport()
 """The transport of this process, shared by all calls."""
 
@@ -161,4 +141,4 @@ def prepare_transport() -> None:
     Raises:
         ResponsesError: If no client can be made.
     """
-    _Client(Connection(api_key="none")).openai.close()
+    HttpClient(Connection(api_key="none"))

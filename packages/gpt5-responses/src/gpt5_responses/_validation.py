@@ -2,12 +2,11 @@
 
 from typing import Any, cast
 
-import openai
-
 from gpt5_messages import ResponseFailure
 from stream_text import InvalidJsonError, parse_json
 
 from ._connection import Connection
+from ._error_answer import ErrorAnswer
 from ._errors import (
     InvalidRequestError,
     ModelNotFoundError,
@@ -16,6 +15,7 @@ from ._errors import (
     ResponsesError,
 )
 from ._failures import from_event, to_responses_error
+from ._http import HttpClient, play
 from ._reader import find_error
 from ._shutdown_dates import read_shutdown_dates
 from ._stream import create
@@ -90,15 +90,15 @@ def _without_server_text(error: ResponsesError, model: str) -> ResponsesError:
     )
 
 
-def _read_models(client: openai.OpenAI) -> dict[str, Any] | None:
+def _read_models(client: HttpClient) -> dict[str, Any] | None:
     """Return the server's list of models, or None where it has none; a web page instead of it is none.
 
     Raises:
         ResponsesError: If the server says under a good status that it failed.
     """
     try:
-        answer = parse_json(client.models.with_raw_response.list().text)
-    except openai.APIStatusError as error:
+        answer = parse_json(play(client.get("/models")).decode(errors="replace"))
+    except ErrorAnswer as error:
         if error.status_code in _NO_SUCH_ROUTE:
             return None
         raise
