@@ -1,9 +1,9 @@
 import json
 import time
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from stream_text import REDACTED, KnownSecrets, SecretFilter
@@ -89,8 +89,83 @@ def test_any_cut_gives_what_the_whole_text_gives(secrets, pieces):
     assert "".join(stream(known, "".join(texts))) == known.redact("".join(texts))
 
 
+def as_code(character, way):
+    pairs = character.encode("utf-16-be")
+    return {
+        "u": "".join(f"\\u{pairs[i]:02x}{pairs[i + 1]:02X}" for i in range(0, len(pairs), 2)),
+        "x": "".join(f"\\x{octet:02x}" for octet in character.encode()),
+        "U": f"\\U{ord(character):08X}",
+        "{": f"\\u{{{ord(character):06x}}}",
+        "%": "".join(f"%{octet:02X}" for octet in character.encode()),
+        "f": "+" if character == " " else "".join(f"%{octet:02x}" for octet in character.encode()),
+        "": character,
+    }[way]
+
+
+AGAIN = [
+    str,
+    lambda text: json.dumps(text)[1:-1],
+    lambda text: quote(text, safe=""),
+    lambda text: quote(text, safe="").lower(),
+    quote_plus,
+    *(lambda text, way=way: text.replace("\\", as_code("\\", way)) for way in "uxU{"),
+]
+
+
+@given(
+    st.text('ab01u+ %25c{}&"é\U0001f511', min_size=8, max_size=11).filter(
+        lambda text: text.strip() == text
+    ),
+    st.lists(st.sampled_from(["", "", "u", "x", "U", "{", "%", "f"]), min_size=11, max_size=11),
+    st.sampled_from(AGAIN),
+    st.sampled_from(["", ";", '"', "\\n", "%3B"]),
+)
+@settings(max_examples=30, deadline=None)
+def test_no_piece_of_a_secret_leaves_however_it_is_escaped_and_cut(secret, ways, again, after):
+    written = again("".join(map(as_code, secret, ways)))
+    if again is AGAIN[3]:
+        assume("U" not in ways)  # whose small form is another code's
+    text, known = f"; {written}{after}", KnownSecrets([secret])
+    assert known.redact(text) == f"; {REDACTED}{after}"
+    for cut in range(len(text)):
+        assert "".join(stream(known, [text[:cut], text[cut:]])) == f"; {REDACTED}{after}"
+    assert "".join(stream(known, text)) == f"; {REDACTED}{after}"
+
+
 @pytest.mark.parametrize(
-    ("secret", "piece"), [("a" * 500 + "b", "a" * 499), ("ab" * 20 + "c", "ab%"), ("%" * 20, "%2")]
+    ("secret", "written"),
+    [
+        ("a\\b&c-secret", "a\\u{5c}b&c-secret"),  # cut between `c}` and the next backslash
+        ("hunter-22%", "hunter-22%25"),
+        ("hunter-22%", "hunter-22%252525"),
+        ("hunter-22%", "hunter-22%25u0025"),
+        ("hunter-22%", "hunter-22%5Cu0025"),
+        ("postgres://a%5Cb@c", "\\ postgres://a%5Cb@c"),  # what it holds is escaped already
+        ("key \\%5c key-1", "key+%5C%255c+key-1"),
+        ("key-\\u005c-key", "key-\\\\u005c-key"),
+        ("u0075-secret", "\\u0075-u0075-secret"),
+        ("\\" * 9 + "%secret", "\\u{5c}" * 9 + "%25secret"),
+    ],
+)
+def test_what_a_secret_and_its_escapes_have_in_common_cuts_nothing(secret, written):
+    known = KnownSecrets([secret])
+    shown = known.redact(f"{written};")
+    assert shown.endswith(f"{REDACTED};")
+    assert written.startswith(shown.removesuffix(f"{REDACTED};"))
+    for cut in range(len(written)):
+        assert "".join(stream(known, [written[:cut], written[cut:] + ";"])) == shown
+
+
+@pytest.mark.parametrize(
+    ("secret", "piece"),
+    [
+        ("a" * 500 + "b", "a" * 499),
+        ("ab" * 20 + "c", "ab%"),
+        ("%" * 20, "%2"),
+        ("%" * 20, "%25u0025"),
+        ("\\" * 20 + "x", "\\u{5c}"),
+        ("&" * 40, "\\u{26}\\u{5c}"),
+    ],
 )
 def test_twice_the_text_costs_twice_the_time(secret, piece):
     known = KnownSecrets([secret])

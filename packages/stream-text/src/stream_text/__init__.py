@@ -11,9 +11,10 @@ from ._errors import (
     StreamTextError,
 )
 from ._json import MAX_DEPTH, parse_json
+from ._known_secrets import REDACTED, KnownSecrets
 from ._lines import LineSplitter, LineWriter
 from ._omissions import render_omission, without_omissions
-from ._redaction import REDACTED, KnownSecrets, redact_log_data, redact_text
+from ._redaction import redact_log_data, redact_text
 from ._secret_filter import SecretFilter
 from ._secret_names import is_secret_setting
 from ._think import ThinkPiece, ThinkReader, render_thinking

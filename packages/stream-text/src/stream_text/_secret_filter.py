@@ -1,6 +1,6 @@
 """Known secrets taken out of a text that streams in."""
 
-from ._redaction import KnownSecrets
+from ._known_secrets import KnownSecrets
 
 
 class SecretFilter:

@@ -1,0 +1,214 @@
+"""How the characters of a secret may be written: as in a URL, in JSON, in a string of Python or Go or the like, up to three times over.
+
+A secret is a row of units, each a number of backslashes and the character after them, because escaping changes how many backslashes
+there are. For each unit there are two patterns: of the ways to write it, and of every beginning of one that the end of a text cuts off.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import NamedTuple
+
+
+_MAX_KEPT = 1_000  # patterns of each kind: of characters that secrets have, and of how they begin
+
+type Unit = tuple[int, str]  # a number of backslashes, and the character after them
+
+
+class _Form(NamedTuple):
+    """Patterns of a way to write something.
+
+    Attributes:
+        whole: The pattern of all of it.
+        cut: The pattern of a beginning, which may be empty, up to the end of the text.
+    """
+
+    whole: str
+    cut: str
+
+
+def _characters(*classes: str) -> _Form:
+    """Return the form of characters in a row, each given by its pattern."""
+    cut = r"\Z"
+    for each in reversed(classes[:-1]):
+        cut = rf"\Z|{each}(?:{cut})"
+    return _Form("".join(classes), cut)
+
+
+def _sequence(*forms: _Form) -> _Form:
+    *before, last = forms
+    cut = last.cut
+    for form in reversed(before):
+        cut = f"{form.cut}|{form.whole}(?:{cut})"
+    return _Form("".join(form.whole for form in forms), cut)
+
+
+def _either(*forms: _Form) -> _Form:
+    # Each once: two ways to read a text would double the cost with every character.
+    whole, cut = ("|".join(dict.fromkeys(patterns)) for patterns in zip(*forms, strict=True))
+    return _Form(f"(?:{whole})", cut)
+
+
+def _repeated(form: _Form, least: int, most: int) -> _Form:
+    again = f"(?:{form.whole}){{0,{most - 1}}}" if most > 1 else ""
+    return _Form(f"(?:{form.whole}){{{least},{most}}}", f"{again}(?:{form.cut})")
+
+
+def _hex(number: int, digits: int) -> list[str]:
+    """Return patterns of a number's hexadecimal digits, small or large."""
+    written = f"{number:0{digits}x}"
+    return [f"[{digit}{digit.upper()}]" if digit.isalpha() else digit for digit in written]
+
+
+# Inside up to two others.
+_PERCENT = _sequence(_characters("%"), _repeated(_characters("2", "5"), 0, 2))
+
+
+def _percent(*classes: str) -> _Form:
+    return _sequence(_PERCENT, _characters(*classes))
+
+
+_BRACES = (
+    _either(_characters(r"\{"), _percent("7", "[bB]")),
+    _either(_characters(r"\}"), _percent("7", "[dD]")),
+)
+
+
+def _braced(number: int) -> _Form:
+    """Return the form of a code in braces, with zeros before it or without."""
+    digits = (_repeated(_characters("0"), 0, 7), _characters(*_hex(number, 1)))
+    return _sequence(_characters("u"), _BRACES[0], *digits, _BRACES[1])
+
+
+def _code(letter: str, number: int, digits: int) -> _Form:
+    return _characters(letter, *_hex(number, digits))
+
+
+_SHORT_ESCAPES = {"\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
+_CODES_OF_BACKSLASH = _either(
+    _code("u", 0x5C, 4), _code("x", 0x5C, 2), _code("U", 0x5C, 8), _braced(0x5C)
+)
+_BACKSLASHES = [
+    _sequence(form, _repeated(_CODES_OF_BACKSLASH, 0, 3))
+    for form in (_characters(r"\\"), _percent("5", "[cC]"))
+]
+_BACKSLASH = _either(*_BACKSLASHES)
+_BEGINNING_UNITS = 3  # of a secret, which little other text begins with
+
+
+def split_units(text: str) -> list[Unit]:
+    """Return the units of a secret."""
+    units: list[tuple[str, str]] = re.findall(r"(\\*)([^\\]|\Z)", text)
+    return [(len(slashes), character) for slashes, character in units if slashes or character]
+
+
+def compile_units(secrets: Iterable[Sequence[Unit]]) -> re.Pattern[str]:
+    """Return the pattern that finds any of these secrets, the first that fits."""
+    return re.compile("|".join("".join(_form(unit).whole for unit in units) for units in secrets))
+
+
+def find_cut_off(text: str, units: Sequence[Unit], position: int) -> int:
+    """Return where, from a position on, the end of a text cuts a secret off; the length of the text if it does nowhere."""
+    beginning = _compile_beginning(tuple(units[:_BEGINNING_UNITS]))
+    while not _is_cut_off(text, position, units):
+        match = beginning.search(text, position + 1)
+        position = match.start() if match else len(text)
+    return position
+
+
+def _is_cut_off(text: str, position: int, units: Iterable[Unit]) -> bool:
+    positions = {position}
+    for unit in units:
+        if any(_compile_cut(unit).match(text, each) for each in positions):
+            return True
+        positions = set(chain.from_iterable(_iter_ends(text, each, unit) for each in positions))
+        if not positions:
+            break
+    return False
+
+
+def _iter_ends(text: str, position: int, unit: Unit) -> Iterator[int]:
+    """Yield where a unit ends that begins at a position: `%25` is a percent sign escaped, or one before two digits."""
+    whole = _compile_whole(unit)
+    match = whole.match(text, position)
+    if match:
+        yield match.end()
+        shorter = range(position + 1, match.end()) if unit[1] == "%" else ()
+        yield from (end for end in shorter if whole.fullmatch(text, position, end))
+
+
+@lru_cache(_MAX_KEPT)
+def _compile_whole(unit: Unit) -> re.Pattern[str]:
+    return re.compile(_form(unit).whole)
+
+
+@lru_cache(_MAX_KEPT)
+def _compile_cut(unit: Unit) -> re.Pattern[str]:
+    return re.compile(_form(unit).cut)
+
+
+@lru_cache(_MAX_KEPT)
+def _compile_beginning(units: Iterable[Unit]) -> re.Pattern[str]:
+    """Return a pattern that finds where a secret with these first units may begin, cut off or not; cheaper than their forms' `cut`."""
+    pattern = ""
+    for unit in reversed(list(units)):
+        pattern = rf"[\\%]|\Z|{_form(unit).whole}(?:{pattern})"
+    return re.compile(pattern)
+
+
+@lru_cache(_MAX_KEPT)
+def _form(unit: Unit) -> _Form:
+    """Return the form of a number of backslashes and what follows; escaping thrice makes eight of one, and seven of none."""
+    slashes, character = unit
+    most = 8 * slashes + (7 if character else 0)
+    if not character:
+        return _repeated(_BACKSLASH, slashes, most)
+    plain, codes = list(_iter_plain(character)), list(_iter_codes(character))
+    if slashes:
+        same, more = (_repeated(_BACKSLASH, least, most) for least in (slashes, slashes + 1))
+        return _either(_sequence(same, _either(*plain)), _sequence(more, _either(*codes)))
+    # A backslash alone would make another character of a letter or digit.
+    escaped = _either(*codes, *(() if character.isascii() and character.isalnum() else plain))
+    # Each way begins with one known character, which is searched for fast.
+    split = (
+        _sequence(first, _repeated(_BACKSLASH, 0, most - 1), escaped) for first in _BACKSLASHES
+    )
+    cut = _sequence(_repeated(_BACKSLASH, 1, most), escaped).cut
+    return _Form(_either(*split, *plain).whole, _either(_Form("", cut), *plain).cut)
+
+
+def _iter_plain(character: str) -> Iterator[_Form]:
+    """Yield the forms of a character as it is, and as URLs and forms have it; the longest first, for `%` begins `%25`."""
+    yield _sequence(*(_percent("u", *_hex(pair, 4)) for pair in _utf_16(character)))
+    yield _sequence(*(_percent(*_hex(octet, 2)) for octet in _octets(character)))
+    if character == " ":
+        yield _either(_characters(r"\+"), _percent("2", "[bB]"))
+    yield _characters(re.escape(character))
+
+
+def _iter_codes(character: str) -> Iterator[_Form]:
+    """Yield the forms of what stands for a character after backslashes."""
+    yield _joined([_code("u", pair, 4) for pair in _utf_16(character)])
+    yield _joined([_code("x", octet, 2) for octet in _octets(character)])
+    yield _code("x", ord(character), 2)
+    yield _code("U", ord(character), 8)
+    yield _braced(ord(character))
+    if character in _SHORT_ESCAPES:
+        yield _characters(_SHORT_ESCAPES[character])
+
+
+def _joined(codes: Sequence[_Form]) -> _Form:
+    """Return the form of codes with backslashes between them."""
+    first, *others = codes
+    return _sequence(
+        first, *chain.from_iterable((_repeated(_BACKSLASH, 1, 7), code) for code in others)
+    )
+
+
+def _octets(character: str) -> bytes:
+    return character.encode(errors="replace")
+
+
+def _utf_16(character: str) -> Sequence[int]:
+    return memoryview(character.encode("utf-16", "surrogatepass")[2:]).cast("H").tolist()
