@@ -11,6 +11,7 @@ FACTS = {
     "efforts": lambda served: served.efforts,
     "summaries": lambda served: served.summaries,
     "verbosities": lambda served: served.verbosities,
+    "image_details": lambda served: served.image_details,
     "streaming": lambda served: served.streams,
     "system_role": lambda served: "system" if served.takes_system else "developer",
     "retired": lambda served: served.successor is not None,

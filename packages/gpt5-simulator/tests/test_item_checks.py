@@ -74,7 +74,7 @@ def test_an_item_of_the_wrong_shape_is_refused_with_its_place(server, ask, item,
                 "role": "user",
                 "content": [
                     {"type": "input_text", "text": "x"},
-                    {"type": "input_image", "image_url": "data:,"},
+                    {"type": "input_image", "image_url": "https://example.com/a.png"},
                 ],
             }
         ],

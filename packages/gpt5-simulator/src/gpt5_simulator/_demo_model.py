@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from gpt5_simulator._demo_values import Values, is_asked_for
 from gpt5_simulator._json import Json, dump, object_at, objects_in
+from gpt5_simulator._media import describe, media_in
 from gpt5_simulator._request import ModelRequest, Tool, item_text, read_tool
 from gpt5_simulator._turn import CustomToolCall, FunctionCall, Reasoning, Text, Turn, TurnItem
 
@@ -15,6 +16,7 @@ type _Result = tuple[str, str]  # a tool's name and its output
 
 _ENOUGH_POINTS = 2
 _MAX_QUOTE = 500
+_MOST_SHOWN = 50
 _PARTS = re.compile(
     r"(?<=[.?!;])\s+|\n+|,?\s+(?:and\s+)?then\s+|,?\s+and\s+(?=wh|how)", re.IGNORECASE
 )
@@ -34,6 +36,8 @@ class DemoModel:
     `city` or `location` that the part speaks of. Those get what the part says, another string its quoted text or the part itself, a
     number its next number, an enum the value that it names. Other optional parameters are left out.
 
+    Of images and files it says what it was shown: type, dimensions, bytes and digest, and who showed it.
+
     It cannot hand the result of one tool to another, try again, or know anything. Of JSON schema it leaves out `allOf`, `pattern`,
     `format` and `multipleOf`. `ScriptedModel` says whatever else is needed.
     """
@@ -43,7 +47,7 @@ class DemoModel:
         is_text = not request.tools and "action_input" in request.instructions
         tools = _tools_in(request.instructions) if is_text else request.tools
         question, results = _read_conversation(request.items)
-        answer = _answer(question, results)
+        answer = _answer(question, results, _shown(request.items))
         calls = _open_calls(question, results, tools)
         if request.tool_mode == "required" and tools and not calls:
             tool = _forced_tool(question, results, tools)
@@ -130,7 +134,26 @@ def _arguments(tool: Tool, part: str, *, text: str) -> Json:
     return Values(tool.parameters, part=part, text=text).fields(tool.parameters)
 
 
-def _answer(question: str, results: Sequence[_Result]) -> str:
+def _shown(items: Sequence[Json]) -> list[str]:
+    """Return a line for each image and file of the conversation, with who showed it."""
+    names = {item.get("call_id"): item.get("name") for item in items if "name" in item}
+    return [
+        f"- {item.get('role') or names.get(item.get('call_id'))}: {describe(part)}"
+        for item in items
+        for part in media_in(item)
+    ]
+
+
+def _answer(question: str, results: Sequence[_Result], shown: Sequence[str]) -> str:
+    told = _answered(question, results)
+    if not shown:
+        return told
+    further = len(shown) - _MOST_SHOWN
+    rest = [f"- and {further} more"] if further > 0 else []
+    return "\n".join(["This is what I was shown:", *shown[:_MOST_SHOWN], *rest, told])
+
+
+def _answered(question: str, results: Sequence[_Result]) -> str:
     quotes = [f"- {name}: {output[:_MAX_QUOTE].strip() or '(nothing)'}" for name, output in results]
     if quotes:
         return "\n".join(["This is what the tools returned:", *quotes])

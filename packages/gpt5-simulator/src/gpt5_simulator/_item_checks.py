@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 
 from gpt5_simulator._checks import bad_value, missing, wrong_type
 from gpt5_simulator._errors import ApiError
-from gpt5_simulator._json import Json, is_array, is_object
+from gpt5_simulator._json import Json, is_array, is_object, objects_in
+from gpt5_simulator._part_checks import validate_amounts, validate_parts
 from gpt5_simulator._profiles import ModelProfile
 
 
@@ -45,8 +46,6 @@ _ITEM_TYPES = (
     "tool_search_call",
     "tool_search_output",
 )
-_PARTS_IN = ("input_text", "input_image", "input_file", "input_audio")
-_PARTS_OUT = ("output_text", "refusal")
 _FOLLOWERS_EXCLUDED = frozenset({"reasoning", "function_call_output", "custom_tool_call_output"})
 
 
@@ -60,6 +59,7 @@ def validate_items(value: object, *, profile: ModelProfile) -> None:
     Raises:
         ApiError: If anything is wrong; it says the first thing.
     """
+    validate_amounts(objects_in(value))
     for index, item in enumerate(value if is_array(value) else ()):
         where = f"input[{index}]"
         if not is_object(item):
@@ -99,6 +99,8 @@ def _validate_item(item: Json, where: str, profile: ModelProfile) -> None:
     for name in _REQUIRED.get(str(kind), ()):
         if item.get(name) is None:
             raise missing(f"{where}.{name}")
+    if kind in _OUTPUTS:
+        validate_parts(item["output"], f"{where}.output", role=None, profile=profile)
     for name in ("call_id", "name", "arguments"):
         value: object = item.get(name)
         if value is not None and not isinstance(value, str):
@@ -116,22 +118,7 @@ def _validate_message(item: Json, where: str, profile: ModelProfile) -> None:
     content: object = item.get("content")
     if content is None:
         raise missing(f"{where}.content")
-    if not isinstance(content, str):
-        _validate_parts(content, where, _PARTS_OUT if role == "assistant" else _PARTS_IN)
-
-
-def _validate_parts(content: object, where: str, accepted: Sequence[str]) -> None:
-    if not is_array(content):
-        raise wrong_type(f"{where}.content", wanted="a string or an array", got=content)
-    for index, part in enumerate(content):
-        path = f"{where}.content[{index}]"
-        if not is_object(part):
-            raise wrong_type(path, wanted="an object", got=part)
-        kind: object = part.get("type")
-        if kind not in accepted:
-            raise bad_value(f"{path}.type", kind, accepted=accepted)
-        if kind in {"input_text", "output_text"} and not isinstance(part.get("text"), str):
-            raise missing(f"{path}.text")
+    validate_parts(content, f"{where}.content", role=str(role), profile=profile)
 
 
 def _validate_readable(

@@ -17,6 +17,9 @@ from typing import Literal
 
 type Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
+IMAGE_DETAILS = ("low", "auto", "high", "original")
+
+_MOST_DETAILS = ("low", "auto", "high")
 _EVERY_VERBOSITY = ("low", "medium", "high")
 _EVERY_SUMMARY = ("auto", "concise", "detailed")
 _DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
@@ -36,6 +39,7 @@ class ModelProfile:
         has_phase: Whether its messages say `commentary` or `final_answer`.
         streams: Whether `stream` may be true.
         takes_sampling: Whether `temperature` and its like may be given at any effort, and not only at `none`.
+        image_details: The accepted `detail` values of images, least first.
         takes_system: Whether input messages may have the role `system`.
         successor: The model to use instead of a retired one; None while it is served.
         shutdown_date: The day that `GET /v1/models` tells, as `YYYY-MM-DD`; None where there is none.
@@ -50,6 +54,7 @@ class ModelProfile:
     has_phase: bool = False
     streams: bool = True
     takes_sampling: bool = False
+    image_details: tuple[str, ...] = _MOST_DETAILS
     takes_system: bool = True
     successor: str | None = None
     shutdown_date: str | None = None
@@ -76,10 +81,14 @@ _CODEX = ModelProfile(
 _PRO: tuple[Effort, ...] = ("medium", "high", "xhigh")
 _NEWEST: tuple[Effort, ...] = ("none", "low", "medium", "high", "xhigh", "max")
 _5_4 = ModelProfile(
-    name="gpt-5.4", snapshot="gpt-5.4-2026-03-05", default_effort="none", has_phase=True
+    name="gpt-5.4",
+    snapshot="gpt-5.4-2026-03-05",
+    default_effort="none",
+    has_phase=True,
+    image_details=IMAGE_DETAILS,
 )
-_5_5 = ModelProfile(name="gpt-5.5", snapshot="gpt-5.5-2026-04-23", has_phase=True)
-_5_6 = ModelProfile(name="gpt-5.6", snapshot="gpt-5.6-sol", efforts=_NEWEST, has_phase=True)
+_5_5 = replace(_5_4, name="gpt-5.5", snapshot="gpt-5.5-2026-04-23", default_effort="medium")
+_5_6 = replace(_5_5, name="gpt-5.6", snapshot="gpt-5.6-sol", efforts=_NEWEST)
 _6 = replace(_5_6, name="gpt-6-sol", snapshot="gpt-6-sol")
 _ALWAYS_REASONING = _NEWEST[1:]
 
@@ -106,11 +115,17 @@ _PROFILES = (
         shutdown_date=_NEXT_END,
     ),
     _5_4,
-    replace(_5_4, name="gpt-5.4-mini", snapshot="gpt-5.4-mini-2026-03-17"),
+    replace(
+        _5_4,
+        name="gpt-5.4-mini",
+        snapshot="gpt-5.4-mini-2026-03-17",
+        image_details=_MOST_DETAILS,
+    ),
     replace(
         _5_4,
         name="gpt-5.4-nano",
         snapshot="gpt-5.4-nano-2026-03-17",
+        image_details=_MOST_DETAILS,
         shutdown_date=_NEXT_END,
     ),
     replace(
@@ -166,4 +181,10 @@ def plain_name(model: str) -> str:
 def profile_for_unknown(model: str) -> ModelProfile:
     """Return a profile that refuses nothing, for an id that is in no table."""
     efforts: tuple[Effort, ...] = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-    return ModelProfile(name=model, snapshot=model, efforts=efforts, takes_sampling=True)
+    return ModelProfile(
+        name=model,
+        snapshot=model,
+        efforts=efforts,
+        takes_sampling=True,
+        image_details=IMAGE_DETAILS,
+    )

@@ -8,6 +8,7 @@ import math
 from collections import OrderedDict
 
 from gpt5_simulator._json import Json, dump
+from gpt5_simulator._media import without_data
 from gpt5_simulator._request import ModelRequest
 
 
@@ -32,7 +33,7 @@ def reasoning_tokens(effort: str) -> int:
 def prompt_text(request: ModelRequest) -> str:
     """Return everything that the model reads, in the order in which a real server caches it."""
     head = [dump(request.body.get("tools") or []), str(request.body.get("instructions") or "")]
-    return "\n".join([*head, *(dump(item) for item in request.items)])
+    return "\n".join([*head, *(dump(without_data(item)) for item in request.items)])
 
 
 def build_usage(*, prompt: str, cached: int, output: int, reasoning: int) -> Json:
