@@ -311,7 +311,7 @@ def bench(session: nox.Session) -> None:
 def fuzz(session: nox.Session) -> None:
     """Try what holds for any input; `-- --minutes 120` goes on for that long, with other cases, and processes too."""
     _sync(session, "--all-packages", "--all-extras")
-    session.install("hypothesis", "pytest")
+    session.install("hypothesis", "openai", "pytest")
     session.run("python", "-m", "fuzz", *session.posargs)
 
 
