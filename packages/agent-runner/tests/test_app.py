@@ -1,4 +1,7 @@
+import base64
+import hashlib
 import json
+from pathlib import Path
 
 import psutil
 import pytest
@@ -19,12 +22,26 @@ print("careful", file=sys.stderr)
 """
 SLEEP = "import time; print('started'); time.sleep(600)"
 FAIL = "import sys; sys.exit('no such city')"
+FILES = r"""
+import hashlib, json, os, sys
+fields = json.load(sys.stdin)
+for path in fields.get("files", []):
+    with open(path, "rb") as file:
+        print(json.dumps([os.path.basename(path), hashlib.sha256(file.read()).hexdigest()]))
+print(json.dumps(fields.get("files", [])))
+"""
 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
     root = tmp_path_factory.mktemp("agents")
-    for name, script in {"echo": ECHO, "sleep": SLEEP, "fail": FAIL, "broken": ""}.items():
+    for name, script in {
+        "echo": ECHO,
+        "sleep": SLEEP,
+        "fail": FAIL,
+        "files": FILES,
+        "broken": "",
+    }.items():
         (root / name).mkdir()
         (root / name / "main.py").write_text(script)
     (root / "echo" / "input_schema.json").write_text(json.dumps(SCHEMA))
@@ -245,6 +262,7 @@ def test_agents_are_listed_with_what_they_expect(server):
         {"name": "broken", "input_schema": None},
         {"name": "echo", "input_schema": SCHEMA},
         {"name": "fail", "input_schema": None},
+        {"name": "files", "input_schema": None},
         {"name": "sleep", "input_schema": None},
     ]
 
@@ -260,3 +278,56 @@ def test_an_agent_that_cannot_be_run_is_the_owners_to_mend(server, folders):
 
 def test_a_page_in_a_browser_cannot_call_by_a_name_of_its_own(server):
     assert server.client.get("/agents", headers={"Host": "evil.example"}).status_code == 400
+
+
+def given(name, content):
+    return {"name": name, "data": base64.b64encode(content).decode()}
+
+
+def test_files_of_a_request_lie_where_the_script_finds_them_and_are_gone_after_it(server):
+    contents = {"chart.png": bytes(range(256)) * 20_000, "東.pdf": b"", "a b.txt": b"a"}
+    files = [given(*item) for item in contents.items()]
+    response = server.submit("files", {}, accept="text/event-stream", files=files)
+    *found, paths = [
+        event["value"] for _, event in server.events(response) if event["type"] == "json_output"
+    ]
+    digests = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
+    assert found == [list(item) for item in digests.items()]
+    assert len(paths) == 3
+    assert not any(Path(path).exists() or Path(path).parent.exists() for path in paths)
+
+
+def test_an_id_stands_for_its_files_too(server):
+    asked = {"client_request_id": "with files", "files": [given("a", b"a")]}
+    first, again = (server.submit("files", {}, **asked) for _ in range(2))
+    assert (first.status_code, again.status_code) == (202, 200)
+    assert first.json()["run_id"] == again.json()["run_id"]
+    for files in ([given("a", b"b")], [given("b", b"a")], [], None):
+        assert server.submit("files", {}, **asked | {"files": files}).status_code == 409
+
+
+@pytest.mark.parametrize(
+    ("files", "field", "message"),
+    [
+        ({}, "files", "a list of objects with name and data"),
+        ([1], "files[0]", "an object with name and data"),
+        ([given("a", b"a") | {"path": "/"}], "files[0]", "an object with name and data"),
+        ([{"name": "a", "data": "*"}], "files[0].data", "base64"),
+        ([given("a", b"a")] * 2, "files[1].name", "another name than before"),
+        ([given("../a", b"a")], "files['../a']", "without a folder"),
+        ([given(f"{n}", b"") for n in range(21)], "files", "at most 20 files, got 21"),
+    ],
+)
+def test_files_that_cannot_be_given_are_told_by_their_place(server, files, field, message):
+    response = server.submit("files", {}, files=files)
+    assert response.status_code == 422
+    (problem,) = response.json()["problems"]
+    assert problem["field"] == field
+    assert message in problem["message"]
+
+
+def test_the_largest_files_pass_and_larger_ones_do_not(server):
+    most = 8 * 1024 * 1024
+    assert server.submit("files", {}, files=[given("a", bytes(most))]).status_code == 202
+    assert server.submit("files", {}, files=[given("a", bytes(most + 1))]).status_code == 422
+    assert server.submit("files", {}, files=[given("a", bytes(most * 2))]).status_code == 413

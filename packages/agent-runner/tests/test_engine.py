@@ -1,3 +1,4 @@
+import pathlib
 import random
 import shutil
 import signal
@@ -273,3 +274,29 @@ def test_what_users_said_is_the_owners_only_and_secrets_are_not_kept(
     assert stat.S_IMODE(state.stat().st_mode) == 0o700
     assert not any(b"tok-1234" in path.read_bytes() for path in files)
     assert any(b"my-private-prompt" in path.read_bytes() for path in files)
+
+
+def test_a_run_that_starts_over_finds_its_files_again(make_agent, start_server):
+    script = """
+import json, pathlib, sys, time
+path = pathlib.Path(json.load(sys.stdin)["files"][0])
+print(json.dumps([path.read_text(), sorted(each.name for each in path.parent.iterdir())]))
+path.write_text("spoilt")
+(path.parent / "left").touch()
+with open("starts", "a") as starts:
+    print(path.parent, file=starts)
+while not pathlib.Path("go").exists():
+    time.sleep(0.01)
+"""
+    folder = make_agent(script)
+    server = start_server(folder, on_crash="rerun")
+    files = [{"name": "a.txt", "data": "YQ=="}]
+    run_id = server.submit(folder.name, {}, files=files).json()["run_id"]
+    _wait_for_starts(folder, 1)
+    server.kill()
+    (folder / "go").touch()
+    events = start_server(folder, on_crash="rerun").follow(run_id)
+    said = [event["value"] for _, event in events if event["type"] == "json_output"]
+    assert said[-1] == ["a", ["a.txt"]]
+    assert events[-1][1]["status"] == "succeeded"
+    assert not any(pathlib.Path(path).exists() for path in _starts(folder))

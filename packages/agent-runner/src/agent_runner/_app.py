@@ -107,9 +107,11 @@ class _Endpoints:
     async def create(self, request: Request) -> Response:
         """Accept a run; answer with its events if the client asks for them, otherwise with the run at once."""
         agent = self._agent(request)
-        fields, client_request_id = parse_body(await read_body(request))
+        asked = parse_body(await read_body(request))
         try:
-            run, is_new = await self._engine.submit(agent, fields, client_request_id)
+            run, is_new = await self._engine.submit(
+                agent, asked.input, asked.client_request_id, asked.files
+            )
         except InputError as error:
             raise InputError(*map(_within_body, error.problems)) from error
         headers = {"Location": f"/runs/{run.run_id}"}
@@ -175,7 +177,8 @@ class _Endpoints:
 
 def _within_body(problem: InputProblem) -> InputProblem:
     """Return a problem of the input with its field's path in the request."""
-    field = problem.field if problem.field == "input" else f"input.{problem.field}"
+    is_outside = problem.field in {"input", "files"} or problem.field.startswith("files[")
+    field = problem.field if is_outside else f"input.{problem.field}"
     return InputProblem(field=field, message=problem.message)
 
 

@@ -26,7 +26,16 @@ from ._record import Outcome, RunEvent, RunRecord, RunStatus
 from ._run import AgentRunner
 from ._settings import EngineSettings
 from ._state import Connection
-from ._workflow import ATTEMPT, ATTEMPTS, EVENTS, Workflow, count_attempts, register_workflow
+from ._workflow import (
+    ATTEMPT,
+    ATTEMPTS,
+    EVENTS,
+    NO_FILES,
+    Workflow,
+    count_attempts,
+    dump_files,
+    register_workflow,
+)
 
 
 _NAME = "agent-runner"
@@ -95,33 +104,38 @@ class RunEngine:
         )
 
     async def submit(
-        self, agent: str, fields: Mapping[str, Any], client_request_id: str | None
+        self,
+        agent: str,
+        fields: Mapping[str, Any],
+        client_request_id: str | None,
+        files: Mapping[str, bytes],
     ) -> tuple[RunRecord, bool]:
         """Accept a run, durably, and return it with whether it is new.
 
         A client's id stands for one run of an agent: where it comes again, the run that it stands for is returned.
 
         Raises:
-            InputError: If a field is not what the agent expects.
+            InputError: If a field or a file is not what the agent expects.
             ConfigurationError: If the agent cannot be run as it is set up.
             QueueFullError: If too many runs wait.
             ReusedIdError: If the id came before, with another input.
         """
-        build_payload(read_folder(self.agents[agent]), fields, runner_request_id="")
+        folder = read_folder(self.agents[agent])
+        build_payload(folder, fields, runner_request_id="", files=files)
         run_id = _run_id(agent, client_request_id)
         known = client_request_id is not None and await self.find(run_id) is not None
         if not known and await self._is_full():
             raise QueueFullError
-        text = json.dumps(dict(fields))
+        texts = json.dumps(dict(fields)), dump_files(files)
         with (
             SetWorkflowID(f"{agent}:{run_id}"),
             SetWorkflowAttributes({"client_request_id": client_request_id}),
         ):
             handle = await DBOS.enqueue_workflow_async(
-                _QUEUE, cast("Any", self._workflow), agent, text, client_request_id
+                _QUEUE, cast("Any", self._workflow), agent, texts[0], client_request_id, texts[1]
             )
         status = await handle.get_status()
-        if not _is_same_input(status, text):
+        if not _is_same_input(status, *texts):
             raise ReusedIdError
         return await self._record(status), not known
 
@@ -258,9 +272,11 @@ def _run_id(agent: str, client_request_id: str | None) -> str:
     return str(uuid.uuid5(_NAMESPACE, f"{agent}:{client_request_id}"))
 
 
-def _is_same_input(status: WorkflowStatus, text: str) -> bool:
-    stored = status.input["args"][1] if status.input else text
-    return _canonical(stored) == _canonical(text)
+def _is_same_input(status: WorkflowStatus, text: str, files: str) -> bool:
+    if not status.input:
+        return True
+    _, stored, _, *stored_files = status.input["args"]
+    return _canonical(stored) == _canonical(text) and [*stored_files, NO_FILES][0] == files
 
 
 def _canonical(text: str) -> str:

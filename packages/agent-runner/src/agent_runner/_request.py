@@ -1,7 +1,9 @@
 """What a request says."""
 
+import base64
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, cast
 
 from starlette.exceptions import HTTPException
@@ -9,10 +11,12 @@ from starlette.requests import Request
 
 from stream_text import parse_json
 
+from ._agent import MOST_BYTES
 from ._errors import InputError, InputProblem
 
 
-_MAX_BODY_BYTES = 4 * 1024 * 1024
+_MAX_INPUT_BYTES = 4 * 1024 * 1024
+_MAX_BODY_BYTES = _MAX_INPUT_BYTES + MOST_BYTES * 4 // 3  # files come as base64
 _MAX_ID_CHARACTERS = 200
 
 
@@ -30,15 +34,37 @@ async def read_body(request: Request) -> bytes:
     async for chunk in request.stream():
         body += chunk
         if len(body) > _MAX_BODY_BYTES:
-            raise HTTPException(413, f"expected a body of at most {_MAX_BODY_BYTES} bytes")
+            raise _too_large(_MAX_BODY_BYTES)
+    if len(body) > _MAX_INPUT_BYTES and b'"files"' not in body:
+        raise _too_large(_MAX_INPUT_BYTES)
     return bytes(body)
 
 
-def parse_body(body: bytes) -> tuple[Mapping[str, Any], str | None]:
-    """Return the input's fields and the client's id for the run.
+def _too_large(most: int) -> HTTPException:
+    return HTTPException(413, f"expected a body of at most {most} bytes")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """What a client asks for.
+
+    Attributes:
+        input: The input's fields.
+        client_request_id: The client's id for the run.
+        files: Contents by name.
+    """
+
+    input: Mapping[str, Any]
+    client_request_id: str | None
+    files: Mapping[str, bytes]
+
+
+def parse_body(body: bytes) -> RunRequest:
+    """Return what a body asks for.
 
     Raises:
-        InputError: If the body is anything but `{"input": {...}, "client_request_id": "..."}`, the latter optional.
+        InputError: If the body is anything but `{"input": {...}, "client_request_id": "...", "files": [{"name": "...", "data": "<base64>"}]}`, the
+            latter two optional.
     """
     try:
         value = parse_json(body.decode("utf-8-sig"))
@@ -48,11 +74,39 @@ def parse_body(body: bytes) -> tuple[Mapping[str, Any], str | None]:
         raise _refusal("body", "expected a JSON object")
     fields = cast("dict[str, Any]", value)
     for name in fields:
-        if name not in {"input", "client_request_id"}:
+        if name not in {"input", "client_request_id", "files"}:
             raise _refusal(name, "expected to be absent; the agent's fields go inside input")
     if not isinstance(fields.get("input"), dict):
         raise _refusal("input", "expected a JSON object")
-    return fields["input"], _read_id(fields.get("client_request_id"))
+    return RunRequest(
+        input=fields["input"],
+        client_request_id=_read_id(fields.get("client_request_id")),
+        files=_read_files(fields.get("files")),
+    )
+
+
+def _read_files(value: Any) -> Mapping[str, bytes]:
+    if value is None:
+        return {}
+    if not isinstance(value, list):
+        raise _refusal("files", "expected a list of objects with name and data")
+    files: dict[str, bytes] = {}
+    for number, item in enumerate(cast("list[Any]", value)):
+        match item:
+            case {"name": str(name), "data": str(data), **rest} if not rest:
+                if name in files:
+                    raise _refusal(f"files[{number}].name", "expected another name than before")
+                files[name] = _decode(data, number)
+            case _:
+                raise _refusal(f"files[{number}]", "expected an object with name and data")
+    return files
+
+
+def _decode(data: str, number: int) -> bytes:
+    try:
+        return base64.b64decode(data, validate=True)
+    except ValueError:
+        raise _refusal(f"files[{number}].data", "expected base64") from None
 
 
 def _read_id(value: Any) -> str | None:

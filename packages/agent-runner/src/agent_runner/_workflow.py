@@ -5,6 +5,7 @@ nobody knows.
 """
 
 import asyncio
+import base64
 import json
 import logging
 import uuid
@@ -15,7 +16,7 @@ from typing import Any
 
 from dbos import DBOS
 
-from ._agent import REQUEST_VARIABLE
+from ._agent import REQUEST_VARIABLE, remove_folder, run_folder
 from ._batches import batched
 from ._errors import ConfigurationError, RunnerError
 from ._output import ErrorOutput, Output
@@ -24,11 +25,12 @@ from ._record import Outcome
 from ._run import AgentRunner, RunResult
 
 
-type Workflow = Callable[[str, str, str | None], Awaitable[dict[str, Any]]]
+type Workflow = Callable[[str, str, str | None, str], Awaitable[dict[str, Any]]]
 
 EVENTS = "events"  # the stream of what happens in a run, in batches
 ATTEMPTS = "attempts"  # how often its script was started
 ATTEMPT = "attempt"
+NO_FILES = "{}"
 
 _logger = logging.getLogger("agent_runner")
 
@@ -36,23 +38,31 @@ _logger = logging.getLogger("agent_runner")
 def register_workflow(
     agents: Mapping[str, Path], runner: AgentRunner, *, max_attempts: int
 ) -> Workflow:
-    """Return the workflow of a run: from agent, input as JSON and client's id to how it ended.
+    """Return the workflow of a run: from agent, input as JSON, client's id and files as JSON to how it ended.
 
     The id of the workflow is the agent's name, a colon, and the run's id.
     """
     attempts = _Attempts(agents, runner, max_attempts)
 
     @DBOS.workflow(name="run", max_recovery_attempts=None)
-    async def run(agent: str, fields: str, client_request_id: str | None) -> dict[str, Any]:
+    async def run(
+        agent: str, fields: str, client_request_id: str | None, files: str = NO_FILES
+    ) -> dict[str, Any]:
         return await DBOS.run_step_async(
             {"name": ATTEMPT, "preemptible": True},
             attempts.make,
             agent,
             fields,
             client_request_id,
+            files,
         )
 
     return run
+
+
+def dump_files(files: Mapping[str, bytes]) -> str:
+    """Return files as JSON."""
+    return json.dumps({name: base64.b64encode(data).decode() for name, data in files.items()})
 
 
 async def count_attempts(key: str) -> int:
@@ -66,7 +76,9 @@ class _Attempts:
         self._runner = runner
         self._max_attempts = max_attempts
 
-    async def make(self, agent: str, fields: str, client_request_id: str | None) -> dict[str, Any]:
+    async def make(
+        self, agent: str, fields: str, client_request_id: str | None, files: str
+    ) -> dict[str, Any]:
         """Run the script, unless it was started as often as it may be, and return how it ended and after how many attempts."""
         key = _this_workflow()
         run_id = key.rpartition(":")[2]
@@ -74,6 +86,7 @@ class _Attempts:
         if attempts:
             # Its guard has ended it, if all went well; twice is sure.
             await asyncio.to_thread(kill_marked, f"{REQUEST_VARIABLE}={run_id}")
+            await asyncio.to_thread(remove_folder, run_folder(run_id))
         if attempts >= self._max_attempts:
             await _say(
                 "the server ended while the script was running; what the script had done by then is not known"
@@ -84,11 +97,17 @@ class _Attempts:
             # Before the script starts: whoever finds this knows that it may have.
             await DBOS.set_event_async(ATTEMPTS, attempts)
             await _write([{"type": ATTEMPT, "attempt": attempts}])
-            outcome = await self._run(agent, json.loads(fields), run_id, client_request_id)
+            request = json.loads(fields), _load_files(files)
+            outcome = await self._run(agent, *request, run_id, client_request_id)
         return outcome.to_dict() | {ATTEMPTS: attempts}
 
     async def _run(
-        self, agent: str, fields: Mapping[str, Any], run_id: str, client_request_id: str | None
+        self,
+        agent: str,
+        fields: Mapping[str, Any],
+        files: Mapping[str, bytes],
+        run_id: str,
+        client_request_id: str | None,
     ) -> Outcome:
         outcome = Outcome(status="failed", stop_reason="not_started")
         try:
@@ -97,6 +116,7 @@ class _Attempts:
                 fields,
                 client_request_id=client_request_id,
                 runner_request_id=uuid.UUID(run_id),
+                files=files,
             )
             async with aclosing(batched(outputs)) as batches:
                 async for batch in batches:
@@ -113,6 +133,10 @@ class _Attempts:
                 agent, "expected to be served still, because a run of it is due"
             )
         return self._agents[agent]
+
+
+def _load_files(text: str) -> Mapping[str, bytes]:
+    return {name: base64.b64decode(data) for name, data in json.loads(text).items()}
 
 
 def _this_workflow() -> str:

@@ -160,3 +160,35 @@ def test_a_signal_ends_the_script_too(make_agent, number):
         assert process.wait(timeout=60) == 130
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_a_file_goes_with_the_input(run_command, make_agent, tmp_path):
+    (tmp_path / "chart.png").write_bytes(b"\x89PNG")
+    folder = make_agent(
+        """
+        import json, pathlib, sys
+        (path,) = map(pathlib.Path, json.load(sys.stdin)["files"])
+        print(path.name, path.read_bytes())
+        """
+    )
+    done = run_command("run", folder, "--input", "{}", "--file", tmp_path / "chart.png")
+    assert (done.returncode, done.stdout) == (0, b"chart.png b'\\x89PNG'\n")
+
+
+def test_a_file_that_cannot_go_with_it_is_told_by_the_option(run_command, make_agent, tmp_path):
+    (tmp_path / "a").write_bytes(b"a")
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate(8 * 1024 * 1024 + 1)
+    for paths, problem in (
+        (["none"], "none: expected a file that can be read: No such file or directory"),
+        (
+            ["a", "../" + tmp_path.name + "/a"],
+            "a: expected another name than that of a file before",
+        ),
+        (["large"], "large: expected at most 8388608 bytes"),
+    ):
+        options = [part for path in paths for part in ("--file", tmp_path / path)]
+        done = run_command("run", make_agent("open('ran', 'w')"), "--input", "{}", *options)
+        assert done.returncode == 2
+        assert b"--file " in done.stderr
+        assert problem in done.stderr.decode()

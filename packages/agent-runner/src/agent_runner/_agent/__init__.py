@@ -6,16 +6,22 @@ from .environment import (
     build_environment,
     read_production_env,
 )
+from .files import MOST_BYTES, check_files, remove_folder, run_folder, written_files
 from .folder import SCRIPT, read_folder
 from .input import build_payload
 
 
 __all__ = [
+    "MOST_BYTES",
     "REQUEST_VARIABLE",
     "SCRIPT",
     "EnvironmentSettings",
     "build_environment",
     "build_payload",
+    "check_files",
     "read_folder",
     "read_production_env",
+    "remove_folder",
+    "run_folder",
+    "written_files",
 ]

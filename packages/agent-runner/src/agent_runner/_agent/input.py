@@ -6,10 +6,12 @@ from typing import Any
 
 from agent_runner._errors import InputError, InputProblem
 
+from .files import check_files, run_folder
 from .folder import INPUT_SCHEMA, AgentFolder
 
 
 _RESERVED = ("runner_request_id", "client_request_id")
+_FILES = "files"  # reserved only where there are any: agents may have a field of that name
 
 
 def build_payload(
@@ -18,26 +20,31 @@ def build_payload(
     *,
     runner_request_id: str,
     client_request_id: str | None = None,
+    files: Mapping[str, bytes] | None = None,
 ) -> bytes:
-    """Return the bytes for the script's stdin: one JSON object with the input's fields and the ids of the request.
+    """Return the bytes for the script's stdin: one JSON object with the input's fields, the ids of the request and the paths of its files.
 
     Raises:
-        InputError: If a field is reserved, is not JSON, or is not what the agent's schema expects.
+        InputError: If a field is reserved, is not JSON, or is not what the agent's schema expects, or a file cannot be given.
         ConfigurationError: If the agent's schema cannot be applied.
 
-    Source: docs/contracts/agent-runner.md, E4 to E7.
+    Source: docs/contracts/agent-runner.md, E4 to E7 and E26.
     """
-    problems = [*_name_problems(input), *_value_problems(input)]
+    files = files or {}
+    problems = [*_name_problems(input, files), *_value_problems(input), *check_files(files)]
     if problems:
         raise InputError(*problems)
     # As the script will see it: tuples as arrays, for one.
     fields = json.loads(json.dumps(dict(input)))
     if agent.input_schema is not None:
         _validate(fields, agent.input_schema)
-    ids = {"runner_request_id": runner_request_id}
+    added: dict[str, Any] = {"runner_request_id": runner_request_id}
     if client_request_id is not None:
-        ids["client_request_id"] = client_request_id
-    return json.dumps(fields | ids).encode()
+        added["client_request_id"] = client_request_id
+    if files:
+        folder = run_folder(runner_request_id)
+        added[_FILES] = [str(folder / name) for name in files]
+    return json.dumps(fields | added).encode()
 
 
 def _validate(fields: Any, schema: Mapping[str, Any]) -> None:
@@ -46,10 +53,10 @@ def _validate(fields: Any, schema: Mapping[str, Any]) -> None:
     validate_value(fields, schema, name=INPUT_SCHEMA)
 
 
-def _name_problems(fields: Mapping[Any, Any]) -> list[InputProblem]:
+def _name_problems(fields: Mapping[Any, Any], files: Mapping[str, bytes]) -> list[InputProblem]:
     reserved = [
         InputProblem(field=name, message="expected to be absent: the runner sets it")
-        for name in _RESERVED
+        for name in (*_RESERVED, *([_FILES] if files else []))
         if name in fields
     ]
     unnamed = [

@@ -3,14 +3,14 @@
 import asyncio
 import os
 import sys
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
 import typer
 
-from agent_runner._agent import read_production_env
+from agent_runner._agent import MOST_BYTES, read_production_env
 from agent_runner._errors import ConfigurationError, InputError, InputProblem, RunnerError
 from agent_runner._output import Output
 from agent_runner._run import AgentRunner, RunResult
@@ -33,6 +33,9 @@ _ATTEMPTS = 3
 
 _FOLDER = typer.Argument(help="Folder of the agent, with its main.py.")
 _INPUT = typer.Option(help="The input, a JSON object. Without it the input is read from stdin.")
+_FILE = typer.Option(
+    help="A file for the script, which finds its path in the field files of its input. Repeatable."
+)
 _PRODUCTION_ENV = typer.Option(
     help="NAME=VALUE or a file in .env form; wins over the agent's .env; repeatable."
 )
@@ -95,6 +98,7 @@ def run(  # noqa: PLR0913  a command's options are its parameters
     folder: Annotated[Path, _FOLDER],
     *,
     input: Annotated[str | None, _INPUT] = None,  # noqa: A002 - the word of the contract
+    file: Annotated[list[Path] | None, _FILE] = None,
     production_env: Annotated[list[str] | None, _PRODUCTION_ENV] = None,
     pass_env: Annotated[list[str] | None, _PASS_ENV] = None,
     model: Annotated[str | None, _MODEL] = None,
@@ -115,7 +119,8 @@ def run(  # noqa: PLR0913  a command's options are its parameters
             timeout_seconds=timeout,
         )
         fields = _read_input(input)
-        outputs = runner.run(folder, fields, client_request_id=client_request_id)
+        files = _read_files(file or ())
+        outputs = runner.run(folder, fields, client_request_id=client_request_id, files=files)
         if as_json:
             result = asyncio.run(_show_all(outputs, show_json))
         else:
@@ -236,6 +241,25 @@ def _read_input(text: str | None) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise _bad_input("expected a JSON object")
     return cast("dict[str, Any]", value)
+
+
+def _read_files(paths: Sequence[Path]) -> dict[str, bytes]:
+    files: dict[str, bytes] = {}
+    for path in paths:
+        if path.name in files:
+            raise _bad_file(path, "expected another name than that of a file before it")
+        try:
+            too_large = path.stat().st_size > MOST_BYTES
+            files[path.name] = b"" if too_large else path.read_bytes()
+        except OSError as error:
+            raise _bad_file(path, f"expected a file that can be read: {error.strerror}") from None
+        if too_large:
+            raise _bad_file(path, f"expected at most {MOST_BYTES} bytes")
+    return files
+
+
+def _bad_file(path: Path, message: str) -> InputError:
+    return InputError(InputProblem(field=f"--file {path}", message=message))
 
 
 def _read_stdin() -> str:

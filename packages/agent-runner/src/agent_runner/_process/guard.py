@@ -3,20 +3,21 @@
 import subprocess
 import sys
 from contextlib import suppress
+from pathlib import Path
 
 from . import sweep
 
 
 class Guard:
-    """A small process beside each run, which ends the run's processes if the runner is killed.
+    """A small process beside each run, which ends the run's processes and deletes its folder if the runner is killed.
 
     A runner that is killed cannot do that itself: but the pipe that the guard reads is closed, and that wakes it.
     """
 
-    def __init__(self, marker: str) -> None:
+    def __init__(self, marker: str, scratch: Path) -> None:
         # Isolated and without site-packages: it starts in a few milliseconds, and nothing can get in its way.
         self._process = subprocess.Popen(  # noqa: S603 - our own file
-            [sys.executable, "-I", "-S", sweep.__file__, marker],
+            [sys.executable, "-I", "-S", sweep.__file__, marker, str(scratch)],
             cwd="/",
             env={},
             stdin=subprocess.PIPE,

@@ -54,6 +54,7 @@ class Launch:
         environment: All variables.
         stdin: All of stdin.
         marker: The variable, as `NAME=value`, by which the run's processes are known wherever they hide.
+        scratch: The folder of the run's own, if it has one, which must not outlive it.
     """
 
     command: Sequence[str]
@@ -61,6 +62,7 @@ class Launch:
     environment: Mapping[str, str]
     stdin: bytes
     marker: str
+    scratch: Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +90,7 @@ async def run_process(launch: Launch, limits: ProcessLimits) -> AsyncGenerator[L
         ConfigurationError: If the command cannot be started.
     """
     pipes = [await _Pipe.open("stdout"), await _Pipe.open("stderr")]
-    guard = Guard(launch.marker)
+    guard = Guard(launch.marker, launch.scratch)
     try:
         process = await _start(launch, pipes)
     except BaseException:

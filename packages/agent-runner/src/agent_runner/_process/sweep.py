@@ -1,6 +1,6 @@
 """Finding the processes of a run that have left its process group.
 
-Run as a script, with the marker as its argument, this file is the guard of a run: see `guard.py`. It may import nothing of this package.
+Run as a script, with the marker and the run's folder as its arguments, this file is the guard of a run: see `guard.py`. It may import nothing of this package.
 """
 
 import os
@@ -38,7 +38,7 @@ def _marked(marker: bytes) -> Iterator[int]:
 
 
 def _guard(
-    marker: str,
+    marker: str, scratch: str
 ) -> None:  # pragma: no cover - in a process of its own, which imports nothing
     """Wait for the end of the runner, which alone holds the other end of stdin; then end what it leaves."""
     group = sys.stdin.buffer.read()
@@ -46,7 +46,10 @@ def _guard(
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(int(group), signal.SIGKILL)
     kill_marked(marker)
+    import shutil  # noqa: PLC0415 - needed in the end only, and slow to load
+
+    shutil.rmtree(scratch, ignore_errors=True)
 
 
 if __name__ == "__main__":  # pragma: no cover - as above
-    _guard(sys.argv[1])
+    _guard(sys.argv[1], sys.argv[2])

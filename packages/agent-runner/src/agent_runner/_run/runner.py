@@ -20,6 +20,8 @@ from agent_runner._agent import (
     build_environment,
     build_payload,
     read_folder,
+    run_folder,
+    written_files,
 )
 from agent_runner._errors import ConfigurationError
 from agent_runner._output import ErrorOutput, JsonOutput, Output, classify_error, classify_line
@@ -102,6 +104,7 @@ class AgentRunner:
         *,
         client_request_id: str | None = None,
         runner_request_id: uuid.UUID | None = None,
+        files: Mapping[str, bytes] | None = None,
     ) -> AsyncGenerator[Output | RunResult]:
         """Return the outputs of a run as they come, and at last its result.
 
@@ -113,15 +116,21 @@ class AgentRunner:
             input: The fields for the script, as its `input_schema.json` expects them.
             client_request_id: The caller's own id for the run, handed to the script.
             runner_request_id: The runner's id for the run where it was given one before, say in a queue; by default a new one.
+            files: Contents by name, for the script to find: at most 20 and 8 MiB in all. The script gets their paths as its field `files`; they are
+                gone when the run has ended.
 
         Raises:
-            InputError: If a field is not what the agent expects; at once, without starting the script.
+            InputError: If a field or a file is not what the agent expects; at once, without starting the script.
             ConfigurationError: If the agent cannot be run as it is set up; at once, or with the first output where only starting shows it.
         """
         agent = read_folder(Path(folder))
         ids = _Ids(runner=str(runner_request_id or uuid.uuid4()), client=client_request_id)
         payload = build_payload(
-            agent, input, runner_request_id=ids.runner, client_request_id=ids.client
+            agent,
+            input,
+            runner_request_id=ids.runner,
+            client_request_id=ids.client,
+            files=files,
         )
         environment = build_environment(
             agent.path, self._environment, parent=os.environ, runner_request_id=ids.runner
@@ -132,10 +141,13 @@ class AgentRunner:
             environment=environment,
             stdin=payload,
             marker=f"{REQUEST_VARIABLE}={ids.runner}",
+            scratch=run_folder(ids.runner),
         )
-        return self._iterate(launch, ids)
+        return self._iterate(launch, ids, dict(files or {}))
 
-    async def _iterate(self, launch: Launch, ids: "_Ids") -> AsyncGenerator[Output | RunResult]:
+    async def _iterate(
+        self, launch: Launch, ids: "_Ids", files: Mapping[str, bytes]
+    ) -> AsyncGenerator[Output | RunResult]:
         log = RunLog(
             launch.folder / LOG_FOLDER,
             runner_request_id=ids.runner,
@@ -143,8 +155,8 @@ class AgentRunner:
             redact=_known_secrets(launch.environment).redact,
         )
         run = _Run(ids, log, self._limits)
-        with log:
-            run.log_start(launch)
+        with log, written_files(launch.scratch, files):
+            run.log_start(launch, files)
             async with aclosing(run_process(launch, self._limits)) as events:
                 async for event in events:
                     for output in run.outputs(event):
@@ -168,8 +180,8 @@ class _Run:
         self._metadata: dict[str, list[Any]] = {}
         self._wrote_errors = False
 
-    def log_start(self, launch: Launch) -> None:
-        """Write down which agent runs, with the names of its variables and never their values."""
+    def log_start(self, launch: Launch, files: Mapping[str, bytes]) -> None:
+        """Write down which agent runs, with the names of its variables and never their values, and of its files digests."""
         self._log.write(
             "started",
             folder=str(launch.folder),
@@ -178,6 +190,10 @@ class _Run:
             input_bytes=len(launch.stdin),
             input_sha256=hashlib.sha256(launch.stdin).hexdigest(),
             environment=sorted(launch.environment),
+            files=[
+                {"name": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+                for name, content in files.items()
+            ],
         )
 
     def outputs(self, event: Lines | Ended) -> Iterator[Output | RunResult]:

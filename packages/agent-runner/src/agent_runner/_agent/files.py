@@ -1,0 +1,96 @@
+"""The files that come with an input, in a folder of the run's own.
+
+Source: docs/contracts/agent-runner.md, E26 to E28.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from agent_runner._errors import ConfigurationError, InputProblem
+
+
+MOST_FILES = 20
+MOST_BYTES = 8 * 1024 * 1024
+_LONGEST_NAME = 200
+
+
+def check_files(files: Mapping[str, bytes]) -> list[InputProblem]:
+    """Return what is wrong with the names, the number and the size of files."""
+    problems = [
+        InputProblem(field=f"files[{name!r}]", message=message)
+        for name in files
+        if (message := _name_problem(name))
+    ]
+    folded = [name.casefold() for name in files]
+    if len(set(folded)) < len(folded):
+        message = "expected names that differ by more than upper and lower case"
+        problems.append(InputProblem(field="files", message=message))
+    if len(files) > MOST_FILES:
+        message = f"expected at most {MOST_FILES} files, got {len(files)}"
+        problems.append(InputProblem(field="files", message=message))
+    if (size := sum(map(len, files.values()))) > MOST_BYTES:
+        message = f"expected at most {MOST_BYTES} bytes in all, got {size}"
+        problems.append(InputProblem(field="files", message=message))
+    return problems
+
+
+def run_folder(runner_request_id: str) -> Path:
+    """Return where the files of a run are while it runs."""
+    return Path(tempfile.gettempdir()) / f"agent-runner-{runner_request_id}"
+
+
+@contextmanager
+def written_files(folder: Path, files: Mapping[str, bytes]) -> Generator[None]:
+    """Write files into a new folder that only this user can enter; at the end delete it with all that is in it.
+
+    Without files there is no folder.
+
+    Raises:
+        ConfigurationError: If they cannot be written.
+    """
+    try:
+        if files:
+            _write(folder, files)
+        yield
+    finally:
+        if files:
+            remove_folder(folder)
+
+
+def remove_folder(folder: Path) -> None:
+    """Delete a run's folder if it is there, also what its script has closed in it."""
+    if folder.is_symlink() or not folder.is_dir():
+        return
+    folder.chmod(0o700)
+    for parent, names, _ in os.walk(folder):
+        for path in (Path(parent, name) for name in names):
+            if not path.is_symlink():  # the mode would be that of what it leads to
+                path.chmod(0o700)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _write(folder: Path, files: Mapping[str, bytes]) -> None:
+    remove_folder(folder)  # of an attempt that died
+    try:
+        folder.mkdir(mode=0o700)
+        folder.chmod(0o700)  # whatever the umask takes
+        for name, content in files.items():
+            path = folder / name
+            path.touch(mode=0o600, exist_ok=False)
+            path.chmod(0o600)
+            path.write_bytes(content)
+    except OSError as error:
+        problem = f"expected a folder to write a run's files to: {error.strerror}"
+        raise ConfigurationError(str(folder), problem) from error
+
+
+def _name_problem(name: str) -> str | None:
+    if not name.isprintable() or "/" in name or "\\" in name:
+        return "expected a file name without a folder and without control characters"
+    if name in {"", ".", ".."} or len(name.encode()) > _LONGEST_NAME:
+        return f"expected a file name of 1 to {_LONGEST_NAME} bytes"
+    return None
