@@ -249,6 +249,52 @@ def test_an_end_without_its_item_ends_it_with_what_has_come(empty: object) -> No
     assert any(isinstance(found, ItemDone) for found in events)
 
 
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("Hello.", "Hello."),
+        (["Hello", " there."], "Hello there."),
+        ({"type": "output_text", "text": "Hello."}, "Hello."),
+        ([{"type": "output_text", "text": "Hello"}, "."], "Hello."),
+        ([5, "Hello."], "Hello."),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("is_in_item", [True, False])
+def test_a_message_whose_content_is_a_bare_text_is_shown(
+    content: object, text: str, *, is_in_item: bool
+) -> None:
+    bare = {**MESSAGE, "content": content}
+    events, decoder = decode(*([done(bare)] if is_in_item else []), completed(bare))
+
+    assert shown(events, "text") == decoder.completion.text == text
+    completion = read_response({"status": "completed", "output": [bare]})
+    assert completion.text == text
+    assert all(isinstance(part, dict) or part == 5 for part in completion.items[0]["content"])
+
+
+@pytest.mark.parametrize(
+    ("response", "field"),
+    [
+        ({"status": 5}, "status"),
+        ({"status": ["completed"], "output": []}, "status"),
+        ({"status": False, "output": [message("Hi")]}, "status"),
+        ({"status": "completed", "output": "Hi"}, "output"),
+        ({"status": "completed", "output": {"type": "message"}}, "output"),
+    ],
+    ids=repr,
+)
+def test_a_response_whose_state_or_output_is_of_another_type_is_no_empty_success(
+    response: Event, field: str
+) -> None:
+    with pytest.raises(MessageError, match=f"^{field}: expected a ") as caught:
+        read_response(response)
+    [failure] = failures(decode(event("completed", response=response))[0])
+
+    assert caught.value.field == field
+    assert failure.message.startswith(f"{field}: expected a ")
+
+
 @pytest.mark.parametrize("is_streamed", [True, False])
 def test_arguments_that_are_an_object_are_written_as_text(*, is_streamed: bool) -> None:
     call = {**CALL, "arguments": {"a": "é", "b": float("nan")}}

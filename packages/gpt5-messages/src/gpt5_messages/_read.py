@@ -52,7 +52,8 @@ def read_response(response: Mapping[str, Any] | object) -> Completion:
 
 def to_completion(body: Mapping[str, Any]) -> Completion:
     """Read what can be read of a response; never raises."""
-    items = tuple(map(_with_text_arguments, iter_mappings(whole_characters(body.get("output")))))
+    output = map(with_parts, iter_mappings(whole_characters(body.get("output"))))
+    items = tuple(map(_with_text_arguments, output))
     status = _status(body)
     calls = tuple(_iter_tool_calls(items)) if status == "completed" else ()
     reason = text_or_none(mapping(body.get("incomplete_details")).get("reason"))
@@ -146,6 +147,16 @@ def _with_text_arguments(item: Item) -> Item:
     key = CALL_ARGUMENTS.get(type_of(item), "")
     is_object = isinstance(item.get(key), Mapping)
     return {**item, key: argument_text(item[key]) or "{}"} if is_object else item
+
+
+def with_parts(item: Item) -> Item:
+    """Return a message whose content is a list of parts, as some servers send a bare text for one; any other item as it is."""
+    content = item.get("content")
+    if type_of(item) != "message" or not content:
+        return item
+    parts: list[object] = cast("list[object]", content) if isinstance(content, list) else [content]
+    whole = [{"type": "output_text", "text": p} if isinstance(p, str) else p for p in parts]
+    return item if whole == content else {**item, "content": whole}
 
 
 def iter_answer(items: Iterable[Item], *part_types: str) -> Iterator[str]:

@@ -28,7 +28,7 @@ from ._item_index import ItemIndex
 from ._json import iter_mappings, mapping, text_or_none, type_of
 from ._open_item import OpenItem
 from ._order import EventOrder
-from ._read import iter_answer, to_completion
+from ._read import iter_answer, to_completion, with_parts
 from ._sse import PARSE_ERROR
 from ._text import whole_characters
 from ._validation import validate_item, validate_response
@@ -143,7 +143,7 @@ class StreamDecoder:
         item = mapping(event.get("item"))
         opened = self._items.find(event)
         validate_item(item, opened.output_index)
-        return _finish(opened, item)
+        return _finish(opened, with_parts(item))
 
     def _on_part_added(self, event: Mapping[str, Any]) -> list[StreamEvent]:
         kind = _PART_KINDS.get(type_of(mapping(event.get("part"))))
@@ -183,7 +183,9 @@ class StreamDecoder:
         validate_response(response)
         events: list[StreamEvent] = []
         output: list[Mapping[str, Any]] = []
-        for item, opened in self._items.pair(list(iter_mappings(response.get("output")))):
+        for item, opened in self._items.pair(
+            list(map(with_parts, iter_mappings(response.get("output"))))
+        ):
             events += _finish(opened, item) if opened else []
             output.append(opened.complete(item) if opened else item)
         events += self._items.stop_all()

@@ -21,11 +21,16 @@ _USAGE = {
 
 
 def validate_response(response: Mapping[str, Any]) -> None:
-    """Validate the output items and the usage of a whole response.
+    """Validate the state, the output items and the usage of a whole response.
 
     Raises:
-        MessageError: If a call's id or name is no text, an item nests too deep, or a number of tokens is none.
+        MessageError: If the state is no text or the output no list, a call's id or name is no text, an item nests too deep, or a number of tokens is none.
     """
+    for name, kind, expected in (("status", str, "a text"), ("output", list, "a list")):
+        if not isinstance(value := response.get(name), kind | None):
+            raise MessageError(
+                f"{name}: expected {expected}, got {type(value).__name__}", field=name
+            )
     for index, item in enumerate(iter_mappings(response.get("output"))):
         validate_item(item, index)
     for group, names in _USAGE.items():
