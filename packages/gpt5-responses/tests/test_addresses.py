@@ -101,7 +101,13 @@ def test_ordinary_hosts_pass(host: str) -> None:
     assert Connection(api_key="key", base_url=f"http://{host}/v1").host
 
 
-@pytest.mark.parametrize("host", ["api..openai.com", "a" * 64 + ".example", ".example..x"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("api..openai.com", "a" * 64 + ".example", ".example..x", "api%2eexample", "a%00b"),
+        *("metadata%2egoogle%2einternal", "169%2e254.169.254", "a%", "a,b", "a!b"),
+    ],
+)
 def test_a_host_that_nobody_can_look_up_is_refused_by_the_form_s_field(host: str) -> None:
     with pytest.raises(SettingsError, match=r"not a name.*API Base URL"):
         Connection.from_credentials(

@@ -97,3 +97,14 @@ def test_each_answer_of_a_connection_has_a_head_of_its_own() -> None:
         assert joiner.feed(HEAD[9:] + b"1\r\na\r\n" * 2 + b"0\r\n\r\n").endswith(
             b"\r\n\r\n2\r\naa\r\n0\r\n\r\n"
         )
+
+
+@pytest.mark.parametrize(
+    "rest", [b"2\r\nab\r\n", b"2\r\nab\r\n0\r\n\r\n", b"02z\r\n", b"2;x=y\r\nab\r\n"]
+)
+def test_a_size_may_come_byte_by_byte(rest: bytes) -> None:
+    joiner = ChunkJoiner()
+    joiner.feed(HEAD)
+
+    for place in range(len(rest)):
+        assert joiner.feed(rest[place : place + 1]) == rest[place : place + 1]

@@ -18,6 +18,7 @@ from gpt5_responses import (
     AsyncResponsesClient,
     Connection,
     ConnectionFailedError,
+    InvalidRequestError,
     ModelConfig,
     Request,
     ResponsesError,
@@ -74,7 +75,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         ({"retry_after": "0.5"}, 0.5, 0.5),
         ({"retry_after_ms": "1500", "retry_after": "9"}, 1.5, 1.5),
         ({"retry_after_ms": "soon", "retry_after": "120"}, 120, 120),
-        ({"retry_after": formatdate(time.time() + 60, usegmt=True)}, 30, 61),
+        ({"retry_after": formatdate(time.time() + 110, usegmt=True)}, 1, 110),
         ({"retry_after": formatdate(0)}, 0.37, 0.5),
         ({"retry_after": "-3"}, 0.37, 0.5),
         ({"retry_after": "nan"}, 0.37, 0.5),
@@ -396,3 +397,59 @@ def test_text_goes_out_as_utf_8_and_half_a_character_as_a_question_mark(
 
     assert '"input":"für ? 你"'.encode() in wire.requests[0]
     assert re.search(rb"Content-Length: \d+\r\n", wire.requests[0])
+
+
+def nested(depth: int) -> object:
+    value: object = "x"
+    for level in range(depth):
+        value = {"in": value} if level % 2 else [value]
+    return value
+
+
+FORMAT = {"type": "json_schema", "name": "n", "schema": nested(230)}
+ITSELF: list[object] = []
+ITSELF.append(ITSELF)
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"metadata": nested(200)}, "metadata"),
+        ({"input": [{"role": "user", "content": nested(300)}]}, "input[0].content"),
+        ({"tools": [{"type": "function", "parameters": nested(5_000)}]}, "tools[0].parameters"),
+        ({"text": {"format": FORMAT}}, "text.format.schema.in"),
+        ({"metadata": {"a": (nested(190), nested(1_100))}}, "metadata.a"),
+        ({"include": ITSELF}, "include"),
+    ],
+)
+def test_a_request_that_nests_too_deep_names_the_field_and_is_not_sent(
+    transport: Transport, fields: dict[str, object], field: str
+) -> None:
+    with Wire(stream(DONE)) as wire:
+        with pytest.raises(InvalidRequestError, match="nests over 200 levels") as caught:
+            create(wire.connection(), {**REQUEST, **fields}, transport=transport)
+        with pytest.raises(InvalidRequestError, match="nests over 200 levels"):
+            asyncio.run(acreate(wire.connection(), {**REQUEST, **fields}))
+
+    assert str(caught.value.param).startswith(field)
+    assert wire.requests == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"temperature": float("nan"), "metadata": nested(199)}, "temperature"),
+        ({"input": [{"content": b"bytes"}]}, "input[0].content"),
+        ({"tools": [1, {"x": {1, 2}}]}, "tools[1].x"),
+        ({("a", "b"): 1}, "it"),
+    ],
+)
+def test_a_value_that_json_does_not_have_names_the_field(
+    transport: Transport, fields: dict[str, object], field: str
+) -> None:
+    with Wire(stream(DONE)) as wire:
+        with pytest.raises(InvalidRequestError, match="nothing that JSON can hold") as caught:
+            create(wire.connection(), {**REQUEST, **fields}, transport=transport)
+        create(wire.connection(), {**REQUEST, "metadata": nested(199)}, transport=transport)
+
+    assert (caught.value.param, len(wire.requests)) == (field, 1)

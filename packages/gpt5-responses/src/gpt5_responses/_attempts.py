@@ -1,6 +1,5 @@
 """One request, sent in full first, and with less in it where a refusal says that less would pass."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ from ._error_answer import ErrorAnswer
 from ._failures import to_responses_error
 from ._fallbacks import Fallback, find_fallback, relax, retried_sentence
 from ._http import Answer, HttpClient, Steps
+from ._request_body import write_body
 
 
 _PATH = "/responses"
@@ -61,7 +61,7 @@ def post(
     attempt = refusals.first_attempt(request)
     while True:
         try:
-            answer = yield from client.post(_PATH, _write(attempt.body))
+            answer = yield from client.post(_PATH, write_body(attempt.body))
         except Exception as error:  # noqa: BLE001  the client lets some errors of its library through
             fallback = (
                 find_fallback(error, attempt.body) if isinstance(error, ErrorAnswer) else None
@@ -74,11 +74,6 @@ def post(
             refusals.learn(fallback)
         else:
             return answer, attempt.left_out
-
-
-def _write(body: Mapping[str, Any]) -> bytes:
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.encode(errors="replace")
 
 
 def _applies(name: Fallback, request: Mapping[str, Any]) -> bool:

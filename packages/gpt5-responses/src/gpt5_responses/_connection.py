@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self, cast
@@ -29,6 +30,9 @@ DEFAULT_BASE_URL = "https://api.openai.com/v1"
 # Source: https://learn.microsoft.com/en-us/azure/foundry/openai/api-version-lifecycle, read 2026-11-22.
 AZURE_HOSTS = (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com")
 _AZURE_PATH = "/openai/v1"
+
+# What can be looked up, once international names are written in ASCII. A `%` in it would be read in two ways.
+_HOST = re.compile(r"[a-z0-9._-]*")
 
 _NO_LIMIT = float("inf")
 _PLATFORM_MARGIN = (
@@ -360,7 +364,9 @@ def _host(parts: SplitResult, name: str) -> str:
     try:
         host = plain_host(parts.hostname or "")
     except UnicodeError:
-        raise _refused_base(name, "host is not a name that can be looked up") from None
+        host = "?"
+    if not _HOST.fullmatch(host) and ":" not in host:
+        raise _refused_base(name, "host is not a name that can be looked up")
     if not host:
         raise _refused_base(name, "host is required")
     return host

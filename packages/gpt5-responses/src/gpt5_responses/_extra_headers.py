@@ -5,8 +5,9 @@ Their values are secrets. Names are not, but one that is no header's name may be
 Source: RFC 9110, sections 5.1, 5.5 and 5.6.2, for what a name and a value may hold; how many there may be and which are refused is our choice.
 """
 
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import cast, override
 
 from stream_text import InvalidJsonError, parse_json
@@ -74,14 +75,13 @@ def read_extra_headers(value: object, field: str, own: Mapping[str, str]) -> Ext
         SettingsError: If it is neither; if there are more than 100, or they are longer than 65,536 characters together; if a name is no
             header's name, stands twice or belongs to the connection; or if a value is no text that can travel.
     """
-    decoded = _decoded(value, field)
-    if not isinstance(decoded, Mapping):
+    given = _members(_decoded(value, field))
+    if given is None:
         raise _refused(field, f"must be a JSON object of header names and values, as in {_EXAMPLE}")
-    given = cast("Mapping[object, object]", decoded)
     if len(given) > _MOST_HEADERS:
         raise _refused(field, f"must hold at most {_MOST_HEADERS} headers, got {len(given)}")
     headers: dict[str, str] = {}
-    for number, (key, text) in enumerate(given.items(), 1):
+    for number, (key, text) in enumerate(given, 1):
         name = _validated_name(key, number, field, own)
         if name.lower() in map(str.lower, headers):
             raise _refused(field, f"names {_shown(name)} twice: upper and lower case are the same")
@@ -96,14 +96,31 @@ def iter_header_secrets(headers: object) -> Iterator[str]:
     if isinstance(headers, str):
         yield headers
         try:
-            headers = parse_json(headers)
+            headers = _parse(headers)
         except InvalidJsonError:
             return
+    for _, value in _members(headers) or ():
+        if isinstance(value, str):
+            yield value
+            yield value.strip().partition(" ")[2]
+
+
+class _Members(tuple[tuple[str, object], ...]):
+    """The members of a JSON object, also those whose name stands twice."""
+
+    __slots__ = ()
+
+
+def _members(headers: object) -> Sequence[tuple[object, object]] | None:
+    """Return the names and values of what may be headers; None if it is nothing of the kind."""
     if isinstance(headers, Mapping):
-        for value in cast("Mapping[object, object]", headers).values():
-            if isinstance(value, str):
-                yield value
-                yield value.strip().partition(" ")[2]
+        return list(cast("Mapping[object, object]", headers).items())
+    return headers if isinstance(headers, _Members) else None
+
+
+def _parse(text: str) -> object:
+    parse_json(text)  # which says what is wrong with it
+    return json.loads(text, object_pairs_hook=_Members)
 
 
 def _decoded(value: object, field: str) -> object:
@@ -114,7 +131,7 @@ def _decoded(value: object, field: str) -> object:
     if not value.strip():
         return {}
     try:
-        return parse_json(value)
+        return _parse(value)
     except InvalidJsonError as error:
         raise _refused(field, f"must be a JSON object, as in {_EXAMPLE}: {error}") from None
 
