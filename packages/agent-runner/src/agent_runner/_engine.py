@@ -273,9 +273,8 @@ def _run_id(agent: str, client_request_id: str | None) -> str:
 
 
 def _is_same_input(status: WorkflowStatus, text: str, files: str) -> bool:
-    if not status.input:
-        return True
-    _, stored, _, *stored_files = status.input["args"]
+    args = status.input["args"] if status.input else (None, text, None, files)
+    _, stored, _, *stored_files = args
     return _canonical(stored) == _canonical(text) and [*stored_files, NO_FILES][0] == files
 
 
