@@ -73,15 +73,14 @@ def test_a_batch_answers_every_question(simulator, tmp_path):
 
 
 def test_a_picture_and_a_document_are_sent_as_they_are(simulator, tmp_path):
-    chart = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
-    (tmp_path / "chart.png").write_bytes(chart)
+    encoded = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
+    (tmp_path / "chart.png").write_bytes(base64.b64decode(encoded))
     (tmp_path / "report.pdf").write_bytes(b"%PDF-1.7")
     paths = [str(tmp_path / name) for name in ("chart.png", "report.pdf")]
     assert run_example("picture.py", simulator, "", "What is this?", *paths).strip()
     [message] = simulator.requests[0].body["input"]
     question, picture, document = message["content"]
     assert question == {"type": "input_text", "text": "What is this?"}
-    encoded = base64.b64encode(chart).decode()
     assert (picture["type"], picture["image_url"]) == (
         "input_image",
         f"data:image/png;base64,{encoded}",

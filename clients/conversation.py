@@ -10,7 +10,8 @@ from gpt5_messages import build_input
 MODEL = "gpt-5.2"
 INSTRUCTION = "Be brief."
 QUESTION = "What is 17 * 23? And draw a chart of it."
-PICTURE, CHART = "data:image/png;base64,iVBORw0KGgo=", "data:image/png;base64,iVBORw0KGgoA"
+PICTURE = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"  # one red pixel
+CHART = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNgYPgPAAEDAQAIicLsAAAAAElFTkSuQmCC"  # one blue pixel
 REPORT = "data:application/pdf;base64,JVBERi0xLjc="
 
 
