@@ -10,7 +10,9 @@ from typing import Any
 import psutil
 import pytest
 
-from model_plugin import Answer, ModelPlugin
+from gpt5_simulator import RawServer
+from model_plugin import Answer, ModelPlugin, credentials_for
+from raw_answers import json_answers
 from soak_server import SAID_BEFORE_THE_END, SoakServer, kind_of, words
 
 
@@ -119,3 +121,24 @@ def test_many_streams_of_many_keys_keep_apart_and_leave_nothing(
     assert after.threads <= before.threads + 4
     assert after.files <= before.files + 4
     assert after.connections <= before.connections + 4
+
+
+@pytest.mark.parametrize("rounds", [1, pytest.param(40, marks=pytest.mark.long)])
+def test_memory_stays_flat_with_fifty_keys(
+    start_plugin: Callable[..., ModelPlugin], plugin: ModelPlugin, rounds: int
+) -> None:
+    """Each key has an HTTP client of its own, and none is made anew for each call."""
+    plugin = plugin if rounds < 10 else start_plugin()
+    with RawServer(json_answers(b'{"status": "completed", "output": []}')) as server:
+        keys = [credentials_for(server, f"key-{number}") for number in range(50)]
+        messages = [{"role": "user", "content": "Hi"}]
+
+        def call_with_each(times: int) -> int:
+            calls = [{"messages": messages, "credentials": key} for key in keys * times]
+            assert {answer.error for answer in plugin.invoke_all(calls, at_once=10)} == {None}
+            return psutil.Process(plugin.pid).memory_info().rss
+
+        before, after = call_with_each(rounds), call_with_each(rounds)
+        LOGGER.info("after %d calls: %d bytes, then %d", 50 * rounds, before, after)
+
+    assert after < before + 4 * MEGABYTE
