@@ -1,4 +1,4 @@
-"""Run the benchmark: `python -m benchmarks [--official PATH] [--repetitions N] [--only streams|runs|agents]`."""
+"""Run the benchmark: `python -m benchmarks [--official PATH] [--repetitions N] [--only streams|runs|images|agents]`."""
 
 import argparse
 import asyncio
@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ._agents import compare_agents
+from ._images import measure_images
 from ._pairs import OURS, Owner, Pair, official_pair
 from ._runs import measure_runs
 from ._server import stream_server
@@ -23,7 +24,7 @@ type _Measure = Callable[[Pair], Awaitable[Figures]]
 def main() -> None:
     """Measure what the command line asks for and print the table."""
     options = _read_options()
-    parts = options.only or ["streams", "runs"]
+    parts = options.only or ["streams", "runs", "images"]
     if "agents" in parts:
         print(compare_agents(options.repetitions, _report))  # noqa: T201 - the result
         print(f"\n{_describe_machine(options.repetitions)}")  # noqa: T201 - and where it comes from
@@ -37,6 +38,7 @@ def _measure_plugins(parts: Sequence[str], options: argparse.Namespace) -> None:
         measures: dict[str, _Measure] = {
             "streams": lambda pair: measure_streams(pair, server),
             "runs": measure_runs,
+            "images": lambda pair: measure_images(pair, server),
         }
         chosen = [measures[part] for part in parts]
         figures = asyncio.run(_measure_all(pairs, chosen, repetitions=options.repetitions))
@@ -53,8 +55,8 @@ def _read_options() -> argparse.Namespace:
     parser.add_argument(
         "--only",
         action="append",
-        choices=["streams", "runs", "agents"],
-        help="these rows; streams and runs by default",
+        choices=["streams", "runs", "images", "agents"],
+        help="these rows; all but agents by default",
     )
     return parser.parse_args()
 

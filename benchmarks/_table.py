@@ -132,6 +132,12 @@ ROWS = (
         unit="s",
         most_ratio=0.25,
     ),
+    Row(
+        key="image_cpu",
+        title="model plugin CPU per MB of image, calls with 4 images of 1 MB",
+        unit="ms",
+        most_ratio=0.5,
+    ),
 )
 
 
