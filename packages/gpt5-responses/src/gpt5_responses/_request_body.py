@@ -9,6 +9,7 @@ from typing import Any, cast
 from stream_text import MAX_DEPTH
 
 from ._errors import InvalidRequestError
+from ._large_texts import LargeTexts
 
 
 _NAMED_LEVELS = 4  # such as `tools[0].parameters.properties`
@@ -25,14 +26,16 @@ def write_body(request: Mapping[str, Any]) -> bytes:
     Raises:
         InvalidRequestError: If something in it nests over 200 levels deep, or is nothing that JSON has; by the name of its field.
     """
+    large = LargeTexts()
+    written = large.without(request)
     try:
-        text = json.dumps(request, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        text = json.dumps(written, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     except (RecursionError, TypeError, ValueError):
         raise _unsendable(request) from None
     # Nearly no request has so many levels even if each were inside the one before.
     if text.count("[") + text.count("{") > MAX_DEPTH and _is_deep(request):
         raise _unsendable(request)
-    return text.encode(errors="replace")
+    return large.put_into(text.encode(errors="replace"))
 
 
 def _is_deep(request: Mapping[str, Any]) -> bool:

@@ -1,0 +1,59 @@
+"""The megabytes of images and files, kept out of the encoder of JSON, which looks at each of their characters."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+from uuid import uuid4
+
+
+_LARGE_CHARACTERS = 16 * 1024
+_ESCAPED = ('"', "\\", *map(chr, range(0x20)))
+
+
+class LargeTexts:
+    """The large texts of one request that need no escapes in JSON, as base64 does not: taken out before it is written, and put in afterwards."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._mark = uuid4().hex
+
+    def without(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a request with a mark in the place of each large text of its images and files."""
+        items = request.get("input")
+        if not isinstance(items, list):
+            return request
+        told = cast("list[object]", items)
+        return {**request, "input": [_spared(item, self._texts, self._mark) for item in told]}
+
+    def put_into(self, data: bytes) -> bytes:
+        """Return the JSON of such a request with its texts."""
+        first, *rest = data.split(self._mark.encode())
+        pieces = [first]
+        for text, piece in zip(self._texts, rest, strict=True):
+            pieces += (text.encode(), piece)
+        return b"".join(pieces)
+
+
+def _spared(item: object, large: list[str], mark: str) -> object:
+    if not isinstance(item, Mapping):
+        return item
+    spared = dict(cast("Mapping[str, Any]", item))
+    for name, parts in spared.items():
+        if name in ("content", "output") and isinstance(parts, list):
+            spared[name] = [_marked(part, large, mark) for part in cast("list[object]", parts)]
+    return spared
+
+
+def _marked(part: object, large: list[str], mark: str) -> object:
+    if not isinstance(part, Mapping):
+        return part
+    marked = dict(cast("Mapping[str, Any]", part))
+    for name, value in marked.items():
+        if isinstance(value, str) and len(value) >= _LARGE_CHARACTERS and _is_plain(value):
+            large.append(value)
+            marked[name] = mark
+    return marked
+
+
+def _is_plain(text: str) -> bool:
+    """Return whether a text is in JSON what it is."""
+    return text.isascii() and not any(character in text for character in _ESCAPED)
