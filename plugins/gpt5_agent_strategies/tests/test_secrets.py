@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -77,6 +79,14 @@ def test_what_a_tool_tells_of_its_parameters_is_not_logged(agent, said):
     assert transcript.text.endswith(TOLD)
     assert agent.dify.tool_requests[0]["tool_parameters"]["api_key"] == KEY
     assert leaks(agent, transcript) == []
+
+
+def test_the_drivers_own_log_which_has_failures_as_they_are_leads_nowhere():
+    program = "import logging, main; logging.getLogger('agent_driver').error('hunter2')"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=PLUGIN, capture_output=True, text=True, check=True
+    )
+    assert "hunter2" not in done.stdout + done.stderr
 
 
 def test_what_a_tool_tells_of_them_where_its_result_is_the_answer_is_not_shown(agent):

@@ -1,0 +1,116 @@
+"""The driver where threads are greenlets, as in the plugin's process: nobody has to wait for a model or a tool that is given up, and none is left."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+PLUGIN = Path(__file__).parent.parent
+
+PROGRAM = """
+import gc, json, queue, sys, time
+import main  # patches the process
+import gevent, greenlet
+from agent_adapter._model_calls import Interruptible
+from agent_driver import drive
+from agent_loop import AgentRun, Finished, ShowText, TimeBudget
+from agent_tooling import Tool
+
+closed, most, running, begun = [], 0, 0, gevent.event.Event()
+
+
+def wait_for(name):
+    try:
+        yield "So"
+        gevent.spawn_later(0.05, begun.set)
+        queue.Queue().get()  # as the SDK waits: for ever, and whatever comes
+    except Exception:
+        closed.append("swallowed")
+    finally:
+        closed.append(name)
+
+
+def work(number: int) -> int:
+    global most, running
+    running += 1
+    most = max(most, running)
+    time.sleep(0.05)
+    running -= 1
+    return number
+
+
+def slow() -> None:
+    begun.set()
+    time.sleep(5)
+
+
+def ask(name, count=1):
+    calls = [{"call_id": f"c{n}", "name": name, "arguments": json.dumps({"number": n} if name == "work" else {})} for n in range(count)]
+    return lambda call: [{"tool_calls": calls}] if call.round == 1 else ["done"]
+
+
+def play(model, tools=(), **settings):
+    begun.clear()
+    start, events = time.monotonic(), []
+    for event in drive(AgentRun([], maximum_iterations=5), model, tools, **settings):
+        events.append(event)
+    shown = "".join(event.text for event in events if isinstance(event, ShowText))
+    return {"reason": events[-1].reason, "shown": shown, "seconds": time.monotonic() - start}
+
+
+def count():
+    gevent.sleep(0.05)
+    gc.collect()
+    return sum(isinstance(thing, greenlet.greenlet) and not thing.dead for thing in gc.get_objects())
+
+
+def main_test():
+    tools = [Tool.from_function(work), Tool.from_function(slow)]
+    before = count()
+    told = {"many": play(ask("work", 20), tools, time_budget=TimeBudget()), "most": most}
+    short = TimeBudget(run_seconds=0.6, closing_seconds=0.2, call_seconds=0.5)
+    told["silent"] = play(lambda _: Interruptible(wait_for("given up")), time_budget=short)
+    told["cancelled"] = play(lambda _: Interruptible(wait_for("cancelled")), cancelled=begun)
+    told["left"] = count() - before
+    told["tool"] = play(ask("slow"), tools, cancelled=begun)
+    told["late"] = play(ask("slow"), tools, time_budget=short)
+    answer = Interruptible(iter_ for iter_ in "never read")
+    answer.close()
+    told["unread"] = list(answer)
+    return told | {"closed": closed}
+
+
+sys.stderr.write(json.dumps(main_test()))
+"""
+
+
+@pytest.fixture(scope="module")
+def told():
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], cwd=PLUGIN, capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stderr.splitlines()[-1])
+
+
+def test_the_calls_of_a_round_run_eight_at_a_time(told):
+    assert (told["most"], told["many"]["reason"]) == (8, "answered")
+    assert told["many"]["seconds"] < 1
+
+
+@pytest.mark.parametrize("how", ["silent", "cancelled"])
+def test_a_silent_model_is_let_go_of_at_once(told, how):
+    assert told[how]["seconds"] < 1
+    assert told[how]["shown"].startswith("So")
+    assert told["closed"] == ["given up", "cancelled"]
+    assert told["left"] == 0
+    assert told["unread"] == []
+
+
+def test_a_tool_that_does_not_end_is_abandoned_and_told(told):
+    assert (told["tool"]["reason"], told["late"]["reason"]) == ("cancelled", "time_limit")
+    for ending in (told["tool"], told["late"]):
+        assert ending["seconds"] < 1
+        assert "missing here: slow." in ending["shown"]
