@@ -91,7 +91,7 @@ def test_nesting_of_a_hundred_levels_is_accepted():
 def test_parsing_never_raises_and_says_why_it_refused(value):
     result = parse_tool_arguments(value)
 
-    assert result.ok == (result.error is None)
+    assert bool(result) is result.ok is (result.error is None)
     assert result.ok or result.args == {}
 
 

@@ -1,5 +1,6 @@
 import asyncio
 import json
+import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -307,6 +308,64 @@ def test_a_hidden_property_is_taken_out_of_the_schema():
 
     assert (list(made.parameters["properties"]), made.parameters["required"]) == (["a"], ["a"])
     assert list(schema["properties"]) == ["a", "key"]
+
+
+USER = {"type": "object", "properties": {"id": {"type": "string"}}}
+NAMED = {"properties": {"key": {}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "hidden", "said"),
+    [
+        (
+            {"properties": {"user": USER}},
+            "user.id",
+            "a parameter of its own, got a path into 'user'",
+        ),
+        (
+            {"properties": {"a": {"items": {}}}},
+            "a[0]",
+            "a parameter of its own, got a path into 'a'",
+        ),
+        ({"allOf": [NAMED]}, "key", "named in `properties` alone"),
+        ({"anyOf": [{"required": ["key"]}, {}]}, "key", "named in `properties` alone"),
+        ({"oneOf": [{"allOf": [NAMED]}]}, "key", "named in `properties` alone"),
+        ({"not": {"required": ["key"]}}, "key", "named in `properties` alone"),
+        ({"if": {}, "then": NAMED}, "key", "named in `properties` alone"),
+        ({"$ref": "#/$defs/A", "$defs": {"A": NAMED}}, "key", "named in `properties` alone"),
+        ({"dependentRequired": {"a": ["key"]}}, "key", "named in `properties` alone"),
+        ({"dependentSchemas": {"key": {}}}, "key", "named in `properties` alone"),
+        ({"dependencies": {"a": NAMED}}, "key", "named in `properties` alone"),
+        ({}, 5, "name of a hidden parameter must be text, got int"),
+    ],
+)
+def test_a_value_that_cannot_be_hidden_is_an_error(schema, hidden, said):
+    with pytest.raises(DeclarationError, match=re.escape(said)):
+        Tool.from_schema("t", "", schema, dict, hidden={hidden: 1})
+
+
+def test_a_value_is_hidden_whatever_stands_elsewhere():
+    schema = {
+        "properties": {
+            "user": USER,
+            "user.id": {},
+            "kind": {"enum": ["key"], "description": "key"},
+        },
+        "anyOf": [
+            {"required": ["user"]},
+            {"required": ["kind"]},
+            {"$ref": "#/nowhere"},
+            {"$ref": "#"},
+        ],
+        "allOf": [{"properties": {"user": {"properties": {"key": {}}}}}],
+    }
+
+    made = Tool.from_schema("t", "", schema, dict, hidden={"key": 1, "user.id": 2, "id": 3})
+
+    assert list(made.parameters["properties"]) == ["user", "kind"]
+    assert made.invoke(made.bind('{"kind": "key"}').args).content == (
+        '{"kind": "key", "key": 1, "user.id": 2, "id": 3}'
+    )
 
 
 @pytest.mark.parametrize(

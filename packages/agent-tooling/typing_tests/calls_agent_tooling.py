@@ -52,6 +52,20 @@ def narrow(bound: ToolArguments) -> str:
     return bound.error
 
 
+def narrow_by_truth(bound: ToolArguments) -> str:
+    """Return the refusal, in the shortest form that every checker narrows by."""
+    if not bound:
+        assert_type(bound, RefusedArguments)
+        return bound.error
+    assert_type(bound, AcceptedArguments)
+    return "" if bound.error is None else bound.error
+
+
+def narrow_by_error(bound: ToolArguments) -> str:
+    """Return the refusal, found by its sentence."""
+    return "" if bound.error is None else bound.error
+
+
 def run(made: Tool, text: str, memory: FailureMemory, budget: ResultBudget) -> ToolContent:
     """Make one call, with all guards."""
     bound = made.bind(text)

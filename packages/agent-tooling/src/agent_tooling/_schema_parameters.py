@@ -2,7 +2,7 @@
 
 import copy
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Self, cast
 
@@ -27,6 +27,9 @@ _NAMES_ELSEWHERE: Final = frozenset(
         "unevaluatedProperties",
     }
 )
+# Where parts of a schema stand that are about the same object, in a list or alone, and by the names that they depend on.
+_PARTS: Final = ("allOf", "anyOf", "else", "if", "not", "oneOf", "then")
+_CONDITIONS: Final = ("dependencies", "dependentRequired", "dependentSchemas")
 _TYPES: Final[Mapping[object, tuple[type, ...]]] = {
     "array": (list,),
     "boolean": (bool,),
@@ -59,7 +62,8 @@ class SchemaParameters:
             hidden: Properties to take out of it.
 
         Raises:
-            DeclarationError: If it is no JSON schema of an object, or refers to a schema outside of itself.
+            DeclarationError: If it is no JSON schema of an object, or refers to a schema outside of itself; or if a hidden name is a path into a
+                property, or stands where it cannot be taken out.
         """
         if not isinstance(schema, Mapping):
             raise DeclarationError("tool parameters", "a JSON schema object", schema)
@@ -71,10 +75,7 @@ class SchemaParameters:
                 "type of the tool parameters", "'object'", found=repr(read["type"])
             )
         _validate_members(read)
-        for name in hidden:
-            read["properties"].pop(name, None)
-        if "required" in read:
-            read["required"] = [name for name in read["required"] if name not in hidden]
+        _hide(read, hidden)
         if read.keys().isdisjoint(_NAMES_ELSEWHERE):
             read.setdefault("additionalProperties", False)
         return cls(schema=read, validator=_build_validator(read))
@@ -110,6 +111,65 @@ def _validate_members(schema: JsonSchema) -> None:
             raise DeclarationError(
                 "$ref of the tool parameters", "a place in the schema", found=repr(reference)
             )
+
+
+def _hide(schema: JsonSchema, hidden: Collection[str]) -> None:
+    """Take names out of the outermost level of a schema, and refuse those that stand elsewhere."""
+    properties: JsonSchema = schema["properties"]
+    for name in hidden:
+        first = name.partition(".")[0].partition("[")[0]
+        if name not in properties and first in properties:
+            place = f"hidden {shorten(name, _MAX_CHARACTERS)!r}"
+            raise DeclarationError(place, "a parameter of its own", found=f"a path into {first!r}")
+        properties.pop(name, None)
+    if "required" in schema:
+        schema["required"] = [name for name in schema["required"] if name not in hidden]
+    for name in sorted(_find_names_elsewhere(schema).intersection(hidden)):
+        place = f"hidden {shorten(name, _MAX_CHARACTERS)!r}"
+        raise DeclarationError(
+            place, "named in `properties` alone", found="one that a part of the schema names too"
+        )
+
+
+def _find_names_elsewhere(schema: JsonSchema) -> set[str]:
+    """Return the names of parameters that stand in parts of a schema that are about the same object: in `allOf`, behind a reference and so on."""
+    names: set[str] = set()
+    waiting: list[object] = [schema]
+    seen: set[int] = set()
+    while waiting:
+        part = waiting.pop()
+        node = cast("JsonSchema", part if isinstance(part, dict) else {})
+        if not node or id(node) in seen:
+            continue
+        seen.add(id(node))
+        if node is not schema:
+            names.update(_texts(node.get("properties")), _texts(node.get("required")))
+        for conditions in (node.get(key) for key in _CONDITIONS):
+            names.update(_texts(conditions), *map(_texts, _members(conditions)))
+        for members in (node.get(key) for key in (*_PARTS, *_CONDITIONS)):
+            waiting += (members, *_members(members))
+        waiting.append(_find_place(schema, node.get("$ref")))
+    return names
+
+
+def _members(value: object) -> list[object]:
+    if isinstance(value, dict):
+        return list(cast("JsonSchema", value).values())
+    return cast("list[object]", value) if isinstance(value, list) else []
+
+
+def _texts(value: object) -> list[str]:
+    items = cast("Iterable[object]", value if isinstance(value, dict | list) else ())
+    return [item for item in items if isinstance(item, str)]
+
+
+def _find_place(schema: JsonSchema, reference: object) -> object:
+    """Return what a reference such as `#/$defs/Room` leads to; None where there is nothing."""
+    names = reference.split("/")[1:] if isinstance(reference, str) else [""]
+    place: object = schema
+    while names and isinstance(place, Mapping):
+        place = cast("Mapping[str, object]", place).get(names.pop(0))
+    return place
 
 
 def _iter_references(value: object) -> Iterator[str]:

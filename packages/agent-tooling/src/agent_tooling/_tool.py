@@ -137,10 +137,11 @@ class Tool:
             description: What the model is told of it.
             json_schema: Schema of an object.
             function: What is called, with the arguments by name as the model wrote them: `def forward(**arguments)` takes all.
-            hidden: Values for further parameters, which are taken out of the schema.
+            hidden: Values for further parameters, which are taken out of the outermost level of the schema.
 
         Raises:
-            DeclarationError: If the name is none that every API takes, or the schema is none of an object or refers to something outside of itself.
+            DeclarationError: If the name is none that every API takes; or the schema is none of an object, refers to something outside of itself, or names
+                a hidden parameter where it cannot be taken out.
         """
         given = _read_hidden(hidden)
         checks = SchemaParameters.from_schema(json_schema, hidden=given)
@@ -314,7 +315,11 @@ def _validate_names(name: object, description: object, function: object) -> None
 def _read_hidden(hidden: object) -> dict[str, Any]:
     if hidden is not None and not isinstance(hidden, Mapping):
         raise DeclarationError("hidden", "values by the names of their parameters", hidden)
-    return dict(cast("Mapping[str, Any]", hidden or {}))
+    given = dict(cast("Mapping[str, Any]", hidden or {}))
+    for name in cast("dict[object, Any]", given):
+        if not isinstance(name, str):
+            raise DeclarationError("name of a hidden parameter", "text", name)
+    return given
 
 
 def _refuse_async(returned: object, name: str) -> None:
