@@ -232,7 +232,9 @@ async def _invoke(job: Job, room: asyncio.Semaphore, threads: Threads) -> ToolOu
 async def _ainvoke(job: Job) -> ToolOutput:
     try:
         return await job.tool.ainvoke(job.args)
-    except (SystemExit, GeneratorExit) as error:  # A tool ends no process.
+    except (CancelledError, KeyboardInterrupt):  # Somebody else's wish.
+        raise
+    except BaseException as error:  # noqa: BLE001 - such as `SystemExit`: a tool ends no process
         return broken(error)
 
 
