@@ -1,6 +1,7 @@
 """What has the fields of an input is one, whoever wrote it."""
 
 from decimal import Decimal
+from enum import Enum
 from types import SimpleNamespace
 
 import pytest
@@ -133,7 +134,63 @@ def test_what_cannot_be_read_is_an_error_that_names_the_field(received, field):
         run.feed(received)
     assert caught.value.field == field
     assert run.state == "model"
-    assert field in str(caught.value) or field == "received"
+    assert str(caught.value).startswith(f"{field}: expected ")
+
+
+@pytest.mark.parametrize(
+    ("messages", "field"),
+    [
+        ("hello", "messages"),
+        (b"bytes", "messages"),
+        ({"role": "user", "content": "hello"}, "messages"),
+        (None, "messages"),
+        (5, "messages"),
+        (["hello"], "messages[0]"),
+        ([QUESTION[0], None], "messages[1]"),
+        ((QUESTION[0], QUESTION[0], 5), "messages[2]"),
+        (iter([QUESTION]), "messages[0]"),
+    ],
+)
+def test_what_is_no_message_is_named_and_not_dropped(messages, field):
+    with pytest.raises(MessageError, match=r".") as caught:
+        AgentRun(messages, maximum_iterations=3)
+    assert caught.value.field == field
+    assert str(caught.value).startswith(f"{field}: expected a ")
+
+
+class Kind(Enum):
+    TEXT = "text"
+    IMAGE = "image"
+
+
+PICTURE = "iVBORw0KGgo" * 100
+
+
+@pytest.mark.parametrize(
+    ("part", "told"),
+    [
+        ({"type": Kind.TEXT, "data": "words"}, "words"),
+        (SimpleNamespace(type="text", data="words"), "words"),
+        ({"text": "words"}, "words"),
+        ({"type": Kind.IMAGE, "data": PICTURE}, "[image]"),
+        ({"type": "image", "text": PICTURE, "data": PICTURE}, "[image]"),
+        ({"data": PICTURE}, "[part]"),
+        ({"type": PICTURE}, "[part]"),
+        ({"type": "file", "base64_data": PICTURE, "filename": "a.pdf"}, "[file]"),
+        ({"type": "text", "text": None, "data": 5}, "[text]"),
+        (None, "[part]"),
+    ],
+)
+def test_what_a_person_reads_of_a_part_is_its_text_or_its_kind(part, told):
+    assert ToolResult(call_id="c1", content=(part, part)).text == f"{told}\n{told}"
+
+
+def test_what_a_person_reads_of_parts_without_number_has_an_end():
+    parts = tuple({"type": "image", "data": PICTURE} for _ in range(2_345))
+    told = ToolResult(call_id="c1", content=parts).text
+    assert told.startswith("[image]\n[image]\n")
+    assert told.endswith("\n[2,245 more parts]")
+    assert len(told) < 1_000
 
 
 def test_prices_are_read_where_they_are_known():

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from stream_text import ThinkFilter
 
 from ._events import ShowText, ToolResult
-from ._sentences import NO_ANSWER, build_known, build_unfinished, shorten_result
+from ._sentences import NO_ANSWER, build_known, build_status, build_unfinished, shorten_result
 
 
 _RESULTS_SHOWN = 20
@@ -68,6 +68,10 @@ class Display:
         self._ends_line = text.endswith("\n")
         self.has_words = self.has_words or bool(text.strip())
         yield ShowText(text=text)
+
+    def show_status(self, names: Iterable[str]) -> Iterator[ShowText]:
+        """Say which tools are about to be called."""
+        yield from self.show(build_status([self._redact(name) for name in names]))
 
     def show_results(self, results: Iterable[ToolResult]) -> Iterator[ShowText]:
         """Show what tools have answered, where that is all the answer there is."""

@@ -14,6 +14,9 @@ from ._messages import ToolCall
 from ._usage import Usage
 
 
+_MAX_PARTS_TOLD = 100
+_MAX_KIND_CHARACTERS = 40
+
 type StopReason = Literal[
     "answered",
     "maximum_iterations",
@@ -128,10 +131,10 @@ class ToolResult:
 
     @property
     def text(self) -> str:
-        """What a person can read of the content: its texts, and the kind of every other part in brackets."""
+        """What a person can read of the content: its texts, and the kind of every other part in brackets; of 100 parts at most."""
         if isinstance(self.content, str):
             return self.content
-        return "\n".join(map(_part_text, self.content))
+        return _parts_text(self.content)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,13 +167,24 @@ class Failure:
     reason: Literal["error", "time_limit", "size_limit", "cancelled"] = "error"
 
 
+def _parts_text(parts: tuple[Any, ...]) -> str:
+    told = [_part_text(part) for part in parts[:_MAX_PARTS_TOLD]]
+    more = len(parts) - len(told)
+    return "\n".join([*told, f"[{more:,} more parts]"] if more else told)
+
+
 def _part_text(part: object) -> str:
-    text = read_member(part, "text", "data")
-    kind = read_member(part, "type")
     if isinstance(part, str):
         return part
-    is_text = isinstance(text, str) and str(kind or "text").endswith("text")
-    return text if is_text else f"[{kind or 'part'}]"
+    kind = read_member(part, "type")
+    kind = str(getattr(kind, "value", kind) or "")
+    if kind.endswith("text"):
+        text = read_member(part, "text", "data")  # `data` in Dify's parts
+    else:
+        text = None if kind else read_member(part, "text")
+    if isinstance(text, str):
+        return text
+    return f"[{kind if 0 < len(kind) <= _MAX_KIND_CHARACTERS else 'part'}]"
 
 
 type Input = ModelDelta | ModelDone | ModelFailure | ToolResult | TimeShort | TimePassed | Failure

@@ -1,6 +1,6 @@
 """Inputs of other shapes: what a model's client and a tool's caller hand in has the same fields, and is read by them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from stream_text import MessageError, read_member, read_written_call
@@ -12,6 +12,21 @@ from ._usage import Usage
 _ANSWER = ("text", "tool_calls", "usage", "finish_reason", "phase", "opaque_body")
 
 
+def read_messages(messages: object) -> tuple[Any, ...]:
+    """Read the messages that a run begins with: they stay as they are, but each has to be a record of some kind.
+
+    Raises:
+        MessageError: If it is no list of messages, or one of them is none.
+    """
+    if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Iterable):
+        raise _wrong_type("messages", "a list of messages", cast("object", messages))
+    read = tuple(cast("Iterable[Any]", messages))
+    for index, message in enumerate(read):
+        if message is None or isinstance(message, str | bytes | int | float | list | tuple):
+            raise _wrong_type(f"messages[{index}]", "a message", cast("object", message))
+    return read
+
+
 def read_input(value: object) -> Input:
     """Read a piece of an answer, a whole answer or a tool's result from anything that has its fields.
 
@@ -21,8 +36,7 @@ def read_input(value: object) -> Input:
     if read_member(value, "call_id") is not None:
         return _read_result(value)
     if all(read_member(value, name) is None for name in _ANSWER):
-        message = f"expected a piece of an answer or a tool result, got {type(value).__name__}"
-        raise MessageError(message, field="received")
+        raise _wrong_type("received", "a piece of an answer or a tool result", value)
     return _read_delta(value)
 
 

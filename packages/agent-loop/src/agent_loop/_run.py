@@ -30,7 +30,7 @@ from ._events import (
     ToolResult,
 )
 from ._messages import Message
-from ._reading import read_input
+from ._reading import read_input, read_messages
 from ._round import Round
 from ._sentences import (
     CUT_BEFORE_ANSWER,
@@ -39,7 +39,6 @@ from ._sentences import (
     build_budget_notice,
     build_model_failure,
     build_refusal,
-    build_status,
     build_unknown_budget,
 )
 from ._state import State, Trigger, next_state
@@ -72,6 +71,7 @@ class AgentRun:
 
     Raises:
         InvalidSettingError: If `maximum_iterations` is under 1.
+        MessageError: If the messages are no list of messages.
     """
 
     def __init__(  # noqa: PLR0913 - the keyword-only settings of one run
@@ -88,7 +88,7 @@ class AgentRun:
     ) -> None:
         if maximum_iterations < 1:
             raise InvalidSettingError("maximum_iterations", "at least 1", maximum_iterations)
-        self._messages: tuple[Any, ...] = tuple(messages)
+        self._messages = read_messages(messages)
         self._tools = tuple(tools)
         self._maximum = maximum_iterations
         self._emit_thoughts = emit_intermediate_thoughts
@@ -265,8 +265,7 @@ class AgentRun:
         text = too_many_calls_text(MAX_CALLS) if count == MAX_CALLS else BUDGET_USED_UP
         calls, refused = possible[:count], self._round.calls[count:]
         if calls and self._emit_thoughts and not self._display.has_words:
-            names = [self._redact(call.name) for call in self._round.calls]
-            yield from self._display.show(build_status(names))
+            yield from self._display.show_status([call.name for call in self._round.calls])
         for call in refused:
             yield ToolCallStarted(call=call)
             yield from self._close_call(ToolResult(call_id=call.call_id, error=text))
