@@ -23,9 +23,10 @@ from agent_loop import (
     ModelDone,
     RunTools,
     ShowText,
+    TimeBudget,
     ToolCallEnded,
 )
-from agent_tooling import REPEATED_FAILURE, TOOL_FAILED, Tool, ToolOutput
+from agent_tooling import REPEATED_FAILURE, TOOL_FAILED, DeclarationError, Tool, ToolOutput
 
 
 class Answer(BaseModel):
@@ -100,9 +101,12 @@ def test_a_run_that_offers_tools_keeps_its_own(play):
 
 
 def test_tools_may_be_named_by_a_mapping(play, run):
-    model = Script(ask(use("plus", '{"a": 1, "b": 1}'), use("sum", "{}", "c2")), "2")
-    told = results(play(run, model, {"plus": add, "sum": Tool.from_function(add, name="sum")}))
+    calls = [use("plus", '{"a": 1, "b": 1}'), use("sum", "{}", "c2"), use("add", "{}", "c3")]
+    model = Script(ask(*calls), "2")
+    told = results(play(run, model, {"plus": add, "sum": Tool.from_function(add)}))
+    assert [tool.name for tool in model.requests[0].tools] == ["plus", "sum"]
     assert told["c1"].content == "2"
+    assert told["c3"].content == "there is not a tool named add"
     assert told["c2"].error is not None
 
 
@@ -132,7 +136,7 @@ def test_a_failure_is_told_without_its_text_logged_whole_and_not_repeated(play, 
     again = ask(use("fail", '{"city": "Oslo"}', "c2"))
     events = play(run, Script(first, again, "sorry"), [fail])
     assert made == ["Oslo"]
-    assert "42" not in str(events)
+    assert "secret" not in str(events)
     assert "the secret is 42" in caplog.text
     assert results(events)["c2"].content == REPEATED_FAILURE
 
@@ -235,10 +239,40 @@ def test_an_error_that_may_pass_is_tried_once_more(play, run):
     assert (finished.answer, finished.rounds) == ("4", 2)
 
 
-@pytest.mark.parametrize("piece", [5, {"text": 5}, None])
-def test_a_piece_that_cannot_be_read_is_an_error(play, run, piece):
-    with pytest.raises(MessageError):
-        play(run, Script([piece]))
+@pytest.mark.parametrize(
+    ("pieces", "place"),
+    [
+        ([5], "answer[0]"),
+        (["So", None], "answer[1]"),
+        (["So", " it ", {"text": 5}], "answer[2].text"),
+        (["So", {"tool_calls": [{"id": 5}]}], "answer[1].tool_calls[0].call_id"),
+        ({"text": "So", "usage": {"input_tokens": "7"}}, "answer[0].usage.input_tokens"),
+    ],
+)
+@pytest.mark.parametrize("settings", [{}, {"time_budget": TimeBudget()}])
+def test_a_piece_that_cannot_be_read_is_an_error_that_names_it(play, run, pieces, place, settings):
+    with pytest.raises(MessageError) as caught:
+        play(run, Script(pieces), **settings)
+    assert caught.value.field == place
+    assert str(caught.value).startswith(f"{place}: expected ")
+
+
+@pytest.mark.parametrize(
+    ("tools", "said"),
+    [
+        (5, "tools must be tools or functions, in a list or by their names, got int"),
+        ("add", "tools must be tools or functions, in a list or by their names, got str"),
+        ([add, None], "tools[1] must be a tool or a function, got NoneType"),
+        ({"plus": "add"}, "tools['plus'] must be a tool or a function, got str"),
+        ({"two words": add}, "tool name must be"),
+        ({5: Tool.from_function(add)}, "tool name must be"),
+        ([lambda x: x], "parameter 'x' of <lambda>() must be annotated"),
+    ],
+)
+def test_what_is_no_tool_is_named(play, run, tools, said):
+    with pytest.raises(DeclarationError) as caught:
+        play(run, Script("4"), tools)
+    assert str(caught.value).startswith(said)
 
 
 def leave() -> None:

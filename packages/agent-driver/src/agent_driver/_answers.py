@@ -8,6 +8,7 @@ from agent_loop import (
     CallModel,
     Event,
     Failure,
+    MessageError,
     ModelDelta,
     ModelDone,
     ModelFailure,
@@ -62,6 +63,13 @@ def to_failure(error: BaseException) -> ModelFailure:
     _log.warning("the model call failed", exc_info=error)
     is_transient = getattr(error, "is_transient", False) is True
     return ModelFailure(message=str(error) or type(error).__name__, is_transient=is_transient)
+
+
+def name_piece(error: MessageError, index: int) -> MessageError:
+    """Return an error that says which piece of a model's answer cannot be read."""
+    place = f"answer[{index}]"
+    field = place if error.field == "received" else f"{place}.{error.field}"
+    return MessageError(str(error).replace(error.field, field, 1), field=field)
 
 
 def close(answer: object) -> None:

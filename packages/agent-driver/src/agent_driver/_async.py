@@ -8,10 +8,19 @@ from functools import partial
 from inspect import isawaitable
 from typing import Any, cast
 
-from agent_loop import AgentRun, CallModel, Event, ModelDone, RunTools, TimeBudget
+from agent_loop import AgentRun, CallModel, Event, MessageError, ModelDone, RunTools, TimeBudget
 from agent_tooling import ToolOutput
 
-from ._answers import asked_by, close, is_decision, is_end, is_whole, to_failure, to_input
+from ._answers import (
+    asked_by,
+    close,
+    is_decision,
+    is_end,
+    is_whole,
+    name_piece,
+    to_failure,
+    to_input,
+)
 from ._setup import Setup, prepare
 from ._threads import END, Threads, read_in_thread
 from ._time import CANCELLED, Cancelled, Clock, Watch, cancel
@@ -51,9 +60,9 @@ def adrive(  # noqa: PLR0913 - the keyword-only settings of one drive
 
     Raises:
         LocalProtocolError: If the run has started already.
-        DeclarationError: If a function among the tools cannot be made a tool.
+        DeclarationError: If something among the tools is no tool and cannot be made one.
         ValueError: If two tools have one name, or `max_parallel_tools` is under 1.
-        MessageError: If what the model's client gives cannot be read.
+        MessageError: If what the model's client gives cannot be read; it names the piece, such as `answer[2].text`.
     """
     setup = prepare(
         run,
@@ -80,10 +89,15 @@ async def _drive(setup: Setup, model: AsyncModel) -> AsyncGenerator[Event]:
             inputs = _iter_results(setup, action)
         action = None
         async with aclosing(inputs):
+            index = -1
             async for received in inputs:
+                index += 1
                 if is_decision(received):
                     clock.tell(run)
-                events = run.feed(clock.fit(received))
+                try:
+                    events = run.feed(clock.fit(received))
+                except MessageError as error:
+                    raise name_piece(error, index) from None
                 for event in events:
                     yield event
                 action = asked_by(events)

@@ -38,7 +38,7 @@ def prepare(  # noqa: PLR0913 - the keyword-only settings of one drive
 
     Raises:
         LocalProtocolError: If tools are to be offered and the run has started already.
-        DeclarationError: If a function among the tools cannot be made a tool.
+        DeclarationError: If something among the tools is no tool and cannot be made one.
         ValueError: If two tools have one name, or a number is under 1.
     """
     if max_parallel_tools < 1:

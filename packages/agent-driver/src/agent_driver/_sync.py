@@ -8,10 +8,10 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from agent_loop import AgentRun, CallModel, Event, ModelDone, RunTools, TimeBudget
+from agent_loop import AgentRun, CallModel, Event, MessageError, ModelDone, RunTools, TimeBudget
 from agent_tooling import ToolOutput
 
-from ._answers import Asked, asked_by, is_decision, is_end, to_failure, to_input
+from ._answers import Asked, asked_by, is_decision, is_end, name_piece, to_failure, to_input
 from ._setup import Setup, prepare
 from ._threads import END, Threads, read_in_thread
 from ._time import CANCELLED, Cancelled, Clock, Watch, cancel
@@ -50,9 +50,9 @@ def drive(  # noqa: PLR0913 - the keyword-only settings of one drive
 
     Raises:
         LocalProtocolError: If the run has started already.
-        DeclarationError: If a function among the tools cannot be made a tool.
+        DeclarationError: If something among the tools is no tool and cannot be made one.
         ValueError: If two tools have one name, or `max_parallel_tools` is under 1.
-        MessageError: If what the model's client gives cannot be read.
+        MessageError: If what the model's client gives cannot be read; it names the piece, such as `answer[2].text`.
     """
     setup = prepare(
         run,
@@ -78,10 +78,13 @@ def _drive(setup: Setup, model: Model) -> Generator[Event]:
             inputs = _iter_results(setup, action)
         action = None
         with closing(inputs):
-            for received in inputs:
+            for index, received in enumerate(inputs):
                 if is_decision(received):
                     clock.tell(run)
-                events = run.feed(clock.fit(received))
+                try:
+                    events = run.feed(clock.fit(received))
+                except MessageError as error:
+                    raise name_piece(error, index) from None
                 yield from events
                 action = asked_by(events)
                 if run.state == "finished":  # with a result, say, that came with the cancel

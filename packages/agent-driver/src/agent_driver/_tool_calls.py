@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from agent_loop import ToolCall, ToolResult
@@ -10,6 +10,7 @@ from agent_tooling import (
     REPEATED_FAILURE,
     TOOL_FAILED,
     TOOL_UNFINISHED,
+    DeclarationError,
     FailureMemory,
     RefusedArguments,
     ResultBudget,
@@ -66,7 +67,7 @@ class ToolCalls:
         result_characters: How much of one result the model reads.
 
     Raises:
-        DeclarationError: If a function cannot be made a tool.
+        DeclarationError: If something among them is no tool and cannot be made one.
         ValueError: If two tools have one name.
     """
 
@@ -150,13 +151,25 @@ def broken(error: BaseException) -> ToolOutput:
 
 
 def _read_tools(tools: Tools) -> dict[str, Tool]:
-    named: Iterable[tuple[Any, Any]] = ((None, tool) for tool in tools)
+    if isinstance(tools, str) or not hasattr(tools, "__iter__"):
+        raise DeclarationError("tools", "tools or functions, in a list or by their names", tools)
     if isinstance(tools, Mapping):
-        named = cast("Mapping[str, Any]", tools).items()
+        named: Iterable[tuple[Any, Any]] = cast("Mapping[Any, Any]", tools).items()
+    else:
+        named = ((None, tool) for tool in tools)
     read: dict[str, Tool] = {}
-    for name, tool in named:
-        made = tool if isinstance(tool, Tool) else Tool.from_function(cast("Any", tool), name=name)
-        if (name or made.name) in read:
+    for index, (name, tool) in enumerate(named):
+        place = f"tools[{index if name is None else repr(name)}]"
+        made = _read_tool(tool, name, place)
+        if made.name in read:
             raise ValueError(f"tools: expected one tool of each name, got two {made.name!r}")
-        read[name or made.name] = made
+        read[made.name] = made
     return read
+
+
+def _read_tool(tool: Any, name: Any, place: str) -> Tool:
+    if isinstance(tool, Tool):
+        return tool if name in {None, tool.name} else replace(tool, name=name)
+    if not callable(tool):
+        raise DeclarationError(place, "a tool or a function", cast("object", tool))
+    return Tool.from_function(tool, name=name)
