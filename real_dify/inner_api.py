@@ -16,6 +16,7 @@ from typing import Any
 import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import JSONResponse, StreamingResponse
 from starlette.routing import Route
@@ -44,6 +45,10 @@ class InnerApi:
         self.port = free_port()
         self.failures: list[int] = []
         """Statuses with which the next model calls are refused."""
+        self.upload_requests: list[Json] = []
+        """What the daemon asked for plugins that want to upload a file."""
+        self.uploads: list[tuple[str | None, str | None, bytes]] = []
+        """The files that plugins uploaded: name, MIME type, bytes."""
 
     @property
     def base_url(self) -> str:
@@ -56,6 +61,8 @@ class InnerApi:
         routes = [
             Route("/inner/api/invoke/llm", self._invoke_llm, methods=["POST"]),
             Route("/inner/api/invoke/tool", self._invoke_tool, methods=["POST"]),
+            Route("/inner/api/upload/file/request", self._upload_request, methods=["POST"]),
+            Route("/files/upload/for-plugin", self._upload, methods=["POST"]),
         ]
         config = uvicorn.Config(Starlette(routes=routes), port=self.port, log_level="critical")
         server = uvicorn.Server(config)
@@ -79,6 +86,18 @@ class InnerApi:
         parameters = (await _body(request))["tool_parameters"]
         text = await run_in_threadpool(self.tool, parameters)
         return StreamingResponse(_frames(iter([{"type": "text", "message": {"text": text}}])))
+
+    async def _upload_request(self, request: Request) -> JSONResponse:
+        self.upload_requests.append(await _body(request))
+        url = f"{self.base_url}/files/upload/for-plugin?sign=s"
+        return JSONResponse({"data": {"url": url}, "error": ""})
+
+    async def _upload(self, request: Request) -> JSONResponse:
+        async with request.form(max_files=1) as form:
+            file = form["file"]
+            assert isinstance(file, UploadFile)
+            self.uploads.append((file.filename, file.content_type, await file.read()))
+        return JSONResponse({"id": "file-1", "preview_url": "/files/tools/file-1.png"}, 201)
 
 
 async def _body(request: Request) -> Json:

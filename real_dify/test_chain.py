@@ -20,7 +20,7 @@ def test_the_chain_works_on_the_real_daemon(daemon, client, binaries, tmp_path):
     given = {"base_url": daemon.base_url, "api_key": SERVER_KEY, "tenant": client.tenant}
     tests = ["-m", "pytest", "-q", "--import-mode=importlib", "-o", "pythonpath=chain"]
     run = subprocess.run(
-        [sys.executable, *tests, "chain/test_chain.py"],
+        [sys.executable, *tests, "chain/test_chain.py", "chain/test_agent_files.py"],
         cwd=ROOT,
         env={**os.environ, "CHAIN_DAEMON": json.dumps(given)},
         stdout=subprocess.PIPE,
