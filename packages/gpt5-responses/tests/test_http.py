@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Iterator
 from email.utils import formatdate
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from wire import DONE, REQUEST, Answer, Wire, frames, head, stream, whole
@@ -174,6 +176,22 @@ def test_a_request_that_an_answer_has_begun_for_is_not_sent_again(transport: Tra
         asyncio.run(ask(asked, 2, max_retries=0))
 
     assert len(wire.requests) == len(asked.requests) == 2
+
+
+def test_what_came_along_with_an_answer_answers_no_other_request(transport: Transport) -> None:
+    """A server or gateway out of step: two answers at once, of which the second would be somebody else's."""
+    both: list[bytes] = []
+    peer: Any = SimpleNamespace(sendall=both.append)
+    stream(DONE)(peer)
+    stream({**DONE, "response": {"status": "completed", "id": "stale"}})(peer)
+    answers = [lambda peer: peer.sendall(b"".join(both)), *[stream(DONE)] * 2]
+    with Wire(in_turn(*answers)) as wire:
+        told = [create(wire.connection(), REQUEST, transport=transport) for _ in range(2)]
+    with Wire(in_turn(*answers)) as asked:
+        asyncio.run(ask(asked, 2))
+
+    assert [one.response_id for one in told] == [None, None]
+    assert wire.connections == asked.connections == 2
 
 
 def closed_after(answer: Answer) -> Answer:

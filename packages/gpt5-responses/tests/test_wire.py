@@ -277,6 +277,15 @@ def test_a_key_never_shows_wherever_a_server_puts_it(transport: Transport) -> No
             assert form[:12] not in shown
 
 
+def test_a_key_in_other_letters_or_cut_off_does_not_show(transport: Transport) -> None:
+    secret = "Hidden-" + "sEcREt-" * 9
+    for told in (
+        failure(whole(b"{}", content_type=f"text/{secret}"), transport, api_key=secret),
+        failure(whole(b"{}", content_encoding=secret), transport, api_key=secret),
+    ):
+        assert "secret" not in str(told).lower()
+
+
 def _errors_with(secret: str, transport: Transport) -> Iterator[ResponsesError]:
     details = {"message": f"Not {secret}", "code": secret, "param": quote(secret, safe="")}
     long = {"message": "x" * 290 + secret, "code": "x" * 90 + secret}

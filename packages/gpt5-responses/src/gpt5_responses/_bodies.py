@@ -9,6 +9,7 @@ from ._errors import UnexpectedResponseError
 ACCEPTED = "gzip"
 """What a request asks for in `accept-encoding`."""
 
+_OTHER_ENCODINGS = ("br", "compress", "dcb", "dcz", "zstd")
 _PIECE_BYTES = 256 * 1024
 _GZIP_OR_ZLIB = zlib.MAX_WBITS + 32
 
@@ -26,8 +27,10 @@ class Unpacker:
     def __init__(self, encoding: str) -> None:
         name = encoding.strip().lower()
         if name not in ("", "identity", "gzip", "x-gzip", "deflate"):
+            # What else stands there could be anything, such as a part of a secret.
+            told = f" ({name!r})" if name in _OTHER_ENCODINGS else ""
             raise UnexpectedResponseError(
-                f"The server packed its answer in a way that was not asked for ({name[:40]!r})."
+                f"The server packed its answer in a way that was not asked for{told}."
             )
         self._inflate = zlib.decompressobj(_GZIP_OR_ZLIB) if name not in ("", "identity") else None
 

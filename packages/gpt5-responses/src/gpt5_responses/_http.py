@@ -202,7 +202,7 @@ class HttpClient:
             yield self._kind.sleep(pause)
 
     def _answer(self, request: httpcore.Request, *, may_fail: bool) -> Steps[Answer | None]:
-        """Send a request once, and once more where a connection that had been kept turns out to be gone; None if it failed and may.
+        """Send a request once, and once more where a connection that had been kept turns out to be gone or out of step; None if it failed and may.
 
         What does not come in time is not asked for again: the server may be at work on it, and would be paid twice.
         """
@@ -219,8 +219,12 @@ class HttpClient:
                 else:
                     raise NoAnswerError(is_proxied=network.is_proxied) from error
             else:
-                headers = _read_headers(response.headers)
-                return Answer(response.status, headers, response, connection, network)
+                if network.has_answered:
+                    headers = _read_headers(response.headers)
+                    return Answer(response.status, headers, response, connection, network)
+                # It came along with an answer before, and would be somebody else's.
+                yield self._kind.close(connection)
+                (connection, network), is_kept = self._connect(), False
 
     def _take(self) -> Steps[tuple[Any, Network | AsyncNetwork, bool]]:
         """Return the network connection that was used last, and whether it is one that had been kept."""

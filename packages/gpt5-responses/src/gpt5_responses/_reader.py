@@ -78,9 +78,11 @@ class ResponseReader:
             UnexpectedResponseError: If the content type is neither an event stream's nor JSON's, or the body is packed in an unknown way.
         """
         self.request_id = short_fact(headers.get("x-request-id"), self._secrets)
-        media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+        told_type = headers.get("content-type", "").partition(";")[0].strip()
+        media_type = told_type.lower()
         if media_type not in ("text/event-stream", "application/json"):
-            told = short_fact(media_type, self._secrets)
+            # As it came: a secret in small letters is not known.
+            told = short_fact(told_type, self._secrets)
             found = repr(told) if told else "no content type"
             raise self._unexpected(
                 f"The server answered with {found} where an event stream or JSON was expected. {_CHECK}",
