@@ -89,6 +89,12 @@ def test_chunks_that_arrive_together_become_one(size: int) -> None:
     )
 
 
+def test_a_head_without_an_end_passes_as_it_is() -> None:
+    joiner = ChunkJoiner()
+    for _ in range(3):
+        assert joiner.feed(b"a: b\r\n" * 10_000) == b"a: b\r\n" * 10_000
+
+
 def test_each_answer_of_a_connection_has_a_head_of_its_own() -> None:
     joiner = ChunkJoiner()
     for _ in range(2):
