@@ -52,6 +52,8 @@ def test_text_that_is_no_json_object_is_the_extra_policy_at_the_end(text):
 
 
 NEARLY_JSON = [
+    "{",
+    '\ufeff{"extra_polisy": "Be brief."}',
     '{"extra_policy": "Answer in French.",}',
     ' {"extra_policy": "Answer in French."',
     '"extra_policy": "Answer in French."}',

@@ -52,7 +52,7 @@ _BLOCKS: Final = (
 _KEYS: Final = (*(block.key for block in _BLOCKS), _EXTRA_KEY)
 # What begins like an object, or quotes a key as an object does: somebody meant it to be read.
 _NEARLY_JSON: Final = re.compile(
-    rf"""\s*\{{\s*(?:["'}}]|\w+\s*:)|.*["'](?:{"|".join(_KEYS)})["']\s*:""", re.DOTALL
+    rf"""[\s\ufeff]*\{{\s*(?:["'}}]|\w+\s*:|\Z)|.*["'](?:{"|".join(_KEYS)})["']\s*:""", re.DOTALL
 )
 
 
