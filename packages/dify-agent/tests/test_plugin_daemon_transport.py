@@ -311,6 +311,18 @@ def test_a_credential_is_hidden_in_its_spelling_in_a_url_too():
     assert raised.message == "GET /search?key=[redacted] failed"
 
 
+@pytest.mark.parametrize("name", ["extra_headers", "Custom-Headers"])
+@pytest.mark.parametrize("write", [json.dumps, dict], ids=["text", "mapping"])
+def test_each_value_of_headers_among_the_credentials_is_hidden(name, write):
+    headers = {"X-Gateway": "gate-key-1", "Authorization": "Bearer token-key-2"}
+    raised = failure(
+        frame(None, code=-500, message="no gate-key-1, and no token-key-2 of Bearer token-key-2"),
+        payload={"data": {"credentials": {name: write(headers)}}},
+    )
+
+    assert raised.message == "no [redacted], and no [redacted] of [redacted]"
+
+
 def test_a_payload_without_credentials_is_sent_as_well():
     assert stream(frame(1), payload={"data": None}) == [1]
 

@@ -521,6 +521,17 @@ async def test_the_error_of_a_run_shows_no_credential(as_mapping):
     assert event.error == "refused [redacted], [redacted] and [redacted]"
 
 
+async def test_the_error_of_a_run_shows_no_header_among_the_credentials():
+    async def tell_all() -> str:
+        raise LookupError("refused gate-key-1")
+
+    credentials = {"extra_headers": '{"X-Gateway": "gate-key-1", "X-Trace": "on"}'}
+    request = layers(PLUGIN, tools_layer("tools", plugin_tool(credentials=credentials)))
+    scripted = ScriptedRunner()
+    await scripted.run(request, calls("tell_all", "{}"), tools=[Tool(tell_all)])
+    assert scripted.last().error == "refused [redacted]"
+
+
 async def test_no_event_of_a_tool_shows_a_value_of_a_hidden_parameter():
     async def echo(said: list[str], more: object = None) -> str:
         return f"{said} {more} of internal.example.org"

@@ -1,4 +1,15 @@
-"""Which texts an HTTP header can carry."""
+"""Headers of HTTP: which texts they can carry, and what must not be shown of those among credentials."""
+
+from collections.abc import Iterator, Mapping
+
+from stream_text import iter_header_secrets
+
+
+def iter_credential_headers(credentials: Mapping[str, object]) -> Iterator[str]:
+    """Yield the secrets in credentials such as `extra_headers`: a server repeats one value, and never all of them."""
+    for name, value in credentials.items():
+        if "header" in name.lower():
+            yield from iter_header_secrets(value)
 
 
 def is_header_text(text: str) -> bool:

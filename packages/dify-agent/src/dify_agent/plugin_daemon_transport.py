@@ -25,7 +25,7 @@ from ._daemon_errors import (
     unwrap_plugin_daemon_error,
 )
 from ._envelope import parse_envelope
-from ._headers import is_header_text
+from ._headers import is_header_text, iter_credential_headers
 from ._silence import SILENCE_ERROR_TYPE, Silence, SilenceLimits
 
 
@@ -167,7 +167,7 @@ def _header_value(field: str, text: str) -> bytes:
 def _secrets(api_key: str, payload: Mapping[str, object]) -> KnownSecrets:
     """Return the texts that no error may show: the credentials and the key."""
     credentials = _mapping(_mapping(payload.get("data")).get("credentials"))
-    return KnownSecrets([api_key, *credentials.values()])
+    return KnownSecrets([api_key, *credentials.values(), *iter_credential_headers(credentials)])
 
 
 def _mapping(value: object) -> Mapping[str, object]:

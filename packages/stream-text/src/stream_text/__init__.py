@@ -11,7 +11,7 @@ from ._errors import (
     StreamTextError,
 )
 from ._json import MAX_DEPTH, parse_json
-from ._known_secrets import REDACTED, KnownSecrets
+from ._known_secrets import REDACTED, KnownSecrets, iter_header_secrets
 from ._lines import LineSplitter, LineWriter
 from ._omissions import render_omission, without_omissions
 from ._redaction import redact_log_data, redact_text
@@ -43,6 +43,7 @@ __all__ = [
     "ToolCallMerger",
     "WrittenCall",
     "is_secret_setting",
+    "iter_header_secrets",
     "parse_json",
     "read_member",
     "read_written_call",

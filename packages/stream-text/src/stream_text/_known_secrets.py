@@ -1,11 +1,14 @@
 """Secrets whose values are known, taken out wherever they stand and however they are escaped."""
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Final
+from typing import Final, cast
 
+from ._errors import InvalidJsonError
 from ._escaped import Unit, compile_units, find_cut_off, split_units
+from ._json import parse_json
 
 
 REDACTED: Final = "[redacted]"
@@ -105,3 +108,33 @@ def _find_plain_beginning(text: str, secret: str, position: int) -> int:
     while start >= 0 and not secret.startswith(text[start:]):
         start = text.find(secret[0], start + 1)
     return start if start >= 0 else len(text)
+
+
+def iter_header_secrets(headers: object) -> Iterator[str]:
+    """Yield what must not be shown of headers, usable or not: their JSON, each value, and what follows a scheme such as `Bearer`.
+
+    Args:
+        headers: A mapping, or JSON of one; anything else has no secrets.
+
+    Example:
+        >>> list(iter_header_secrets({"Authorization": "Bearer s3cret"}))
+        ['Bearer s3cret', 's3cret']
+    """
+    members: Iterable[tuple[object, object]] = ()
+    if isinstance(headers, Mapping):
+        members = cast("Mapping[object, object]", headers).items()
+    elif isinstance(headers, str):
+        yield headers
+        try:
+            parse_json(headers)  # which refuses what nests too deeply
+        except InvalidJsonError:
+            return
+        # Pairs, for a name may stand twice.
+        pairs = json.loads(headers, object_pairs_hook=tuple)
+        members = (
+            cast("tuple[tuple[object, object], ...]", pairs) if isinstance(pairs, tuple) else ()
+        )
+    for _, value in members:
+        if isinstance(value, str):
+            yield value
+            yield value.strip().partition(" ")[2]

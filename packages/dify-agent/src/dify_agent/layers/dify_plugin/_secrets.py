@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 
 from typing_extensions import TypeIs
 
+from dify_agent._headers import iter_credential_headers
 from stream_text import KnownSecrets, is_secret_setting
 
 from .configs import DifyPluginToolParameterType
@@ -50,7 +51,7 @@ class ConfigSecrets:
 
 def _secrets(configs: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     for config in _with_tools(configs):
-        for text in _texts(config.get("credentials")):
+        for text in (*_texts(config.get("credentials")), *_header_secrets(config)):
             if len(text) >= _SHORTEST_CREDENTIAL:
                 yield text
         for kind, value in _given(config):
@@ -67,9 +68,16 @@ def _declared_secrets(configs: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         for name, value in credentials.items() if _is_object(credentials) else ():
             if is_secret_setting(name, str(value)):
                 yield from _texts(value)
+        yield from _header_secrets(config)
         for kind, value in _given(config):
             if kind == DifyPluginToolParameterType.SECRET_INPUT:
                 yield from _texts(value)
+
+
+def _header_secrets(config: Mapping[str, Any]) -> Iterator[str]:
+    credentials = config.get("credentials")
+    if _is_object(credentials):
+        yield from (text for text in iter_credential_headers(credentials) if len(text) <= _LONGEST)
 
 
 def _with_tools(configs: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
