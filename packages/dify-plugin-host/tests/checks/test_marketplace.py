@@ -126,6 +126,8 @@ REJECTED = [
     ("README", drop("README.md"), "expected a file 'README.md' with text in it"),
     ("README", swap("README.md", "github.com/tests", "example.org/tests"), "expected the URL of the source repository"),
     ("README", swap("README.md", "Talk to it.", "Talk to it: 你好."), "expected English; other languages belong into readme/, as README_zh_Hans.md (2 characters are not)"),
+    ("README", lambda files: files.update({"README.md": files["README.md"].decode().encode("utf-16")}), "README.md: expected text in UTF-8"),
+    ("README", lambda files: files.update({"readme/README_de_DE.md": "Hör zu.".encode("latin-1")}), "readme/README_de_DE.md: expected text in UTF-8"),
     ("links", swap("README.md", "./PRIVACY.md", "../../docs/limits.md#more"), "README.md: '../../docs/limits.md#more': expected a file of the package, or a whole URL"),
     ("links", swap("README.md", "_assets/icon.svg", "_assets/screen%20shot.png"), "'_assets/screen%20shot.png': expected a file of the package"),
     ("links", swap("README.md", "Talk to it.", '<img width="9" src="shot.png">'), "'shot.png': expected a file"),

@@ -44,6 +44,10 @@ _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:|//|#", re.IGNORECASE)
 
 def check_readme(contents: Contents) -> Iterator[Finding]:
     """Check that README.md says in English, and briefly, what a user needs to know first."""
+    broken = [page for page in _pages(contents) if not _is_utf_8(contents.files[page])]
+    yield from (Finding("rejected", f"{page}: expected text in UTF-8") for page in broken)
+    if _README in broken:
+        return
     text = _text(contents, _README)
     if not text.strip():
         yield Finding("rejected", "expected a file 'README.md' with text in it")
@@ -79,8 +83,7 @@ def _check_sections(text: str, prose: str) -> Iterator[Finding]:
 
 def check_links(contents: Contents) -> Iterator[Finding]:
     """Check that what a README links to is in the package, from which alone it is shown."""
-    pages = [path for path in contents.files if path == _README or path.startswith("readme/")]
-    for page in pages:
+    for page in _pages(contents):
         for target in dict.fromkeys(_iter_targets(_text(contents, page))):
             path = unquote(target.partition("#")[0].partition("?")[0])
             if path and not _ADDRESS.match(target) and not _leads(contents, page, path):
@@ -93,6 +96,22 @@ def _leads(contents: Contents, page: str, path: str) -> bool:
     folders = {"", posixpath.dirname(page)}
     found = {posixpath.normpath(posixpath.join(folder, path.lstrip("/"))) for folder in folders}
     return any(file in found or file.startswith(tuple(f"{one}/" for one in found)) for file in contents.files)  # fmt: skip
+
+
+def _is_utf_8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _pages(contents: Contents) -> list[str]:
+    return [
+        path
+        for path in contents.files
+        if path == _README or (path.startswith("readme/") and path.endswith(".md"))
+    ]
 
 
 def _text(contents: Contents, path: str) -> str:
