@@ -45,7 +45,9 @@ def test_the_package_is_installed_started_and_called(run, tmp_path: Path) -> Non
     assert packaged.returncode == 0, packaged.stderr
     pages = {path.relative_to(TESTS.parent).as_posix() for path in TESTS.parent.glob("readme/*.md")}
     with zipfile.ZipFile(packaged.stdout.split()[0]) as package:
-        assert {"README.md", "PRIVACY.md", *pages} <= set(package.namelist())
+        names = set(package.namelist())
+    assert {"README.md", "PRIVACY.md", *pages} <= names
+    assert not {"compare_prices.py", "generate_models.py"} & names
     checked = run(BIN / "dify-host", "check", packaged.stdout.split()[0])
     assert checked.returncode == 0, checked.stdout
     assert checked.stdout.count("; gpt-6.2-sol") == 2
