@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_text import REDACTED, KnownSecrets, redact_log_data, redact_text
+from stream_text import (
+    REDACTED,
+    KnownSecrets,
+    iter_header_secrets,
+    redact_log_data,
+    redact_text,
+)
 
 
 SECRET = "hunter2-squeamish"
@@ -411,3 +417,17 @@ def test_the_beginning_of_a_secret_with_a_percent_sign_is_held_back(text: str) -
     known = KnownSecrets(["pa%ss%0rd"])
     for end in range(1, len(text)):
         assert known.split(f"; {text[:end]}") == ("; ", text[:end])
+
+
+@pytest.mark.parametrize(
+    ("headers", "secrets"),
+    [
+        ({"A": "Basic dXNlcg==", "B": "plain", "C": 5}, {"Basic dXNlcg==", "dXNlcg==", "plain"}),
+        ('{"A": "plain"}', {'{"A": "plain"}', "plain"}),
+        ("A: broken", {"A: broken"}),
+        ('["A"]', {'["A"]'}),
+        (None, set()),
+    ],
+)
+def test_every_value_of_headers_is_a_secret(headers, secrets):
+    assert set(iter_header_secrets(headers)) - {""} == secrets
