@@ -23,6 +23,7 @@ TOOL_PLUGIN = ROOT / "packages/dify-plugin-host/tests/plugins/demo_tools"
 OFFICIAL = [
     *("models/openai", "models/deepseek", "models/moonshot"),
     *("tools/maths", "tools/json_process", "tools/regex", "tools/qrcode"),
+    "agent-strategies/cot_agent",
 ]
 
 

@@ -14,6 +14,7 @@ from runs import KEY, ask, model_of, our_model, prepare, results, run, simulate
 
 pytestmark = pytest.mark.anyio
 
+OUR_STRATEGIES = ("gpt5-agent/gpt5_agent_strategies", "gpt5_agent")
 STRATEGIES = ["gpt5_function_calling", "gpt5_react"]
 DIGITS = {"content": "a1b22", "expression": "[0-9]+"}
 ROUNDS = [
@@ -87,7 +88,9 @@ def offer(tools):
     }
 
 
-async def run_strategy(daemon, http_client, strategy, *, tool, model, credentials):  # noqa: PLR0913
+async def run_strategy(  # noqa: PLR0913
+    daemon, http_client, strategy, *, tool, model, credentials, plugin=OUR_STRATEGIES
+):
     """Dispatch a strategy to the daemon, which answers its calls back; return the frames."""
     parameters = {
         "model": {**model, "model_type": "llm", "mode": "chat", "completion_params": {}},
@@ -100,7 +103,7 @@ async def run_strategy(daemon, http_client, strategy, *, tool, model, credential
         "user_id": "user",
         "context": {"credentials": {"provider_credentials": {model["provider"]: credentials}}},
         "data": {
-            "agent_strategy_provider": "gpt5_agent",
+            "agent_strategy_provider": plugin[1],
             "agent_strategy": strategy,
             "agent_strategy_params": parameters,
         },
@@ -111,7 +114,7 @@ async def run_strategy(daemon, http_client, strategy, *, tool, model, credential
         headers={
             "content-type": "application/json",
             "x-api-key": daemon["api_key"],
-            "x-plugin-id": "gpt5-agent/gpt5_agent_strategies",
+            "x-plugin-id": plugin[0],
         },
     )
     lines = [line for line in answer.text.splitlines() if line.startswith("data: ")]
@@ -153,6 +156,49 @@ async def test_our_strategies_keep_the_official_openai_plugin_going(
         if item.get("type") == "function_call_output"
     ]
     assert ["391" in outputs[0], "392" in outputs[1]] == [True, True]
+
+
+ACTION = '{"action": "eval_expression", "action_input": {"expression": "17 * 23"}}'
+OFFICIAL_ROUNDS = {
+    "function_calling": [
+        [
+            Reasoning(summary=("Sum.",)),
+            FunctionCall(name="eval_expression", arguments={"expression": "17 * 23"}),
+        ],
+        [Text(text="It is 391.")],
+    ],
+    "ReAct": [
+        [Text(text=f"Thought: a sum.\nAction:\n```json\n{ACTION}\n```\nObservation: 5")],
+        [Text(text='Action: {"action": "Final Answer", "action_input": "It is 391."}')],
+    ],
+}
+
+
+@pytest.mark.parametrize("strategy", OFFICIAL_ROUNDS)
+async def test_official_strategies_call_tools_with_our_model(
+    official_daemon, official_tools, http_client, strategy
+):
+    with simulate(*OFFICIAL_ROUNDS[strategy]) as simulator:
+        model = our_model(simulator)
+        frames = await run_strategy(
+            official_daemon,
+            http_client,
+            strategy,
+            tool=offer(official_tools),
+            model={
+                "provider": f"{model.plugin_id}/{model.model_provider}",
+                "model": model.model,
+            },
+            credentials=model.credentials,
+            plugin=("langgenius/agent", "agent"),
+        )
+    assert said(frames).strip().endswith("It is 391.")
+    first, second = (request.body["input"] for request in simulator.requests)
+    # ReAct keeps its question where it tells what was observed: the whole conversation is one prompt.
+    assert "391" not in json.dumps(first)
+    assert "391" in json.dumps(second[1:])
+    kept = [item for item in second if item.get("type") == "reasoning"]
+    assert len(kept) == (strategy == "function_calling")
 
 
 THOUGHT = 'If a < b & "c" then:\n\n\tmultiply '
