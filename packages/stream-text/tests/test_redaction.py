@@ -424,6 +424,7 @@ def test_the_beginning_of_a_secret_with_a_percent_sign_is_held_back(text: str) -
     [
         ({"A": "Basic dXNlcg==", "B": "plain", "C": 5}, {"Basic dXNlcg==", "dXNlcg==", "plain"}),
         ('{"A": "plain"}', {'{"A": "plain"}', "plain"}),
+        ('{"A": "1st", "A": "2nd"}', {'{"A": "1st", "A": "2nd"}', "1st", "2nd"}),
         ("A: broken", {"A: broken"}),
         ('["A"]', {'["A"]'}),
         (None, set()),
