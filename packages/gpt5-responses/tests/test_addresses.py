@@ -196,8 +196,8 @@ def test_an_asynchronous_client_looks_twice_as_well(
 
 
 def _seen_twice() -> Callable[[str], bool]:
-    """Return a look that finds nothing in the settings and names, and then everything."""
-    looks = chain((False, False, False), repeat(True))
+    """Return a look that finds nothing in the names, and then everything."""
+    looks = chain((False,), repeat(True))
     return lambda _: next(looks)
 
 

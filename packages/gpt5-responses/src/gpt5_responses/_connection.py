@@ -9,8 +9,8 @@ from typing import Any, Self, cast
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from stream_text import KnownSecrets, is_secret_setting
+from stream_text.addresses import is_metadata_host, plain_host
 
-from ._addresses import is_metadata_host, plain_host
 from ._errors import SettingsError
 from ._extra_headers import ExtraHeaders, iter_header_secrets, read_extra_headers
 

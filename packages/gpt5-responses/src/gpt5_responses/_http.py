@@ -23,7 +23,8 @@ from urllib.parse import quote, urlsplit
 import certifi
 import httpcore
 
-from ._addresses import plain_host
+from stream_text.addresses import plain_host
+
 from ._bodies import ACCEPTED, BoundedBody
 from ._causes import NoAnswerError
 from ._connection import Connection

@@ -1,0 +1,117 @@
+"""Addresses of strangers: where no request may go, which are the metadata services of clouds, whose answers are credentials.
+
+A name or a number can be written in many ways, and a name can lead anywhere. So whoever connects looks at what was given, and then at what the socket is
+really connected to. Imported by whoever wants it.
+"""
+
+import ipaddress
+import socket
+from collections.abc import Iterator
+
+
+__all__ = ["is_metadata_address", "is_metadata_host", "plain_host"]
+
+
+_NAMES = frozenset(
+    {
+        "metadata",
+        "metadata.google.internal",
+        "metadata.goog",
+        "metadata.tencentyun.com",
+        "instance-data",
+        "instance-data.ec2.internal",
+    }
+)
+# Most clouds serve their metadata on link-local addresses, of which these are the best known; the others have one of their own.
+# Source: the clouds' own documentation of their instance metadata, read 2026-11-22, such as
+# https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html.
+_ADDRESSES = frozenset(
+    map(
+        ipaddress.ip_address,
+        (
+            "169.254.169.254",  # AWS, Azure, Google, Oracle
+            "169.254.170.2",  # AWS, tasks
+            "169.254.0.23",  # Tencent
+            "100.100.100.200",  # Alibaba
+            "168.63.129.16",  # Azure
+            "192.0.0.192",  # Oracle
+            "fd00:ec2::254",  # AWS
+            "fd00:ec2::23",  # AWS, pods
+            "fd20:ce::254",  # Google
+            "fd00:c1::a9fe:a9fe",  # Oracle
+        ),
+    )
+)
+# An IPv6 address in one of these leads to the IPv4 address in its last 32 bits, or where a translator with a longer suffix has it.
+# Source: RFC 4291 section 2.5.5, RFC 6052 section 2.1, RFC 7915 section 2, RFC 8215.
+_TRANSLATED = tuple(
+    map(ipaddress.IPv6Network, ("::/96", "::ffff:0:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48"))
+)
+
+# Where the bytes of an IPv4 address are after a translator's prefix of 32, 40, 48, 56 and 64 bits; byte 8 and what follows are 0.
+# Source: RFC 6052 section 2.2.
+_PLACES = (
+    (4, 5, 6, 7),
+    (5, 6, 7, 9),
+    (6, 7, 9, 10),
+    (7, 9, 10, 11),
+    (9, 10, 11, 12),
+)
+_ISATAP = (b"\0\0\x5e\xfe", b"\2\0\x5e\xfe")  # Source: RFC 5214 section 6.1.
+
+type Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+def plain_host(host: str) -> str:
+    """Return a host as a resolver reads it: in lower case, with plain dots and digits, without the dot at its end.
+
+    Raises:
+        UnicodeError: If it is no name that can be looked up.
+    """
+    host = host.strip().strip(".").lower()
+    return host if ":" in host else host.encode("idna").decode("ascii").lower()
+
+
+def is_metadata_host(host: str) -> bool:
+    """Return whether a plain host is a metadata service's, by its name or by its address."""
+    return host in _NAMES or is_metadata_address(host)
+
+
+def is_metadata_address(text: str) -> bool:
+    """Return whether a text is the address of a metadata service, in any form that resolvers accept."""
+    address = _parse_address(text.partition("%")[0])
+    return address is not None and any(_is_metadata(meant) for meant in _meanings(address))
+
+
+def _parse_address(text: str) -> Address | None:
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        try:  # 0xA9FEA9FE, 2852039166, 169.254.43518
+            return ipaddress.ip_address(socket.inet_aton(text))
+        except (OSError, UnicodeError):
+            return None
+
+
+def _meanings(address: Address) -> Iterator[Address]:
+    """Yield the address, and the IPv4 addresses that it leads to."""
+    yield address
+    if isinstance(address, ipaddress.IPv6Address):
+        yield from filter(None, (address.ipv4_mapped, address.sixtofour, *(address.teredo or ())))
+        packed = address.packed
+        # A network may translate with a prefix of its own, which nobody can know: there only what is surely meant counts.
+        is_translated = packed[8:12] in _ISATAP or any(
+            address in network for network in _TRANSLATED
+        )
+        inner = [
+            bytes(packed[place] for place in places)
+            for places in _PLACES
+            if not (packed[8] or any(packed[places[-1] + 1 :]))
+        ]
+        for meant in map(ipaddress.IPv4Address, (packed[12:], *inner)):
+            if meant in _ADDRESSES or is_translated:
+                yield meant
+
+
+def _is_metadata(address: Address) -> bool:
+    return address.is_link_local or address in _ADDRESSES

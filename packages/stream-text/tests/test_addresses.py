@@ -1,0 +1,55 @@
+"""Hosts of metadata services, however they are written."""
+
+import pytest
+
+from stream_text.addresses import is_metadata_address, is_metadata_host, plain_host
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "169.254.169.254",
+        "169。254。169。254.",
+        "①⑥⑨.254.169.254",
+        "0xA9.0xFE.0xA9.0xFE",
+        "2852039166",
+        "100.100.100.200",
+        "::ffff:169.254.169.254",
+        "64:ff9b:1:64:a9:fea9:fe00:0",  # a local translator, with a prefix of 64 bits
+        "2001:db8:a9fe:a9fe::",  # a translator of one's own
+        "2001:db8:1234:1234:0:5efe:a9fe:aa02",
+        "2002:a9fe:a9fe::1",
+        "FD00:EC2::254",
+        "fe80::1%eth0",
+        "Metadata。Google。Internal",
+        "instance-data",
+    ],
+)
+def test_no_way_of_writing_a_metadata_host_passes(host):
+    assert is_metadata_host(plain_host(host))
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.0.0.1",
+        "10.0.0.7",
+        "2001:db8::a9fe:1",
+        "2001:db8:a9fe:a9fe::1",
+        "64:ff9b::8.8.8.8",
+        "nginx",
+        "bücher.example",
+        "my_service",
+    ],
+)
+def test_hosts_of_a_company_s_own_network_pass(host):
+    assert not is_metadata_host(plain_host(host))
+
+
+def test_a_name_is_no_address():
+    assert not is_metadata_address("metadata")
+
+
+def test_a_host_that_nobody_can_look_up_is_refused():
+    with pytest.raises(UnicodeError):
+        plain_host("a..b")
