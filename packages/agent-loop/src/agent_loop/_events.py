@@ -1,7 +1,7 @@
 """What a run is fed with and what it answers: values, nothing else.
 
 A driver feeds `ModelDelta`, `ModelDone`, `ModelFailure`, `ToolResult`, `TimeShort`, `TimePassed` and `Failure`. It must act on `CallModel` and `RunTools`, should show every
-`ShowText`, and may log the rest. `Finished` is always the last event of a run.
+`ShowText` and `ShowFile`, and may log the rest. `Finished` is always the last event of a run.
 """
 
 from dataclasses import dataclass, field
@@ -65,6 +65,7 @@ class ModelDelta:
         finish_reason: Why the model stopped; `length` means at its output limit.
         phase: What the text is, where the model's client knows: `commentary` is said on the way to something else, most often
             to a tool call. None and everything else is no commentary.
+        files: Images and the like that the model has made, in whatever form; they are handed on by `ShowFile`, and the model reads none of them again.
     """
 
     text: str = ""
@@ -73,11 +74,14 @@ class ModelDelta:
     usage: Usage | None = None
     finish_reason: str | None = None
     phase: str | None = None
+    files: tuple[Any, ...] = field(default=(), repr=False)
 
     @property
     def is_empty(self) -> bool:
         """Whether it holds nothing of an answer."""
-        if self.text or self.tool_calls:  # Nearly always, and much faster than the rest.
+        if (
+            self.text or self.tool_calls or self.files
+        ):  # Nearly always, and much faster than the rest.
             return False
         return self == ModelDelta(phase=self.phase)
 
@@ -208,12 +212,13 @@ class CallModel:
 
     Attributes:
         round: The number of the round, from 1 to the maximum.
-        messages: The whole request; it begins with the whole request of the round before. Those that the run was given are as they came, those that
+        messages: The whole request; it begins with the whole request of the round before, unless something was left out. Those that the run was given are as they came, those that
             it adds are `Message`s.
         tools: The tools to offer: those the run was given, or none in a closing call to a model without tool choice.
         tool_choice: `auto`, `none`, `required` or a tool's name; None leaves it unset.
         is_closing: Whether the model must answer now, without tools.
         wait_seconds: How long to wait before, because the call before has failed.
+        left_out: How many images and files have become a sentence since the request before, which this one then does not begin with.
     """
 
     round: int
@@ -222,6 +227,7 @@ class CallModel:
     tool_choice: str | None = None
     is_closing: bool = False
     wait_seconds: float = 0.0
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,6 +235,13 @@ class ShowText:
     """Text to show right after what was shown before; never empty."""
 
     text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowFile:
+    """A file of the model's answer to show, as its client gave it."""
+
+    file: Any = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -325,6 +338,7 @@ type Event = (
     RoundStarted
     | CallModel
     | ShowText
+    | ShowFile
     | ModelCallEnded
     | RunTools
     | ToolCallStarted

@@ -9,7 +9,7 @@ from ._events import Input, ModelDelta, ToolCallFragment, ToolResult
 from ._usage import Usage
 
 
-_ANSWER = ("text", "tool_calls", "usage", "finish_reason", "phase", "opaque_body")
+_ANSWER = ("text", "tool_calls", "usage", "finish_reason", "phase", "opaque_body", "files")
 
 
 def read_messages(messages: object) -> tuple[Any, ...]:
@@ -58,6 +58,9 @@ def _read_delta(value: object) -> ModelDelta:
     calls: Any = read_member(value, "tool_calls") or ()
     if not isinstance(calls, list | tuple):
         raise _wrong_type("tool_calls", "a list", calls)
+    files: Any = read_member(value, "files") or ()
+    if not isinstance(files, list | tuple):
+        raise _wrong_type("files", "a list", files)
     usage = read_member(value, "usage")
     return ModelDelta(
         text=_read_text(value, "text") or "",
@@ -69,6 +72,7 @@ def _read_delta(value: object) -> ModelDelta:
         usage=None if usage is None else Usage.read(usage),
         finish_reason=_read_text(value, "finish_reason"),
         phase=_read_text(value, "phase"),
+        files=tuple(cast("Sequence[Any]", files)),
     )
 
 

@@ -6,7 +6,14 @@ from typing import Any
 from stream_text import ThinkFilter, ToolCallMerger
 
 from ._calls import to_replayed
-from ._events import ClosingReason, ModelDelta, StopReason, ToolResult
+from ._events import (
+    ClosingReason,
+    ModelCallEnded,
+    ModelDelta,
+    RoundEnded,
+    StopReason,
+    ToolResult,
+)
 from ._messages import Message, ToolCall
 from ._usage import Usage
 
@@ -31,6 +38,7 @@ class Round:
         self.finish_reason: str | None = None
         self.commentary: list[str] = []
         self._is_whole = False
+        self._has_files = False
         self._opaque_body: Any = None
         self._fragments = ToolCallMerger()
         self._text: list[str] = []
@@ -51,11 +59,16 @@ class Round:
         return "".join(self._answer)
 
     @property
+    def has_answer(self) -> bool:
+        """Whether the model has said something by now, or made a file."""
+        return self._has_files or bool(self.answer.strip())
+
+    @property
     def ending(self) -> StopReason:
         """Why the run ends with this answer."""
         if self.finish_reason == "length":
             return "output_limit"
-        return (self.closing or "answered") if self.answer.strip() else "empty_answer"
+        return (self.closing or "answered") if self.has_answer else "empty_answer"
 
     @property
     def has_tool_calls(self) -> bool:
@@ -96,6 +109,7 @@ class Round:
         self._opaque_body = self._opaque_body if delta.opaque_body is None else delta.opaque_body
         self.usage = delta.usage or self.usage
         self.finish_reason = delta.finish_reason or self.finish_reason
+        self._has_files = self._has_files or bool(delta.files)
 
     def end_answer(self) -> str:
         """Settle the tool calls and return what is still to be shown."""
@@ -116,6 +130,26 @@ class Round:
         """Take the result of one of the open calls and return the call."""
         self._results[result.call_id] = replace(result, artifact=None, cause=None)
         return self._open.pop(result.call_id)
+
+    def to_call_ended(self, error: str | None = None) -> ModelCallEnded:
+        """Return the end of the model call; one that failed has no tool calls."""
+        return ModelCallEnded(
+            round=self.number,
+            text=self.text,
+            tool_calls=self.calls if error is None else (),
+            usage=self.usage,
+            error=error,
+        )
+
+    def to_ended(self, error: str | None = None) -> RoundEnded:
+        """Return the end of the round."""
+        return RoundEnded(
+            round=self.number,
+            answer=self.answer,
+            results=self.results,
+            usage=self.usage,
+            error=error,
+        )
 
     def to_messages(self) -> tuple[Message, ...]:
         """Return what the next request adds for this round: the answer, and the results in the order of the calls.

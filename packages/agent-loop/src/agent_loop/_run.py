@@ -19,9 +19,9 @@ from ._events import (
     ModelDelta,
     ModelDone,
     ModelFailure,
-    RoundEnded,
     RoundStarted,
     RunTools,
+    ShowFile,
     StopReason,
     TimePassed,
     TimeShort,
@@ -31,6 +31,7 @@ from ._events import (
 )
 from ._messages import Message
 from ._reading import read_input, read_messages
+from ._request_size import RequestSize
 from ._round import Round
 from ._sentences import (
     CUT_BEFORE_ANSWER,
@@ -56,7 +57,8 @@ class AgentRun:
     A model call that the platform broke off is made once more, as a round of its own, where nothing was shown of it and rounds and time are left.
     Otherwise the run ends with the sentence of the failure and what the tools have answered so far. A call that was refused ends it at once.
 
-    Each request begins with the whole request before it. A forced tool choice falls back to `auto` once a round's tools have run, since the
+    Each request begins with the whole request before it, but where the oldest images and files become sentences because it would pass
+    `max_request_bytes`; those are sentences from then on. A forced tool choice falls back to `auto` once a round's tools have run, since the
     model could never answer otherwise.
 
     Args:
@@ -67,10 +69,11 @@ class AgentRun:
         tool_choice: The choice of the first call: `auto`, `none`, `required`, a tool's name, or None to leave it unset.
         has_tool_choice: Whether the model knows a tool choice at all; if not, the closing call offers no tools.
         budgets: What the run may use.
+        max_request_bytes: How many bytes the messages of a request may have, as JSON writes them.
         redact: Takes what nobody may read out of what tools are called by a model and have answered, before that is shown.
 
     Raises:
-        InvalidSettingError: If `maximum_iterations` is under 1.
+        InvalidSettingError: If `maximum_iterations` or `max_request_bytes` is under 1.
         MessageError: If the messages are no list of messages.
     """
 
@@ -84,6 +87,7 @@ class AgentRun:
         tool_choice: str | None = None,
         has_tool_choice: bool = True,
         budgets: Budgets | None = None,
+        max_request_bytes: int | None = None,
         redact: Callable[[str], str] = str,
     ) -> None:
         if maximum_iterations < 1:
@@ -96,6 +100,7 @@ class AgentRun:
         self._has_tool_choice = has_tool_choice
         self._state: State = "ready"
         self._spending = Spending(budgets or Budgets())
+        self._request_size = RequestSize(max_request_bytes)
         self._redact = redact
         self._is_time_short = False
         self._is_retry = False
@@ -128,6 +133,11 @@ class AgentRun:
     def messages(self) -> tuple[Any, ...]:
         """All messages by now: those that the run was given, and what the rounds that are over have added."""
         return self._messages
+
+    @property
+    def max_request_bytes(self) -> int | None:
+        """How many bytes the messages of a request may have; None for any number."""
+        return self._request_size.max_bytes
 
     @property
     def has_closing_call(self) -> bool:
@@ -196,6 +206,7 @@ class AgentRun:
         self._round = self._build_round(self._round.number + 1)
         self._display.open_round()
         is_closing = self._round.closing is not None
+        self._messages, left_out = self._request_size.fit(self._messages)
         tools = self._tools if self._has_tool_choice or not is_closing else ()
         choice = "none" if is_closing else self._tool_choice
         yield RoundStarted(round=self._round.number)
@@ -206,6 +217,7 @@ class AgentRun:
             tool_choice=choice if tools and self._has_tool_choice else None,
             is_closing=is_closing,
             wait_seconds=failure.wait_seconds if failure else 0.0,
+            left_out=left_out,
         )
 
     def _take_delta(self, delta: ModelDelta) -> Iterator[Event]:
@@ -214,6 +226,7 @@ class AgentRun:
         # The calls first: text that comes in one piece with them is hidden where text around calls is.
         self._round.take_rest(delta)
         yield from self._show_answer(text, is_commentary=delta.phase == "commentary")
+        yield from (ShowFile(file=file) for file in delta.files)
 
     def _show_answer(self, text: str, *, is_commentary: bool = False) -> Iterator[Event]:
         if should_emit_text(
@@ -241,19 +254,14 @@ class AgentRun:
     def _end_model_call(self) -> Iterator[Event]:
         self._spending.usage += self._round.usage
         yield from self._show_answer(self._round.end_answer())
-        yield ModelCallEnded(
-            round=self._round.number,
-            text=self._round.text,
-            tool_calls=self._round.calls,
-            usage=self._round.usage,
-        )
+        yield self._round.to_call_ended()
 
     def _answer(self) -> Iterator[Event]:
         if not self._display.has_words:  # Then the commentary is the answer.
             yield from self._display.show("".join(self._round.commentary))
         yield from self._end_model_call()
         ending = self._round.ending
-        if not self._round.answer.strip():
+        if not self._round.has_answer:
             is_cut = ending == "output_limit"
             yield from self._display.show(CUT_BEFORE_ANSWER if is_cut else NO_ANSWER)
         yield from self._finish(ending)
@@ -316,7 +324,7 @@ class AgentRun:
             return
         self._move("results")
         self._messages += self._round.to_messages()
-        yield self._end_round()
+        yield self._round.to_ended()
         near = None if self._spending.used_up else self._spending.take_near()
         if near:
             self._messages += (Message(role="user", content=build_budget_notice(near)),)
@@ -338,7 +346,7 @@ class AgentRun:
         self._move("retry")
         self._round.break_answer()  # What was held back of it is not shown any more.
         yield self._build_broken_call(error)
-        yield self._end_round(error)
+        yield self._round.to_ended(error)
         yield from self._call_model(failure)
 
     def _take_time_passed(self, passed: TimePassed) -> tuple[Event, ...]:
@@ -364,20 +372,14 @@ class AgentRun:
 
     def _build_broken_call(self, error: str) -> ModelCallEnded:
         self._spending.usage += self._round.usage
-        return ModelCallEnded(
-            round=self._round.number,
-            text=self._round.text,
-            tool_calls=(),
-            usage=self._round.usage,
-            error=error,
-        )
+        return self._round.to_call_ended(error)
 
     def _finish(
         self, reason: StopReason, *, error: str | None = None, is_answered: bool = True
     ) -> Iterator[Event]:
         if self._round.number:
             self._messages += self._round.to_messages()
-            yield self._end_round(error)
+            yield self._round.to_ended(error)
         yield Finished(
             reason=reason,
             rounds=self._round.number,
@@ -387,13 +389,4 @@ class AgentRun:
             error=error,
             is_answered=is_answered,
             budget=self._spending.used_up,
-        )
-
-    def _end_round(self, error: str | None = None) -> RoundEnded:
-        return RoundEnded(
-            round=self._round.number,
-            answer=self._round.answer,
-            results=self._round.results,
-            usage=self._round.usage,
-            error=error,
         )
