@@ -43,7 +43,10 @@ def prepare(  # noqa: PLR0913 - the keyword-only settings of one drive
     """
     if max_parallel_tools < 1:
         raise ValueError(f"max_parallel_tools must be at least 1, not {max_parallel_tools!r}")
-    calls = ToolCalls(tools, result_characters=result_characters)
+    counts_media = (
+        run.max_request_bytes is None
+    )  # Otherwise the run bounds them, by what is newest.
+    calls = ToolCalls(tools, result_characters=result_characters, counts_media=counts_media)
     if calls.tools and not run.tools:
         run.offer(calls.tools.values())
     clock = Clock(time_budget, cancelled)

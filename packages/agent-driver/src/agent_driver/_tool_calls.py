@@ -65,16 +65,17 @@ class ToolCalls:
     Args:
         tools: What can be called.
         result_characters: How much of one result the model reads.
+        counts_media: Whether images and files count among what the results of a run may hold.
 
     Raises:
         DeclarationError: If something among them is no tool and cannot be made one.
         ValueError: If two tools have one name.
     """
 
-    def __init__(self, tools: Tools, *, result_characters: int) -> None:
+    def __init__(self, tools: Tools, *, result_characters: int, counts_media: bool) -> None:
         self.tools = _read_tools(tools)
         self._memory = FailureMemory()
-        self._budget = ResultBudget(per_result=result_characters)
+        self._budget = ResultBudget(per_result=result_characters, counts_media=counts_media)
 
     def sort(self, calls: Sequence[ToolCall]) -> Sorted:
         """Check the calls of a round and say which are made."""

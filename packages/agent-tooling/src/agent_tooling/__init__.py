@@ -3,6 +3,7 @@
 from ._arguments import bind_arguments, option_violation, parse_tool_arguments
 from ._blobs import Blob, BlobMessage, merge_blob_chunks
 from ._coercion import cast_value, missing_hidden_parameters, prepare_arguments
+from ._declared_parameters import ToolFiles
 from ._errors import (
     ArgumentError,
     BlobChunkError,
@@ -19,11 +20,12 @@ from ._errors import (
     UnfinishedBlobError,
 )
 from ._failure_memory import FailureMemory, call_signature
-from ._local_files import LocalFile, read_local_file
+from ._local_files import LocalFile, mime_type_of, read_local_file
 from ._observation import (
     STRATEGY_OBSERVATIONS,
     TOOL_LAYER_OBSERVATIONS,
     ObservationPolicy,
+    observation_content,
     observation_text,
 )
 from ._parameters import ToolParameter, merge_parameters
@@ -83,6 +85,7 @@ __all__ = [
     "ToolArguments",
     "ToolContent",
     "ToolError",
+    "ToolFiles",
     "ToolOutput",
     "ToolParameter",
     "ToolingError",
@@ -94,7 +97,9 @@ __all__ = [
     "llm_json_schema",
     "merge_blob_chunks",
     "merge_parameters",
+    "mime_type_of",
     "missing_hidden_parameters",
+    "observation_content",
     "observation_text",
     "option_violation",
     "parameters_error_text",

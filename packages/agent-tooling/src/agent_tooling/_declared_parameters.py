@@ -1,6 +1,6 @@
 """The parameters of a tool that Dify declares."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self, cast
 
@@ -10,9 +10,13 @@ from ._arguments import bind_arguments
 from ._blobs import merge_blob_chunks
 from ._errors import DeclarationError
 from ._observation import ObservationPolicy, observation_text
-from ._parameters import ToolParameter, to_parameters
+from ._parameters import FILE_TYPES, ToolParameter, to_parameters
 from ._schema import JsonSchema, llm_json_schema
 from ._tool_arguments import ToolArguments
+
+
+type ToolFiles = Mapping[str, Callable[[], Any]]
+"""The files at hand, by the names that a model chooses them by: each is called for what a tool takes, when a tool takes it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,16 +28,20 @@ class DeclaredParameters:
         schema: JSON schema of the arguments that a model may supply, as every model API takes it.
         parameters: All parameters.
         runtime_parameters: What the app's builder has set.
+        files: The files at hand.
     """
 
     description: str
     schema: JsonSchema
     parameters: tuple[ToolParameter, ...]
     runtime_parameters: Mapping[str, Any] = field(repr=False)
+    files: ToolFiles = field(default_factory=dict[str, Any], repr=False)
 
     @classmethod
-    def from_raw(cls, raw: object) -> Self:
+    def from_raw(cls, raw: object, files: ToolFiles | None = None) -> Self:
         """Read a tool as Dify dumps it, or its object.
+
+        Parameters that take files, and that nothing is set for, become choices among the files at hand.
 
         Raises:
             DeclarationError: If it cannot be read.
@@ -43,21 +51,62 @@ class DeclaredParameters:
         description = _read_description(read_member(raw, "description"))
         if not isinstance(configured, Mapping):
             raise DeclarationError("runtime_parameters", "values by name", configured)
+        values = dict(cast("Mapping[str, Any]", configured))
         parameters = to_parameters(declared)
+        if files:
+            unset = {parameter.name for parameter in parameters if not values.get(parameter.name)}
+            parameters = tuple(
+                _to_choice(parameter, files) if parameter.name in unset else parameter
+                for parameter in parameters
+            )
+            for parameter in parameters:
+                if isinstance(parameter, _FileChoice):
+                    values.pop(parameter.name, None)
         return cls(
             description=description,
             schema=llm_json_schema(parameters, portable=True),
             parameters=parameters,
-            runtime_parameters=dict(cast("Mapping[str, Any]", configured)),
+            runtime_parameters=values,
+            files=files or {},
         )
+
+    @property
+    def takes_files(self) -> bool:
+        """Whether one of the parameters is a choice among the files at hand."""
+        return any(isinstance(parameter, _FileChoice) for parameter in self.parameters)
 
     def bind(self, tool_name: str, args: dict[str, Any]) -> ToolArguments:
         """Check a model's arguments, and add what is configured."""
         return bind_arguments(tool_name, self.parameters, args, self.runtime_parameters)
 
     def to_values(self, args: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values for a call: the arguments themselves."""
-        return dict(args)
+        """Return the values for a call: the arguments, with the files that are chosen in them."""
+        values = dict(args)
+        for parameter in self.parameters:
+            if isinstance(parameter, _FileChoice) and parameter.name in args:
+                chosen = args[parameter.name]
+                many = [self.files[name]() for name in (chosen if parameter.multiple else [chosen])]
+                values[parameter.name] = many if parameter.multiple else many[0]
+        return values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _FileChoice(ToolParameter):
+    """A parameter that takes files, as a choice among their names."""
+
+
+def _to_choice(parameter: ToolParameter, files: ToolFiles) -> ToolParameter:
+    if parameter.type not in FILE_TYPES or parameter.form != "llm":
+        return parameter
+    told = "The name of a file" if parameter.type == "file" else "Names of files"
+    return _FileChoice(
+        name=parameter.name,
+        type="select",
+        required=parameter.required,
+        llm_description=f"{parameter.llm_description} ({told})".strip(),
+        options=tuple(files),
+        multiple=parameter.type != "file",
+    )
 
 
 def _read_description(raw: object) -> str:

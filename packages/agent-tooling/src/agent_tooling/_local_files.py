@@ -80,7 +80,7 @@ def read_local_file(
             data = _read_bounded(descriptor, path, max_bytes)
     except OSError as error:
         raise _to_error(path, error) from error
-    return LocalFile(data=data, mime_type=_mime_type(data, parts[-1]), filename=parts[-1])
+    return LocalFile(data=data, mime_type=mime_type_of(data, parts[-1]), filename=parts[-1])
 
 
 def _to_error(path: str, error: OSError) -> LocalFileError:
@@ -131,7 +131,8 @@ def _read_bounded(descriptor: int, path: str, max_bytes: int) -> bytes:
     return data
 
 
-def _mime_type(data: bytes, filename: str) -> str:
+def mime_type_of(data: bytes, filename: str = "") -> str:
+    """Return what bytes are by their beginning, or else by their name; `application/octet-stream` where neither says."""
     for offset, signature, mime_type in _SIGNATURES:
         if data.startswith(signature, offset):
             return mime_type

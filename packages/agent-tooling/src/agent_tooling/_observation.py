@@ -4,14 +4,15 @@ Bytes never become part of a prompt, nor does the repr of anything: a model can 
 30 MB would end the run. Merge blob chunks first (`merge_blob_chunks`); a chunk that is still there is left out.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Final, cast
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, cast
 
 from stream_text import read_member
 
 from ._fields import plain_value
 from ._json_text import to_json
+from ._tool_output import ContentPart, ToolContent
 
 
 _MAX_SHOWN_BYTES: Final = 4096
@@ -85,6 +86,37 @@ def observation_text(messages: object, *, policy: ObservationPolicy = STRATEGY_O
     if not text and policy.shows_variables:
         text = _variables_text(collected, policy)
     return text.encode(errors="replace").decode()  # No message can carry half a character.
+
+
+def observation_content(
+    messages: object,
+    *,
+    find_part: Callable[[Any], ContentPart | None],
+    policy: ObservationPolicy = STRATEGY_OBSERVATIONS,
+) -> ToolContent:
+    """Return what `observation_text` does, with images and files as parts behind the texts that stand for them.
+
+    Args:
+        messages: As for `observation_text`.
+        find_part: Returns what a model sees of a message besides that text; None for nothing.
+        policy: The wording. Variables are not shown beside parts.
+    """
+    parts: list[ContentPart] = []
+    collected, said = _to_list(messages), list[object]()
+    for message in collected:
+        said.append(message)
+        part = find_part(message)
+        if part is not None:
+            parts += (*_text_parts(said, policy), part)
+            said.clear()
+    if not parts:
+        return observation_text(collected, policy=policy)
+    return (*parts, *_text_parts(said, policy))
+
+
+def _text_parts(messages: Iterable[object], policy: ObservationPolicy) -> list[ContentPart]:
+    text = observation_text(messages, policy=replace(policy, shows_variables=False))
+    return [{"type": "text", "text": text}] if text else []
 
 
 def _to_list(messages: object) -> list[object]:

@@ -30,6 +30,7 @@ class ResultBudget:
         per_result: Most characters of one result, the notice not counted; at least 1.
         per_run: Most characters of all results together.
         per_run_bytes: Most bytes of all results together, as JSON writes them.
+        counts_media: Whether images and files count; not where whoever makes the request of them bounds it.
 
     Source: our choice. The default `per_run` about fills the context of a GPT-5 model with ordinary text. All results go into
     one request, and `per_run_bytes` leaves room for what else is in it: Dify's plugin daemon takes 5 MiB in one line.
@@ -38,6 +39,7 @@ class ResultBudget:
     per_result: int = 200_000
     per_run: int = 1_000_000
     per_run_bytes: int = 3_000_000
+    counts_media: bool = True
     _used: int = field(default=0, init=False, repr=False)
     _used_bytes: int = field(default=0, init=False, repr=False)
 
@@ -72,7 +74,8 @@ class ResultBudget:
             return self._fit_text(content, limit)
         fitted: list[ContentPart] = []
         for part in _cut_parts(content, limit):
-            if self.per_run_bytes - self._used_bytes < _LEAST_BYTES:
+            is_counted = self.counts_media or _find_text(part) is not None
+            if is_counted and self.per_run_bytes - self._used_bytes < _LEAST_BYTES:
                 fitted.append(
                     _text_part(f"[... {len(content) - len(fitted):,} parts left out here ...]")
                 )
@@ -84,6 +87,8 @@ class ResultBudget:
         text = _find_text(part)
         if text is not None:
             return {**part, "text": self._fit_text(text, len(text))}
+        if not self.counts_media:
+            return part
         size = _json_bytes(part)
         if size > self.per_run_bytes - self._used_bytes:
             notice = (

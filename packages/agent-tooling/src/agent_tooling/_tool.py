@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol, Self, cast, overload
 
 from ._arguments import parse_tool_arguments
-from ._declared_parameters import DeclaredParameters, read_messages
+from ._declared_parameters import DeclaredParameters, ToolFiles, read_messages
 from ._errors import DeclarationError
 from ._functions import function_name, is_async_function
 from ._observation import STRATEGY_OBSERVATIONS, ObservationPolicy
@@ -155,7 +155,7 @@ class Tool:
         )
 
     @classmethod
-    def from_declaration(
+    def from_declaration(  # noqa: PLR0913 - a tool of Dify's has these settings
         cls,
         raw: object,
         function: Callable[..., Any],
@@ -163,6 +163,7 @@ class Tool:
         name: str | None = None,
         policy: ObservationPolicy = STRATEGY_OBSERVATIONS,
         reader: OutputReader | None = None,
+        files: ToolFiles | None = None,
     ) -> Self:
         """Make a tool of a declaration of Dify's, and a function that returns or yields Dify's tool messages.
 
@@ -174,11 +175,13 @@ class Tool:
             name: The name that the model calls it by, if not its own.
             policy: The wording in which the model is told of its messages.
             reader: Makes of its messages what the model reads and what is for others, in the place of that wording.
+            files: The files at hand. The model chooses among their names where a parameter takes files and nothing is set for it, and what the tool gets is
+                what is called for under that name.
 
         Raises:
             DeclarationError: If it cannot be read.
         """
-        checks = DeclaredParameters.from_raw(raw)
+        checks = DeclaredParameters.from_raw(raw, files)
         return cls(
             name=name or unique_tool_names([raw])[0],
             description=checks.description,
@@ -192,6 +195,12 @@ class Tool:
     def is_async(self) -> bool:
         """Whether its result has to be awaited: `ainvoke`, and not `invoke`."""
         return is_async_function(self.function)
+
+    @property
+    def takes_files(self) -> bool:
+        """Whether the model may choose files at hand for it."""
+        checks = self._checks
+        return isinstance(checks, DeclaredParameters) and checks.takes_files
 
     def with_hidden(self, **values: Any) -> Self:
         """Return the same tool with other values for some of its hidden parameters: who is asking may differ from run to run.
