@@ -5,6 +5,7 @@ AgentAdapterError
 ├── RequestTooLargeError  a model or tool call holds more than the platform carries
 ├── AnswerTooLargeError   a model's answer is more than can be held
 ├── OutputTooLargeError   a tool's answer is more than can be held
+├── FetchError            a file can't be fetched by its link
 └── AgentRunError         the run failed; what was shown stays, and the message is one sentence
 
 The texts appear in Dify as they are.
@@ -70,6 +71,10 @@ class OutputTooLargeError(AgentAdapterError):
 
     def __init__(self, limit_bytes: int) -> None:
         super().__init__(f"the tool's output is over {limit_bytes:,} bytes")
+
+
+class FetchError(AgentAdapterError):
+    """A file that can't be fetched by its link; its text is the end of a sentence."""
 
 
 class AgentRunError(AgentAdapterError):

@@ -12,12 +12,14 @@ from dify_plugin.interfaces.agent import AgentStrategy
 from agent_driver import drive
 from agent_loop import (
     AgentRun,
+    CallModel,
     Event,
     Failure,
     Finished,
     ModelCallEnded,
     RoundEnded,
     RoundStarted,
+    ShowFile,
     ShowText,
     ToolCallEnded,
     ToolCallStarted,
@@ -26,9 +28,10 @@ from agent_loop import (
 
 from ._errors import AgentRunError, ParameterError
 from ._file_links import accept_file_links
+from ._files import GivenFiles
 from ._logs import RunLog
 from ._metadata import build_execution_metadata
-from ._model_calls import ModelCalls
+from ._model_calls import ModelCalls, find_room
 from ._output import split_text
 from ._parameters import Parameters
 from ._plugin_log import log_break, log_unused
@@ -39,6 +42,7 @@ from ._sources import build_resources
 from ._tools import Toolbox
 
 
+_OLD_FILES = "Images and files replaced by a sentence: no room in the request"
 _BROKEN = "The agent run broke because of an error in the plugin. The plugin's log says more."
 
 
@@ -77,7 +81,14 @@ class _Invocation:
     def __init__(self, strategy: AgentStrategy, parameters: Parameters, settings: Settings) -> None:
         self._strategy = strategy
         self._parameters = parameters
-        self._toolbox = Toolbox.from_raw(parameters.tools, strategy.session, settings)
+        self._files = GivenFiles.fetch(parameters.files)
+        self._toolbox = Toolbox.from_raw(
+            parameters.tools,
+            strategy.session,
+            settings,
+            model=parameters.model,
+            files=self._files.to_values(strategy.session),
+        )
         self._known = find_secrets(parameters.tools)
         self._finished: Finished | None = None
         self._log = RunLog(
@@ -88,12 +99,13 @@ class _Invocation:
             known=self._known,
         )
         self._run = AgentRun(
-            build_messages(parameters),
+            build_messages(parameters, self._files, names_files=self._toolbox.takes_files),
             tools=self._toolbox.prompts,
             maximum_iterations=parameters.maximum_iterations,
             emit_intermediate_thoughts=parameters.emit_intermediate_thoughts,
             tool_choice=parameters.model.tool_choice,
             has_tool_choice=parameters.model.has_tool_choice,
+            max_request_bytes=find_room(self._toolbox.prompts, parameters.model),
             redact=self._known.redact,
         )
         model = ModelCalls(
@@ -113,6 +125,7 @@ class _Invocation:
     def run(self) -> Iterator[InvokeMessage]:
         """Drive the run to its end, whatever happens, then tell its sources and figures."""
         yield from self._warn("Tools left out", self._toolbox.left_out)
+        yield from self._warn("Files left out", self._files.left_out)
         yield from self._warn("Prompt policy overrides", self._parameters.unused_overrides)
         try:
             yield from self._drive()
@@ -153,6 +166,10 @@ class _Invocation:
         match event:
             case ShowText(text=text):
                 yield from map(self._strategy.create_text_message, split_text(text))
+            case ShowFile(file=file):
+                yield file
+            case CallModel(left_out=count) if count:
+                yield from self._warn(_OLD_FILES, (f"{count} images or files of the request",))
             case RoundStarted():
                 yield from self._log.start_round(event)
             case ModelCallEnded():

@@ -1,6 +1,6 @@
 """The chosen model: what it can do, how it is called, and what its stream says."""
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Self, cast
@@ -9,6 +9,7 @@ from dify_plugin.core.runtime import Session
 from dify_plugin.entities.model.llm import LLMModelConfig, LLMResult, LLMResultChunk
 from dify_plugin.entities.model.message import (
     AssistantPromptMessage,
+    MultiModalPromptMessageContent,
     PromptMessage,
     PromptMessageTool,
     TextPromptMessageContent,
@@ -16,6 +17,7 @@ from dify_plugin.entities.model.message import (
 
 from agent_loop import ModelDelta, ToolCallFragment
 
+from ._answer_files import read_answer_file
 from ._errors import AnswerTooLargeError, ParameterError
 from ._usage import to_usage
 
@@ -128,7 +130,7 @@ class Model:
 def _measure(delta: ModelDelta) -> int:
     """Return about how many characters have to be held because of a piece of an answer."""
     if not delta.tool_calls:
-        return len(delta.text)
+        return len(delta.text) + sum(len(file.message.blob) for file in delta.files)
     return len(delta.text) + sum(
         _CALL_CHARACTERS + len(call.call_id) + len(call.name) + len(call.arguments)
         for call in delta.tool_calls
@@ -194,6 +196,16 @@ def to_deltas(chunk: LLMResultChunk) -> Iterator[ModelDelta]:
     )
     for text, phase in others:
         yield ModelDelta(text=text, phase=phase)
+    if isinstance(message.content, list):
+        yield from _iter_files(message.content)
+
+
+def _iter_files(parts: Iterable[object]) -> Iterator[ModelDelta]:
+    """Yield what is no text, as files of the node, or the sentences that stand for those."""
+    for part in parts:
+        if isinstance(part, MultiModalPromptMessageContent):
+            read = read_answer_file(part)
+            yield ModelDelta(text=read) if isinstance(read, str) else ModelDelta(files=(read,))
 
 
 def _read_texts(message: AssistantPromptMessage) -> list[tuple[str, str | None]]:

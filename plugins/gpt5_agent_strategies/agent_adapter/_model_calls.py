@@ -1,12 +1,13 @@
 """The model calls of a run, as its driver makes them."""
 
-from collections.abc import Generator, Iterator
+import json
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from typing import Any
 
 import gevent
 from dify_plugin.core.runtime import Session
-from dify_plugin.entities.model.message import PromptMessage
+from dify_plugin.entities.model.message import PromptMessage, PromptMessageTool
 
 from agent_loop import CallModel, Failure, ModelDelta, ModelFailure, read_model_failure
 from stream_text import KnownSecrets, redact_log_data
@@ -16,6 +17,9 @@ from ._model import Model
 from ._plugin_log import log_model_failure
 from ._prompts import to_prompt
 
+
+_LINE_BYTES = 5 * 1024 * 1024  # What the daemon reads of a line.
+_RESERVE_BYTES = 64 * 1024  # For what is around the messages.
 
 type _Received = ModelDelta | ModelFailure | Failure
 
@@ -43,7 +47,7 @@ class ModelCalls:
         """Call the model and iterate over what comes of it: deltas, then the failure that it ended in, if any.
 
         Args:
-            request: The call; its messages begin with those of the call before.
+            request: The call; its messages begin with those of the call before, unless something was left out of them.
         """
         return Interruptible(self._iter_answer(request))
 
@@ -57,6 +61,8 @@ class ModelCalls:
             yield self._to_failure(error)
 
     def _open(self, request: CallModel) -> Generator[ModelDelta]:
+        if request.left_out:
+            self._prompts.clear()
         known = len(self._prompts)
         self._prompts += [to_prompt(message) for message in request.messages[known:]]
         # The SDK counts seconds of silence, for the whole of a call. The driver's watch is more exact and comes first.
@@ -86,6 +92,13 @@ class ModelCalls:
         return read_model_failure(
             text, redact=lambda said: redact_log_data(said, known=self._known)
         )
+
+
+def find_room(tools: Sequence[PromptMessageTool], model: Model) -> int:
+    """Return how many bytes the messages of a request to a model may have beside everything else in its line."""
+    others = [tool.model_dump(mode="json") for tool in tools]
+    rest = json.dumps([others, model.completion_params], ensure_ascii=False, default=str)
+    return max(_LINE_BYTES - _RESERVE_BYTES - len(rest.encode(errors="replace")), _RESERVE_BYTES)
 
 
 class Interruptible[Piece]:

@@ -28,6 +28,7 @@ class Parameters:
         maximum_iterations: The cap of model calls, 1 to 500.
         emit_intermediate_thoughts: Whether thoughts are shown.
         context: What the answer's sources are taken from, in any shape.
+        files: What comes with the question, in any shape.
     """
 
     query: str
@@ -38,6 +39,7 @@ class Parameters:
     maximum_iterations: int
     emit_intermediate_thoughts: bool
     context: object
+    files: object
 
     @classmethod
     def from_raw(cls, raw: Mapping[str, Any]) -> Self:
@@ -55,6 +57,7 @@ class Parameters:
             maximum_iterations=_read_iterations(raw.get("maximum_iterations")),
             emit_intermediate_thoughts=_read_flag(raw.get("emit_intermediate_thoughts")),
             context=raw.get("context"),
+            files=raw.get("files"),
         )
 
     @property

@@ -1,7 +1,7 @@
 """Dify's prompt messages and the messages of a run, translated both ways."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from dify_plugin.entities.model.message import (
     AssistantPromptMessage,
@@ -19,11 +19,11 @@ from agent_loop import Message, Role, ToolCall
 from agent_policy import build_system_instruction
 
 from ._errors import ParameterError
+from ._files import GivenFiles
 from ._model import Model
 from ._parameters import Parameters
+from ._parts import Part, join_texts, read_part, text_part, to_sdk_part
 
-
-type PartFeature = Literal["vision", "document", "audio", "video"]
 
 # Dify's core has no developer role: to it such a message is a system message.
 _ROLES: Mapping[PromptMessageRole, Role] = {
@@ -33,19 +33,20 @@ _ROLES: Mapping[PromptMessageRole, Role] = {
     PromptMessageRole.ASSISTANT: "assistant",
     PromptMessageRole.TOOL: "tool",
 }
-_FEATURES: Mapping[str, PartFeature] = {
-    "image": "vision",
-    "document": "document",
-    "audio": "audio",
-    "video": "video",
-}
 
 
-def build_messages(parameters: Parameters) -> list[Message]:
-    """Return what a run begins with: the system instruction, the history, the query.
+def build_messages(
+    parameters: Parameters, files: GivenFiles, *, names_files: bool
+) -> list[Message]:
+    """Return what a run begins with: the system instruction, the history, the files and the query.
 
     The history stays as it is, thoughts included, but for results that name no call, which are left out, and files that the model
     cannot read, which are named in their place.
+
+    Args:
+        parameters: What the strategy was given.
+        files: The files that came with the query.
+        names_files: Whether the model gets to know the names of the files.
 
     Raises:
         ParameterError: If something in the history is no prompt message.
@@ -61,8 +62,19 @@ def build_messages(parameters: Parameters) -> list[Message]:
             for index, raw in enumerate(model.history)
             if not _is_stray_result(raw)
         ),
-        Message(role="user", content=parameters.query),
+        Message(role="user", content=_build_query(parameters, files, names_files=names_files)),
     ]
+
+
+def _build_query(
+    parameters: Parameters, files: GivenFiles, *, names_files: bool
+) -> str | tuple[Part, ...]:
+    if not files.files:
+        return parameters.query
+    names = ", ".join(file.name for file in files.files)
+    told = [text_part(f"Files, in this order: {names}")] if names_files else []
+    question = [text_part(parameters.query)] if parameters.query else []
+    return join_texts((*told, *files.to_parts(parameters.model), *question))
 
 
 def _to_message(prompt: PromptMessage, model: Model) -> Message:
@@ -97,29 +109,13 @@ def _read_prompt(raw: object, index: int) -> PromptMessage:
         raise ParameterError(field, "a prompt message with role and content", raw) from error
 
 
-def _to_content(prompt: PromptMessage, model: Model) -> str | tuple[Any, ...]:
+def _to_content(prompt: PromptMessage, model: Model) -> str | tuple[Part, ...]:
     content = prompt.content or ""
-    return content if isinstance(content, str) else _to_readable(tuple(content), model)
-
-
-def _to_readable(
-    parts: tuple[PromptMessageContent, ...], model: Model
-) -> str | tuple[PromptMessageContent, ...]:
-    """Return the parts as they are, or as text where the model cannot read all of them."""
-    if all(_is_readable(part, model) for part in parts):
-        return parts
-    return "\n".join(_to_text(part) for part in parts)
-
-
-def _is_readable(part: PromptMessageContent, model: Model) -> bool:
-    feature = _FEATURES.get(_kind(part))
-    return feature is None or model.has_feature(feature)
-
-
-def _to_text(part: PromptMessageContent) -> str:
-    if isinstance(part, TextPromptMessageContent):
-        return part.data
-    return "[image]" if _kind(part) == "image" else "[file]"
+    if isinstance(content, str):
+        return content
+    parts = tuple(read_part(part, model) for part in content)
+    is_changed = [part["type"] for part in parts] != [_kind(part) for part in content]
+    return join_texts(parts) if is_changed else parts
 
 
 def _kind(part: PromptMessageContent) -> str:
@@ -134,7 +130,9 @@ def to_prompt(message: Message) -> PromptMessage:
 
     Source: docs/contracts/gpt5-agent-strategies.md, B17.
     """
-    content: Any = message.content if isinstance(message.content, str) else [*message.content]
+    content: Any = message.content
+    if not isinstance(content, str):
+        content = [to_sdk_part(part) for part in content]
     match message.role:
         case "system":
             return SystemPromptMessage(content=content)
@@ -159,7 +157,8 @@ def _asks_for_part(body: object) -> bool:
 def _with_opaque(message: Message) -> list[Any]:
     if isinstance(message.content, str):
         return [TextPromptMessageContent(data=message.content, opaque_body=message.opaque_body)]
-    return [*message.content, TextPromptMessageContent(data="", opaque_body=message.opaque_body)]
+    parts = [to_sdk_part(part) for part in message.content]
+    return [*parts, TextPromptMessageContent(data="", opaque_body=message.opaque_body)]
 
 
 def _to_call(call: ToolCall) -> AssistantPromptMessage.ToolCall:

@@ -11,8 +11,9 @@ from dify_plugin.entities.model.message import PromptMessageTool
 from dify_plugin.entities.tool import ToolInvokeMessage, ToolProviderType
 from pydantic import ValidationError
 
-from agent_tooling import Tool, ToolingError, unique_tool_names
+from agent_tooling import Tool, ToolFiles, ToolingError, unique_tool_names
 
+from ._model import Model
 from ._settings import Settings
 from ._tool_answers import iter_bounded, read_answer
 
@@ -81,13 +82,23 @@ class Toolbox:
     left_out: tuple[str, ...]
 
     @classmethod
-    def from_raw(cls, raws: Iterable[Any], session: Session, settings: Settings) -> Self:
+    def from_raw(
+        cls,
+        raws: Iterable[Any],
+        session: Session,
+        settings: Settings,
+        *,
+        model: Model,
+        files: ToolFiles,
+    ) -> Self:
         """Read the tools one by one: one that cannot be read never stands in the way of the others.
 
         Args:
             raws: The tools as Dify dumps them.
             session: The session to call them through.
             settings: How long a tool may be silent, and where its images may lie.
+            model: The model, which reads images and files that tools make, or not.
+            files: The files at hand, which the model chooses for tools.
         """
         readable: list[Mapping[str, Any]] = []
         left_out: list[str] = []
@@ -100,9 +111,17 @@ class Toolbox:
         tools: dict[str, Tool] = {}
         providers: dict[str, str] = {}
         for raw, name in zip(readable, unique_tool_names(readable), strict=True):
-            tools[name] = _to_tool(raw, name, session, settings)
-            providers[name] = ToolIdentity.from_raw(raw).provider
+            identity = ToolIdentity.from_raw(raw)
+            invoke = partial(_invoke, identity, session, settings.tool_seconds)
+            reader = partial(read_answer, files_root=settings.files_root, model=model)
+            tools[name] = Tool.from_declaration(raw, invoke, name=name, reader=reader, files=files)
+            providers[name] = identity.provider
         return cls(tools=tools, providers=providers, left_out=tuple(left_out))
+
+    @property
+    def takes_files(self) -> bool:
+        """Whether the model may choose files for one of the tools."""
+        return any(tool.takes_files for tool in self.tools.values())
 
     @property
     def prompts(self) -> list[PromptMessageTool]:
@@ -115,14 +134,10 @@ class Toolbox:
         ]
 
 
-def _to_tool(raw: Mapping[str, Any], name: str, session: Session, settings: Settings) -> Tool:
-    identity = ToolIdentity.from_raw(raw)
-
-    def invoke(**arguments: Any) -> Generator[ToolInvokeMessage]:
-        return identity.invoke(session, settings.tool_seconds, arguments)
-
-    reader = partial(read_answer, files_root=settings.files_root)
-    return Tool.from_declaration(raw, invoke, name=name, reader=reader)
+def _invoke(
+    identity: ToolIdentity, session: Session, seconds: int, /, **arguments: Any
+) -> Generator[ToolInvokeMessage]:
+    return identity.invoke(session, seconds, arguments)
 
 
 def _find_problem(raw: object) -> str | None:

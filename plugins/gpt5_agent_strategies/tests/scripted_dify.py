@@ -111,7 +111,7 @@ class ScriptedDify:
     """A Dify that answers a plugin's calls by script, and keeps what was asked.
 
     `model` holds a list of chunks per model call; an exception among them is raised there. `tools` maps a tool's name to what it gives: a list
-    of messages, or a function of its parameters that returns or asynchronously yields them.
+    of messages, or a function of its parameters that returns or asynchronously yields them. `uploads` is where files are uploaded to.
     """
 
     def __init__(self):
@@ -119,11 +119,14 @@ class ScriptedDify:
         self.tools = {}
         self.model_requests = []
         self.tool_requests = []
+        self.uploads = ""
 
     async def answer(self, request: BackwardsRequest) -> AsyncIterator[dict[str, Any]]:
         if request.type == "llm":
             self.model_requests.append(request.request)
             items = self.model.pop(0) if self.model else [DifyError("nothing left to say")]
+        elif request.type == "upload_file":
+            items = [{"url": self.uploads}]
         else:
             self.tool_requests.append(request.request)
             items = self.tools.get(request.request["tool"], [DifyError("no such tool")])

@@ -30,6 +30,7 @@ PARAMETERS = {
     },
     "context": {"type": "any", "required": False, "scope": "array[object]"},
     "query": {"type": "string", "required": True},
+    "files": {"type": "any", "required": False, "scope": "array[file]"},
     "maximum_iterations": {
         "type": "number",
         "required": True,

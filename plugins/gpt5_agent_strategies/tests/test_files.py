@@ -22,10 +22,10 @@ def root(files_root):
 
 
 def draw(agent, path, *, kind="image"):
-    """Run an agent whose tool says that its image lies at `path`; return the run and what the model read."""
+    """Run an agent whose tool says that its image lies at `path`, and whose model sees none; return the run and what the model read."""
     agent.dify.model = [[chunk(calls=[call("draw")])], [chunk("Done.")]]
     agent.dify.tools["draw"] = [{"type": kind, "message": {"text": str(path)}}]
-    transcript = agent.run(tools=[tool("draw")])
+    transcript = agent.run(tools=[tool("draw")], model={"entity": {"features": ["tool-call"]}})
     return transcript, agent.dify.model_requests[-1]["prompt_messages"][-1]["content"]
 
 

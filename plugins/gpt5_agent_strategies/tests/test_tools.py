@@ -244,7 +244,10 @@ def test_an_image_is_passed_on_once(agent):
     transcript, observation = run_call(agent, "{}", messages=[image])
     assert transcript.of("image_link") == [image]
     assert transcript.of("blob") == []
-    assert observation == "image generated and sent to user. Tell user to review it now."
+    assert observation == (
+        "image generated and sent to user. Tell user to review it now.\n"
+        "[image omitted: its link has no address: FILES_URL is not set in Dify]"
+    )
 
 
 def test_a_file_outside_the_folder_is_not_read(agent):

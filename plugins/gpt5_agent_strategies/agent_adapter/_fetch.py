@@ -1,0 +1,147 @@
+"""Fetching files by the links that Dify gives: all at once, briefly, no further than asked, and never from a cloud's metadata service."""
+
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlsplit
+
+import gevent
+import httpx
+
+from stream_text.addresses import is_metadata_address, is_metadata_host, plain_host
+
+from ._errors import FetchError
+
+
+SECONDS = 5.0
+MAX_FILE_BYTES = (
+    15 * 1024 * 1024
+)  # What Dify takes as an upload by default, and carries from a strategy.
+MAX_BYTES = 32 * 1024 * 1024  # Of all files that are fetched at once; a plugin has 256 MiB.
+_PIECE_BYTES = 64 * 1024
+_HEADERS = {"accept-encoding": "identity"}  # What comes is counted as it comes.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    """What a link has led to.
+
+    Attributes:
+        data: The bytes; None where there are none.
+        media_type: What the server says that they are; empty where it does not.
+        problem: Why there are none, as the end of a sentence; empty where there are.
+    """
+
+    data: bytes | None = None
+    media_type: str = ""
+    problem: str = ""
+
+
+class _Room:
+    """The bytes that may still be fetched."""
+
+    def __init__(self, size: int) -> None:
+        self._left = size
+
+    def take(self, size: int) -> None:
+        """Take room for what has come.
+
+        Raises:
+            FetchError: If there is none.
+        """
+        self._left -= size
+        if self._left < 0:
+            raise FetchError(f"the files have over {MAX_BYTES // 2**20} MB together")
+
+
+def fetch_all(urls: Sequence[str], *, seconds: float = SECONDS) -> list[Fetched]:
+    """Fetch what links lead to, all at the same time, and return after `seconds` at the latest."""
+    room = _Room(MAX_BYTES)
+    jobs: list[Any] = [gevent.spawn(_fetch, url, room) for url in urls]
+    gevent.joinall(jobs, timeout=seconds)
+    late = Fetched(problem=f"its link did not answer within {seconds:.0f} seconds")
+    fetched = [job.value if job.successful() else late for job in jobs]
+    gevent.killall(jobs, block=False)
+    return fetched
+
+
+def is_alive(url: str) -> bool:
+    """Return whether a link still leads to something."""
+
+    def look() -> bool:
+        try:
+            with _open(url):
+                return True
+        except FetchError:
+            return False
+
+    job: Any = gevent.spawn(look)
+    job.join(timeout=SECONDS)
+    is_there = job.successful() and job.value
+    job.kill(block=False)
+    return is_there
+
+
+def _fetch(url: str, room: _Room) -> Fetched:
+    data = bytearray()
+    try:
+        with _open(url) as response:
+            for piece in response.iter_raw(_PIECE_BYTES):
+                data += piece
+                room.take(len(piece))
+                _validate_size(len(data))
+            media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    except FetchError as error:
+        return Fetched(problem=str(error))
+    except Exception:  # noqa: BLE001 - whatever a server sends, the run goes on
+        return Fetched(problem="its link could not be read")
+    return Fetched(data=bytes(data), media_type=media_type)
+
+
+def _validate_size(size: int) -> None:
+    if size > MAX_FILE_BYTES:
+        raise FetchError(f"it has over {MAX_FILE_BYTES // 2**20} MB")
+
+
+@contextmanager
+def _open(url: str) -> Generator[httpx.Response]:
+    """Ask for what a link leads to; nothing is sent to a metadata service, and no redirect is followed.
+
+    Raises:
+        FetchError: If it can't be reached, leads elsewhere or nowhere, or must not be followed.
+    """
+    if not url.startswith(("https://", "http://")):
+        raise FetchError("its link has no address: FILES_URL is not set in Dify")
+    try:
+        host = plain_host(urlsplit(url).hostname or "")
+    except ValueError:  # also of a name that nobody can look up
+        host = ""
+    if not host or is_metadata_host(host):
+        raise FetchError("its link must not be followed")
+    try:
+        with (
+            httpx.Client(timeout=SECONDS, follow_redirects=False, headers=_HEADERS) as client,
+            client.stream("GET", url, extensions={"trace": _refuse_metadata}) as response,
+        ):
+            if response.status_code != HTTPStatus.OK:
+                raise FetchError(f"its link is not valid any more (status {response.status_code})")
+            yield response
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise FetchError("its link could not be reached") from error
+
+
+def _refuse_metadata(event: str, info: Mapping[str, Any]) -> None:
+    """Look at what a new connection has led to, before anything is sent.
+
+    Raises:
+        FetchError: If it is a metadata service.
+
+    Source: https://www.encode.io/httpcore/extensions/#trace, read 2026-11-22.
+    """
+    if event.endswith(".connect_tcp.complete"):
+        peer = info["return_value"].get_extra_info("server_addr")
+        if is_metadata_address(str(peer[0])):
+            info["return_value"].close()
+            raise FetchError("its link must not be followed")

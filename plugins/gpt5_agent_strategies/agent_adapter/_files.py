@@ -1,0 +1,162 @@
+"""The files that come with a question: fetched once at the start of a run, shown to the model, and handed to the tools that it chooses them for."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import PurePosixPath
+from typing import Any, Self, cast
+
+from dify_plugin.core.runtime import Session
+from dify_plugin.file.constants import DIFY_FILE_IDENTITY
+from dify_plugin.file.file import File
+
+from agent_tooling import ToolError, ToolFiles
+from stream_text import render_omission
+
+from ._fetch import MAX_FILE_BYTES, Fetched, fetch_all, is_alive
+from ._model import Model
+from ._parts import Part, file_part, is_readable, text_part, unread
+
+
+_UNKNOWN_TYPE = "application/octet-stream"
+_UNFIT = re.compile(r'[\[\]"\x00-\x1f\x7f]+')
+_MAX_NAME = 80
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenFile:
+    """A file that came with the question.
+
+    Attributes:
+        name: Its name, which no other file of the run has.
+        described: What Dify says of it, as a tool gets it.
+        fetched: Its bytes, or why there are none.
+    """
+
+    name: str
+    described: Mapping[str, Any]
+    fetched: Fetched = field(repr=False)
+
+    @property
+    def kind(self) -> str:
+        """Which of Dify's kinds of files it is of."""
+        return str(self.described.get("type") or "custom")
+
+    @property
+    def mime_type(self) -> str:
+        """Its MIME type: Dify's word, or else the server's."""
+        return str(self.described.get("mime_type") or self.fetched.media_type or _UNKNOWN_TYPE)
+
+    def to_part(self, model: Model) -> Part:
+        """Return what the model sees of it: the file, or a sentence that names it."""
+        if not is_readable(self.kind, model) or self.kind == "custom":
+            return unread(self.kind if self.kind != "custom" else "file", self.name)
+        if self.fetched.data is None:
+            reason = self.fetched.problem
+            return text_part(render_omission(self.kind, reason=reason, name=self.name))
+        return file_part(self.kind, self.fetched.data, mime_type=self.mime_type, name=self.name)
+
+    def to_value(self, session: Session) -> dict[str, Any]:
+        """Return what a tool gets: the file as Dify described it, uploaded anew where its link has ended.
+
+        Raises:
+            ToolError: If it has ended and there is nothing to upload.
+        """
+        if is_alive(str(self.described["url"])):
+            return dict(self.described)
+        data = self.fetched.data
+        if data is None:
+            raise ToolError(f"the file {self.name!r} cannot be handed over: its link has ended")
+        try:
+            uploaded = session.file.upload(self.name, data, self.mime_type)
+        except Exception as error:
+            raise ToolError(f"the file {self.name!r} could not be uploaded") from error
+        if not uploaded.preview_url:
+            raise ToolError(f"the file {self.name!r} was uploaded, and Dify gave no link to it")
+        return {**self.described, "url": uploaded.preview_url, "size": len(data)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenFiles:
+    """The files of a run.
+
+    Attributes:
+        files: The files, in order.
+        left_out: A line for each thing among them that is no file.
+    """
+
+    files: tuple[GivenFile, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+    @classmethod
+    def fetch(cls, raw: object) -> Self:
+        """Read the parameter, in whatever shape Dify gives it, and fetch the files in it.
+
+        Unset it may be missing, None, a list of None or an empty list or text.
+        """
+        items = cast("list[object]", raw) if isinstance(raw, list) else [raw]
+        given = [item for item in items if item not in (None, "", {}, [])]
+        read = [_describe(item) for item in given]
+        described = [item for item in read if item is not None]
+        left_out = tuple(
+            f"files[{number}]: expected a file, got {type(item).__name__}"
+            for number, (item, found) in enumerate(zip(given, read, strict=True))
+            if found is None
+        )
+        fitting = [item for item in described if _size(item) <= MAX_FILE_BYTES]
+        fetched = iter(fetch_all([item["url"] for item in fitting]))
+        files = tuple(
+            GivenFile(
+                name=name,
+                described=item,
+                fetched=next(fetched) if item in fitting else _too_large(_size(item)),
+            )
+            for name, item in zip(_unique_names(described), described, strict=True)
+        )
+        return cls(files=files, left_out=left_out)
+
+    def to_parts(self, model: Model) -> list[Part]:
+        """Return what the model sees of the files."""
+        return [file.to_part(model) for file in self.files]
+
+    def to_values(self, session: Session) -> ToolFiles:
+        """Return the files as tools get them, by their names."""
+        values: dict[str, Callable[[], Any]] = {
+            file.name: partial(file.to_value, session) for file in self.files
+        }
+        return values
+
+
+def _describe(item: object) -> dict[str, Any] | None:
+    """Return what Dify says of a file; None of what is none."""
+    if isinstance(item, File):
+        return item.model_dump(mode="json")
+    if not isinstance(item, Mapping):
+        return None
+    members = dict(cast("Mapping[str, Any]", item))
+    if not isinstance(members.get("url"), str):
+        return None
+    return {"dify_model_identity": DIFY_FILE_IDENTITY, **members}
+
+
+def _size(described: Mapping[str, Any]) -> int:
+    size = described.get("size")
+    return size if isinstance(size, int) else -1
+
+
+def _too_large(size: int) -> Fetched:
+    return Fetched(problem=f"it has {size:,} bytes, and {MAX_FILE_BYTES:,} are read at most")
+
+
+def _unique_names(described: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return a name for each file, as plain as a model can choose it by."""
+    names: list[str] = []
+    for number, item in enumerate(described, 1):
+        told = _UNFIT.sub("_", str(item.get("filename") or "")).strip()[-_MAX_NAME:]
+        path = PurePosixPath(told or f"file-{number}{item.get('extension') or ''}")
+        name, count = path.name, 2
+        while name in names:
+            name, count = f"{path.stem}-{count}{path.suffix}", count + 1
+        names.append(name)
+    return names

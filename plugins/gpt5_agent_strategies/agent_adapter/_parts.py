@@ -1,0 +1,99 @@
+"""Images and files in messages: Dify's parts and those of a run, translated both ways, and what stands for one that a model cannot read."""
+
+import base64
+import mimetypes
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from dify_plugin.entities.model.message import (
+    AudioPromptMessageContent,
+    DocumentPromptMessageContent,
+    ImagePromptMessageContent,
+    MultiModalPromptMessageContent,
+    PromptMessageContent,
+    TextPromptMessageContent,
+    VideoPromptMessageContent,
+)
+
+from stream_text import render_omission
+
+from ._model import Model
+
+
+type Part = dict[str, Any]
+"""A content part of a run: `type` and, of a text, `text`, or else the members of Dify's part of that type."""
+
+_FEATURES = {"image": "vision", "document": "document", "audio": "audio", "video": "video"}
+_CLASSES: Mapping[str, type[MultiModalPromptMessageContent]] = {
+    "image": ImagePromptMessageContent,
+    "document": DocumentPromptMessageContent,
+    "audio": AudioPromptMessageContent,
+    "video": VideoPromptMessageContent,
+}
+_UNREAD = "this model does not read it"
+
+
+def text_part(text: str) -> Part:
+    """Return a text as a part."""
+    return {"type": "text", "text": text}
+
+
+def file_part(kind: str, data: bytes, *, mime_type: str, name: str) -> Part:
+    """Return the bytes of an image or a file as a part."""
+    part = {
+        "type": kind,
+        "format": _extension(name, mime_type),
+        "mime_type": mime_type,
+        "filename": name,
+        "base64_data": base64.b64encode(data).decode(),
+    }
+    return {**part, "detail": "high"} if kind == "image" else part
+
+
+def kind_of(mime_type: str) -> str:
+    """Return which of Dify's kinds of files a MIME type is of."""
+    kind = mime_type.partition("/")[0]
+    return kind if kind in ("image", "audio", "video") else "document"
+
+
+def join_texts(parts: Sequence[Part]) -> str | tuple[Part, ...]:
+    """Return parts as one text where all are texts: some providers' plugins cannot read content in parts."""
+    if any(part["type"] != "text" or "opaque_body" in part for part in parts):
+        return tuple(parts)
+    return "\n".join(part["text"] for part in parts)
+
+
+def is_readable(kind: str, model: Model) -> bool:
+    """Return whether a model reads parts of a kind."""
+    return kind not in _FEATURES or model.has_feature(_FEATURES[kind])
+
+
+def unread(kind: str, name: str) -> Part:
+    """Return what stands for a part that the model does not read."""
+    return text_part(render_omission(kind, reason=_UNREAD, name=name))
+
+
+def read_part(part: PromptMessageContent, model: Model) -> Part:
+    """Return a part of Dify's as a run carries it."""
+    if isinstance(part, TextPromptMessageContent):
+        body = {} if part.opaque_body is None else {"opaque_body": part.opaque_body}
+        return {**text_part(part.data), **body}
+    kind = str(cast("Any", part).type)
+    if not is_readable(kind, model):
+        return unread(kind, getattr(part, "filename", ""))
+    members = part.model_dump(mode="json", exclude_none=True)
+    return {**members, "type": kind}
+
+
+def to_sdk_part(part: Mapping[str, Any]) -> PromptMessageContent:
+    """Return a part of a run as Dify's."""
+    kind = _CLASSES.get(str(part["type"]))
+    if kind is not None:
+        return kind.model_validate(part)
+    return TextPromptMessageContent(data=part["text"], opaque_body=part.get("opaque_body"))
+
+
+def _extension(name: str, mime_type: str) -> str:
+    """Return what Dify calls the format: an extension without its dot."""
+    extension = name.rpartition(".")[2] if "." in name else ""
+    return extension.lower() or (mimetypes.guess_extension(mime_type) or ".bin").removeprefix(".")
