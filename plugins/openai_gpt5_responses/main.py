@@ -22,7 +22,7 @@ from dify_plugin.core.server.tcp.request_reader import TCPReaderWriter
 import model_adapter
 
 # What a call cannot do without is imported before the first heartbeat: a call that came at once would wait for it.
-from model_adapter import read_seconds, request_errors, shorten_line
+from model_adapter import read_seconds, request_errors, shorten_line, widen_pipe
 from stream_text.stdout import bound_stdout, bound_writer
 
 
@@ -57,6 +57,7 @@ plugin = _Plugin(
 )
 if isinstance(plugin.request_reader, TCPReaderWriter):
     bound_writer(plugin.request_reader, shorten_line)
+widen_pipe(plugin.request_reader)
 gc.freeze()
 gc.enable()
 

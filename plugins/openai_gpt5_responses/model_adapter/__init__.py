@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ._preparation import prepare
     from ._schema import customizable_schema
     from ._tokens import estimate_tokens
+    from ._wide_pipe import widen_pipe
 
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "request_errors",
     "shorten_line",
     "validated_connection",
+    "widen_pipe",
 ]
 
 _MODULES = {
@@ -57,6 +59,7 @@ _MODULES = {
     "request_errors": "_error_mapping",
     "shorten_line": "_lines",
     "validated_connection": "_error_mapping",
+    "widen_pipe": "_wide_pipe",
 }
 
 
