@@ -1,6 +1,8 @@
 """Calling the plugin's process from ordinary tests."""
 
 import asyncio
+import base64
+import struct
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import aclosing
@@ -16,6 +18,12 @@ PROVIDER = "openai_gpt5_responses"
 # The tests' servers speak plain HTTP. Each has an address of its own, so that each gets a client of its own, and to read the machine's
 # certificates costs a client more than everything else.
 NO_CERTIFICATES = {"SSL_CERT_DIR": str(Path(__file__).parent)}
+
+
+def png(width: int, height: int, data: bytes = b"") -> str:
+    """Return what a picture of this size begins with, and some data, in base64."""
+    head = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", width, height)
+    return base64.b64encode(head + b"\x08\2\0\0\0" + data).decode()
 
 
 class Server(Protocol):

@@ -1,18 +1,12 @@
 """Images and documents as Dify sends them, through the plugin's process."""
 
 import base64
-import struct
 from typing import Any
 
 import pytest
 
 from gpt5_simulator import ResponsesSimulator
-from model_plugin import ModelPlugin
-
-
-def png(width: int, height: int, data: bytes = b"") -> str:
-    head = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", width, height)
-    return base64.b64encode(head + b"\x08\2\0\0\0" + data).decode()
+from model_plugin import ModelPlugin, png
 
 
 PNG = png(640, 480)

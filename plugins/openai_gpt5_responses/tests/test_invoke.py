@@ -20,7 +20,7 @@ from gpt5_simulator import (
     Text,
     UnverifiedOrganization,
 )
-from model_plugin import Answer, ModelPlugin
+from model_plugin import Answer, ModelPlugin, png
 
 
 TOOL = {
@@ -219,7 +219,7 @@ def test_reasoning_comes_back_also_when_images_were_replaced(
 ) -> None:
     call_id = f"c-image-{later}"
     first = (Reasoning(), FunctionCall(name="lookup", arguments={}, call_id=call_id))
-    image = {"type": "image", "format": "png", "mime_type": "image/png", "base64_data": "QUJD"}
+    image = {"type": "image", "format": "png", "mime_type": "image/png", "base64_data": png(1, 1)}
     question = [image, {"type": "text", "data": "What is it?"}]
     with ResponsesSimulator(model=ScriptedModel([first, (Text(text="done"),)])) as server:
         asked = plugin.invoke(server, [{"role": "user", "content": question}], tools=[TOOL])
