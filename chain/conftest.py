@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import httpx
@@ -58,14 +59,28 @@ def daemon(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def official_daemon(request, tmp_path_factory):
-    """Run `dify-host serve` with our plugins and official ones, packaged and installed as Dify does it."""
+def package_official(request, tmp_path_factory):
+    """Give out a function that packages a plugin of the checkout, by its path there."""
+    checkout = request.config.getoption("official")
+    if not checkout:
+        pytest.skip("needs --official CHECKOUT")
     folder = tmp_path_factory.mktemp("packages")
-    packages = [folder / f"{Path(name).name}.difypkg" for name in OFFICIAL]
-    for name, package in zip(OFFICIAL, packages, strict=True):
-        source = Path(request.config.getoption("official")) / name
+
+    @cache
+    def make_package(name):
+        package = folder / f"{Path(name).name}.difypkg"
+        source = Path(checkout) / name
         command = [BIN / "dify-plugin", "plugin", "package", source, "--output_path", package]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        return package
+
+    return make_package
+
+
+@pytest.fixture(scope="session")
+def official_daemon(package_official):
+    """Run `dify-host serve` with our plugins and official ones, packaged and installed as Dify does it."""
+    packages = [package_official(name) for name in OFFICIAL]
     with serve(MODEL_PLUGIN, STRATEGY_PLUGIN, *packages) as daemon:
         yield daemon
 

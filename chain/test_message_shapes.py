@@ -2,12 +2,12 @@
 
 import asyncio
 from contextlib import aclosing
-from pathlib import Path
 
 import pytest
 
 from conftest import MODEL_PLUGIN
 from dify_plugin_host import PluginInvokeError, PluginProcess
+from dify_plugin_host.packaging import installed
 from gpt5_messages import build_input
 from gpt5_simulator import ResponsesSimulator
 from message_shapes import CALL_ID, SHAPES, differences, media_of
@@ -114,11 +114,8 @@ OFFICIAL_DIFFERS = {
 }
 
 
-def test_what_the_official_plugin_does_otherwise_is_known(request, runner, simulator):
-    checkout = request.config.getoption("official")
-    if not checkout:
-        pytest.skip("needs --official CHECKOUT")
-    official = Caller(runner, Path(checkout) / "models/openai", "openai")
+def test_what_the_official_plugin_does_otherwise_is_known(package_official, runner, simulator):
+    official = Caller(runner, installed(package_official("models/openai")), "openai")
     try:
         found = {}
         for shape in SHAPES:
