@@ -353,6 +353,38 @@ def test_a_call_whose_arguments_have_ended_needs_no_other_end(*, is_completed: b
     assert found == ([(call["call_id"], call["arguments"])] if is_completed else [])
 
 
+@pytest.mark.parametrize("number", [0, 1, 2])
+@pytest.mark.parametrize("name", ["completed", "incomplete", "cancelled"])
+def test_an_end_with_a_number_that_has_come_is_the_end(name: str, number: int) -> None:
+    first, second = calls(2)
+    ended = event(name, response={"output": [second], "status": name, "usage": {"input_tokens": 3}})
+    events, decoder = decode(
+        event("created", sequence_number=0, response={}),
+        done(first, sequence_number=1),
+        done(second, output_index=1, sequence_number=2),
+        {**ended, "sequence_number": number},
+    )
+
+    assert isinstance(events[-1], ResponseEnded)
+    assert decoder.is_over
+    assert [item["call_id"] for item in decoder.completion.items] == ["c1"]
+
+
+@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize(
+    "end", [event("failed", response={"status": "failed"}), event("error"), {"type": "error"}]
+)
+def test_a_failure_with_a_number_that_has_come_is_told_once(end: Event, number: int) -> None:
+    end = {**end, "error": {"code": "rate_limit", "message": "Slow down."}}
+    events, _ = decode(
+        event("created", sequence_number=0, response={}),
+        text_delta("Hi", sequence_number=1),
+        *(2 * [{**end, "sequence_number": number}]),
+    )
+
+    assert [failure.code for failure in failures(events)] == ["rate_limit"]
+
+
 def test_without_an_index_a_call_after_a_text_is_no_part_of_it() -> None:
     (call,) = calls(1)
     _, decoder = decode(

@@ -79,7 +79,7 @@ class StreamDecoder:
 
     def feed(self, event: Mapping[str, Any]) -> list[StreamEvent]:
         """Decode one event; nothing that comes after the end counts."""
-        if self._is_over or self._order.is_repeat(event):
+        if self._is_over or self._is_repeat(event):
             return []
         handler = self._HANDLERS.get(type_of(event), StreamDecoder._on_other)
         try:
@@ -123,6 +123,11 @@ class StreamDecoder:
                 item.to_item(is_completed=is_completed) for item in self._items.in_order()
             ]
         return to_completion(body)
+
+    def _is_repeat(self, event: Mapping[str, Any]) -> bool:
+        """Return whether an event has come before. One that ends the response has not, whatever its number: nothing comes after it."""
+        is_known = self._order.is_repeat(event)
+        return is_known and (type_of(event) not in _ENDS or event == self._unexplained)
 
     def _on_created(self, event: Mapping[str, Any]) -> list[StreamEvent]:
         self._started = mapping(event.get("response"))
@@ -295,6 +300,12 @@ class StreamDecoder:
     }
 
 
+_ENDS = frozenset(
+    {
+        *("response.completed", "response.incomplete", "response.failed", "response.cancelled"),
+        *("response.error", "error"),
+    }
+)
 _DELTA_KINDS: dict[str, BlockKind] = {
     "response.output_text.delta": "text",
     "response.refusal.delta": "refusal",
