@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any, Self, cast
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
-from stream_text import KnownSecrets, is_secret_setting
+from stream_text import KnownSecrets, is_secret_setting, iter_header_secrets
 from stream_text.addresses import is_metadata_host, plain_host
 
 from ._errors import SettingsError
-from ._extra_headers import ExtraHeaders, iter_header_secrets, read_extra_headers
+from ._extra_headers import ExtraHeaders, read_extra_headers
 
 
 ALLOWED_HOSTS_VARIABLE = "OPENAI_GPT5_ALLOWED_BASE_URL_HOSTS"

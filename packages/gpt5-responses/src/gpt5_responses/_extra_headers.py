@@ -91,20 +91,6 @@ def read_extra_headers(value: object, field: str, own: Mapping[str, str]) -> Ext
     return ExtraHeaders(headers)
 
 
-def iter_header_secrets(headers: object) -> Iterator[str]:
-    """Yield what must not be shown of headers, usable or not: each value, and what follows a scheme such as `Bearer`."""
-    if isinstance(headers, str):
-        yield headers
-        try:
-            headers = _parse(headers)
-        except InvalidJsonError:
-            return
-    for _, value in _members(headers) or ():
-        if isinstance(value, str):
-            yield value
-            yield value.strip().partition(" ")[2]
-
-
 class _Members(tuple[tuple[str, object], ...]):
     """The members of a JSON object, also those whose name stands twice."""
 
@@ -118,11 +104,6 @@ def _members(headers: object) -> Sequence[tuple[object, object]] | None:
     return headers if isinstance(headers, _Members) else None
 
 
-def _parse(text: str) -> object:
-    parse_json(text)  # which says what is wrong with it
-    return json.loads(text, object_pairs_hook=_Members)
-
-
 def _decoded(value: object, field: str) -> object:
     if value is None:
         return {}
@@ -131,9 +112,10 @@ def _decoded(value: object, field: str) -> object:
     if not value.strip():
         return {}
     try:
-        return _parse(value)
+        parse_json(value)  # which says what is wrong with it
     except InvalidJsonError as error:
         raise _refused(field, f"must be a JSON object, as in {_EXAMPLE}: {error}") from None
+    return json.loads(value, object_pairs_hook=_Members)
 
 
 def _refused(field: str, reason: str) -> SettingsError:
