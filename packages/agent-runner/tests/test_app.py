@@ -6,6 +6,15 @@ from pathlib import Path
 import psutil
 import pytest
 
+from gpt5_simulator import (
+    CutStream,
+    LateError,
+    LateFailure,
+    ResponsesSimulator,
+    ScriptedModel,
+    Text,
+)
+
 
 SCHEMA = {
     "type": "object",
@@ -22,6 +31,17 @@ print("careful", file=sys.stderr)
 """
 SLEEP = "import time; print('started'); time.sleep(600)"
 FAIL = "import sys; sys.exit('no such city')"
+STREAM = r"""
+import json, sys
+from openai import OpenAI
+fields = json.load(sys.stdin)
+client = OpenAI(base_url=fields["base_url"], api_key="any", max_retries=0)
+for event in client.responses.create(model="gpt-5", input="Hi", stream=True):
+    if event.type == "response.output_text.delta":
+        print(event.delta, end="")
+    if event.type == "response.failed":
+        sys.exit(event.response.error.message)
+"""
 FILES = r"""
 import hashlib, json, os, sys
 fields = json.load(sys.stdin)
@@ -39,6 +59,7 @@ def folders(tmp_path_factory):
         "echo": ECHO,
         "sleep": SLEEP,
         "fail": FAIL,
+        "stream": STREAM,
         "files": FILES,
         "broken": "",
     }.items():
@@ -77,6 +98,24 @@ def test_outputs_come_as_events_on_the_response_where_the_client_accepts_them(se
     assert last_id == "end"
     assert (result["type"], result["status"], result["exit_code"]) == ("result", "succeeded", 0)
     assert result["run_id"] == run_id
+
+
+@pytest.mark.parametrize("fault", [CutStream, LateError, LateFailure])
+def test_text_received_before_a_model_failure_is_told(server, fault):
+    answer = "a word " * 100
+    model = ScriptedModel([[Text(text=answer)]])
+    with ResponsesSimulator(model=model, faults=[fault(after_events=7)]) as simulator:
+        run_id = server.submit("stream", {"base_url": simulator.base_url}).json()["run_id"]
+        *events, (_, result) = server.follow(run_id)
+
+    outputs = server.client.get(f"/runs/{run_id}").json()["outputs"]
+    told = [output["text"] for output in outputs if output["type"] == "text_output"]
+    assert outputs == [event for _, event in events[2:]]
+    assert (len(told), result["status"]) == (1, "failed")
+    assert told[0]
+    assert answer.startswith(told[0])
+    assert answer != told[0]
+    assert any(output["type"] == "error" for output in outputs)
 
 
 @pytest.mark.parametrize("accept", ["application/json", "*/*", ""])
@@ -264,6 +303,7 @@ def test_agents_are_listed_with_what_they_expect(server):
         {"name": "fail", "input_schema": None},
         {"name": "files", "input_schema": None},
         {"name": "sleep", "input_schema": None},
+        {"name": "stream", "input_schema": None},
     ]
 
 
