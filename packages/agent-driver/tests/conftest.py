@@ -4,9 +4,15 @@ import asyncio
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from agent_driver import adrive, drive
 from agent_loop import AgentRun
+
+
+# A busy machine must not fail a law that holds.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 
 async def _play_async(run: AgentRun, model: Any, tools: Any, settings: dict[str, Any]) -> list[Any]:

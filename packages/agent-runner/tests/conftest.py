@@ -22,7 +22,7 @@ from agent_runner import AgentRunner
 # Saves uv the search for a Python before each script.
 os.environ.setdefault("UV_PYTHON", sys.executable)
 
-# A busy machine is no defect of the code under test.
+# A busy machine must not fail a law that holds.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
 

@@ -2,7 +2,7 @@ from enum import Enum
 from types import MappingProxyType, SimpleNamespace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_tooling import STRATEGY_OBSERVATIONS, TOOL_LAYER_OBSERVATIONS, observation_text
@@ -298,7 +298,6 @@ odd_messages = st.one_of(
 
 
 @policies
-@settings(deadline=None)
 @given(messages=st.lists(odd_messages, max_size=3) | odd_messages)
 def test_any_shape_gives_a_text_that_can_be_sent(policy, messages):
     told = observation_text(messages, policy=policy)

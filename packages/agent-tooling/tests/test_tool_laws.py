@@ -148,7 +148,7 @@ def hold_schema_and_binding_together(made, arguments):
         assert bound.args == arguments
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.data())
 def test_the_schema_accepts_what_binding_accepts(data):
     made = data.draw(TOOLS)
@@ -158,7 +158,7 @@ def test_the_schema_accepts_what_binding_accepts(data):
 
 
 @pytest.mark.long
-@settings(deadline=None, max_examples=20_000)
+@settings(max_examples=20_000)
 @given(st.data())
 def test_the_schema_accepts_what_binding_accepts_at_length(data):
     made = data.draw(TOOLS)
@@ -183,7 +183,7 @@ PIECES = st.sampled_from([*'{}[]:,"\\', "number", "names", "where", '"', "1e999"
 
 
 @pytest.mark.parametrize("made", EACH_SOURCE, ids=["function", "schema", "declaration"])
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(
     text=st.one_of(
         st.text(),

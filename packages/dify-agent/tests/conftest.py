@@ -16,10 +16,15 @@ from dataclasses import dataclass, field
 import httpx
 import pytest
 import uvicorn
+from hypothesis import HealthCheck, settings
 from starlette.applications import Starlette
 from starlette.responses import StreamingResponse
 from starlette.routing import Route
 
+
+# A busy machine must not fail a law that holds.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 PATIENCE = 120  # seconds after which something never happens
 

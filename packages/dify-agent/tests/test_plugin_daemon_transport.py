@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import httpx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
@@ -134,7 +134,6 @@ def test_line_separators_inside_a_text_end_no_line():
     assert stream(frame(text)) == [text]
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.text() | st.integers() | st.dictionaries(st.text(), st.text()), max_size=5),
     st.lists(st.integers(0, 400), max_size=12),
@@ -507,7 +506,6 @@ JSON = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(JSON)
 def test_plain_json_stays_as_it_is(value):
     assert to_plugin_daemon_jsonable(value) == value
@@ -531,7 +529,6 @@ def test_what_is_no_error_payload_decodes_to_none(raw):
     assert decode_plugin_daemon_error_payload(raw) is None
 
 
-@settings(deadline=None)
 @given(st.text(), st.text())
 def test_an_error_payload_decodes_to_what_it_was_made_of(error_type, message):
     decoded = decode_plugin_daemon_error_payload(error(error_type, message, args={"a": 1}))
@@ -545,7 +542,6 @@ def nested(depth, error_type, message):
     return {"error_type": error_type, "message": message}
 
 
-@settings(deadline=None)
 @given(st.integers(0, 6), st.text().filter(lambda name: name != "PluginInvokeError"), st.text())
 def test_unwrapping_finds_the_innermost_error(depth, error_type, message):
     unwrapped = unwrap_plugin_daemon_error(**nested(depth, error_type, message))
@@ -553,7 +549,6 @@ def test_unwrapping_finds_the_innermost_error(depth, error_type, message):
     assert unwrapped == PluginDaemonErrorPayload(error_type=error_type, message=message)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 6), st.just("X") | st.text("PluginInvokeErro"), st.text('ab"\\'))
 def test_unwrapping_twice_is_unwrapping_once(depth, error_type, message):
     once = unwrap_plugin_daemon_error(**nested(depth, error_type, message))

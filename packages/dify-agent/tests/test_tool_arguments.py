@@ -240,7 +240,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.sampled_from(["string", "boolean", "files", "any", "array", "object"]), JSON)
 def test_casting_what_was_cast_changes_nothing(kind, value):
     once = cast(kind, value)

@@ -4,7 +4,7 @@ import json
 
 import httpx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dify_agent.layers.dify_plugin.tool_client import (
@@ -281,7 +281,6 @@ def test_files_may_arrive_at_the_same_time():
     assert [message.message.blob for message in messages] == [b"aaaa", b"bbbb"]
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=200), st.integers(1, 64))
 def test_any_cut_of_a_file_gives_the_file(data, size):
     [message] = invoke(frames(*chunks_of(data, size=size)))

@@ -2,7 +2,7 @@ import base64
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -112,7 +112,6 @@ def test_a_blob_that_is_no_base64_is_left_alone(text):
     assert read("blob", {"blob": text}).message.blob == text.encode()
 
 
-@settings(deadline=None)
 @given(st.binary())
 def test_a_blob_survives_being_written_and_read(data):
     message = read("blob", {"blob": base64.b64encode(data).decode()})

@@ -444,7 +444,7 @@ QUESTIONS = st.lists(st.sampled_from(["Why?", "How?"]), min_size=3, max_size=3)
 
 
 @given(rounds=ROUNDS, questions=QUESTIONS, max_entries=st.integers(1, 4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_with_colliding_ids_no_item_enters_a_request_of_another_conversation(
     rounds: list[tuple[int, str, str]], questions: list[str], max_entries: int
 ) -> None:
@@ -457,7 +457,7 @@ def test_with_colliding_ids_no_item_enters_a_request_of_another_conversation(
 
 
 @given(rounds=ROUNDS, questions=QUESTIONS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_with_distinct_ids_everything_is_recalled(
     rounds: list[tuple[int, str, str]], questions: list[str]
 ) -> None:

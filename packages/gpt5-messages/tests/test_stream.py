@@ -530,7 +530,7 @@ def test_half_a_character_that_stays_alone_is_replaced() -> None:
 
 
 @given(text=st.text(alphabet=st.characters(), max_size=40), data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_any_split_of_a_text_into_deltas_gives_the_same_text(
     text: str, data: st.DataObject
 ) -> None:
@@ -579,7 +579,7 @@ HOSTILE = st.builds(
 
 
 @given(st.lists(HOSTILE, max_size=12))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_no_sequence_of_events_raises_or_leaves_a_block_open(
     events: list[dict[str, object]],
 ) -> None:

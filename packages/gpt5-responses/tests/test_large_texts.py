@@ -27,7 +27,7 @@ def arrived(server: ResponsesSimulator, body: dict[str, Any]) -> Any:
     return server.requests[-1].body
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.fixed_dictionaries({"role": st.just("user"), "content": PARTS}), max_size=4))
 def test_whatever_is_large_in_it_a_body_arrives_as_it_is(
     server: ResponsesSimulator, items: list[dict[str, Any]]

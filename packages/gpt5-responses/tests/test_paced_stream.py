@@ -60,7 +60,7 @@ def text_of(events: list[StreamEvent]) -> str:
     window=st.sampled_from([0.0, 0.003, LONG]),
     packs=st.integers(1, 5),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_a_text_is_the_same_however_its_bytes_are_cut(
     texts: list[str], cuts: set[int], pauses: set[int], window: float, packs: int
 ) -> None:

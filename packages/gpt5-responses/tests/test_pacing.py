@@ -266,7 +266,7 @@ def test_walking_away_closes_the_source_and_ends_the_reader() -> None:
     st.lists(st.builds(delta, st.text(min_size=1), st.integers(0, 3))),
     st.sampled_from([0.0, 0.001, LONG]),
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_all_events_arrive_once_and_in_order(events: list[StreamEvent], window: float) -> None:
     source = Source(*events)
     source.put(None)

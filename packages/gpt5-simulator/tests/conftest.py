@@ -4,6 +4,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from hypothesis import HealthCheck, settings
 
 from gpt5_simulator import ResponsesSimulator
 
@@ -12,6 +13,11 @@ RECORDINGS = Path(__file__).parent / "recordings"
 
 # The tests speak plain HTTP. To read the machine's certificates costs a client more than its request.
 os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
+
+
+# A busy machine must not fail a law that holds.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 
 @pytest.fixture(scope="session")

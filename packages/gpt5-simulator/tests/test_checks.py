@@ -216,7 +216,7 @@ _JSON = st.recursive(
 _NAMES = ["model", "input", "tools", "tool_choice", "reasoning", "text", "include", "metadata"]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(body=st.dictionaries(st.sampled_from(_NAMES), _JSON), keeps_model=st.booleans())
 def test_no_request_makes_the_server_stumble(server, ask, body, keeps_model):
     request = body | ({"model": "gpt-5"} if keeps_model else {})

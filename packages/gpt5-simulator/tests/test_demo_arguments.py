@@ -178,7 +178,7 @@ _SCHEMAS = st.recursive(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(
     schema=_SCHEMAS,
     question=st.sampled_from(["Hello", "What is 17 * 23 in Tokyo?", "“a” 5 -3 true https://x.org"]),

@@ -143,7 +143,7 @@ def test_the_official_client_streams_and_creates(talker):
     assert streamed.usage == created.usage
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(text=st.text(max_size=200))
 def test_any_text_arrives_whole(ask, events_of, text):
     with ResponsesSimulator(model=ScriptedModel([[Text(text=text)]])) as simulator:

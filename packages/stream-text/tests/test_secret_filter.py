@@ -120,7 +120,7 @@ AGAIN = [
     st.sampled_from(AGAIN),
     st.sampled_from(["", ";", '"', "\\n", "%3B"]),
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_no_piece_of_a_secret_leaves_however_it_is_escaped_and_cut(secret, ways, again, after):
     written = again("".join(map(as_code, secret, ways)))
     if again is AGAIN[3]:

@@ -103,9 +103,7 @@ CONTEXTS = st.recursive(
 
 
 @given(CONTEXTS | CONTEXTS.map(json.dumps))
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_context_ever_ends_a_run(agent, context):
     for resource in cite(agent, context):
         assert resource
