@@ -62,7 +62,9 @@ def main() -> int:
         if options.dry_run:
             rehearse(Path.cwd(), options.folder, options.bump)
         else:
-            release(Path.cwd(), options.folder, options.bump)
+            tag, built, problems = release(Path.cwd(), options.folder, options.bump)
+            _tell(f"{tag} lies in dist/{tag}: {built}", *problems)
+            _tell(f"Publish it with: git push origin main {tag}")
     except ReleaseError as error:
         print(f"not released: {error}", file=sys.stderr)  # noqa: T201 - the answer
         return 1
@@ -77,12 +79,13 @@ def rehearse(root: Path, folder: Path, bump: str) -> None:
         # A clone leaves the repository's own settings behind, and with them perhaps who commits.
         settings = _run(root, "git", "rev-parse", "--path-format=absolute", "--git-path", "config")
         _run(clone, "git", "config", "include.path", settings.strip())
-        release(clone, folder, bump)
-        print("That was a dry run: nothing here has changed.")  # noqa: T201 - the answer
+        tag, built, problems = release(clone, folder, bump)
+        _tell(f"This was a dry run: nothing here has changed. A release would make {tag}: {built}")
+        _tell(*problems)
 
 
-def release(root: Path, folder: Path, bump: str) -> None:
-    """Check everything first, then change, commit, tag and build.
+def release(root: Path, folder: Path, bump: str) -> tuple[str, str, list[str]]:
+    """Check everything first, then change, commit, tag and build; return the tag, what was built, and what the marketplace would refuse.
 
     Raises:
         ReleaseError: If something stands in the way. The checks come before any change; if git or uv fails after them, what has been
@@ -110,10 +113,13 @@ def release(root: Path, folder: Path, bump: str) -> None:
         f"{folder.name} {version}",
     )
     built = _build(root, member, version)
-    if member.is_plugin:
-        _submit(root, member, built[0])
-    print(f"{member.tag(version)} is ready: {', '.join(path.name for path in built)}")  # noqa: T201 - the answer
-    print(f"Publish it with: git push origin main {member.tag(version)}")  # noqa: T201 - the answer
+    names = [path.name for path in built]
+    if not member.is_plugin:
+        return member.tag(version), ", ".join(names), []
+    refused = _submit(root, member, built[0])
+    names.append("the marketplace's pull request")
+    problems = [f"The marketplace would refuse it: {refused}"] if refused else []
+    return member.tag(version), ", ".join(names), problems
 
 
 def read_members(root: Path) -> list[Member]:
@@ -260,18 +266,20 @@ def _build(root: Path, member: Member, version: Version) -> list[Path]:
     return built
 
 
-def _submit(root: Path, member: Member, package: Path) -> None:
-    """Fill the folder with the pull request to the marketplace, beside the package."""
+def _tell(*lines: str) -> None:
+    for line in lines:
+        print(line)  # noqa: T201 - the answer
+
+
+def _submit(root: Path, member: Member, package: Path) -> str:
+    """Fill the folder with the pull request to the marketplace, beside the package; return why it would be refused, if it would."""
     stem = member.tag(member.version).rpartition("-v")[0]
     tags = _run(root, "git", "tag", "--list", f"{stem}-v*").split()
     out = package.parent / "pull-request"
     try:
-        refused = fill_submission(root / member.folder, package, out, is_update=len(tags) > 1)
+        return fill_submission(root / member.folder, package, out, is_update=len(tags) > 1)
     except ValueError as error:
         raise ReleaseError(str(error)) from None
-    print(f"The marketplace's pull request lies in {out.relative_to(root)}")  # noqa: T201 - the answer
-    if refused:
-        print(f"It would be refused: {refused}")  # noqa: T201 - the answer
 
 
 def _read_member(root: Path, path: Path) -> Member:

@@ -66,7 +66,9 @@ def test_a_version_is_released_once(clone: Path) -> None:
         release(clone, PACKAGE, "current")
 
 
-def test_a_dry_run_changes_nothing(clone: Path) -> None:
+def test_a_dry_run_changes_nothing_and_says_so(
+    clone: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     before = git(clone, "rev-parse", "HEAD")
 
     rehearse(clone, PACKAGE, "patch")
@@ -76,6 +78,9 @@ def test_a_dry_run_changes_nothing(clone: Path) -> None:
         "",
         False,
     )
+    [told] = capsys.readouterr().out.splitlines()
+    assert told.startswith("This was a dry run: nothing here has changed.")
+    assert "gpt5_payloads-0.1.1.tar.gz" in told
 
 
 def test_a_breaking_version_is_refused_while_siblings_do_not_take_it(clone: Path) -> None:
