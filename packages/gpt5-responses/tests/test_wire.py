@@ -555,7 +555,7 @@ def test_what_only_keeps_a_connection_alive_does_not_do_so_for_ever(
     pause = threading.Event()
     with Wire(dripping(opening, piece=piece, pause=pause, seconds=0.02)) as wire:
         with pytest.raises(ConnectionTimeoutError, match="sent no event in time"):
-            create(wire.connection(timeout_seconds=0.1), REQUEST, transport=transport)
+            create(wire.connection(timeout_seconds=0.3), REQUEST, transport=transport)
         pause.set()
 
 
