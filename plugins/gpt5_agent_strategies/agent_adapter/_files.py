@@ -11,12 +11,12 @@ from dify_plugin.core.runtime import Session
 from dify_plugin.file.constants import DIFY_FILE_IDENTITY
 from dify_plugin.file.file import File
 
-from agent_tooling import ToolError, ToolFiles
+from agent_tooling import ToolError, ToolFiles, mime_type_of
 from stream_text import render_omission
 
 from ._fetch import MAX_FILE_BYTES, Fetched, fetch_all, is_alive
 from ._model import Model
-from ._parts import Part, file_part, is_readable, text_part, unread
+from ._parts import IMAGE_TYPES, Part, file_part, is_readable, text_part, unread
 
 
 _UNKNOWN_TYPE = "application/octet-stream"
@@ -52,10 +52,16 @@ class GivenFile:
         """Return what the model sees of it: the file, or a sentence that names it."""
         if not is_readable(self.kind, model) or self.kind == "custom":
             return unread(self.kind if self.kind != "custom" else "file", self.name)
-        if self.fetched.data is None:
-            reason = self.fetched.problem
-            return text_part(render_omission(self.kind, reason=reason, name=self.name))
-        return file_part(self.kind, self.fetched.data, mime_type=self.mime_type, name=self.name)
+        data, problem, mime_type = self.fetched.data, self.fetched.problem, self.mime_type
+        if data and self.kind == "image":
+            found = mime_type_of(data)
+            if found not in IMAGE_TYPES and mime_type in IMAGE_TYPES:
+                # The whole request would be refused for it, in each round.
+                data, problem = None, "what its link leads to is no such image"
+            mime_type = found if found in IMAGE_TYPES else mime_type
+        if data is None:
+            return text_part(render_omission(self.kind, reason=problem, name=self.name))
+        return file_part(self.kind, data, mime_type=mime_type, name=self.name)
 
     def to_value(self, session: Session) -> dict[str, Any]:
         """Return what a tool gets: the file as Dify described it, uploaded anew where its link has ended.

@@ -30,6 +30,8 @@ _CLASSES: Mapping[str, type[MultiModalPromptMessageContent]] = {
     "audio": AudioPromptMessageContent,
     "video": VideoPromptMessageContent,
 }
+IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif"})
+"""What models read as images, all known by their first bytes."""
 _UNREAD = "this model does not read it"
 
 

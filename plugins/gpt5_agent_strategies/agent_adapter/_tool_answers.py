@@ -24,7 +24,7 @@ from ._errors import OutputTooLargeError
 from ._fetch import MAX_FILE_BYTES, Fetched, fetch_all
 from ._file_links import FileLink
 from ._model import Model
-from ._parts import Part, file_part, is_readable, join_texts, kind_of, text_part
+from ._parts import IMAGE_TYPES, Part, file_part, is_readable, join_texts, kind_of, text_part
 
 
 _TYPES = ToolInvokeMessage.MessageType
@@ -35,9 +35,7 @@ _MAX_OUTPUT_BYTES = 32 * 1024 * 1024  # Two such files; a plugin has 256 MiB.
 _MESSAGE_BYTES = 1_024  # What a message takes that holds nothing.
 # Of what describes a file: it leaves with every piece of the file.
 _MAX_META_CHARACTERS = 64 * 1024
-_READ_TYPES = frozenset(
-    {"image/png", "image/jpeg", "image/webp", "image/gif", "application/pdf", "application/json"}
-)
+_READ_TYPES = IMAGE_TYPES | {"application/pdf", "application/json"}
 _READ_BEGINNINGS = ("text/", "application/vnd.openxmlformats-officedocument.")
 _TOO_LONG = "A file of the tool is left out: what describes it is too long."
 

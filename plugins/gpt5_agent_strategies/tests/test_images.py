@@ -178,6 +178,29 @@ def test_a_file_that_is_gone_is_told_by_its_name_and_the_run_goes_on(
     assert "/a.png" not in server.asked
 
 
+@pytest.mark.parametrize(
+    ("data", "mime_type", "sent_as"),
+    [
+        (b"<html>Log in</html>", "image/png", None),
+        (PDF, "image/gif", None),
+        (JPEG, "image/png", "image/jpeg"),
+        (b"<svg/>", "image/svg+xml", "image/svg+xml"),
+    ],
+)
+def test_an_image_is_sent_as_what_it_is_and_one_that_is_none_is_told(
+    agent, give, data, mime_type, sent_as
+):
+    """A model refuses the whole request for it; of other kinds of images the model's plugin says that none are read."""
+    agent.dify.model = [[chunk("Ok.")]]
+    agent.run(query="What?", files=[give("a.png", data, mime_type=mime_type)], model=SEES)
+    content = prompts(agent)[-1]["content"]
+    if sent_as is None:
+        told = '[image "a.png" omitted: what its link leads to is no such image]'
+        assert content == f"{told}\nWhat?"
+        return
+    assert (seen(prompts(agent)[-1]), content[0]["mime_type"]) == ([data, "What?"], sent_as)
+
+
 @pytest.mark.long
 def test_a_link_that_does_not_answer_costs_five_seconds_at_most(agent, give):
     agent.dify.model = [[chunk("So be it.")]]
