@@ -217,6 +217,40 @@ def test_what_cannot_be_read_is_an_error_that_names_its_place(message: object, f
     assert str(caught.value).startswith(f"{field}: expected ")
 
 
+@pytest.mark.parametrize(
+    "messages", [None, 5, "hello", b"bytes", {"role": "user", "content": "Hi"}]
+)
+def test_what_is_no_list_of_messages_is_an_error_that_says_so(messages: Any) -> None:
+    with pytest.raises(
+        MessageError, match=r"^messages: expected a list of messages, got "
+    ) as caught:
+        build_input(messages)
+    assert caught.value.field == "messages"
+
+
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [
+        ({"content": "4"}, "4"),
+        ({"error": "no such number"}, "no such number"),
+        ({"content": [{"type": "text", "text": "4"}]}, "4"),
+    ],
+)
+@pytest.mark.parametrize("shape", [dict, SimpleNamespace])
+def test_a_tool_result_may_have_a_role_besides(
+    shape: Any, result: dict[str, Any], told: str
+) -> None:
+    call = {"call_id": "c1", "name": "f", "arguments": "{}"}
+    answer = {"role": "assistant", "tool_calls": [call]}
+
+    built = build_input([answer, shape(role="tool", call_id="c1", **result)])
+
+    assert built == [
+        {"type": "function_call", **call},
+        {"type": "function_call_output", "call_id": "c1", "output": told},
+    ]
+
+
 @given(st.lists(st.none() | st.integers() | st.text() | st.just([])), st.integers(0, 3))
 def test_nothing_is_dropped_in_silence(strays: list[object], position: int) -> None:
     question = {"role": "user", "content": "Hi"}

@@ -16,6 +16,7 @@ from stream_text import MessageError, read_member
 
 from ._items import MessageItem, OtherItem, ReasoningItem, ToolCallItem, ToolOutputItem
 from ._media import are_own_parts, is_media
+from ._messages import read_role
 from ._values import Completion, Item
 
 
@@ -39,20 +40,23 @@ class Entry:
     item: Item | None = None
 
 
-def iter_entries(messages: Iterable[object]) -> Iterator[Entry]:
+def iter_entries(messages: object) -> Iterator[Entry]:
     """Yield what a history holds, every message in the one shape.
 
     Raises:
-        MessageError: If one cannot be read; `field` says which.
+        MessageError: If they are no list, or one cannot be read; `field` says which.
     """
-    for index, value in enumerate(messages):
+    if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Iterable):
+        kind = type(cast("object", messages)).__name__
+        raise MessageError(f"messages: expected a list of messages, got {kind}", field="messages")
+    for index, value in enumerate(cast("Iterable[object]", messages)):
         field = f"messages[{index}]"
         if (item := _read_item(value)) is not None:
             yield Entry(field, item=item)
         elif isinstance(value, Completion):
             yield Entry(field, _from_completion(value))
         elif read_member(value, "role") is not None:
-            yield Entry(field, value)
+            yield Entry(field, _from_result(value) if _is_own_result(value) else value)
         elif (parts := read_member(value, "parts")) is not None:
             yield from (Entry(field, message) for message in _from_parts(parts, field))
         elif (role := _langchain_role(value)) is not None:
@@ -101,6 +105,13 @@ def _from_completion(completion: Completion) -> dict[str, Any]:
 def _from_result(result: object) -> dict[str, Any]:
     content = read_member(result, "content") or read_member(result, "error") or ""
     return {"role": "tool", "content": content, "tool_call_id": read_member(result, "call_id")}
+
+
+def _is_own_result(message: object) -> bool:
+    """Return whether a message with a role is a tool result whose call is named as everywhere here: `call_id`."""
+    if read_role(message) != "tool" or read_member(message, "tool_call_id") is not None:
+        return False
+    return read_member(message, "call_id") is not None
 
 
 def _langchain_role(message: object) -> str | None:
