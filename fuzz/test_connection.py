@@ -130,6 +130,8 @@ def ask_officially(wire: Wire) -> tuple[str, list[tuple[str, str, str]]] | None:
                 if event.type == "response.output_item.done":
                     done.append(event.item)
                     open_indexes.discard(event.output_index)
+                if event.type in ("response.incomplete", "response.failed"):
+                    return None  # the end; that client would take what follows for the same answer
                 if event.type == "response.completed":
                     final = event.response
                     break
