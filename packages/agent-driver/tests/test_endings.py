@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import subprocess
+import sys
 import threading
 import time
 
@@ -488,3 +490,26 @@ def test_an_asynchronous_iterable_needs_no_aclose(run):
         return [event async for event in adrive(run, lambda _: Pieces())]
 
     assert asyncio.run(main())[-1].answer == "4"
+
+
+FAILING = """
+from agent_driver import drive
+from agent_loop import AgentRun
+from agent_tooling import ToolError
+
+def look(x: str) -> str:
+    raise ToolError("nothing there")
+
+def model(call):
+    if call.round == 1:
+        return {"tool_calls": [{"call_id": "c1", "name": "look", "arguments": '{"x": "a"}'}]}
+    raise RuntimeError("gone")
+
+events = list(drive(AgentRun([{"role": "user", "content": "Hi"}], maximum_iterations=6), model, [look]))
+assert "gone" in str(events[-1])
+"""
+
+
+def test_failures_print_nothing_where_nobody_has_set_up_logging():
+    done = subprocess.run([sys.executable, "-c", FAILING], capture_output=True, text=True, check=False)  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -1,7 +1,12 @@
 """Plays an agent run to its end: calls the model, runs the tools of a round at once, gives every event out as it happens."""
 
+import logging
+
 from ._async import adrive
 from ._sync import drive
 
 
 __all__ = ["adrive", "drive"]
+
+# Whoever wants the traces asks for them: an unasked library prints nothing between the words of an answer.
+logging.getLogger("agent_driver").addHandler(logging.NullHandler())
