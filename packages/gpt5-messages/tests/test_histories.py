@@ -200,6 +200,9 @@ def test_langchains_thoughts_and_calls_among_the_content_are_no_text() -> None:
         (None, "messages[1]"),
         ({}, "messages[1]"),
         (["user", "hi"], "messages[1]"),
+        ({"role": "user", "content": b"Hi"}, "messages[1].content"),
+        ({"role": "system", "content": {"a": 1}}, "messages[1].content"),
+        ({"call_id": "c1", "content": {"a": 1}}, "messages[1].content"),
         ({"role": "user", "content": [5]}, "messages[1].content[0]"),
         ({"role": "user", "content": ["x", None]}, "messages[1].content[1]"),
         ({"role": "user", "content": [{"type": "text", "text": 5}]}, "messages[1].content[0]"),
@@ -236,19 +239,26 @@ def test_what_is_no_list_of_messages_is_an_error_that_says_so(messages: Any) -> 
         ({"content": [{"type": "text", "text": "4"}]}, "4"),
     ],
 )
+@pytest.mark.parametrize("name", ["call_id", "tool_call_id"])
 @pytest.mark.parametrize("shape", [dict, SimpleNamespace])
 def test_a_tool_result_may_have_a_role_besides(
-    shape: Any, result: dict[str, Any], told: str
+    shape: Any, name: str, result: dict[str, Any], told: str
 ) -> None:
     call = {"call_id": "c1", "name": "f", "arguments": "{}"}
     answer = {"role": "assistant", "tool_calls": [call]}
 
-    built = build_input([answer, shape(role="tool", call_id="c1", **result)])
+    built = build_input([answer, shape(role="tool", **{name: "c1"}, **result)])
 
     assert built == [
         {"type": "function_call", **call},
         {"type": "function_call_output", "call_id": "c1", "output": told},
     ]
+
+
+def test_content_may_be_one_part_instead_of_a_list() -> None:
+    part = {"type": "text", "text": "Hi"}
+    one, listed = build_input([{"role": "user", "content": content} for content in (part, [part])])
+    assert one == listed
 
 
 @given(st.lists(st.none() | st.integers() | st.text() | st.just([])), st.integers(0, 3))

@@ -104,14 +104,17 @@ def _from_completion(completion: Completion) -> dict[str, Any]:
 
 def _from_result(result: object) -> dict[str, Any]:
     content = read_member(result, "content") or read_member(result, "error") or ""
-    return {"role": "tool", "content": content, "tool_call_id": read_member(result, "call_id")}
+    call_id = read_member(result, "call_id", "tool_call_id")
+    return {"role": "tool", "content": content, "tool_call_id": call_id}
 
 
 def _is_own_result(message: object) -> bool:
-    """Return whether a message with a role is a tool result whose call is named as everywhere here: `call_id`."""
-    if read_role(message) != "tool" or read_member(message, "tool_call_id") is not None:
+    """Return whether a message with a role is a tool result whose call is named as everywhere here, `call_id`, or that failed and has nothing but its `error`."""
+    if read_role(message) != "tool":
         return False
-    return read_member(message, "call_id") is not None
+    if read_member(message, "tool_call_id") is None:
+        return read_member(message, "call_id") is not None
+    return not read_member(message, "content") and read_member(message, "error") is not None
 
 
 def _langchain_role(message: object) -> str | None:

@@ -63,8 +63,16 @@ def _iter_content(content: object, field: str) -> Iterator[object]:
     if isinstance(content, (list, tuple)):
         for index, part in enumerate(cast("Sequence[object]", content)):
             yield _text_or_part(part, f"{field}.content[{index}]")
+    elif isinstance(content, (str, int, float)):
+        yield str(content)
+    elif kind_of(content) is not None:
+        yield _text_or_part(content, f"{field}.content")
     elif content is not None:
-        yield content if isinstance(content, str) else str(content)
+        got = type(content).__name__
+        raise MessageError(
+            f"{field}.content: expected a text or a list of parts, got {got}",
+            field=f"{field}.content",
+        )
 
 
 def _text_or_part(part: object, field: str) -> object:
