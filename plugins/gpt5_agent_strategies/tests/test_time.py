@@ -62,7 +62,7 @@ def test_nobody_reads_what_a_tool_says_after_it_was_given_up(hurried_agent):
 
     async def flood(_request):
         while True:
-            yield text_message("x" * 50_000)
+            yield text_message("x" * 15_000)  # under the bound of a result until then
             await asyncio.sleep(0.001)
 
     async def answer(_request):
