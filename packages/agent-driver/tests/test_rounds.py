@@ -312,6 +312,43 @@ def test_a_budget_of_seconds_is_told(play):
     assert (finished.reason, finished.budget) == ("budget", "max_seconds")
 
 
+@pytest.mark.parametrize("most", [1, 8])
+def test_tools_that_still_run_when_the_seconds_are_used_up_are_given_up(play, most):
+    made = []
+
+    def sleep(seconds: float) -> str:
+        """Sleep."""
+        made.append(seconds)
+        time.sleep(seconds)
+        return "slept"
+
+    script = Script(
+        ask(use("sleep", '{"seconds": 2}'), use("sleep", '{"seconds": 3}', "c2")), "that is all"
+    )
+    run = AgentRun([], maximum_iterations=5, budgets=Budgets(max_seconds=0.1))
+    started = time.monotonic()
+    [*events, finished] = play(run, script, [sleep], max_parallel_tools=most)
+    assert time.monotonic() - started < 1.5
+    assert [result.is_unfinished for result in results(events).values()] == [True, True]
+    assert script.requests[-1].is_closing
+    assert (finished.reason, finished.budget) == ("budget", "max_seconds")
+    assert len(made) == (1 if most == 1 else 2)
+
+
+def test_the_shorter_of_budget_and_time_holds_for_tools(play):
+    run = AgentRun([], maximum_iterations=5, budgets=Budgets(max_seconds=60))
+    time_budget = TimeBudget(run_seconds=1.1, closing_seconds=1)
+    started = time.monotonic()
+    [*_, finished] = play(
+        run,
+        Script(ask(use("nap")), "that is all"),
+        {"nap": lambda: time.sleep(2)},
+        time_budget=time_budget,
+    )
+    assert time.monotonic() - started < 1
+    assert finished.reason == "time_limit"
+
+
 def test_wrong_settings_are_refused_at_once(play, run):
     with pytest.raises(ValueError, match="max_parallel_tools"):
         play(run, Script("4"), max_parallel_tools=0)

@@ -1,30 +1,24 @@
 """What a run may use."""
 
-from collections import Counter
 from decimal import Decimal
-from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from agent_loop import (
     AgentRun,
     Budgets,
-    CallModel,
-    Finished,
     InvalidSettingError,
     Message,
     ModelDelta,
     ModelDone,
     ModelFailure,
+    RoundEnded,
     RunTools,
     ShowText,
     TimePassed,
     TimeShort,
     ToolCallEnded,
     ToolCallFragment,
-    ToolCallStarted,
     ToolResult,
     Usage,
 )
@@ -203,57 +197,36 @@ def test_a_budget_that_no_run_could_keep_is_refused(budgets, message):
         Budgets(**budgets)
 
 
-limits = st.fixed_dictionaries(
-    {
-        "max_total_tokens": st.none() | st.integers(1, 60),
-        "max_cost": st.none() | st.decimals("0.01", "0.6", places=2),
-        "max_seconds": st.none() | st.integers(1, 60),
-        "max_tool_calls": st.none() | st.integers(0, 8),
-    }
-)
-rounds = st.lists(st.tuples(st.integers(0, 4), st.booleans()), min_size=12, max_size=12)
+def test_each_round_tells_how_much_of_each_budget_is_used():
+    run = start(max_total_tokens=50, max_tool_calls=2)
+    ended = [e for e in give(run, ask(run, "add")) if isinstance(e, RoundEnded)]
+    ended += [e for e in give(run, ask(run, "sub")) if isinstance(e, RoundEnded)]
+    assert [[(use.name, use.used, use.maximum) for use in e.budgets] for e in ended] == [
+        [("max_total_tokens", 10, 50), ("max_tool_calls", 1, 2)],
+        [("max_total_tokens", 20, 50), ("max_tool_calls", 2, 2)],
+    ]
+    finished = answer(run)[-1]
+    assert finished.budgets == ended[-1].budgets
+    assert answer(start())[-1].budgets == ()
 
 
-@given(limits, rounds, st.integers(1, 12))
-def test_no_budget_is_exceeded_by_more_than_the_response_under_way_and_the_closing_one(
-    limits, rounds, maximum
-):
-    """Each call uses 10 tokens, 0.1 and 10 seconds, and asks for tools until it may not; some break."""
-    run = AgentRun(QUESTION, maximum_iterations=maximum, budgets=Budgets(**limits))
-    events, calls_made, position = list(run.start()), 0, 0
-    while position < len(events):
-        event = events[position]
-        position += 1
-        if isinstance(event, CallModel):
-            count, breaks = rounds[event.round - 1]
-            used = Usage(total_tokens=10, total_price=Decimal("0.1"))
-            fragments = tuple(
-                ToolCallFragment(call_id=f"{event.round}-{n}", name="add") for n in range(count)
-            )
-            events += run.feed(ModelDelta(tool_calls=fragments, usage=used))
-            events += run.feed(TimePassed(seconds=10 * event.round))
-            events += run.feed(BROKEN if breaks else ModelDone())
-        elif isinstance(event, RunTools):
-            assert event.calls
-            calls_made += len(event.calls)
-            for call in event.calls:
-                events += run.feed(ToolResult(call_id=call.call_id, content="4"))
-    requests = [event for event in events if isinstance(event, CallModel)]
-    finished = events[-1]
-    assert isinstance(finished, Finished)
-    assert finished.is_answered
-    assert calls_made <= (limits["max_tool_calls"] if limits["max_tool_calls"] is not None else 48)
-    for number, request in enumerate(requests[1:], start=1):
-        used = {
-            "max_total_tokens": 10 * number,
-            "max_cost": Decimal(number) / 10,
-            "max_seconds": 10 * number,
-        }
-        is_used_up = any(limits[name] and amount >= limits[name] for name, amount in used.items())
-        assert request.is_closing or not is_used_up
-        assert request == requests[-1] or not request.is_closing
-    started = Counter(event.call.call_id for event in events if isinstance(event, ToolCallStarted))
-    assert Counter(e.call.call_id for e in events if isinstance(e, ToolCallEnded)) == started
-    assert len(notices(requests[-1])) <= 1
-    for before, after in pairwise(requests):
-        assert after.messages[: len(before.messages)] == before.messages
+def test_a_closing_call_beyond_the_budget_is_the_last_for_whatever_reason_it_closes():
+    run = start(max_total_tokens=10)
+    run.feed(TimeShort())
+    ask(run, "add")
+    assert not run.may_retry
+    finished = run.feed(BROKEN)[-1]
+    assert (finished.reason, finished.budget) == ("error", "max_total_tokens")
+
+
+def test_a_wait_before_a_call_that_uses_the_time_up_makes_it_the_closing_one():
+    run = start(max_seconds=30)
+    run.feed(TimePassed(seconds=10))
+    request = run.feed(ModelFailure(message="busy", is_transient=True, wait_seconds=25))[-1]
+    assert (request.is_closing, request.wait_seconds) == (True, 25)
+
+
+def test_a_budget_of_seconds_says_how_much_is_left():
+    assert [Budgets(max_seconds=30).seconds_left(now) for now in (0, 20, 40)] == [30, 10, 0]
+    assert Budgets().seconds_left(0) is None
+    assert start(max_seconds=30).budgets == Budgets(max_seconds=30)

@@ -79,11 +79,14 @@ class Clock:
         return self._budget.fit(received, self.now)
 
     def seconds_for_tools(self, run: AgentRun) -> float | None:
-        """Return how long tools may still run; None for as long as they like."""
-        if self._budget is None:
-            return None
-        left = self._budget.seconds_for_tools if run.has_closing_call else self._budget.seconds_left
-        return left(self.now)
+        """Return how long tools may still run, by the time of the run and by its budget; None for as long as they like."""
+        now = self.now
+        lefts = [run.budgets.seconds_left(now)]
+        if self._budget is not None:
+            budget = self._budget
+            left = budget.seconds_for_tools if run.has_closing_call else budget.seconds_left
+            lefts.append(left(now))
+        return min((left for left in lefts if left is not None), default=None)
 
     def watch(self, call: CallModel, run: AgentRun) -> "Watch":
         """Return what watches the time of a model call that begins now."""

@@ -2,7 +2,7 @@
 
 from stream_text import MessageError, ThinkFilter
 
-from ._budgets import BudgetName, Budgets
+from ._budgets import BudgetName, Budgets, BudgetUse
 from ._display import should_emit_text
 from ._errors import AgentLoopError, InvalidSettingError, LocalProtocolError
 from ._events import (
@@ -42,6 +42,7 @@ __all__ = [
     "AgentLoopError",
     "AgentRun",
     "BudgetName",
+    "BudgetUse",
     "Budgets",
     "CallModel",
     "CallWatch",

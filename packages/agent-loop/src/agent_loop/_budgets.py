@@ -24,7 +24,7 @@ class Budgets:
     Attributes:
         max_total_tokens: Input and output tokens of all model calls, at least 1.
         max_cost: Money, over 0, in the currency of the model's prices.
-        max_seconds: Seconds since the run began, over 0, as `TimePassed` tells them.
+        max_seconds: Seconds since the run began, over 0, as `TimePassed` tells them. Tools that still run then are given up.
         max_tool_calls: Tool calls that are made, at least 0.
 
     Raises:
@@ -45,22 +45,57 @@ class Budgets:
                 expected = "at least 0" if is_count else "more than 0"
                 raise InvalidSettingError(field.name, expected, value)
 
+    def seconds_left(self, now: float) -> float | None:
+        """Return how long until the budget of seconds is used up, never under 0; None where there is none."""
+        return None if self.max_seconds is None else max(0.0, self.max_seconds - now)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetUse:
+    """How much of a budget is used.
+
+    Attributes:
+        name: The budget.
+        used: What is used of it by now, which may be more than there was.
+        maximum: What there was.
+    """
+
+    name: BudgetName
+    used: float | Decimal
+    maximum: float | Decimal
+
 
 class Spending:
     """What a run has used by now.
 
     Attributes:
+        budgets: What it may use.
         usage: The usage of the model calls.
         seconds: How long the run has lasted.
         tool_calls: How many tool calls were made.
     """
 
     def __init__(self, budgets: Budgets) -> None:
+        self.budgets = budgets
         self.usage = Usage()
         self.seconds = 0.0
         self.tool_calls = 0
-        self._budgets = budgets
         self._is_told = False
+
+    @property
+    def uses(self) -> tuple[BudgetUse, ...]:
+        """How much of each budget is used."""
+        used = {
+            "max_total_tokens": self.usage.total_tokens,
+            "max_cost": self.usage.total_price,
+            "max_seconds": self.seconds,
+            "max_tool_calls": self.tool_calls,
+        }
+        return tuple(
+            BudgetUse(name=cast("BudgetName", name), used=amount, maximum=maximum)
+            for name, amount in used.items()
+            if (maximum := getattr(self.budgets, name)) is not None
+        )
 
     @property
     def used_up(self) -> BudgetName | None:
@@ -69,7 +104,7 @@ class Spending:
 
     def take_tool_calls(self, count: int) -> int:
         """Return how many of `count` tool calls may be made, and count them."""
-        maximum = self._budgets.max_tool_calls
+        maximum = self.budgets.max_tool_calls
         if self.used_up:
             count = 0
         elif maximum is not None:
@@ -85,21 +120,14 @@ class Spending:
 
     def find_unknown(self, usage: Usage) -> BudgetName | None:
         """Return a budget that cannot be kept, because a model call does not tell what it has used."""
-        if self._budgets.max_total_tokens is not None and not usage.total_tokens:
+        if self.budgets.max_total_tokens is not None and not usage.total_tokens:
             return "max_total_tokens"
-        if self._budgets.max_cost is not None and not usage.total_price:
+        if self.budgets.max_cost is not None and not usage.total_price:
             return "max_cost"
         return None
 
     def _find(self, share: Decimal) -> BudgetName | None:
-        used = {
-            "max_total_tokens": self.usage.total_tokens,
-            "max_cost": self.usage.total_price,
-            "max_seconds": Decimal(self.seconds),
-            "max_tool_calls": self.tool_calls,
-        }
-        for name, amount in used.items():
-            maximum = getattr(self._budgets, name)
-            if maximum is not None and amount >= Decimal(maximum) * share:
-                return cast("BudgetName", name)
-        return None
+        return next(
+            (use.name for use in self.uses if Decimal(use.used) >= Decimal(use.maximum) * share),
+            None,
+        )

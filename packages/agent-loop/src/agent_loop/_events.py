@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from stream_text import read_member
 
-from ._budgets import BudgetName
+from ._budgets import BudgetName, BudgetUse
 from ._messages import ToolCall
 from ._usage import Usage
 
@@ -299,6 +299,7 @@ class RoundEnded:
         results: The results of its calls, in the order of the calls.
         usage: The usage of this round alone.
         error: Why the round failed, or None.
+        budgets: How much the run has used by now of each budget that it has.
     """
 
     round: int
@@ -306,6 +307,7 @@ class RoundEnded:
     results: tuple[ToolResult, ...]
     usage: Usage
     error: str | None = None
+    budgets: tuple[BudgetUse, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -322,6 +324,7 @@ class Finished:
         is_answered: Whether something was shown that ends the run: an answer, or in its place what is known so far and the sentence of the
             failure. If not, the driver has to tell of `error`.
         budget: The budget that was used up, whatever the reason.
+        budgets: How much of each budget was used.
     """
 
     reason: StopReason
@@ -332,6 +335,7 @@ class Finished:
     error: str | None = None
     is_answered: bool = True
     budget: BudgetName | None = None
+    budgets: tuple[BudgetUse, ...] = ()
 
 
 type Event = (

@@ -5,6 +5,7 @@ from typing import Any
 
 from stream_text import ThinkFilter, ToolCallMerger
 
+from ._budgets import BudgetUse
 from ._calls import to_replayed
 from ._events import (
     ClosingReason,
@@ -24,15 +25,24 @@ class Round:
     Attributes:
         number: Its number, counted from 1.
         closing: Why the model was told to answer without tools; None if it was not.
+        is_beyond_budget: Whether a budget was used up before it began.
         calls: The valid tool calls, once the answer is complete.
         usage: The usage of the model call.
         finish_reason: Why the model stopped, as its client says.
         commentary: Text that is hidden because it is said on the way to something else.
     """
 
-    def __init__(self, *, number: int, closing: ClosingReason | None, show_thoughts: bool) -> None:
+    def __init__(
+        self,
+        *,
+        number: int,
+        closing: ClosingReason | None,
+        is_beyond_budget: bool,
+        show_thoughts: bool,
+    ) -> None:
         self.number = number
         self.closing: ClosingReason | None = closing
+        self.is_beyond_budget = is_beyond_budget
         self.calls: tuple[ToolCall, ...] = ()
         self.usage = Usage()
         self.finish_reason: str | None = None
@@ -141,7 +151,9 @@ class Round:
             error=error,
         )
 
-    def to_ended(self, error: str | None = None) -> RoundEnded:
+    def to_ended(
+        self, error: str | None = None, *, budgets: tuple[BudgetUse, ...] = ()
+    ) -> RoundEnded:
         """Return the end of the round."""
         return RoundEnded(
             round=self.number,
@@ -149,6 +161,7 @@ class Round:
             results=self.results,
             usage=self.usage,
             error=error,
+            budgets=budgets,
         )
 
     def to_messages(self) -> tuple[Message, ...]:

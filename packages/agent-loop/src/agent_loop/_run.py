@@ -140,6 +140,11 @@ class AgentRun:
         return self._request_size.max_bytes
 
     @property
+    def budgets(self) -> Budgets:
+        """What the run may use."""
+        return self._spending.budgets
+
+    @property
     def has_closing_call(self) -> bool:
         """Whether the run keeps a call for the answer, so that tools have to end in time for it."""
         return self._maximum > 1
@@ -147,7 +152,9 @@ class AgentRun:
     @property
     def may_retry(self) -> bool:
         """Whether the open model call would be made once more if it failed now, for a passing reason and with time left."""
-        is_first = self._state == "model" and not self._is_retry and self._round.closing != "budget"
+        is_first = (
+            self._state == "model" and not self._is_retry and not self._round.is_beyond_budget
+        )
         return is_first and self._round.number < self._maximum and not self._display.has_words
 
     def start(self) -> tuple[Event, ...]:
@@ -193,12 +200,18 @@ class AgentRun:
         self._state = next_state(self._state, trigger)
 
     def _build_round(self, number: int) -> Round:
-        closing: ClosingReason | None = "budget" if self._spending.used_up else None
+        is_beyond_budget = self._spending.used_up is not None
+        closing: ClosingReason | None = "budget" if is_beyond_budget else None
         if self._is_time_short:
             closing = "time_limit"
         if number == self._maximum > 1:
             closing = "maximum_iterations"
-        return Round(number=number, closing=closing, show_thoughts=self._emit_thoughts)
+        return Round(
+            number=number,
+            closing=closing,
+            is_beyond_budget=is_beyond_budget,
+            show_thoughts=self._emit_thoughts,
+        )
 
     def _call_model(self, failure: ModelFailure | None = None) -> Iterator[Event]:
         """Begin a round, after a failure with the request that failed."""
@@ -324,7 +337,7 @@ class AgentRun:
             return
         self._move("results")
         self._messages += self._round.to_messages()
-        yield self._round.to_ended()
+        yield self._round.to_ended(budgets=self._spending.uses)
         near = None if self._spending.used_up else self._spending.take_near()
         if near:
             self._messages += (Message(role="user", content=build_budget_notice(near)),)
@@ -346,7 +359,8 @@ class AgentRun:
         self._move("retry")
         self._round.break_answer()  # What was held back of it is not shown any more.
         yield self._build_broken_call(error)
-        yield self._round.to_ended(error)
+        yield self._round.to_ended(error, budgets=self._spending.uses)
+        self._spending.seconds += failure.wait_seconds  # Passed when the call is made.
         yield from self._call_model(failure)
 
     def _take_time_passed(self, passed: TimePassed) -> tuple[Event, ...]:
@@ -379,7 +393,7 @@ class AgentRun:
     ) -> Iterator[Event]:
         if self._round.number:
             self._messages += self._round.to_messages()
-            yield self._round.to_ended(error)
+            yield self._round.to_ended(error, budgets=self._spending.uses)
         yield Finished(
             reason=reason,
             rounds=self._round.number,
@@ -389,4 +403,5 @@ class AgentRun:
             error=error,
             is_answered=is_answered,
             budget=self._spending.used_up,
+            budgets=self._spending.uses,
         )
