@@ -185,6 +185,26 @@ def test_a_success_names_the_answer(log, lines):
     }
 
 
+def test_the_tier_that_was_asked_for_and_the_one_that_was_billed_are_told(log, lines):
+    log.request({**BODY, "service_tier": "flex"})
+    log.success(AUDIT_ID, service_tier="default", left_out=("without_summary", "without_flex"))
+
+    asked, billed = (json.loads(line.partition(" ")[2]) for line in lines)
+    assert asked["service_tier"] == "flex"
+    assert (billed["service_tier"], billed["left_out"]) == (
+        "default",
+        "without_summary,without_flex",
+    )
+
+
+@pytest.mark.parametrize("left_out", [("my secret",), ("without_flex", "x"), ("without_flex,",)])
+def test_other_words_for_what_was_left_out_are_not_told(left_out, log, lines):
+    log.success(AUDIT_ID, service_tier="my secret", left_out=left_out)
+
+    fields = fields_of(lines)
+    assert (fields["service_tier"], fields["left_out"]) == ("other", "other")
+
+
 def test_a_streamed_success_counts_its_events(log, lines):
     log.success(AUDIT_ID, stream_event_count=0)
 

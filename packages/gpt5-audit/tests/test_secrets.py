@@ -22,6 +22,7 @@ FIELDS = {
     ),
     *("event_type", "has_stop", "has_user", "input_message_count", "max_output_tokens", "model"),
     *("param", "request_id", "response_format", "response_model", "response_status", "status_code"),
+    *("left_out", "service_tier"),
     *("stream", "stream_event_count", "stream_event_type", "tool_count", "use_custom_base_url"),
 }
 

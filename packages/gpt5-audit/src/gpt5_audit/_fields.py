@@ -13,9 +13,11 @@ from ._words import (
     CODES,
     ERROR_TYPES,
     EVENT_TYPES,
+    FALLBACKS,
     OTHER,
     PARAMETER_WORDS,
     RESPONSE_FORMATS,
+    SERVICE_TIERS,
     STATUSES,
 )
 
@@ -85,6 +87,13 @@ def _parameter(value: object) -> str | None:
     return value if known and len(value) <= _LONGEST_PARAMETER else OTHER
 
 
+def _left_out(value: object) -> str | None:
+    """Accept known words with commas between them."""
+    if not isinstance(value, str) or not value:
+        return None
+    return value if FALLBACKS.issuperset(value.split(",")) else OTHER
+
+
 _count = _whole(0, _MOST)
 
 _SHAPES: Mapping[str, Shape] = {
@@ -98,6 +107,7 @@ _SHAPES: Mapping[str, Shape] = {
     "has_stop": _boolean,
     "has_user": _boolean,
     "input_message_count": _count,
+    "left_out": _left_out,
     "max_output_tokens": _count,
     "model": _matching(_MODEL, longest=_LONGEST_MODEL),
     "param": _parameter,
@@ -105,6 +115,7 @@ _SHAPES: Mapping[str, Shape] = {
     "response_format": _word_of(RESPONSE_FORMATS),
     "response_model": _matching(_MODEL, longest=_LONGEST_MODEL),
     "response_status": _word_of(STATUSES),
+    "service_tier": _word_of(SERVICE_TIERS),
     "status_code": _whole(100, 599),
     "stream": _boolean,
     "stream_event_count": _count,
@@ -124,15 +135,18 @@ _FIELDS: Mapping[Event, tuple[str, ...]] = {
         "max_output_tokens",
         "model",
         "response_format",
+        "service_tier",
         "stream",
         "tool_count",
         "use_custom_base_url",
     ),
     "responses_api_success": (
         "audit_id",
+        "left_out",
         "model",
         "request_id",
         "response_model",
+        "service_tier",
         "stream",
         "stream_event_count",
     ),

@@ -83,7 +83,7 @@ class AuditLog:
         self._write("responses_api_request", facts | _request_facts(body))
         return audit_id
 
-    def success(
+    def success(  # noqa: PLR0913  one keyword for each fact
         self,
         audit_id: str,
         *,
@@ -91,6 +91,8 @@ class AuditLog:
         response_model: str | None = None,
         request_id: str | None = None,
         stream_event_count: int | None = None,
+        service_tier: str | None = None,
+        left_out: Sequence[str] = (),
     ) -> None:
         """Log that a call came to its end.
 
@@ -100,6 +102,8 @@ class AuditLog:
             response_model: The model that answered.
             request_id: The server's id of the request (`x-request-id`).
             stream_event_count: How many events came; None if the answer was not streamed.
+            service_tier: The tier that the server has billed.
+            left_out: What the server refused and the request was sent again without, as `gpt5_responses` names it.
         """
         if not self.enabled:
             return
@@ -108,6 +112,8 @@ class AuditLog:
             "model": model,
             "response_model": response_model,
             "request_id": request_id,
+            "left_out": ",".join(left_out),
+            "service_tier": service_tier,
             "stream": None if stream_event_count is None else True,
             "stream_event_count": stream_event_count,
         }
@@ -155,6 +161,7 @@ def _request_facts(body: Mapping[str, Any]) -> dict[str, object]:
         "max_output_tokens": body.get("max_output_tokens"),
         "model": body.get("model"),
         "response_format": _mapping(_mapping(body.get("text")).get("format")).get("type"),
+        "service_tier": body.get("service_tier"),
         "stream": body.get("stream"),
         "tool_count": _length(body.get("tools")),
     }
