@@ -81,8 +81,8 @@ def test_a_stream_that_was_closed_before_it_was_opened_has_no_events(transport: 
 
 def test_a_stream_that_is_closed_while_it_is_being_opened_has_no_events() -> None:
     class Overtaken(Transport):
-        def send(self, *arguments: object) -> object:
-            sent = super().send(*arguments)
+        def send(self, *arguments: object, **named: object) -> object:
+            sent = super().send(*arguments, **named)
             stream.close()
             return sent
 
@@ -109,9 +109,9 @@ def test_a_silence_before_the_answer_begins_is_broken_too() -> None:
     go_on = threading.Event()
 
     class Waiting(Transport):
-        def send(self, *arguments: object) -> object:
+        def send(self, *arguments: object, **named: object) -> object:
             go_on.wait()
-            return super().send(*arguments)
+            return super().send(*arguments, **named)
 
     with ResponsesSimulator() as server:
         transport = Waiting()

@@ -533,7 +533,7 @@ def test_a_body_that_is_too_large_is_given_up(transport: Transport) -> None:
 
 
 def test_a_list_of_models_that_is_too_large_is_none(transport: Transport) -> None:
-    with Wire(whole(b" " * 5_000_000 + b"{}")) as wire, pytest.raises(ResponsesError):
+    with Wire(whole(b" " * 9_000_000 + b"{}")) as wire, pytest.raises(ResponsesError):
         validate_server(wire.connection(), transport=transport)
 
     assert len(wire.requests) == 2

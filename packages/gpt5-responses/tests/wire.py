@@ -37,6 +37,12 @@ def whole(body: bytes, status: str = "200 OK", **headers: str) -> Answer:
     return lambda peer: peer.sendall(head(status, **told) + body)
 
 
+def body_of(request: bytes) -> Any:
+    """Return the JSON that a request held; None where it had none."""
+    _, brace, rest = request.partition(b"\r\n{")
+    return json.loads(b"{" + rest) if brace else None
+
+
 def frames(events: Iterable[Mapping[str, Any]]) -> bytes:
     return b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events)
 

@@ -2,7 +2,8 @@
 
 from ._answer import Answer, AnswerDelta, AsyncAnswer
 from ._async_stream import AsyncResponseStream, acreate, aopen_stream
-from ._client import AsyncResponsesClient, ModelConfig, ResponsesClient
+from ._calls import CompactedWindow, InputItems
+from ._client import AsyncResponsesClient, ResponsesClient
 from ._connection import Connection, find_secrets
 from ._conversation import Conversation, RequestSettings
 from ._errors import (
@@ -23,6 +24,7 @@ from ._errors import (
     UnexpectedResponseError,
 )
 from ._fallbacks import Fallback
+from ._model_config import ModelConfig
 from ._scheme import Request, ResponsesScheme
 from ._shutdown_dates import find_shutdown_date
 from ._stream import ResponseStream, create, open_stream
@@ -37,11 +39,13 @@ __all__ = [
     "AsyncResponseStream",
     "AsyncResponsesClient",
     "AuthenticationError",
+    "CompactedWindow",
     "Connection",
     "ConnectionFailedError",
     "ConnectionTimeoutError",
     "Conversation",
     "Fallback",
+    "InputItems",
     "InvalidRequestError",
     "ModelConfig",
     "ModelNotFoundError",

@@ -25,7 +25,7 @@ class AsyncResponseStream:
         left_out: What the server refused and was therefore left out of the request.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  one stream has these surroundings
         self,
         client: HttpClient,
         connection: Connection,
@@ -33,10 +33,12 @@ class AsyncResponseStream:
         refusals: Refusals,
         *,
         owns_client: bool = False,
+        flex_fallback: bool = False,
     ) -> None:
         self._client = client
         self._body = body
         self._refusals = refusals
+        self._flex_fallback = flex_fallback
         self._secrets = connection.secrets
         self._reader = ResponseReader(model=str(body.get("model")), secrets=self._secrets)
         self._patience = Patience(connection)
@@ -77,7 +79,13 @@ class AsyncResponseStream:
         return self._reader.completion
 
     async def _send(self) -> Answer:
-        steps = post(self._client, self._body, self._refusals, self._secrets)
+        steps = post(
+            self._client,
+            self._body,
+            self._refusals,
+            self._secrets,
+            flex_fallback=self._flex_fallback,
+        )
         answer, self.left_out = await aplay(steps)
         self._opened.push_async_callback(aplay, self._client.end(answer))
         return answer
@@ -124,7 +132,9 @@ async def _read_rest(chunks: AsyncGenerator[bytes], answer: Answer) -> None:
                         return
 
 
-def aopen_stream(connection: Connection, request: Mapping[str, Any]) -> AsyncResponseStream:
+def aopen_stream(
+    connection: Connection, request: Mapping[str, Any], *, flex_fallback: bool = False
+) -> AsyncResponseStream:
     """Return the response to a request as a stream of events, sent when it is entered: the twin of `open_stream`.
 
     It has a client of its own, closed with it. Who makes more than a few calls keeps an `AsyncResponsesClient`, which keeps its connections.
@@ -132,21 +142,36 @@ def aopen_stream(connection: Connection, request: Mapping[str, Any]) -> AsyncRes
     Args:
         connection: Where to send it.
         request: The request body, as `gpt5_payloads.build_request` makes it.
+        flex_fallback: As for `ResponseStream`.
 
     Raises:
         ResponsesError: If the connection's settings are refused.
     """
     client = HttpClient(connection, Asynchronous)
-    return AsyncResponseStream(client, connection, dict(request), Refusals(), owns_client=True)
+    return AsyncResponseStream(
+        client,
+        connection,
+        dict(request),
+        Refusals(),
+        owns_client=True,
+        flex_fallback=flex_fallback,
+    )
 
 
-async def acreate(connection: Connection, request: Mapping[str, Any]) -> Completion:
+async def acreate(
+    connection: Connection, request: Mapping[str, Any], *, flex_fallback: bool = False
+) -> Completion:
     """Send a request and return the whole answer, streamed or not: the twin of `create`.
+
+    Args:
+        connection: Where to send it.
+        request: The request body, as `gpt5_payloads.build_request` makes it.
+        flex_fallback: As for `ResponseStream`.
 
     Raises:
         ResponsesError: If the server cannot be reached, refuses the request, or fails underway.
     """
-    async with aopen_stream(connection, request) as stream:
+    async with aopen_stream(connection, request, flex_fallback=flex_fallback) as stream:
         async for _ in stream:
             pass
         return stream.completion

@@ -51,7 +51,12 @@ class Refusals:
 
 
 def post(
-    client: HttpClient, request: Mapping[str, Any], refusals: Refusals, secrets: KnownSecrets
+    client: HttpClient,
+    request: Mapping[str, Any],
+    refusals: Refusals,
+    secrets: KnownSecrets,
+    *,
+    flex_fallback: bool = False,
 ) -> Steps[tuple[Answer, tuple[Fallback, ...]]]:
     """Send a request until a server takes it on, and return the answer and what has been left out.
 
@@ -63,9 +68,9 @@ def post(
         try:
             answer = yield from client.post(_PATH, write_body(attempt.body))
         except Exception as error:  # noqa: BLE001  the client lets some errors of its library through
-            fallback = (
-                find_fallback(error, attempt.body) if isinstance(error, ErrorAnswer) else None
-            )
+            fallback = None
+            if isinstance(error, ErrorAnswer):
+                fallback = find_fallback(error, attempt.body, flex_fallback=flex_fallback)
             if fallback is None or fallback in attempt.left_out:
                 tried = retried_sentence(attempt.left_out)
                 model = str(request.get("model"))

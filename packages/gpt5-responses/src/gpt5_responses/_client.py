@@ -1,7 +1,6 @@
 """A small client for conversations with GPT-5 models, blocking or asynchronous, from a declared model."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Sequence
 from typing import Self
 
 from gpt5_messages import Completion
@@ -9,47 +8,26 @@ from gpt5_messages import Completion
 from ._answer import Answer, AsyncAnswer, read_wanted
 from ._async_stream import AsyncResponseStream
 from ._attempts import Refusals
-from ._connection import DEFAULT_BASE_URL, Connection
-from ._http import HttpClient, aplay
+from ._calls import (
+    Call,
+    CompactedWindow,
+    InputItems,
+    Order,
+    cancel_call,
+    compact_call,
+    delete_call,
+    input_items_call,
+    input_tokens_call,
+    make,
+    retrieve_call,
+    start_call,
+)
+from ._http import HttpClient, aplay, play
+from ._model_config import ModelConfig
 from ._network import Asynchronous
 from ._scheme import Request, ResponsesScheme
 from ._stream import ResponseStream, open_stream
 from ._transport import TRANSPORT, Transport
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelConfig:
-    """A model and where it is.
-
-    Attributes:
-        model_id: The model's name, such as `gpt-5`.
-        api_key: The key; never part of `repr`.
-        base_url: The API's root; `/v1` is added where it is missing.
-        organization: The organisation to bill, if not the key's own.
-        timeout_seconds: Seconds to wait for a connection, and then for each next event, brought within 30 to 900.
-        max_retries: How often a request that could not be started is sent again, brought within 0 to 5.
-        total_seconds: Seconds that a call may take in all; None for what the environment says, which is no limit unless it is set.
-        extra_headers: Further headers for every request, for gateways; never part of `repr`. See `Connection`.
-    """
-
-    model_id: str
-    api_key: str = field(repr=False)
-    base_url: str = DEFAULT_BASE_URL
-    organization: str | None = None
-    timeout_seconds: int = 300
-    max_retries: int = 1
-    total_seconds: float | None = None
-    extra_headers: Mapping[str, str] | None = field(default=None, repr=False, hash=False)
-
-    def connect(self) -> Connection:
-        """Return the connection that this describes.
-
-        Raises:
-            SettingsError: If the key is missing, or the key, organisation, base URL or a further header is not usable.
-        """
-        return Connection.from_settings(
-            {setting.name: getattr(self, setting.name) for setting in fields(self)}
-        )
 
 
 class ResponsesClient:
@@ -88,7 +66,12 @@ class ResponsesClient:
             MessageError: If a message cannot be read.
         """
         body = self._scheme.build_body(request, model=self._model)
-        return open_stream(self._connection, body, transport=self._transport)
+        return open_stream(
+            self._connection,
+            body,
+            transport=self._transport,
+            flex_fallback=self._scheme.flex_fallback,
+        )
 
     def complete(self, request: Request) -> Completion:
         """Send a request and return the whole answer.
@@ -115,10 +98,110 @@ class ResponsesClient:
         """
         return Answer(self._open(read_wanted(call, self._defaults)))
 
+    def input_tokens(self, request: Request) -> int:
+        """Return how many tokens of input a request would have, as the server counts them; it makes no response.
+
+        Raises:
+            ResponsesError: If the server cannot be reached, or does not count it.
+            PayloadError: If something of the request cannot be sent.
+            MessageError: If a message cannot be read.
+        """
+        body = self._scheme.build_body(request, model=self._model)
+        return self._make(input_tokens_call(body))
+
+    def compact(self, request: Request) -> CompactedWindow:
+        """Have a request's conversation made shorter by the server; `Conversation.replace` takes what comes of it.
+
+        Raises:
+            ResponsesError: If the server cannot be reached, or does not do it.
+            PayloadError: If something of the request cannot be sent.
+            MessageError: If a message cannot be read.
+        """
+        body = self._scheme.build_body(request, model=self._model)
+        return self._make(compact_call(body))
+
+    def start(self, request: Request) -> Completion:
+        """Have a response made in the background, and return what is known of it at once: its `response_id` and `status`.
+
+        The server keeps it, whatever the scheme says; ask for it by `retrieve` until it is neither `queued` nor `in_progress`.
+
+        Raises:
+            ResponsesError: If the server cannot be reached, or refuses the request.
+            PayloadError: If something of the request cannot be sent.
+            MessageError: If a message cannot be read.
+        """
+        body = self._scheme.build_body(request, model=self._model)
+        return self._make(start_call(body))
+
+    def retrieve(self, response_id: str, *, include: Sequence[str] = ()) -> Completion:
+        """Return a stored response as it is now; one that has failed is returned too, with its `error`.
+
+        Args:
+            response_id: Its id.
+            include: What else to tell of it, such as `web_search_call.action.sources`.
+
+        Raises:
+            NotFoundError: If the server has none of this id.
+            ResponsesError: If the server cannot be reached, or refuses to tell it.
+        """
+        return self._make(retrieve_call(response_id, include))
+
+    def cancel(self, response_id: str) -> Completion:
+        """Stop a response that is made in the background, and return it as it is then.
+
+        Raises:
+            NotFoundError: If the server has none of this id.
+            ResponsesError: If the server cannot be reached, or it is none of the background.
+        """
+        return self._make(cancel_call(response_id))
+
+    def delete(self, response_id: str) -> None:
+        """Delete a stored response.
+
+        Raises:
+            NotFoundError: If the server has none of this id.
+            ResponsesError: If the server cannot be reached, or does not do it.
+        """
+        self._make(delete_call(response_id))
+
+    def input_items(
+        self,
+        response_id: str,
+        *,
+        after: str | None = None,
+        limit: int | None = None,
+        order: Order | None = None,
+        include: Sequence[str] = (),
+    ) -> InputItems:
+        """Return a page of what a stored response was asked with.
+
+        Args:
+            response_id: Its id.
+            after: The item after which the page begins: `last_id` of the page before.
+            limit: The most items of a page, from 1 to 100.
+            order: `asc` for the oldest first; the newest come first where nothing is said.
+            include: What else to tell of the items.
+
+        Raises:
+            NotFoundError: If the server has none of this id.
+            ResponsesError: If the server cannot be reached, or refuses to tell them.
+        """
+        call = input_items_call(response_id, after=after, limit=limit, order=order, include=include)
+        return self._make(call)
+
     def _open(self, request: Request) -> ResponseStream:
         """Return a stream that is opened when it is read."""
         body = self._scheme.build_body(request, model=self._model)
-        return ResponseStream(self._connection, body, transport=self._transport)
+        return ResponseStream(
+            self._connection,
+            body,
+            transport=self._transport,
+            flex_fallback=self._scheme.flex_fallback,
+        )
+
+    def _make[T](self, call: Call[T]) -> T:
+        with self._transport.lend(self._connection) as client:
+            return play(make(client, call, self._connection.secrets))
 
 
 class AsyncResponsesClient:
@@ -166,7 +249,13 @@ class AsyncResponsesClient:
             MessageError: If a message cannot be read.
         """
         body = self._scheme.build_body(request, model=self._model)
-        return AsyncResponseStream(self._http, self._connection, body, self._refusals)
+        return AsyncResponseStream(
+            self._http,
+            self._connection,
+            body,
+            self._refusals,
+            flex_fallback=self._scheme.flex_fallback,
+        )
 
     async def complete(self, request: Request) -> Completion:
         """Send a request and return the whole answer.
@@ -192,3 +281,97 @@ class AsyncResponsesClient:
             MessageError: If a message cannot be read.
         """
         return AsyncAnswer(self.stream(read_wanted(call, self._defaults)))
+
+    async def input_tokens(self, request: Request) -> int:
+        """Return how many tokens of input a request would have, as the server counts them; it makes no response.
+
+        Raises:
+            ResponsesError: If the server cannot be reached, or does not count it.
+            PayloadError: If something of the request cannot be sent.
+            MessageError: If a message cannot be read.
+        """
+        body = self._scheme.build_body(request, model=self._model)
+        return await self._make(input_tokens_call(body))
+
+    async def compact(self, request: Request) -> CompactedWindow:
+        """Have a request's conversation made shorter by the server; `Conversation.replace` takes what comes of it.
+
+        Raises:
+            ResponsesError: If the server cannot be reached, or does not do it.
+            PayloadError: If something of the request cannot be sent.
+            MessageError: If a message cannot be read.
+        """
+        body = self._scheme.build_body(request, model=self._model)
+        return await self._make(compact_call(body))
+
+    async def start(self, request: Request) -> Completion:
+        """Have a response made in the background, and return what is known of it at once: its `response_id` and `status`.
+
+        The server keeps it, whatever the scheme says; ask for it by `retrieve` until it is neither `queued` nor `in_progress`.
+
+        Raises:
+            ResponsesError: If the server cannot be reached, or refuses the request.
+            PayloadError: If something of the request cannot be sent.
+            MessageError: If a message cannot be read.
+        """
+        body = self._scheme.build_body(request, model=self._model)
+        return await self._make(start_call(body))
+
+    async def retrieve(self, response_id: str, *, include: Sequence[str] = ()) -> Completion:
+        """Return a stored response as it is now; one that has failed is returned too, with its `error`.
+
+        Args:
+            response_id: Its id.
+            include: What else to tell of it, such as `web_search_call.action.sources`.
+
+        Raises:
+            NotFoundError: If the server has none of this id.
+            ResponsesError: If the server cannot be reached, or refuses to tell it.
+        """
+        return await self._make(retrieve_call(response_id, include))
+
+    async def cancel(self, response_id: str) -> Completion:
+        """Stop a response that is made in the background, and return it as it is then.
+
+        Raises:
+            NotFoundError: If the server has none of this id.
+            ResponsesError: If the server cannot be reached, or it is none of the background.
+        """
+        return await self._make(cancel_call(response_id))
+
+    async def delete(self, response_id: str) -> None:
+        """Delete a stored response.
+
+        Raises:
+            NotFoundError: If the server has none of this id.
+            ResponsesError: If the server cannot be reached, or does not do it.
+        """
+        await self._make(delete_call(response_id))
+
+    async def input_items(
+        self,
+        response_id: str,
+        *,
+        after: str | None = None,
+        limit: int | None = None,
+        order: Order | None = None,
+        include: Sequence[str] = (),
+    ) -> InputItems:
+        """Return a page of what a stored response was asked with.
+
+        Args:
+            response_id: Its id.
+            after: The item after which the page begins: `last_id` of the page before.
+            limit: The most items of a page, from 1 to 100.
+            order: `asc` for the oldest first; the newest come first where nothing is said.
+            include: What else to tell of the items.
+
+        Raises:
+            NotFoundError: If the server has none of this id.
+            ResponsesError: If the server cannot be reached, or refuses to tell them.
+        """
+        call = input_items_call(response_id, after=after, limit=limit, order=order, include=include)
+        return await self._make(call)
+
+    async def _make[T](self, call: Call[T]) -> T:
+        return await aplay(make(self._http, call, self._connection.secrets))

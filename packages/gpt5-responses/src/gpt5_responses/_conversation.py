@@ -12,6 +12,7 @@ from gpt5_messages import (
     read_item,
 )
 
+from ._calls import CompactedWindow
 from ._scheme import Request
 
 
@@ -63,6 +64,10 @@ class Conversation:
         """Add what a tool answered to one of the model's calls."""
         kind = "custom_tool_call_output" if call.type == "custom" else "function_call_output"
         self._items.append(ToolOutputItem(type=kind, call_id=call.call_id, output=output))
+
+    def replace(self, window: CompactedWindow) -> None:
+        """Go on from a conversation that the server has made shorter, as `compact` of a client returns it."""
+        self._items = [read_item(item) for item in window.items]
 
     def request(self, **settings: Unpack[RequestSettings]) -> Request:
         """Return the request that carries the conversation so far.

@@ -2,7 +2,7 @@
 
 Some refusals are not the caller's fault: an organisation that is not verified may have neither reasoning summaries nor streaming, a
 server may not know encrypted reasoning, and reasoning items from an earlier response may not be accepted any more. Each is answered
-once, by asking for less.
+once, by asking for less. So is a flex tier without capacity, where the caller has allowed it, for the default one costs more.
 
 Source: docs/evidence/responses-api.md, R1 to R5.
 """
@@ -16,20 +16,38 @@ from ._error_answer import ErrorAnswer
 
 
 type Fallback = Literal[
-    "without_summary", "without_streaming", "without_include", "without_reasoning_items"
+    "without_summary",
+    "without_streaming",
+    "without_include",
+    "without_reasoning_items",
+    "without_flex",
 ]
-"""What is left out: the reasoning summary, streaming, encrypted reasoning in the answer, or earlier reasoning in the input."""
+"""What is left out: the reasoning summary, streaming, encrypted reasoning in the answer, earlier reasoning in the input, or the flex tier."""
 
 type Request = Mapping[str, Any]
 
 _REFUSED_STATUSES = (400, 403, 404)
+_NO_CAPACITY_STATUS = 429
 _REASONING_WORDS = ("encrypted content", "encrypted_content", "type 'reasoning'", "id 'rs_")
 
 
-def find_fallback(error: ErrorAnswer, request: Request) -> Fallback | None:
-    """Return what to leave out after this refusal; None where the refusal has to stand."""
-    if error.status_code not in _REFUSED_STATUSES:
-        return None
+def find_fallback(
+    error: ErrorAnswer, request: Request, *, flex_fallback: bool = False
+) -> Fallback | None:
+    """Return what to leave out after this refusal; None where the refusal has to stand.
+
+    Args:
+        error: The refusal.
+        request: The body that was refused.
+        flex_fallback: Whether the default tier may take the place of flex.
+    """
+    if flex_fallback and _has_no_capacity(error, request):
+        return "without_flex"
+    return _find_relief(error, request) if error.status_code in _REFUSED_STATUSES else None
+
+
+def _find_relief(error: ErrorAnswer, request: Request) -> Fallback | None:
+    """Return what a refused request has in it that its refusal is about."""
     told = error.message.lower()
     param = error.param if isinstance(error.param, str) else ""  # whatever the server sent
     if "summary" in (request.get("reasoning") or {}) and (
@@ -62,6 +80,12 @@ def retried_sentence(left_out: Sequence[Fallback]) -> str:
     return f"It was sent again without {parts} and refused again."
 
 
+def _has_no_capacity(error: ErrorAnswer, request: Request) -> bool:
+    """Return whether the flex tier has no capacity for a request; without any quota left the default one would refuse it as well."""
+    is_refused = error.status_code == _NO_CAPACITY_STATUS and error.code != "insufficient_quota"
+    return is_refused and request.get("service_tier") == "flex"
+
+
 def _has_reasoning_items(request: Request) -> bool:
     items = request.get("input")
     if not isinstance(items, list):
@@ -87,15 +111,21 @@ def _without_reasoning_items(request: Request) -> dict[str, Any]:
     return {**request, "input": without_reasoning(request["input"])}
 
 
+def _without_flex(request: Request) -> dict[str, Any]:
+    return {**request, "service_tier": "default"}
+
+
 _LEFT_OUT_WORDS: dict[Fallback, str] = {
     "without_summary": "the reasoning summary",
     "without_streaming": "streaming",
     "without_include": "encrypted reasoning",
     "without_reasoning_items": "earlier reasoning",
+    "without_flex": "the flex tier",
 }
 _RELAXATIONS: dict[Fallback, Callable[[Request], dict[str, Any]]] = {
     "without_summary": _without_summary,
     "without_streaming": _without_streaming,
     "without_include": _without_include,
     "without_reasoning_items": _without_reasoning_items,
+    "without_flex": _without_flex,
 }

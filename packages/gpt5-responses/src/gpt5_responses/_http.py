@@ -34,8 +34,10 @@ from ._network import AsyncNetwork, Blocking, Network, NetworkKind
 from ._proxies import find_proxy
 
 
+MOST_WHOLE_BYTES = 8 * 1024 * 1024
+"""How much is read of what is asked for whole: a list of models, for one, or a stored response."""
+
 _MOST_ERROR_BYTES = 64 * 1024
-_MOST_OTHER_BYTES = 4 * 1024 * 1024  # a list of models, for one
 _MOST_IDLE = 100
 _IDLE_SECONDS = 5.0
 _SUCCESS = range(200, 300)
@@ -122,7 +124,7 @@ class HttpClient:
         self._origin = httpcore.Origin(
             parts.scheme.encode(), host.encode(), parts.port or _PORTS[parts.scheme]
         )
-        self._path, self._query = parts.path, f"?{parts.query}" if parts.query else ""
+        self._path, self._query = parts.path, parts.query
         self._headers = _headers(connection, host, parts.port)
         self._timeouts = dict.fromkeys(("connect", "read", "write"), connection.try_seconds)
         self._max_retries = connection.max_retries
@@ -145,17 +147,17 @@ class HttpClient:
         """
         return self._ask(b"POST", path, content)
 
-    def get(self, path: str) -> Steps[bytes]:
-        """Ask for something and return as much of it as is read.
+    def call(self, method: bytes, path: str, content: bytes | None = None) -> Steps[bytes]:
+        """Ask for something whole and return it, or as much of it as is read.
 
         Raises:
-            ErrorAnswer: If the server does not have it.
+            ErrorAnswer: If the server does not have it, or does not do it.
             NoAnswerError: If no answer comes.
             ResponsesError: If the server's address leads to a metadata service.
         """
-        answer = yield from self._ask(b"GET", path)
+        answer = yield from self._ask(method, path, content)
         try:
-            return (yield from self._read(answer, _MOST_OTHER_BYTES))
+            return (yield from self._read(answer, MOST_WHOLE_BYTES))
         except _FAILURES as error:
             raise NoAnswerError(is_proxied=answer.network.is_proxied) from error
 
@@ -260,11 +262,16 @@ class HttpClient:
         return body.content
 
     def _request(self, method: bytes, path: str, content: bytes | None) -> httpcore.Request:
-        target = quote(f"{self._path}{path}{self._query}", safe=_TARGET_CHARACTERS)
+        path, _, asked = path.partition("?")
+        query = "&".join(filter(None, (self._query, asked)))
+        whole = f"{self._path}{path}{query and '?'}{query}"
+        target = quote(whole, safe=_TARGET_CHARACTERS)
         sent: list[tuple[bytes, bytes]] = []
         if content is not None:
             size = str(len(content)).encode()
             sent = [(b"Content-Type", b"application/json"), (b"Content-Length", size)]
+        elif method == b"POST":
+            sent = [(b"Content-Length", b"0")]  # some servers refuse one of unknown length
         origin = self._origin
         url = httpcore.URL(
             scheme=origin.scheme, host=origin.host, port=origin.port, target=target.encode()

@@ -64,6 +64,7 @@ class ResponsesScheme:
         summary: Which reasoning summary to ask for along with an effort.
         system_role: The role under which system messages of the conversation go out; some servers refuse `system`.
         service_tier: The tier to ask for, or None.
+        flex_fallback: Whether the default tier may take the place of a flex one without capacity.
         prompt_cache_key: Groups requests that begin alike, or None; one for each conversation is a good choice.
         text: `text` options (`verbosity`, `format`), or None.
         send_max_output_tokens: False for servers that refuse the parameter.
@@ -75,6 +76,7 @@ class ResponsesScheme:
     summary: Literal["auto", "concise", "detailed"] | None = "auto"
     system_role: Literal["system", "developer"] = "developer"
     service_tier: str | None = None
+    flex_fallback: bool = False
     prompt_cache_key: str | None = None
     text: Mapping[str, Any] | None = None
     send_max_output_tokens: bool = True

@@ -37,6 +37,8 @@ class ResponseStream:
         connection: Where to send the request.
         request: The request body, as `gpt5_payloads.build_request` makes it.
         transport: Who sends it; the process's own by default.
+        flex_fallback: Whether a request for the flex tier that finds no capacity there (429) is sent again for the default one, which costs more;
+            `left_out` then says `without_flex`.
 
     Attributes:
         left_out: What the server refused and was therefore left out of the request.
@@ -48,9 +50,11 @@ class ResponseStream:
         request: Mapping[str, Any],
         *,
         transport: Transport = TRANSPORT,
+        flex_fallback: bool = False,
     ) -> None:
         self._connection = connection
         self._request = request
+        self._flex_fallback = flex_fallback
         self._transport = transport
         self._reader = ResponseReader(model=str(request.get("model")), secrets=connection.secrets)
         self._patience = Patience(connection)
@@ -124,7 +128,7 @@ class ResponseStream:
     def _send(self) -> SentRequest:
         """Send the request; where there is a limit to the whole call, in a thread, since nothing else could end a silence at this point."""
         if self._patience.seconds_left is None:
-            return self._transport.send(self._connection, self._request)
+            return self._send_now()
         answer: Future[SentRequest] = Future()
         threading.Thread(target=self._send_into, args=(answer,), daemon=True).start()
         try:
@@ -135,9 +139,14 @@ class ResponseStream:
 
     def _send_into(self, answer: Future[SentRequest]) -> None:
         try:
-            answer.set_result(self._transport.send(self._connection, self._request))
+            answer.set_result(self._send_now())
         except BaseException as error:  # noqa: BLE001  it is raised again by whoever waits for the answer
             answer.set_exception(error)
+
+    def _send_now(self) -> SentRequest:
+        return self._transport.send(
+            self._connection, self._request, flex_fallback=self._flex_fallback
+        )
 
     def batches(self, pause: Pause | None = None) -> Iterator[list[StreamEvent]]:
         """Yield the events in lists, each as long as what has arrived together; some are empty.
@@ -202,7 +211,11 @@ def _close_when_sent(answer: "Future[SentRequest]") -> None:
 
 
 def open_stream(
-    connection: Connection, request: Mapping[str, Any], *, transport: Transport = TRANSPORT
+    connection: Connection,
+    request: Mapping[str, Any],
+    *,
+    transport: Transport = TRANSPORT,
+    flex_fallback: bool = False,
 ) -> ResponseStream:
     """Send a request and return its response as a stream of events.
 
@@ -213,24 +226,37 @@ def open_stream(
         connection: Where to send it.
         request: The request body, as `gpt5_payloads.build_request` makes it.
         transport: Who sends it; the process's own by default.
+        flex_fallback: As for `ResponseStream`.
 
     Raises:
         ResponsesError: If the server cannot be reached, refuses the request, or answers with something else.
     """
-    stream = ResponseStream(connection, request, transport=transport)
+    stream = ResponseStream(connection, request, transport=transport, flex_fallback=flex_fallback)
     stream.open()
     return stream
 
 
 def create(
-    connection: Connection, request: Mapping[str, Any], *, transport: Transport = TRANSPORT
+    connection: Connection,
+    request: Mapping[str, Any],
+    *,
+    transport: Transport = TRANSPORT,
+    flex_fallback: bool = False,
 ) -> Completion:
     """Send a request and return the whole answer, streamed or not.
+
+    Args:
+        connection: Where to send it.
+        request: The request body, as `gpt5_payloads.build_request` makes it.
+        transport: Who sends it; the process's own by default.
+        flex_fallback: As for `ResponseStream`.
 
     Raises:
         ResponsesError: If the server cannot be reached, refuses the request, or fails underway.
     """
-    with ResponseStream(connection, request, transport=transport) as stream:
+    with open_stream(
+        connection, request, transport=transport, flex_fallback=flex_fallback
+    ) as stream:
         for _ in stream:
             pass
         return stream.completion

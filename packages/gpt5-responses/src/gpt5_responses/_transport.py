@@ -60,15 +60,29 @@ class Transport:
         self._clients: OrderedDict[Connection, _Client] = OrderedDict()
         self._lock = threading.Lock()
 
-    def send(self, connection: Connection, request: Mapping[str, Any]) -> SentRequest:
+    def send(
+        self, connection: Connection, request: Mapping[str, Any], *, flex_fallback: bool = False
+    ) -> SentRequest:
         """Send a request until a server takes it on, asking for less where that is known to help.
+
+        Args:
+            connection: Where to send it.
+            request: The request body.
+            flex_fallback: Whether the default tier may take the place of flex.
 
         Raises:
             ResponsesError: If the server cannot be reached, or refuses the request.
         """
         client = self._take(connection)
         try:
-            answer, left_out = play(post(client.http, request, client.refusals, client.secrets))
+            steps = post(
+                client.http,
+                request,
+                client.refusals,
+                client.secrets,
+                flex_fallback=flex_fallback,
+            )
+            answer, left_out = play(steps)
         except BaseException:
             self._give_back(client)
             raise

@@ -97,7 +97,7 @@ def _read_models(client: HttpClient) -> dict[str, Any] | None:
         ResponsesError: If the server says under a good status that it failed.
     """
     try:
-        answer = parse_json(play(client.get("/models")).decode(errors="replace"))
+        answer = parse_json(play(client.call(b"GET", "/models")).decode(errors="replace"))
     except ErrorAnswer as error:
         if error.status_code in _NO_SUCH_ROUTE:
             return None
