@@ -19,7 +19,7 @@ def assistant(
     return {"role": "assistant", "content": content, "tool_calls": list(calls), **fields}
 
 
-def tool(call_id: str = "c1", content: object = "result") -> dict[str, object]:
+def tool(call_id: object = "c1", content: object = "result") -> dict[str, object]:
     return {"role": "tool", "tool_call_id": call_id, "content": content}
 
 
@@ -133,13 +133,21 @@ def test_a_call_without_id_or_name_is_left_out(broken: object) -> None:
     ]
 
 
-@pytest.mark.parametrize("call_id", [None, "", 7])
-def test_a_tool_message_without_its_call_id_answers_nothing_and_ends_nothing(
+@pytest.mark.parametrize("content", ["", "4"])
+@pytest.mark.parametrize("call_id", [None, "", " ", 7])
+def test_a_tool_message_without_its_call_id_ends_nothing_where_that_is_asked_for(
+    call_id: object, content: str
+) -> None:
+    messages = [{"role": "user", "content": "Hi"}, tool(call_id, content)]
+
+    assert build_input(messages, lenient=True) == build_input(messages[:1])
+
+
+@pytest.mark.parametrize("call_id", [None, ""])
+def test_a_tool_message_without_its_call_id_and_without_content_says_nothing(
     call_id: object,
 ) -> None:
-    messages = [{"role": "user", "content": "Hi"}, {"role": "tool", "tool_call_id": call_id}]
-
-    assert build_input(messages) == build_input(messages[:1])
+    assert build_input([tool(call_id, "")]) == []
 
 
 def test_thoughts_are_not_sent_back_as_answers() -> None:

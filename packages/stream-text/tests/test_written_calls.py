@@ -37,6 +37,20 @@ def test_a_call_is_read_in_every_shape_that_goes_around(call: object) -> None:
     assert read_written_call(call, field="tool_calls[0]") == ADD
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        {"id": "c1", "type": "custom", "custom": {"name": "add", "input": "2 and 2"}},
+        {"type": "custom_tool_call", "call_id": "c1", "name": "add", "input": "2 and 2"},
+        {"type": "custom", "call_id": "c1", "name": "add", "arguments": "2 and 2"},
+        SimpleNamespace(id="c1", custom=SimpleNamespace(name="add", input="2 and 2")),
+    ],
+)
+def test_a_call_of_a_custom_tool_is_told_apart(call: object) -> None:
+    custom = WrittenCall(call_id="c1", name="add", arguments="2 and 2", type="custom")
+    assert read_written_call(call, field="tool_calls[0]") == custom
+
+
 def test_what_a_call_does_not_say_is_empty() -> None:
     assert read_written_call({"function": {"arguments": None}}, field="call") == WrittenCall()
     assert read_written_call({}, field="call") == WrittenCall()

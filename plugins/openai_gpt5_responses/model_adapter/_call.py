@@ -150,9 +150,8 @@ def _iter_response(
 
 
 def _request(call: ModelCall, connection: Connection) -> dict[str, Any]:
-    items = drop_orphan_outputs(
-        build_input(call.messages, recall=partial(_ITEMS.recall, _item_scope(call, connection)))
-    )
+    recall = partial(_ITEMS.recall, _item_scope(call, connection))
+    items = drop_orphan_outputs(build_input(call.messages, recall=recall, lenient=True))
     request = build_request(
         model=base_model(call.model, call.credentials),
         input=items,

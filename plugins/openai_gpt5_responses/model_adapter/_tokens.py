@@ -35,7 +35,9 @@ def estimate_tokens(
         model: The model behind the name, by which images count.
     """
     functions = [function_tool(tool) for tool in tools]
-    return count_tokens(build_input(messages), functions, model=model, count=_counter())
+    return count_tokens(
+        build_input(messages, lenient=True), functions, model=model, count=_counter()
+    )
 
 
 def estimate_usage(request: Mapping[str, Any], completion: Completion) -> Usage:

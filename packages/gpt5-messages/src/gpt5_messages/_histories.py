@@ -2,12 +2,12 @@
 
 That shape is the one of chat completions, which Dify has too: `role`, `content`, `tool_calls`, `tool_call_id`, `opaque_body`. Beside it go
 around: items of the Responses API, as the official client and openai-agents keep them; a whole `Completion`; a tool result that is
-`call_id, content, error`; messages of langchain, whose kind is their `type`; messages of pydantic-ai, which are lists of parts.
+`call_id, content, error`; messages of langchain, whose kind is their `type`; messages of pydantic-ai, which are lists of parts; Anthropic's,
+whose calls and results are parts of the content; chat completions of before there were tools (`function_call`, the role `function`).
 
 Source: histories written by openai-agents 0.24, pydantic-ai-slim 2.68 and langchain-openai 1.7.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -15,29 +15,53 @@ from typing import Any, cast
 from stream_text import MessageError, read_member
 
 from ._items import MessageItem, OtherItem, ReasoningItem, ToolCallItem, ToolOutputItem
-from ._media import are_own_parts, is_media
-from ._messages import read_role
+from ._media import are_own_parts
+from ._members import has_member, wrong_kind
+from ._messages import iter_results, read_calls, read_content, read_role
+from ._pydantic_ai import iter_part_messages
 from ._values import Completion, Item
 
 
-_LANGCHAIN_ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
+_LANGCHAIN_ROLES = {
+    "human": "user",
+    "ai": "assistant",
+    "system": "system",
+    "tool": "tool",
+    "function": "function",
+}
 _ITEM_VALUES = MessageItem | ReasoningItem | ToolCallItem | ToolOutputItem | OtherItem
-_FIELDS = ("role", "content", "tool_calls", "opaque_body")
+_SAID = ("content", "refusal")
+_MADE = ("tool_calls", "function_call", "opaque_body", "audio")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """A message, or an item that goes out as it is.
 
     Attributes:
         field: Where it stands, such as `messages[1]`.
-        message: In the one shape; None for an item.
         item: An item of the Responses API; None for a message.
+        role: Who says the message.
+        content: What it says, in whatever parts.
+        calls: What it asks for, as items that may lack a name.
+        loose: The ids of calls that have none of their own; a result without one answers them.
+        call_id: The call that a tool's message answers, as it was given.
+        carrier: What may hold an `opaque_body`.
     """
 
     field: str
-    message: object = None
     item: Item | None = None
+    role: str = "user"
+    content: object = None
+    calls: tuple[Mapping[str, Any], ...] = ()
+    loose: frozenset[str] = frozenset()
+    call_id: object = None
+    carrier: object = None
+
+    @property
+    def whole_calls(self) -> list[Mapping[str, Any]]:
+        """The calls that came with an id and a name."""
+        return [call for call in self.calls if call["name"] and call["call_id"] not in self.loose]
 
 
 def iter_entries(messages: object) -> Iterator[Entry]:
@@ -47,33 +71,112 @@ def iter_entries(messages: object) -> Iterator[Entry]:
         MessageError: If they are no list, or one cannot be read; `field` says which.
     """
     if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Iterable):
-        kind = type(cast("object", messages)).__name__
-        raise MessageError(f"messages: expected a list of messages, got {kind}", field="messages")
+        raise wrong_kind("messages", "a list of messages", cast("object", messages))
+    reader = _Reader()
     for index, value in enumerate(cast("Iterable[object]", messages)):
-        field = f"messages[{index}]"
+        yield from reader.read(value, f"messages[{index}]")
+
+
+class _Reader:
+    """What reads the messages of one history, which may say what they answer by their order alone."""
+
+    def __init__(self) -> None:
+        self._call_ids: set[str] = set()
+        self._open: list[tuple[str, str]] = []  # name and id of calls that had none of their own
+
+    def read(self, value: object, field: str) -> Iterator[Entry]:
+        """Yield what a message holds."""
         if (item := _read_item(value)) is not None:
-            yield Entry(field, item=item)
-        elif isinstance(value, Completion):
-            yield Entry(field, _from_completion(value))
-        elif read_member(value, "role") is not None:
-            yield Entry(field, _from_result(value) if _is_own_result(value) else value)
-        elif (parts := read_member(value, "parts")) is not None:
-            yield from (Entry(field, message) for message in _from_parts(parts, field))
-        elif (role := _langchain_role(value)) is not None:
-            yield Entry(field, _from_langchain(value, role))
-        elif read_member(value, "call_id") is not None:
-            yield Entry(field, _from_result(value))
-        elif any(_has(value, name) for name in _FIELDS):
-            yield Entry(field, value)
+            self._call_ids.add(str(item.get("call_id")))
+            yield Entry(field=field, item=item)
+            return
+        messages: Iterable[object] = (value,)
+        if isinstance(value, Completion):
+            messages = (_from_completion(value),)
+        elif read_member(value, "role") is None:
+            if (parts := read_member(value, "parts")) is not None:
+                messages = iter_part_messages(parts, field)
+            elif (role := _langchain_role(value)) is not None:
+                messages = (_from_langchain(value, role),)
+            else:
+                messages = (self._with_role(value, field),)
+        for message in messages:
+            yield from self._iter_entries(message, field)
+
+    def _with_role(self, value: object, field: str) -> dict[str, Any]:
+        """Return a message that does not say whose it is as what its members make of it."""
+        is_named = bool(self._own_id(value)) and has_member(value, *_SAID, "error")
+        if is_named or read_member(value, "call_id", "tool_call_id") is not None:
+            role = "tool"
+        elif any(read_member(value, name) is not None for name in _MADE):
+            role = "assistant"
+        elif has_member(value, *_SAID, *_MADE) and read_member(value, "id") is None:
+            role = "user"
         else:
-            raise MessageError(
-                f"{field}: expected a message with role and content, got {type(value).__name__}",
-                field=field,
-            )
+            raise wrong_kind(field, "a message with role and content", value)
+        names = (*_SAID, *_MADE, "error", "call_id", "tool_call_id", "id", "name")
+        told = {name: read_member(value, name) for name in names if has_member(value, name)}
+        return {"role": role, **told}
 
+    def _iter_entries(self, message: object, field: str) -> Iterator[Entry]:
+        role, content = read_role(message), read_content(message)
+        results = list(iter_results(content, field))
+        for call_id, result in results:
+            yield Entry(field=field, role="tool", content=result, call_id=call_id)
+        if role == "tool":
+            if results:
+                return
+            if not content:
+                content = read_member(message, "error") or content
+            call_id = self._find_answered(message)
+            yield Entry(field=field, role=role, content=content, call_id=call_id)
+            return
+        names = (*_SAID, *_MADE) if role == "assistant" else _SAID
+        if not has_member(message, *names):
+            raise wrong_kind(f"{field}.content", "a text or a list of parts", None)
+        calls, loose = self._take_calls(read_calls(message, field=field), field)
+        if calls and role != "assistant":
+            place = f"{field}.tool_calls"
+            raise MessageError(f"{place}: expected the role assistant, got {role}", field=place)
+        yield Entry(
+            field=field, role=role, content=content, calls=calls, loose=loose, carrier=message
+        )
 
-def _has(value: object, name: str) -> bool:
-    return name in value if isinstance(value, Mapping) else hasattr(value, name)
+    def _own_id(self, message: object) -> str:
+        """Return the `id` of a message that names its call by it; a message may have an id of its own, too."""
+        own = read_member(message, "id")
+        return own if isinstance(own, str) and own in self._call_ids else ""
+
+    def _take_calls(
+        self, calls: list[dict[str, Any]], field: str
+    ) -> tuple[tuple[dict[str, Any], ...], frozenset[str]]:
+        """Return calls with an id each, and which of the ids they did not come with."""
+        if not calls:
+            return (), frozenset()
+        taken: list[dict[str, Any]] = []
+        self._open = []
+        for number, call in enumerate(calls):
+            call_id = call["call_id"]
+            if not call_id:
+                call_id = f"call_{field.removeprefix('messages')[1:-1]}_{number}"
+                self._open.append((call["name"], call_id))
+            taken.append({**call, "call_id": call_id})
+        self._call_ids |= {call["call_id"] for call in taken}
+        return tuple(taken), frozenset(call_id for _, call_id in self._open)
+
+    def _find_answered(self, message: object) -> object:
+        """Return the id of the call that a tool's message answers: what it says, or else by the order of those that have none; None where there is none."""
+        told: object = read_member(message, "tool_call_id", "call_id") or None
+        if told is not None:
+            return told
+        if own := self._own_id(message):
+            return own
+        name = read_member(message, "name", "tool_name")
+        for place, (called, call_id) in enumerate(self._open):
+            if name in (None, "", called):
+                del self._open[place]
+                return call_id
+        return None
 
 
 def _read_item(value: object) -> Item | None:
@@ -85,7 +188,7 @@ def _read_item(value: object) -> Item | None:
         return None
     if kind == "message" and not are_own_parts(read_member(value, "content")):
         return None
-    if kind != "message" and (_has(value, "role") or _has(value, "tool_calls")):
+    if kind != "message" and has_member(value, "role", "tool_calls"):
         return None
     if isinstance(value, Mapping):
         return cast("Item", value)
@@ -102,21 +205,6 @@ def _from_completion(completion: Completion) -> dict[str, Any]:
     }
 
 
-def _from_result(result: object) -> dict[str, Any]:
-    content = read_member(result, "content") or read_member(result, "error") or ""
-    call_id = read_member(result, "call_id", "tool_call_id")
-    return {"role": "tool", "content": content, "tool_call_id": call_id}
-
-
-def _is_own_result(message: object) -> bool:
-    """Return whether a message with a role is a tool result whose call is named as everywhere here, `call_id`, or that failed and has nothing but its `error`."""
-    if read_role(message) != "tool":
-        return False
-    if read_member(message, "tool_call_id") is None:
-        return read_member(message, "call_id") is not None
-    return not read_member(message, "content") and read_member(message, "error") is not None
-
-
 def _langchain_role(message: object) -> str | None:
     """Return the role of a message of langchain, or of a piece of one that was streamed."""
     kind = read_member(message, "type")
@@ -128,80 +216,10 @@ def _langchain_role(message: object) -> str | None:
 def _from_langchain(message: object, role: str) -> dict[str, Any]:
     dumped = read_member(message, "data")
     held = cast("object", dumped) if isinstance(dumped, Mapping) else message
-    names = ("content", "tool_calls", "tool_call_id")
-    return {"role": role} | {name: read_member(held, name) for name in names}
-
-
-def _from_parts(parts: object, field: str) -> Iterator[dict[str, Any]]:
-    """Yield the messages that the parts of one message of pydantic-ai stand for: a request holds several, a response is one."""
-    if not isinstance(parts, list | tuple):
-        place = f"{field}.parts"
-        raise MessageError(f"{place}: expected a list, got {type(parts).__name__}", field=place)
-    said: list[object] = []
-    answer: dict[str, Any] = {"role": "assistant", "content": said, "tool_calls": []}
-    for index, part in enumerate(cast("Iterable[object]", parts)):
-        place = f"{field}.parts[{index}]"
-        match read_member(part, "part_kind"):
-            case "text":
-                # An answer's texts are one, however many parts it came in.
-                before = said.pop() if said and isinstance(said[-1], str) else ""
-                said.append(f"{before}{read_member(part, 'content') or ''}")
-            case "file":
-                said.append(read_member(part, "content"))
-            case "tool-call":
-                answer["tool_calls"].append(part)
-            case str(kind):
-                yield from _from_request_part(kind, part)
-            case _:
-                raise MessageError(f"{place}: expected a part with part_kind", field=place)
-    if said or answer["tool_calls"]:
-        yield answer
-
-
-def _from_request_part(kind: str, part: object) -> Iterator[dict[str, Any]]:
-    """Yield the message that a part of a request stands for; none for thoughts, and for what the provider's own tools did."""
-    content = read_member(part, "content")
-    match kind:
-        case "system-prompt" | "user-prompt":
-            yield {"role": kind.partition("-")[0], "content": content}
-        case "tool-return" | "retry-prompt" if read_member(part, "tool_name"):
-            call_id = read_member(part, "tool_call_id")
-            yield {"role": "tool", "content": _returned(content), "tool_call_id": call_id}
-        case "retry-prompt" | "retry-feedback":
-            yield {"role": "user", "content": _written(content)}
-        case _:
-            pass
-
-
-def _returned(content: object) -> str | list[object]:
-    """Return what a tool gave back: images and files as they are, those inside other data right behind it, and everything else as text."""
-    is_list = isinstance(content, list | tuple)
-    given = cast("list[object]", content) if is_list else [content]
-    told: list[object] = []
-    for value in given:
-        held: list[object] = []
-        rest = _without_media(value, held)
-        told += held if value in held else [_written(rest), *held]
-    return told if any(map(is_media, told)) else _written(content)
-
-
-def _without_media(value: object, held: list[object]) -> object:
-    """Return data with a word in the place of each image or file in it; these are added to `held`."""
-    if is_media(value):
-        held.append(value)
-        return f"(part {len(held)} after this)"
-    match value:
-        case list() | tuple():
-            return [_without_media(inner, held) for inner in cast("list[object]", value)]
-        case dict():
-            members = cast("dict[str, object]", value).items()
-            return {name: _without_media(inner, held) for name, inner in members}
-        case _:
-            return value
-
-
-def _written(content: object) -> str:
-    """Return any content as text, what is no text as JSON."""
-    if isinstance(content, str):
-        return content
-    return "" if content is None else json.dumps(content, ensure_ascii=False, default=str)
+    names = ("content", "tool_calls", "tool_call_id", "name")
+    told = {name: read_member(held, name) for name in names if has_member(held, name)}
+    broken = read_member(held, "invalid_tool_calls")
+    if isinstance(broken, list) and broken:
+        # Calls whose arguments langchain could not parse.
+        told["tool_calls"] = [*(told.get("tool_calls") or ()), *cast("list[object]", broken)]
+    return {"role": role, **told}

@@ -4,18 +4,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, cast
 
-from stream_text import read_member, strip_think
+from stream_text import MessageError, read_member, strip_think
 
 from ._histories import Entry, iter_entries
-from ._json import iter_mappings, text_or_none, type_of
-from ._media import Part
-from ._messages import read_calls, read_content, read_role
+from ._json import iter_mappings, type_of
+from ._members import wrong_kind
 from ._parts import read_media, read_parts, read_text
 from ._places import with_media_moved
 from ._read import read_tool_call
 from ._replay import replayable_items
 from ._turns import History, Turn, call_key
-from ._values import OPAQUE_KEY, Item
+from ._values import OPAQUE_KEY, Item, ToolCall
 
 
 type Recall = Callable[[Turn], Sequence[Item] | None]
@@ -24,28 +23,33 @@ _OUTPUT_TYPES = {"function": "function_call_output", "custom": "custom_tool_call
 
 
 def build_input(
-    messages: Iterable[object], *, recall: Recall | None = None
+    messages: Iterable[object], *, recall: Recall | None = None, lenient: bool = False
 ) -> list[dict[str, Any]]:
     """Turn messages into input items.
 
     An assistant message goes back as the output items of the response that it came from, if they can be had: from `opaque_body`
     on the message or on one of its content parts (`{"responses_output": [items]}`), or else from `recall`. Otherwise it is rebuilt
-    from its text, without `<think>` blocks, and its tool calls. A call that no tool message answers is left out, and so is a tool message without a `tool_call_id`.
+    from its text, without `<think>` blocks, and its tool calls. A call that no tool message answers is left out.
+
+    Calls that have no id, and results that name none, belong together in their order. Left out are thoughts of other shapes than the API's own, what other providers'
+    own tools did, the `name` of who speaks, and the `instructions` of pydantic-ai, which are settings of a request.
 
     Images and files go out as they came, in order, in users' messages and tool results. Those of other messages move into a user message right
     behind, which says where they belong. A sentence stands for what the API takes nowhere: sound, video, SVG, a part without data.
 
     Args:
         messages: Objects or mappings with `role`, `content`, `tool_calls`, `tool_call_id`, `opaque_body`. Content is a text or a
-            list of parts, in the shapes of Dify, chat completions, the Responses API, langchain, pydantic-ai and MCP. Also taken: a
-            `Completion`, a tool result (`call_id`, `content`, `error`), items of the Responses API, and the messages of langchain and pydantic-ai.
+            list of parts, in the shapes of Dify, chat completions, the Responses API, langchain, pydantic-ai, Anthropic and MCP. Also taken: a
+            `Completion`, a tool result (`call_id`, `content`, `error`), items of the Responses API, and the messages of langchain, pydantic-ai and Anthropic.
         recall: Returns the items of the response that made the calls of this turn, or None; such as `ItemStore.recall`.
+        lenient: Whether to leave out, instead of refusing it, what a platform may have broken: a result that names no call, an answered call without
+            a name, an `opaque_body` that holds no items.
 
     Raises:
         MessageError: If something can't be read; `field` says where, such as `messages[1].content[0]`.
     """
     history = list(iter_entries(messages))
-    builder = _InputBuilder(set(_iter_answered(history)), recall)
+    builder = _InputBuilder(set(_iter_answered(history)), recall, lenient=lenient)
     for are_items, entries in groupby(history, key=lambda entry: entry.item is not None):
         if are_items:
             builder.add_items(list(entries))
@@ -58,31 +62,27 @@ def build_input(
 def _iter_answered(history: Iterable[Entry]) -> Iterator[str]:
     """Yield the ids of all calls that have a result."""
     for entry in history:
-        if entry.item is None:
-            is_result = read_role(entry.message) == "tool"
-            call_id = read_member(entry.message, "tool_call_id") if is_result else None
-        else:
-            is_result = type_of(entry.item) in _OUTPUT_TYPES.values()
-            call_id = entry.item.get("call_id") if is_result else None
+        call_id = entry.call_id
+        if entry.item is not None and type_of(entry.item) in _OUTPUT_TYPES.values():
+            call_id = entry.item.get("call_id")
         if isinstance(call_id, str):
-            yield call_id
+            yield call_id.strip()
 
 
 class _InputBuilder:
     """The items of a conversation, message by message."""
 
-    def __init__(self, answered: set[str], recall: Recall | None) -> None:
+    def __init__(self, answered: set[str], recall: Recall | None, *, lenient: bool) -> None:
         self.items: list[dict[str, Any]] = []
         self._answered = answered
         self._recall = recall
+        self._lenient = lenient
         self._before = History()
-        self._custom_calls: set[str] = set()
+        self._made: dict[str, ToolCall] = {}
 
     def add_items(self, entries: list[Entry]) -> None:
         """Add items that are in the API's own shape already."""
-        items = [entry.item for entry in entries if entry.item is not None]
-        self._custom_calls |= _custom_call_ids(items)
-        self.items += replayable_items(items, answered=self._answered)
+        self.items += self._replay([entry.item for entry in entries if entry.item is not None])
         self._note(entries)
 
     def add_message(self, entry: Entry) -> None:
@@ -91,18 +91,14 @@ class _InputBuilder:
         Raises:
             MessageError: If a part of it can't be read.
         """
-        message, field = entry.message, entry.field
-        content = read_content(message)
-        match read_role(message):
+        match entry.role:
             case "assistant":
-                added = self._answer(message, content, field)
-                self._custom_calls |= _custom_call_ids(added)
+                self.items += self._answer(entry)
             case "tool":
-                added = self._tool_output(message, read_parts(content, field=field))
+                self.items += self._tool_output(entry)
             case role:
-                parts = read_parts(content, field=field)
-                added = [{"role": role, "content": parts}] if parts else []
-        self.items += added
+                parts = read_parts(entry.content, field=entry.field)
+                self.items += [{"role": role, "content": parts}] if parts else []
         self._note([entry])
 
     def _note(self, entries: Iterable[Entry]) -> None:
@@ -111,36 +107,71 @@ class _InputBuilder:
             for entry in entries:
                 self._before.add(entry)
 
-    def _answer(self, message: object, content: object, field: str) -> list[dict[str, Any]]:
-        text, calls = read_text(content, field=field), read_calls(message, field=field)
-        shown = read_media(content, field=field)
+    def _answer(self, entry: Entry) -> list[dict[str, Any]]:
+        text = read_text(entry.content, field=entry.field)
+        shown = read_media(entry.content, field=entry.field)
         media = [{"role": "assistant", "content": shown}] if shown else []
-        known = carried_items(message)
+        calls, answered = entry.whole_calls, self._read_answered(entry)
+        if not self._lenient:
+            _validate_carried(entry.carrier, entry.field)
+        known = carried_items(entry.carrier)
         if known is None and self._recall is not None and calls:
             known = self._recall(self._before.turn(map(call_key, calls), text))
-        if known is not None and _made_calls(known, calls):
-            return [*replayable_items(known, answered=self._answered), *media]
+        if known is not None and _made_calls(known, [*calls, *answered]):
+            return [*self._replay(known), *media]
         answer = strip_think(text)
         said: list[dict[str, Any]] = [{"role": "assistant", "content": answer}] if answer else []
-        return [*said, *media, *(call for call in calls if call["call_id"] in self._answered)]
+        return [*said, *media, *self._replay(answered)]
 
-    def _tool_output(self, message: object, parts: list[Part]) -> list[dict[str, Any]]:
-        """Return what a tool answered; nothing where it answers no call."""
-        call_id = text_or_none(read_member(message, "tool_call_id"))
+    def _read_answered(self, entry: Entry) -> list[Item]:
+        """Return the calls that were answered.
+
+        Raises:
+            MessageError: If one has no name.
+        """
+        answered = [call for call in entry.calls if call["call_id"] in self._answered]
+        for index, call in enumerate(entry.calls):
+            if call["call_id"] in self._answered and not call["name"] and not self._lenient:
+                place = f"{entry.field}.tool_calls[{index}].name"
+                told = f"{place}: expected the name of the tool that has answered, got nothing"
+                raise MessageError(told, field=place)
+        return [call for call in answered if call["name"]]
+
+    def _replay(self, items: Sequence[Item]) -> list[dict[str, Any]]:
+        """Return the items that may go back, and remember the calls among them."""
+        made = [call for item in items if (call := read_tool_call(item))]
+        self._made |= {call.call_id.strip(): call for call in made}
+        own = {call.call_id for call in made if call.call_id.strip() in self._answered}
+        return replayable_items(items, answered=self._answered | own)
+
+    def _tool_output(self, entry: Entry) -> list[dict[str, Any]]:
+        """Return what a tool answered.
+
+        Raises:
+            MessageError: If it can't be read, or does not say which call it answers.
+        """
+        parts = read_parts(entry.content, field=entry.field)
+        call_id = entry.call_id.strip() if isinstance(entry.call_id, str) else ""
         if not call_id:
-            return []
-        kind = "custom" if call_id in self._custom_calls else "function"
+            if self._lenient or (entry.call_id is None and not parts):
+                return []
+            place = f"{entry.field}.tool_call_id"
+            raise wrong_kind(place, "the id of the call that this answers", entry.call_id)
+        call = self._made.get(call_id)
         has_media = any(part["type"] != "input_text" for part in parts)
-        output = parts if has_media else "".join(part["text"] for part in parts)
-        return [{"type": _OUTPUT_TYPES[kind], "call_id": call_id, "output": output}]
+        return [
+            {
+                "type": _OUTPUT_TYPES[call.type if call else "function"],
+                # As the call has it: platforms take off the blanks that some servers send.
+                "call_id": call.call_id if call else call_id,
+                "output": parts if has_media else "".join(part["text"] for part in parts),
+            }
+        ]
 
 
 def carried_items(message: object) -> list[Item] | None:
     """Return the output items that travel with a message, on itself or on a content part; None if there are none."""
-    content = read_member(message, "content")
-    parts = cast("Sequence[object]", content) if isinstance(content, (list, tuple)) else ()
-    for carrier in (message, *parts):
-        opaque = read_member(carrier, "opaque_body")
+    for _, opaque in _iter_opaque(message):
         if isinstance(opaque, Mapping):
             items = list(iter_mappings(cast("Mapping[str, Any]", opaque).get(OPAQUE_KEY)))
             if items:
@@ -148,12 +179,34 @@ def carried_items(message: object) -> list[Item] | None:
     return None
 
 
+def _iter_opaque(message: object) -> Iterator[tuple[str, object]]:
+    """Yield what travels with a message, and where in the message that is."""
+    content = read_member(message, "content")
+    parts = cast("Sequence[object]", content) if isinstance(content, (list, tuple)) else ()
+    places = [("", message), *((f".content[{index}]", part) for index, part in enumerate(parts))]
+    for place, carrier in places:
+        if (opaque := read_member(carrier, "opaque_body")) is not None:
+            yield f"{place}.opaque_body", opaque
+
+
+def _validate_carried(message: object, field: str) -> None:
+    """Refuse what travels with a message under our name and holds no items. Under other names it is the business of others.
+
+    Raises:
+        MessageError: If it is no mapping, or its items are no list of mappings.
+    """
+    for place, opaque in _iter_opaque(message):
+        if not isinstance(opaque, Mapping):
+            raise wrong_kind(f"{field}{place}", "a mapping", opaque)
+        items = cast("Mapping[str, Any]", opaque).get(OPAQUE_KEY, [])
+        if not isinstance(items, (list, tuple)):
+            raise wrong_kind(f"{field}{place}.{OPAQUE_KEY}", "a list of items", items)
+        for index, item in enumerate(cast("Sequence[object]", items)):
+            if not isinstance(item, Mapping):
+                raise wrong_kind(f"{field}{place}.{OPAQUE_KEY}[{index}]", "an item", item)
+
+
 def _made_calls(items: Iterable[Item], calls: Iterable[Mapping[str, Any]]) -> bool:
     """Return whether these items made these calls: a platform may have edited a message."""
     made = {call_key(call) for item in items if (call := read_tool_call(item))}
     return all(call_key(call) in made for call in calls)
-
-
-def _custom_call_ids(items: Iterable[Item]) -> set[str]:
-    calls = (read_tool_call(item) for item in items)
-    return {call.call_id for call in calls if call and call.type == "custom"}

@@ -1,55 +1,87 @@
 """Reading the messages of a conversation, whose shape only their platform has promised."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from typing import Any, cast
 
-from stream_text import MessageError, read_member, read_written_call
+from stream_text import read_member, read_written_call
+
+from ._media import kind_of
+from ._members import wrong_kind
+from ._parts import CALL_KINDS, RESULT_KINDS
 
 
-def read_calls(message: object, *, field: str = "message") -> list[dict[str, Any]]:
-    """Read the tool calls that can be paired, as items: a call without id or name can't be sent.
+# By the names of other libraries, and of chat completions before there were tools.
+_ALIASES = {"ai": "assistant", "model": "assistant", "human": "user", "function": "tool"}
+_ROLES = ("system", "developer", "assistant", "tool")
+
+
+def read_calls(message: object, *, field: str) -> list[dict[str, Any]]:
+    """Read the tool calls of a message as items; an id or a name that one does not say is empty.
 
     Raises:
         MessageError: If something there is no tool call.
     """
     calls = read_member(message, "tool_calls") or ()
     if not isinstance(calls, (list, tuple)):
-        raise _error(f"{field}.tool_calls", "a list", calls)
-    written = [
-        read_written_call(call, field=f"{field}.tool_calls[{index}]")
-        for index, call in enumerate(cast("Sequence[object]", calls))
-    ]
+        raise wrong_kind(f"{field}.tool_calls", "a list", calls)
+    if calls:
+        return [
+            _read_call(call, f"{field}.tool_calls[{index}]")
+            for index, call in enumerate(cast("Sequence[object]", calls))
+        ]
+    if (legacy := read_member(message, "function_call")) is not None:
+        return [_read_call(legacy, f"{field}.function_call")]
     return [
-        {
-            "type": "function_call",
-            "call_id": call.call_id,
-            "name": call.name,
-            "arguments": call.arguments or "{}",
-        }
-        for call in written
-        if call.call_id and call.name
+        _read_call(part, place)
+        for part, place in _iter_parts(read_member(message, "content"), field)
+        if kind_of(part) in CALL_KINDS
     ]
+
+
+def iter_results(content: object, field: str) -> Iterator[tuple[object, object]]:
+    """Yield what the tool results among the parts of content answer, and what they say, as Anthropic's messages hold them."""
+    for part, place in _iter_parts(content, field):
+        if kind_of(part) in RESULT_KINDS:
+            call_id = read_member(part, "tool_use_id")
+            if not isinstance(call_id, str):
+                raise wrong_kind(f"{place}.tool_use_id", "the id of a call", call_id)
+            yield call_id, read_member(part, "content")
 
 
 def read_content(message: object) -> object:
-    """Read the content of a message; where there is none, its refusal."""
+    """Read the content of a message; where there is none, its refusal, or what was spoken."""
     content = read_member(message, "content")
-    return read_member(message, "refusal") if content in (None, "") else content
+    if content not in (None, ""):
+        return content
+    audio = read_member(message, "audio")
+    if audio is not None:
+        return read_member(audio, "transcript") or {"type": "audio"}
+    return read_member(message, "refusal")
 
 
 def read_role(message: object) -> str:
     """Read the role, also one that was made a text with its enum's name; what is missing or unknown counts as the user's."""
     role = (_plain(read_member(message, "role")) or "").rpartition(".")[2]
-    known = ("system", "developer", "assistant", "tool")
-    return role if role in known else "user"
+    role = _ALIASES.get(role, role)
+    return role if role in _ROLES else "user"
+
+
+def _read_call(value: object, place: str) -> dict[str, Any]:
+    call = read_written_call(value, field=place)
+    told = {"call_id": call.call_id.strip(), "name": call.name.strip()}
+    if call.type == "custom":
+        return {"type": "custom_tool_call", **told, "input": call.arguments}
+    return {"type": "function_call", **told, "arguments": call.arguments or "{}"}
+
+
+def _iter_parts(content: object, field: str) -> Iterator[tuple[object, str]]:
+    if isinstance(content, (list, tuple)):
+        for index, part in enumerate(cast("Sequence[object]", content)):
+            if not isinstance(part, str):
+                yield part, f"{field}.content[{index}]"
 
 
 def _plain(value: object) -> str | None:
     value = value.value if isinstance(value, Enum) else value
     return value.lower() if isinstance(value, str) else None
-
-
-def _error(field: str, expected: str, value: object) -> MessageError:
-    got = "nothing" if value is None else type(value).__name__
-    return MessageError(f"{field}: expected {expected}, got {got}", field=field)

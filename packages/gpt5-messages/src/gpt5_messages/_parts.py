@@ -6,20 +6,18 @@ from typing import cast
 from stream_text import MessageError, read_member
 
 from ._media import Part, kind_of, media_part
+from ._members import has_member
 
 
-# Told elsewhere in a message, or thoughts, which go back in no other shape than the API's own.
-_UNTOLD = frozenset(
-    {
-        "cache-point",
-        "function_call",
-        "reasoning",
-        "redacted_thinking",
-        "thinking",
-        "tool_call",
-        "tool_use",
-    }
-)
+CALL_KINDS = frozenset({"custom_tool_call", "function_call", "tool_call", "tool_use"})
+"""Parts that are tool calls; many say there again what stands in `tool_calls`."""
+
+RESULT_KINDS = frozenset({"tool_result"})
+"""Parts that are results of tool calls."""
+
+# Read elsewhere, or thoughts, which go back in no other shape than the API's own.
+_UNTOLD = CALL_KINDS | RESULT_KINDS | {"cache-point", "reasoning", "redacted_thinking", "thinking"}
+_TEXT_NAMES = ("text", "data", "refusal", "content")
 _TEXTS = frozenset({"input_text", "output_text", "refusal", "text", "text-content"})
 
 
@@ -83,8 +81,9 @@ def _text_or_part(part: object, field: str) -> object:
         return ""
     if kind is not None and kind not in _TEXTS:
         return part
-    text = read_member(part, "text", "data", "refusal", "content")
-    if isinstance(text, str) or (text is None and kind is not None):
+    text = read_member(part, *_TEXT_NAMES)
+    is_empty = text is None and kind is not None and has_member(part, *_TEXT_NAMES)
+    if isinstance(text, str) or is_empty:
         return text or ""
     got = "nothing" if part is None else type(part).__name__
     raise MessageError(f"{field}: expected a part with type and text, got {got}", field=field)

@@ -10,7 +10,7 @@ from stream_text import InvalidJsonError, parse_json, read_member, strip_think, 
 
 from ._histories import Entry, iter_entries
 from ._json import text_or_none, type_of
-from ._messages import read_calls, read_content, read_role
+from ._messages import read_content, read_role
 from ._parts import read_text
 from ._read import read_tool_call
 from ._values import Item, ToolCall
@@ -51,34 +51,35 @@ class History:
     def add(self, entry: Entry) -> None:
         """Take the next message or item."""
         if entry.item is None:
-            self._add_message(entry.message)
+            self._add_message(entry)
         else:
-            self._add_item(entry.item)
+            self._add_item(entry.item, entry.field)
 
-    def _add_item(self, item: Item) -> None:
+    def _add_item(self, item: Item, field: str) -> None:
         """Take an item as what it shows; reasoning shows nothing, and of what is unknown the id and what is encrypted tell it apart."""
         kind = type_of(item)
         if kind == "message":
-            self._add_message(item)
+            content = read_content(item)
+            self._add_message(Entry(field=field, role=read_role(item), content=content))
         elif call := read_tool_call(item):
-            self._add_message({"role": "assistant", "tool_calls": [call]})
+            calls = ({"call_id": call.call_id, "name": call.name, "arguments": call.arguments},)
+            self._add_message(Entry(field=field, role="assistant", calls=calls))
         elif kind.endswith("_call_output"):
             call_id, output = item.get("call_id"), item.get("output")
-            self._add_message({"role": "tool", "tool_call_id": call_id, "content": output})
+            entry = Entry(field=field, role="tool", content=output, call_id=call_id)
+            self._add_message(entry)
         elif kind != "reasoning":
             told = (text_or_none(item.get(key)) or "" for key in ("id", "encrypted_content"))
             self._hash.update(_framed("item", kind, *told))
 
-    def _add_message(self, message: object) -> None:
+    def _add_message(self, entry: Entry) -> None:
         """Take the next message; one with nothing to see in it does not count."""
-        role = read_role(message)
-        text = read_text(read_content(message))
-        shown = _without_blanks(strip_think(text) if role == "assistant" else text)
-        made = read_calls(message) if role == "assistant" else ()
-        calls = [call_key(call) for call in made]
-        answers = str(read_member(message, "tool_call_id")) if role == "tool" else ""
+        text = read_text(entry.content, field=entry.field)
+        shown = _without_blanks(strip_think(text) if entry.role == "assistant" else text)
+        calls = [call_key(call) for call in entry.whole_calls]
+        answers = entry.call_id.strip() if isinstance(entry.call_id, str) else ""
         if shown or calls or answers:
-            self._hash.update(_framed(role, answers, json.dumps(calls)) + _framed(shown))
+            self._hash.update(_framed(entry.role, answers, json.dumps(calls)) + _framed(shown))
 
     def turn(self, calls: Iterable[CallKey], text: str) -> Turn:
         """Return the turn that follows the messages so far with these calls and this visible text."""
@@ -89,11 +90,12 @@ class History:
 
 
 def call_key(call: ToolCall | Mapping[str, Any]) -> CallKey:
-    """Return a call's id, name and arguments, these the same however their JSON is written.
+    """Return a call's id, name and arguments, these the same however their JSON is written, and without the blanks around id and name that platforms take off.
 
     Arguments that are no JSON object may be wrapped in one under the key `invalid_arguments`: platforms demand an object.
     """
-    call_id, name, arguments = (read_member(call, key) for key in ("call_id", "name", "arguments"))
+    call_id, name = (read_member(call, key).strip() for key in ("call_id", "name"))
+    arguments = read_member(call, "arguments", "input")
     try:
         value = parse_json(arguments.strip() or "{}")
     except InvalidJsonError:

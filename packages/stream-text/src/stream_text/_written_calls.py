@@ -3,14 +3,15 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from ._errors import MessageError
 
 
 _CALL_ID = ("call_id", "tool_call_id", "id")  # Some have an id of their own besides.
 _NAME = ("name", "tool_name")
-_ARGUMENTS = ("arguments", "args")
+_ARGUMENTS = ("arguments", "args", "input")
+_HOLDERS = ("function", "custom")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,14 +21,16 @@ class WrittenCall:
     Attributes:
         call_id: Pairs the call with its result.
         name: The name of the tool.
-        arguments: The arguments as text, JSON if the model wrote it well.
+        arguments: The arguments as text, JSON if the model wrote it well; of a custom tool the raw input.
         index: Which call of an answer a piece belongs to.
+        type: Which kind of tool is called.
     """
 
     call_id: str = ""
     name: str = ""
     arguments: str = ""
     index: int | None = None
+    type: Literal["function", "custom"] = "function"
 
 
 def read_member(value: object, *names: str) -> Any:
@@ -45,8 +48,8 @@ def read_member(value: object, *names: str) -> Any:
 def read_written_call(value: object, *, field: str) -> WrittenCall:
     """Read a tool call in any of the shapes that go around.
 
-    Those are `call_id, name, arguments`, the chat shape of OpenAI (`id` and a `function` with `name` and `arguments`), and those of
-    libraries that say `tool_call_id`, `tool_name` or `args`. Arguments that are an object become its JSON text.
+    Those are `call_id, name, arguments`, the chat shape of OpenAI (`id`, and a `function` with `name` and `arguments` or a `custom` with `name` and
+    `input`), and those of libraries that say `tool_call_id`, `tool_name`, `args` or `input`. Arguments that are an object become its JSON text.
 
     Args:
         value: A mapping or an object.
@@ -57,8 +60,8 @@ def read_written_call(value: object, *, field: str) -> WrittenCall:
     """
     if not _is_record(value):
         raise MessageError(f"{field}: expected a tool call, got {_kind(value)}", field=field)
-    function = read_member(value, "function")
-    holder = value if function is None else function
+    held = read_member(value, *_HOLDERS)
+    holder = value if held is None else held
     call_id, name = read_member(value, *_CALL_ID), read_member(holder, *_NAME)
     arguments, index = read_member(holder, *_ARGUMENTS), read_member(value, "index")
     return WrittenCall(
@@ -66,7 +69,14 @@ def read_written_call(value: object, *, field: str) -> WrittenCall:
         name=_text(name, f"{field}.name"),
         arguments=_arguments(arguments, f"{field}.arguments"),
         index=_index(index, f"{field}.index"),
+        type="custom" if _is_custom(value) else "function",
     )
+
+
+def _is_custom(value: object) -> bool:
+    kind = read_member(value, "type")
+    is_said = isinstance(kind, str) and kind.startswith("custom")
+    return is_said or read_member(value, "custom") is not None
 
 
 def _is_record(value: object) -> bool:

@@ -1,0 +1,124 @@
+"""The messages of pydantic-ai, which are lists of parts.
+
+Source: `pydantic_ai.messages` of pydantic-ai-slim 2.68.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any, cast
+
+from stream_text import MessageError, read_member
+
+from ._media import is_media
+from ._members import has_member, wrong_kind
+
+
+# Thoughts, what the provider's own tools did, and notes that pydantic-ai keeps for itself.
+_UNTOLD = frozenset(
+    {
+        "builtin-tool-call",
+        "builtin-tool-return",
+        "capability-load-delta",
+        "instruction-baseline",
+        "model-settings-delta",
+        "thinking",
+        "tool-availability-delta",
+    }
+)
+
+
+def iter_part_messages(parts: object, field: str) -> Iterator[dict[str, Any]]:
+    """Yield the messages that the parts of one message stand for: a request holds several, a response is one.
+
+    Raises:
+        MessageError: If they are no list, or one cannot be read.
+    """
+    if not isinstance(parts, list | tuple):
+        raise wrong_kind(f"{field}.parts", "a list", parts)
+    said: list[object] = []
+    answer: dict[str, Any] = {"role": "assistant", "content": said, "tool_calls": []}
+    for index, part in enumerate(cast("Iterable[object]", parts)):
+        place = f"{field}.parts[{index}]"
+        kind = read_member(part, "part_kind")
+        if not isinstance(kind, str):
+            raise MessageError(f"{place}: expected a part with part_kind", field=place)
+        is_spoken = kind == "speech" and read_member(part, "speaker") == "assistant"
+        if kind in ("text", "file") or is_spoken:
+            _add(said, _content(part, kind, place))
+        elif kind == "tool-call":
+            answer["tool_calls"].append(part)
+        else:
+            yield from _iter_request_part(kind, part, place)
+    if said or answer["tool_calls"]:
+        yield answer
+
+
+def _add(said: list[object], content: object) -> None:
+    """Add what was said; an answer's texts are one, however many parts they came in."""
+    if isinstance(content, str) and said and isinstance(said[-1], str):
+        content = f"{said.pop()}{content}"
+    said.append(content)
+
+
+def _content(part: object, kind: str, place: str) -> object:
+    """Return what a part says: its content, or what was spoken, or else that something was."""
+    if kind == "speech":
+        told: object = read_member(part, "transcript", "audio")
+        return {"type": "audio"} if told is None else told
+    if not has_member(part, "content"):
+        raise wrong_kind(f"{place}.content", "what the part says", None)
+    content: object = read_member(part, "content")
+    return "" if content is None else content
+
+
+def _iter_request_part(kind: str, part: object, place: str) -> Iterator[dict[str, Any]]:
+    """Yield the message that a part of a request stands for; none for what no model reads."""
+    if kind in _UNTOLD:
+        return
+    content = _content(part, kind, place)
+    match kind:
+        case "system-prompt" | "instruction-delta":
+            yield {"role": "system", "content": content}
+        case "user-prompt" | "speech" | "compaction":
+            yield {"role": "user", "content": content}
+        case "tool-return" | "retry-prompt" if read_member(part, "tool_name"):
+            call_id = read_member(part, "tool_call_id")
+            yield {"role": "tool", "content": _returned(content), "tool_call_id": call_id}
+        case "retry-prompt" | "retry-feedback":
+            yield {"role": "user", "content": _written(content)}
+        case _:
+            raise MessageError(f"{place}: expected a part of a known kind, got {kind}", field=place)
+
+
+def _returned(content: object) -> str | list[object]:
+    """Return what a tool gave back: images and files as they are, those inside other data right behind it, and everything else as text."""
+    is_list = isinstance(content, list | tuple)
+    given = cast("list[object]", content) if is_list else [content]
+    told: list[object] = []
+    for value in given:
+        held: list[object] = []
+        rest = _without_media(value, held)
+        told += held if value in held else [_written(rest), *held]
+    return told if any(map(is_media, told)) else _written(content)
+
+
+def _without_media(value: object, held: list[object]) -> object:
+    """Return data with a word in the place of each image or file in it; these are added to `held`."""
+    if is_media(value):
+        held.append(value)
+        return f"(part {len(held)} after this)"
+    match value:
+        case list() | tuple():
+            return [_without_media(inner, held) for inner in cast("list[object]", value)]
+        case dict():
+            members = cast("dict[str, object]", value).items()
+            return {name: _without_media(inner, held) for name, inner in members}
+        case _:
+            return value
+
+
+def _written(content: object) -> str:
+    """Return any content as text, what is no text as JSON."""
+    if isinstance(content, str):
+        return content
+    return "" if content is None else json.dumps(content, ensure_ascii=False, default=str)
