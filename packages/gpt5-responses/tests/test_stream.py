@@ -352,6 +352,16 @@ def test_refused_streaming_becomes_one_answer(transport: Transport) -> None:
     assert [request.body["stream"] for request in server.requests] == [True, False, False, False]
 
 
+def test_what_goes_only_with_a_stream_is_left_out_where_streaming_is_refused(
+    transport: Transport,
+) -> None:
+    request = {**REQUEST, "stream_options": {"include_obfuscation": False}}
+    with ResponsesSimulator(faults=[UnverifiedOrganization(summary=False, stream=True)]) as server:
+        assert create(connection(server), request, transport=transport).text
+
+    assert ["stream_options" in one.body for one in server.requests] == [True, False]
+
+
 def test_refused_reasoning_items_are_left_out_once(transport: Transport) -> None:
     model = ScriptedModel(
         [

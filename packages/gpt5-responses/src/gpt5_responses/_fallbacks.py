@@ -100,7 +100,8 @@ def _without_summary(request: Request) -> dict[str, Any]:
 
 
 def _without_streaming(request: Request) -> dict[str, Any]:
-    return {**request, "stream": False}
+    rest = {key: value for key, value in request.items() if key != "stream_options"}
+    return {**rest, "stream": False}
 
 
 def _without_include(request: Request) -> dict[str, Any]:
