@@ -18,6 +18,7 @@ def test_missing_parameters_have_the_documented_defaults():
         "model": "gpt-5.2",
         "input": "hi",
         "stream": True,
+        "stream_options": {"include_obfuscation": False},
         "store": False,
         "max_output_tokens": 8192,
         "reasoning": {"effort": "medium", "summary": "auto"},

@@ -1,12 +1,17 @@
 import re
 from pathlib import Path
 
+import pytest
 
-README = Path(__file__).parent.parent / "README.md"
+
+README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```python\n(.+?)```", README, re.DOTALL)
 
 
-def test_the_readme_example_runs():
-    blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+@pytest.mark.parametrize("number", range(len(EXAMPLES)))
+def test_the_readme_examples_run(number):
+    exec(compile(EXAMPLES[number], "README.md", "exec"), {})
 
-    assert len(blocks) == 1
-    exec(compile(blocks[0], str(README), "exec"), {})
+
+def test_the_readme_has_examples():
+    assert len(EXAMPLES) == 2

@@ -2,6 +2,16 @@
 
 from ._errors import PayloadError
 from ._formats import json_schema_format
+from ._hosted import (
+    code_interpreter_tool,
+    custom_tool,
+    file_search_tool,
+    image_generation_tool,
+    mcp_tool,
+    namespace_tool,
+    tool_search_tool,
+    web_search_tool,
+)
 from ._profiles import ModelProfile, profile_for
 from ._request import build_request
 from ._tokens import count_tokens, estimate_text_tokens
@@ -13,10 +23,18 @@ __all__ = [
     "ModelProfile",
     "PayloadError",
     "build_request",
+    "code_interpreter_tool",
     "coerce_bool",
     "count_tokens",
+    "custom_tool",
     "estimate_text_tokens",
+    "file_search_tool",
     "function_tool",
+    "image_generation_tool",
     "json_schema_format",
+    "mcp_tool",
+    "namespace_tool",
     "profile_for",
+    "tool_search_tool",
+    "web_search_tool",
 ]

@@ -1,21 +1,30 @@
-"""The ten parameters of a model call, read and validated once."""
+"""The parameters of a model call, read and validated once."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
+from ._choice import ToolChoice, read_tool_choice
 from ._formats import json_schema_format, validate_format
+from ._hosted_parameters import HostedParameters
 from ._profiles import (
+    CACHE_TTLS,
     EFFORTS,
     IMAGE_DETAILS,
+    REASONING_CONTEXTS,
+    REASONING_MODES,
+    SERVICE_TIERS,
     SUMMARIES,
     VERBOSITIES,
+    CacheTtl,
     Effort,
     ImageDetail,
+    ReasoningContext,
+    ReasoningMode,
+    ServiceTier,
     Summary,
     Verbosity,
 )
-from ._tools import ToolChoice, read_tool_choice
 from ._values import choose, coerce_bool, coerce_int, is_blank
 
 
@@ -31,7 +40,7 @@ _API_MIN_OUTPUT_TOKENS = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
-    """The ten parameters, with the defaults that count when one is missing or blank.
+    """The parameters, with the defaults that count when one is missing or blank.
 
     Attributes:
         max_output_tokens: Most tokens of the output, reasoning included: 16 to 128,000.
@@ -43,6 +52,12 @@ class Parameters:
         tool_choice: A mode, a function's name, or a form of the API.
         parallel_tool_calls: Whether the model may call several tools at once.
         enable_stream: Whether the answer may be streamed.
+        service_tier: How fast and at what price the request is served; None for the server's own choice.
+        flex_fallback: Whether the caller will try again at the default tier where flex has no room.
+        reasoning_mode: How much work goes into the answer beside `reasoning_effort`.
+        reasoning_context: Which earlier reasoning the model reads.
+        prompt_cache_ttl: How long the prompt stays in the cache.
+        hosted: The tools that the server runs.
     """
 
     max_output_tokens: int
@@ -54,10 +69,16 @@ class Parameters:
     tool_choice: ToolChoice
     parallel_tool_calls: bool
     enable_stream: bool
+    service_tier: ServiceTier | None
+    flex_fallback: bool
+    reasoning_mode: ReasoningMode | None
+    reasoning_context: ReasoningContext | None
+    prompt_cache_ttl: CacheTtl | None
+    hosted: HostedParameters
 
     @classmethod
     def read(cls, raw: Mapping[str, object]) -> Self:
-        """Read the parameters of a form or of a caller. Names that are not among the ten are ignored.
+        """Read the parameters of a form or of a caller. Other names are ignored.
 
         Raises:
             PayloadError: If a value is not one that its parameter takes.
@@ -75,10 +96,18 @@ class Parameters:
                 set_values.get("verbosity", "medium"), field="verbosity", options=VERBOSITIES
             ),
             text_format=_text_format(set_values),
-            image_detail=_image_detail(set_values.get("image_detail")),
+            image_detail=_option(set_values, "image_detail", IMAGE_DETAILS),
             tool_choice=read_tool_choice(set_values.get("tool_choice", "auto")),
             parallel_tool_calls=_switch(raw, "parallel_tool_calls"),
             enable_stream=_switch(raw, "enable_stream"),
+            service_tier=_option(set_values, "service_tier", SERVICE_TIERS),
+            flex_fallback=coerce_bool(
+                set_values.get("flex_fallback", False), field="flex_fallback"
+            ),
+            reasoning_mode=_option(set_values, "reasoning_mode", REASONING_MODES),
+            reasoning_context=_option(set_values, "reasoning_context", REASONING_CONTEXTS),
+            prompt_cache_ttl=_option(set_values, "prompt_cache_ttl", CACHE_TTLS),
+            hosted=HostedParameters.read(set_values),
         )
 
 
@@ -87,8 +116,11 @@ def _max_output_tokens(value: object) -> int:
     return max(number, _API_MIN_OUTPUT_TOKENS)
 
 
-def _image_detail(value: object) -> ImageDetail | None:
-    return None if value is None else choose(value, field="image_detail", options=IMAGE_DETAILS)
+def _option[T: str](
+    set_values: Mapping[str, object], name: str, options: tuple[T, ...]
+) -> T | None:
+    value = set_values.get(name)
+    return None if value is None else choose(value, field=name, options=options)
 
 
 def _reasoning_summary(value: object) -> SummarySetting:

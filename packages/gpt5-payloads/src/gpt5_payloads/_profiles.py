@@ -24,11 +24,23 @@ type Summary = Literal["auto", "concise", "detailed"]
 type Verbosity = Literal["low", "medium", "high"]
 type ImageDetail = Literal["low", "auto", "high", "original"]
 type SystemRole = Literal["system", "developer"]
+type ServiceTier = Literal["auto", "default", "flex", "priority", "ultrafast"]
+type ReasoningMode = Literal["standard", "pro"]
+type ReasoningContext = Literal["auto", "current_turn", "all_turns"]
+type CacheTtl = Literal["30m", "12h"]
 
 EFFORTS: tuple[Effort, ...] = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 SUMMARIES: tuple[Summary, ...] = ("auto", "concise", "detailed")
 VERBOSITIES: tuple[Verbosity, ...] = ("low", "medium", "high")
 IMAGE_DETAILS: tuple[ImageDetail, ...] = ("low", "auto", "high", "original")
+SERVICE_TIERS: tuple[ServiceTier, ...] = ("auto", "default", "flex", "priority", "ultrafast")
+REASONING_MODES: tuple[ReasoningMode, ...] = ("standard", "pro")
+REASONING_CONTEXTS: tuple[ReasoningContext, ...] = ("auto", "current_turn", "all_turns")
+CACHE_TTLS: tuple[CacheTtl, ...] = ("30m", "12h")
+HOSTED_TOOLS = (
+    *("web_search", "file_search", "code_interpreter", "image_generation", "mcp"),
+    *("shell", "apply_patch", "computer", "tool_search", "programmatic_tool_calling"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +60,13 @@ class ModelProfile:
         files: Whether the model reads files, such as PDF.
         image_details: Accepted `detail` values of images, least first.
         system_role: The role that carries the operator's instructions: `developer` where `system` is refused.
+        service_tiers: Accepted `service_tier` values.
+        reasoning_modes: What `reasoning.mode` can be. It is sent only where there is a choice: a pro model has no other than `pro`.
+        reasoning_contexts: Accepted `reasoning.context` values; empty where the model does not reason.
+        default_reasoning_context: What is sent where nothing is said, because the server's own default ignores the reasoning of earlier
+            turns; None where nothing needs to be.
+        hosted_tools: Types of tools beside functions that the model is not known to lack.
+        cache_ttls: Accepted `prompt_cache_options.ttl` values; empty where the model has no such options.
         context_size: Tokens of input and output together.
         max_output_tokens: Most tokens of one output, reasoning included.
         shutdown_date: The day on which api.openai.com shuts the model down, or did, as YYYY-MM-DD; None where none is known.
@@ -67,6 +86,12 @@ class ModelProfile:
     files: bool = True
     image_details: tuple[ImageDetail, ...] = ("low", "auto", "high")
     system_role: SystemRole = "system"
+    service_tiers: tuple[ServiceTier, ...] = SERVICE_TIERS
+    reasoning_modes: tuple[ReasoningMode, ...] = REASONING_MODES
+    reasoning_contexts: tuple[ReasoningContext, ...] = REASONING_CONTEXTS
+    default_reasoning_context: ReasoningContext | None = None
+    hosted_tools: tuple[str, ...] = HOSTED_TOOLS
+    cache_ttls: tuple[CacheTtl, ...] = CACHE_TTLS
     context_size: int = 400_000
     max_output_tokens: int = 128_000
     shutdown_date: str | None = None
@@ -89,11 +114,59 @@ _CODEX_END = "2026-07-23"
 _CHAT_END = "2026-08-10"
 _GPT5_END = "2026-12-11"
 _NEXT_END = "2027-04-01"
+_TIERS: tuple[ServiceTier, ...] = ("auto", "default")
+_FLEX: tuple[ServiceTier, ...] = (*_TIERS, "flex")
+_PRIORITY: tuple[ServiceTier, ...] = (*_TIERS, "priority")
+_FLEX_AND_PRIORITY: tuple[ServiceTier, ...] = (*_FLEX, "priority")
+_GPT5_TOOLS = ("web_search", "file_search", "code_interpreter", "image_generation", "mcp", "shell")
+
+# What the models of a generation have in common; a row of the table says the rest.
+_FIRST = ModelProfile(
+    family="gpt-5",
+    summaries=_GPT5_SUMMARIES,
+    service_tiers=_FLEX_AND_PRIORITY,
+    reasoning_modes=("standard",),
+    reasoning_contexts=("auto", "current_turn"),
+    hosted_tools=_GPT5_TOOLS,
+    cache_ttls=(),
+)
+_GPT51 = replace(_FIRST, summaries=SUMMARIES, hosted_tools=(*_GPT5_TOOLS, "apply_patch"))
+_GPT54 = replace(
+    _GPT51,
+    efforts=_GPT52_EFFORTS,
+    reasoning_contexts=REASONING_CONTEXTS,
+    default_reasoning_context="all_turns",
+    hosted_tools=(*_GPT51.hosted_tools, "computer", "tool_search"),
+)
+_LARGE = replace(_GPT54, image_details=IMAGE_DETAILS, context_size=_LARGE_CONTEXT)
+_GPT56 = replace(
+    _LARGE,
+    efforts=_GPT56_EFFORTS,
+    reasoning_modes=REASONING_MODES,
+    default_reasoning_context=None,
+    hosted_tools=HOSTED_TOOLS,
+    cache_ttls=CACHE_TTLS,
+)
+_GPT56_SOL = replace(_GPT56, service_tiers=SERVICE_TIERS)
+_GPT62 = replace(_GPT56, efforts=_GPT6_EFFORTS, service_tiers=_PRIORITY)
+
+
+def _pro(
+    base: ModelProfile, family: str, *, service_tiers: tuple[ServiceTier, ...]
+) -> ModelProfile:
+    return replace(
+        base,
+        family=family,
+        efforts=_PRO_EFFORTS,
+        reasoning_modes=("pro",),
+        service_tiers=service_tiers,
+    )
 
 
 def _chat(family: str, *, shutdown_date: str) -> ModelProfile:
     """Return the profile of a ChatGPT snapshot, whose effort and verbosity are fixed at medium."""
-    return ModelProfile(
+    return replace(
+        _GPT51,
         family=family,
         shutdown_date=shutdown_date,
         retired=True,
@@ -106,19 +179,19 @@ def _chat(family: str, *, shutdown_date: str) -> ModelProfile:
 
 
 def _codex(
+    base: ModelProfile,
     family: str,
     *,
     efforts: tuple[Effort, ...],
     verbosities: tuple[Verbosity, ...] = (),
-    summaries: tuple[Summary, ...] = SUMMARIES,
     replacement: str = "gpt-5.5",
 ) -> ModelProfile:
     """Return the profile of one of the codex models, of which nearly all ended on one day."""
-    return ModelProfile(
+    return replace(
+        base,
         family=family,
         efforts=efforts,
         verbosities=verbosities,
-        summaries=summaries,
         system_role="developer",
         shutdown_date=_CODEX_END,
         retired=True,
@@ -126,23 +199,20 @@ def _codex(
     )
 
 
-def _gpt5(family: str, *, replacement: str) -> ModelProfile:
-    return ModelProfile(
-        family=family,
-        efforts=_GPT5_EFFORTS,
-        summaries=_GPT5_SUMMARIES,
-        shutdown_date=_GPT5_END,
-        replacement=replacement,
-    )
-
-
-def _large(family: str, *, efforts: tuple[Effort, ...] = _GPT56_EFFORTS) -> ModelProfile:
-    """Return the profile of one of the large models since GPT-5.4, which differ in nothing but their efforts."""
-    return ModelProfile(
+def _gpt5(
+    family: str,
+    *,
+    replacement: str,
+    efforts: tuple[Effort, ...] = _GPT5_EFFORTS,
+    service_tiers: tuple[ServiceTier, ...] = _FLEX_AND_PRIORITY,
+) -> ModelProfile:
+    return replace(
+        _FIRST,
         family=family,
         efforts=efforts,
-        image_details=IMAGE_DETAILS,
-        context_size=_LARGE_CONTEXT,
+        service_tiers=service_tiers,
+        shutdown_date=_GPT5_END,
+        replacement=replacement,
     )
 
 
@@ -151,78 +221,79 @@ _FAMILIES = {
     for profile in (
         _gpt5("gpt-5", replacement="gpt-6.1-sol"),
         _gpt5("gpt-5-mini", replacement="gpt-6.1-terra"),
-        _gpt5("gpt-5-nano", replacement="gpt-6-luna"),
-        ModelProfile(
-            family="gpt-5-pro",
-            efforts=("high",),
-            summaries=_GPT5_SUMMARIES,
-            shutdown_date=_GPT5_END,
-            replacement="gpt-5.6-sol",
+        _gpt5("gpt-5-nano", replacement="gpt-6-luna", service_tiers=_FLEX),
+        replace(
+            _gpt5("gpt-5-pro", replacement="gpt-5.6-sol", efforts=("high",), service_tiers=_TIERS),
+            reasoning_modes=("pro",),
         ),
-        ModelProfile(
+        replace(
+            _FIRST,
             family="gpt-5-chat",
             reasoning=False,
             efforts=(),
             summaries=(),
             verbosities=(),
+            reasoning_modes=(),
+            reasoning_contexts=(),
             context_size=128_000,
             max_output_tokens=16_384,
             shutdown_date=_CODEX_END,
             retired=True,
             replacement="gpt-5.5",
         ),
-        _codex("gpt-5-codex", efforts=_GPT5_CODEX_EFFORTS, summaries=_GPT5_SUMMARIES),
-        ModelProfile(
+        _codex(_FIRST, "gpt-5-codex", efforts=_GPT5_CODEX_EFFORTS),
+        replace(
+            _GPT51,
             family="gpt-5.1",
             efforts=_GPT51_EFFORTS,
             shutdown_date=_NEXT_END,
             replacement="gpt-6.1-sol",
         ),
         _chat("gpt-5.1-chat", shutdown_date=_CODEX_END),
-        _codex("gpt-5.1-codex", efforts=_GPT5_CODEX_EFFORTS),
-        _codex("gpt-5.1-codex-mini", efforts=_GPT5_CODEX_EFFORTS, replacement="gpt-5.4-mini"),
-        _codex("gpt-5.1-codex-max", efforts=_LATER_CODEX_EFFORTS, verbosities=("medium",)),
-        ModelProfile(family="gpt-5.2", efforts=_GPT52_EFFORTS),
+        _codex(_GPT51, "gpt-5.1-codex", efforts=_GPT5_CODEX_EFFORTS),
+        _codex(
+            _GPT51, "gpt-5.1-codex-mini", efforts=_GPT5_CODEX_EFFORTS, replacement="gpt-5.4-mini"
+        ),
+        _codex(_GPT51, "gpt-5.1-codex-max", efforts=_LATER_CODEX_EFFORTS, verbosities=("medium",)),
+        replace(_GPT51, family="gpt-5.2", efforts=_GPT52_EFFORTS),
         _chat("gpt-5.2-chat", shutdown_date=_CHAT_END),
-        ModelProfile(family="gpt-5.2-pro", efforts=_PRO_EFFORTS),
-        _codex("gpt-5.2-codex", efforts=_LATER_CODEX_EFFORTS, verbosities=("medium",)),
+        _pro(_GPT51, "gpt-5.2-pro", service_tiers=_TIERS),
+        _codex(_GPT51, "gpt-5.2-codex", efforts=_LATER_CODEX_EFFORTS, verbosities=("medium",)),
         _chat("gpt-5.3-chat", shutdown_date=_CHAT_END),
-        ModelProfile(
+        replace(
+            _GPT51,
             family="gpt-5.3-codex",
             efforts=_LATER_CODEX_EFFORTS,
             verbosities=("medium",),
             system_role="developer",
+            service_tiers=_PRIORITY,
             shutdown_date=_NEXT_END,
             replacement="gpt-6.1-sol",
         ),
-        _large("gpt-5.4", efforts=_GPT52_EFFORTS),
-        ModelProfile(family="gpt-5.4-mini", efforts=_GPT52_EFFORTS),
-        ModelProfile(
+        replace(_LARGE, family="gpt-5.4"),
+        replace(_GPT54, family="gpt-5.4-mini"),
+        replace(
+            _GPT54,
             family="gpt-5.4-nano",
-            efforts=_GPT52_EFFORTS,
+            service_tiers=_FLEX,
+            hosted_tools=(*_GPT51.hosted_tools, "computer"),
             shutdown_date=_NEXT_END,
             replacement="gpt-6-luna",
         ),
-        _large("gpt-5.4-pro", efforts=_PRO_EFFORTS),
-        _large("gpt-5.5", efforts=_GPT52_EFFORTS),
-        ModelProfile(
-            family="gpt-5.5-pro",
-            efforts=_PRO_EFFORTS,
-            streaming=False,
-            image_details=IMAGE_DETAILS,
-            context_size=_LARGE_CONTEXT,
-        ),
-        _large("gpt-5.6"),
-        _large("gpt-5.6-sol"),
-        _large("gpt-5.6-terra"),
-        _large("gpt-5.6-luna"),
-        _large("gpt-6-astra", efforts=_GPT6_EFFORTS),
-        _large("gpt-6-sol"),
-        _large("gpt-6-luna"),
-        _large("gpt-6.1-sol", efforts=_GPT6_EFFORTS),
-        _large("gpt-6.1-terra"),
-        _large("gpt-6.2-astra", efforts=_GPT6_EFFORTS),
-        _large("gpt-6.2-sol", efforts=_GPT6_EFFORTS),
+        _pro(_LARGE, "gpt-5.4-pro", service_tiers=_FLEX),
+        replace(_LARGE, family="gpt-5.5"),
+        replace(_pro(_LARGE, "gpt-5.5-pro", service_tiers=_FLEX), streaming=False),
+        replace(_GPT56_SOL, family="gpt-5.6"),
+        replace(_GPT56_SOL, family="gpt-5.6-sol"),
+        replace(_GPT56, family="gpt-5.6-terra"),
+        replace(_GPT56, family="gpt-5.6-luna"),
+        replace(_GPT56_SOL, family="gpt-6-astra", efforts=_GPT6_EFFORTS),
+        replace(_GPT56, family="gpt-6-sol"),
+        replace(_GPT56, family="gpt-6-luna"),
+        replace(_GPT56_SOL, family="gpt-6.1-sol", efforts=_GPT6_EFFORTS),
+        replace(_GPT56, family="gpt-6.1-terra"),
+        replace(_GPT62, family="gpt-6.2-astra"),
+        replace(_GPT62, family="gpt-6.2-sol", service_tiers=(*_PRIORITY, "ultrafast")),
     )
 }
 
@@ -243,6 +314,9 @@ def _older(
         summaries=(),
         verbosities=(),
         structured_outputs=structured_outputs,
+        reasoning_modes=(),
+        reasoning_contexts=(),
+        cache_ttls=(),
         images=images,
         files=images,
         context_size=context_size,
@@ -256,6 +330,9 @@ def _o_series(family: str, *, images: bool = True) -> ModelProfile:
         efforts=_GPT5_CODEX_EFFORTS,
         summaries=_GPT5_SUMMARIES,
         verbosities=(),
+        reasoning_modes=("standard",),
+        reasoning_contexts=("auto", "current_turn"),
+        cache_ttls=(),
         images=images,
         files=images,
         parallel_tool_calls=False,
@@ -284,7 +361,7 @@ _OLDER_PREFIXES = {
 }
 
 # Further names of a line, by what its models have in common: `minimal` ended with gpt-5.
-_LINES = {re.compile(r"gpt-6(?![0-9])"): _large("gpt-6")}
+_LINES = {re.compile(r"gpt-6(?![0-9])"): replace(_GPT56_SOL, family="gpt-6")}
 _DEFAULT = ModelProfile(family="default", image_details=IMAGE_DETAILS)
 _DEFAULT_CODEX = replace(_DEFAULT, system_role="developer")
 _SNAPSHOT_DATE = re.compile(r"-\d{4}-\d{2}-\d{2}$")

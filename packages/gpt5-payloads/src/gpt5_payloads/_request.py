@@ -3,7 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
+from ._choice import resolve_tool_choice
+from ._combinations import validate_settings, validate_tools
 from ._errors import PayloadError
+from ._hosted import read_tool
+from ._hosted_parameters import read_tokens, with_token
 from ._parameters import Parameters
 from ._parts import with_fitted_parts
 from ._profiles import (
@@ -15,8 +19,14 @@ from ._profiles import (
     profile_for,
 )
 from ._tokens import iter_texts
-from ._tools import function_tool, resolve_tool_choice
 from ._values import is_blank
+
+
+# What a tool's item holds only where the request asks for it. Source: openai 3.54.0, `types/responses/response_includable.py`.
+_INCLUDED = {
+    "web_search": "web_search_call.action.sources",
+    "code_interpreter": "code_interpreter_call.outputs",
+}
 
 
 def build_request(  # noqa: PLR0913  one keyword for each independent part of a request
@@ -30,6 +40,8 @@ def build_request(  # noqa: PLR0913  one keyword for each independent part of a 
     instructions: str | None = None,
     safety_identifier: str | None = None,
     prompt_cache_key: str | None = None,
+    mcp_tokens: Mapping[str, str] | None = None,
+    include_obfuscation: bool = False,
 ) -> dict[str, Any]:
     """Build the body of `POST /v1/responses`.
 
@@ -40,13 +52,16 @@ def build_request(  # noqa: PLR0913  one keyword for each independent part of a 
     Args:
         model: The model's name, sent as it is.
         input: The items of the conversation, or a text. `system` messages become `developer` ones for the models that refuse them.
-        parameters: The ten parameters of the README; one that is missing or blank has its default, other names are ignored.
-        tools: What the model may call; see `function_tool`.
+        parameters: The parameters of the README; one that is missing or blank has its default, other names are ignored.
+        tools: What the model may call: declarations of functions (see `function_tool`), and tool objects of the API as they are. What the parameters
+            ask for comes behind them.
         stream: Whether the caller wants a stream; it is one only if `enable_stream` and the model agree.
         stop: Stop sequences. The API has none: `truncation` becomes `disabled`, and cutting the text is the caller's part.
         instructions: Instructions beside those among the input items.
         safety_identifier: A stable, hashed identifier of the end user, up to 128 characters.
         prompt_cache_key: Groups the calls that share a prefix, up to 64 characters.
+        mcp_tokens: The token of each MCP server by the server's label; it becomes the `authorization` of that server.
+        include_obfuscation: Whether the server is to pad the events of a stream, so that their sizes tell nothing.
 
     Raises:
         PayloadError: If a value cannot be sent; `field` names it.
@@ -55,19 +70,33 @@ def build_request(  # noqa: PLR0913  one keyword for each independent part of a 
     """
     profile = profile_for(_model_name(model))
     settings = Parameters.read(parameters)
-    functions = [function_tool(tool) for tool in tools or ()]
+    validate_settings(settings, profile)
+    effort = fit(settings.reasoning_effort, accepted=profile.efforts, ladder=EFFORTS)
+    text_format = settings.text_format
+    asked = [("tools", read_tool(tool)) for tool in tools or ()] + list(settings.hosted.tools)
+    validate_tools(asked, profile, effort=effort, text_format=text_format["type"])
+    tokens = read_tokens(mcp_tokens)
+    offered = [with_token(tool, tokens) for _, tool in asked]
     items = _input(input, profile, settings)
-    if settings.text_format["type"] == "json_object":
+    if text_format["type"] == "json_object":
         _validate_mention(items)
+    is_stream = stream and settings.enable_stream and profile.streaming
+    ttl = settings.prompt_cache_ttl
     request = {
         "model": model.strip(),
         "input": items,
-        "stream": stream and settings.enable_stream and profile.streaming,
+        "stream": is_stream,
+        "stream_options": {"include_obfuscation": False}
+        if is_stream and not include_obfuscation
+        else None,
         "store": False,
         "max_output_tokens": min(settings.max_output_tokens, profile.max_output_tokens),
-        **_reasoning(settings, profile),
+        "reasoning": _reasoning(settings, profile, effort),
+        "include": _include(profile, offered),
         "text": _text(settings, profile),
-        **_tools(settings, profile, functions),
+        **_tools(settings, profile, offered),
+        "service_tier": settings.service_tier,
+        "prompt_cache_options": {"ttl": ttl} if ttl else None,
         "truncation": "disabled" if stop else None,
         "instructions": instructions or None,
         "safety_identifier": _short(safety_identifier, field="safety_identifier", limit=128),
@@ -110,16 +139,29 @@ def _validate_mention(items: str | list[Any]) -> None:
         )
 
 
-def _reasoning(settings: Parameters, profile: ModelProfile) -> dict[str, Any]:
+def _reasoning(
+    settings: Parameters, profile: ModelProfile, effort: str | None
+) -> dict[str, Any] | None:
     if not profile.reasoning:
-        return {}
-    effort = fit(settings.reasoning_effort, accepted=profile.efforts, ladder=EFFORTS)
-    reasoning = {"effort": effort}
-    if settings.reasoning_summary != "off" and settings.text_format["type"] == "text":
-        reasoning["summary"] = fit(
-            settings.reasoning_summary, accepted=profile.summaries, ladder=SUMMARIES
-        )
-    return {"reasoning": reasoning, "include": ["reasoning.encrypted_content"]}
+        return None
+    told, is_text = settings.reasoning_summary, settings.text_format["type"] == "text"
+    reasoning = {
+        "effort": effort,
+        "summary": fit(told, accepted=profile.summaries, ladder=SUMMARIES)
+        if told != "off" and is_text
+        else None,
+        "mode": settings.reasoning_mode if len(profile.reasoning_modes) > 1 else None,
+        "context": settings.reasoning_context or profile.default_reasoning_context,
+    }
+    return {key: value for key, value in reasoning.items() if value is not None}
+
+
+def _include(profile: ModelProfile, tools: Iterable[Mapping[str, Any]]) -> list[str] | None:
+    """List what a response is to hold beyond the usual: what the next request needs, and what tells where an answer comes from."""
+    kinds = {tool["type"] for tool in tools}
+    told = ["reasoning.encrypted_content"] if profile.reasoning else []
+    told += [more for kind, more in _INCLUDED.items() if kind in kinds]
+    return told or None
 
 
 def _text(settings: Parameters, profile: ModelProfile) -> dict[str, Any]:
@@ -133,16 +175,20 @@ def _text(settings: Parameters, profile: ModelProfile) -> dict[str, Any]:
 
 
 def _tools(
-    settings: Parameters, profile: ModelProfile, functions: list[dict[str, Any]]
+    settings: Parameters, profile: ModelProfile, offered: list[dict[str, Any]]
 ) -> dict[str, Any]:
     """Build what only makes sense, and is only accepted, when there are tools."""
-    if not functions:
+    hosted = settings.hosted
+    if not offered and not hosted.allowed_tools:
         return {}
     parallel = settings.parallel_tool_calls if profile.parallel_tool_calls else None
     return {
-        "tool_choice": resolve_tool_choice(settings.tool_choice, tools=functions),
+        "tool_choice": resolve_tool_choice(
+            settings.tool_choice, tools=offered, allowed=hosted.allowed_tools
+        ),
         "parallel_tool_calls": parallel,
-        "tools": functions,
+        "max_tool_calls": hosted.max_tool_calls,
+        "tools": offered,
     }
 
 

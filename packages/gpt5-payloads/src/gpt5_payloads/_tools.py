@@ -1,21 +1,20 @@
-"""Function tools, and the choice among them."""
+"""Function tools."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, cast
 
 from stream_text import read_member
 
 from ._errors import PayloadError
 from ._strict import is_strict, validate_strict
-from ._values import coerce_bool, copy_json, is_blank, parse_json, quote
+from ._values import coerce_bool, copy_json, is_blank, quote
 
 
-type ToolChoice = str | dict[str, Any]
-
-_MODES = ("auto", "none", "required")
 # Source: docs/evidence/responses-api.md, R14.
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
+# What the API knows of a function besides. Source: openai 3.54.0, `types/responses/function_tool.py`.
+_FURTHER_KEYS = ("defer_loading", "async", "allowed_callers", "output_schema")
 # JSON Schema keywords that hold one schema, a list of schemas, or schemas by name.
 _SCHEMA_KEYS = frozenset({"additionalProperties", "contains", "else", "if", "items", "not", "then"})
 _SCHEMA_LIST_KEYS = frozenset({"allOf", "anyOf", "items", "oneOf", "prefixItems"})
@@ -32,7 +31,8 @@ def function_tool(tool: object) -> dict[str, Any]:
     itself stays as it is.
 
     Returns:
-        `{"type": "function", "name": ..., "description": ..., "parameters": {...}, "strict": ...}`.
+        `{"type": "function", "name": ..., "description": ..., "parameters": {...}, "strict": ...}`, and what the tool says of `defer_loading`,
+        `async`, `allowed_callers` and `output_schema`.
 
     Raises:
         PayloadError: If the name is blank or not one that the API takes, if `parameters` is not a JSON schema of an object, or if the tool is to
@@ -41,23 +41,29 @@ def function_tool(tool: object) -> dict[str, Any]:
     Source: https://platform.openai.com/docs/api-reference/responses/create, `tools`; for `properties` and `strict`
     docs/evidence/responses-api.md, R15 and R18.
     """
-    name = _tool_name(read_member(tool, "name"))
+    name = tool_name(read_member(tool, "name"))
     description = read_member(tool, "description")
     parameters = _parameters(read_member(tool, "parameters"), name)
     wanted = read_member(tool, "strict")
     strict = is_strict(parameters) if wanted is None else coerce_bool(wanted, field="tools.strict")
     if strict and wanted is not None:
         validate_strict(parameters, field="tools", name=f"parameters of tool {name!r}")
+    further = {key: read_member(tool, key) for key in _FURTHER_KEYS}
     return {
         "type": "function",
         "name": name,
         "description": "" if description is None else str(description),
         "parameters": parameters,
         "strict": strict,
-    }
+    } | {key: copy_json(told, field="tools") for key, told in further.items() if told is not None}
 
 
-def _tool_name(value: object) -> str:
+def tool_name(value: object) -> str:
+    """Return the name of a function, a custom tool or a group of them.
+
+    Raises:
+        PayloadError: If it is blank, or not one that the API takes.
+    """
     if is_blank(value):
         raise PayloadError("tool name is required", field="tools")
     if not (isinstance(value, str) and _NAME.fullmatch(value)):
@@ -114,73 +120,3 @@ def _patched(schema: object) -> object:
 
 def _is_object_type(value: object) -> bool:
     return value == "object" or (isinstance(value, list) and "object" in value)
-
-
-def read_tool_choice(value: object) -> ToolChoice:
-    """Read the `tool_choice` parameter: a mode, a function's name, or a form of the API as a mapping or as JSON text.
-
-    Returns:
-        `auto`, `none`, `required`, another text (a function's name), or one of the API's two forms for functions:
-        `{"type": "function", "name": ...}` and `{"type": "allowed_tools", "mode": ..., "tools": [...]}`.
-
-    Raises:
-        PayloadError: If it is none of these.
-    """
-    if isinstance(value, str) and value.strip().startswith("{"):
-        value = parse_json(value, field="tool_choice")
-    match value:
-        case str():
-            text = value.strip()
-            return text.lower() if text.lower() in _MODES else text
-        case Mapping():
-            return _read_form(cast("Mapping[str, Any]", value))
-        case _:
-            raise _refused_choice()
-
-
-def _read_form(form: Mapping[str, Any]) -> ToolChoice:
-    match form:
-        case {"type": "function", "name": str(name)}:
-            return {"type": "function", "name": name}
-        # Chat Completions nests the name; callers who come from there write it so.
-        case {"type": "function", "function": {"name": str(name)}}:
-            return {"type": "function", "name": name}
-        case {"type": "allowed_tools", "mode": "auto" | "required" as mode, "tools": [*tools]}:
-            return {"type": "allowed_tools", "mode": mode, "tools": [_allowed(t) for t in tools]}
-        case _:
-            raise _refused_choice()
-
-
-def _allowed(tool: object) -> dict[str, Any]:
-    match tool:
-        case {"type": "function", "name": str(name)}:
-            return {"type": "function", "name": name}
-        case _:
-            raise _refused_choice()
-
-
-def _refused_choice() -> PayloadError:
-    return PayloadError(
-        "tool_choice must be auto, none, required, the name of a tool, or an object of type 'function' or 'allowed_tools'",
-        field="tool_choice",
-    )
-
-
-def resolve_tool_choice(choice: ToolChoice, *, tools: Sequence[Mapping[str, Any]]) -> ToolChoice:
-    """Return `choice` as it is sent along with `tools`: a bare name becomes the named form.
-
-    Raises:
-        PayloadError: If it names a function that is not among `tools`.
-    """
-    if isinstance(choice, str):
-        if choice in _MODES:
-            return choice
-        choice = {"type": "function", "name": choice}
-    offered = {tool["name"] for tool in tools}
-    for chosen in choice.get("tools", [choice]):
-        if chosen["name"] not in offered:
-            raise PayloadError(
-                f"tool_choice names {quote(chosen['name'])!r}, which is not among the tools offered",
-                field="tool_choice",
-            )
-    return choice

@@ -1,0 +1,74 @@
+"""Parameters that the model lacks, and those that exclude each other: told before the request is sent."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ._errors import PayloadError
+from ._parameters import Parameters
+from ._profiles import HOSTED_TOOLS, ModelProfile
+
+
+# Source: docs/evidence/responses-api.md, R30.
+_NOT_WITH_MINIMAL = frozenset({"web_search", "image_generation"})
+# The API's other names of a tool.
+_FAMILIES = {
+    "web_search_preview": "web_search",
+    "computer_use": "computer",
+    "computer_use_preview": "computer",
+}
+
+
+def validate_settings(settings: Parameters, profile: ModelProfile) -> None:
+    """Refuse a setting that the model does not have, or that goes only with another.
+
+    Raises:
+        PayloadError: If there is one; `field` names it.
+    """
+    asked: tuple[tuple[str, str | None, Sequence[str]], ...] = (
+        ("service_tier", settings.service_tier, profile.service_tiers),
+        ("reasoning_mode", settings.reasoning_mode, profile.reasoning_modes),
+        ("reasoning_context", settings.reasoning_context, profile.reasoning_contexts),
+        ("prompt_cache_ttl", settings.prompt_cache_ttl, profile.cache_ttls),
+    )
+    for field, value, accepted in asked:
+        if value is not None and value not in accepted:
+            expected = f"; expected {', '.join(accepted)}" if accepted else ""
+            raise PayloadError(
+                f"{field} {value} is not available for this model{expected}", field=field
+            )
+    if settings.flex_fallback and settings.service_tier != "flex":
+        raise PayloadError("flex_fallback goes with service_tier flex", field="flex_fallback")
+
+
+def validate_tools(
+    tools: Iterable[tuple[str, Mapping[str, Any]]],
+    profile: ModelProfile,
+    *,
+    effort: str | None,
+    text_format: str,
+) -> None:
+    """Refuse a tool that the model does not have, or that does not go with its effort or the format of the answer.
+
+    Args:
+        tools: Each tool with the name of the parameter that it comes from.
+        profile: What the model accepts.
+        effort: The effort that is sent.
+        text_format: The type of the format that is sent.
+
+    Raises:
+        PayloadError: If there is one; `field` is the parameter's name.
+    """
+    for field, tool in tools:
+        kind = _FAMILIES.get(tool["type"], tool["type"].partition("_20")[0])
+        told = kind if field == kind else f"{field} {kind}"
+        if kind in HOSTED_TOOLS and kind not in profile.hosted_tools:
+            raise PayloadError(f"{told} is not available for this model", field=field)
+        if effort == "minimal" and kind in _NOT_WITH_MINIMAL:
+            raise PayloadError(
+                f"{told} needs a reasoning_effort above minimal, such as low", field=field
+            )
+        if kind == "web_search" and text_format == "json_object":
+            raise PayloadError(
+                f"{told} does not go with response_format json_object; json_schema does",
+                field=field,
+            )

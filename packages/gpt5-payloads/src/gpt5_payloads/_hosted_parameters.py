@@ -1,0 +1,205 @@
+"""The parameters that are tools which the server runs, as a form has them: settings, lists of lines, JSON."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Self, cast
+
+from ._errors import PayloadError
+from ._hosted import (
+    ContextSize,
+    code_interpreter_tool,
+    file_search_tool,
+    image_generation_tool,
+    mcp_tool,
+    web_search_tool,
+)
+from ._values import choose, coerce_bool, coerce_int, copy_json, is_blank, parse_json, quote
+
+
+_MAX_TOOL_CALLS = 10_000  # our choice: beyond any use, and no number that a server cannot read
+_SEARCHES: tuple[ContextSize | Literal["off"], ...] = ("off", "low", "medium", "high")
+_DOMAIN = re.compile(r"\w([\w.-]*\w)?\.\w+")
+_ADDRESSES = ("server_url", "connector_id", "tunnel_id")
+_SECRET_WORDS = re.compile(r"auth|token|secret|password|cookie|api[-_]?key", re.IGNORECASE)
+_IN_URL = re.compile(r"//[^/?#]*@")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostedParameters:
+    """The tools that parameters ask for, and what limits them.
+
+    Attributes:
+        tools: Each tool with the parameter that it comes from, in the order of the README.
+        allowed_tools: The names of the only tools that may be called; empty for all.
+        max_tool_calls: Most calls of the server's tools in one response.
+    """
+
+    tools: tuple[tuple[str, dict[str, Any]], ...]
+    allowed_tools: tuple[str, ...]
+    max_tool_calls: int | None
+
+    @classmethod
+    def read(cls, set_values: Mapping[str, object]) -> Self:
+        """Read them from the parameters that are not blank.
+
+        Raises:
+            PayloadError: If a value is not one that its parameter takes.
+        """
+        most = set_values.get("max_tool_calls")
+        return cls(
+            tools=tuple(_iter_tools(set_values)),
+            allowed_tools=tuple(_lines(set_values, "allowed_tools")),
+            max_tool_calls=None
+            if most is None
+            else coerce_int(most, field="max_tool_calls", minimum=1, maximum=_MAX_TOOL_CALLS),
+        )
+
+
+def _iter_tools(set_values: Mapping[str, object]) -> Iterator[tuple[str, dict[str, Any]]]:
+    if search := _web_search(set_values):
+        yield "web_search", search
+    if stores := _lines(set_values, "file_search_stores"):
+        yield "file_search_stores", file_search_tool(stores)
+    if _is_on(set_values, "code_interpreter"):
+        yield "code_interpreter", code_interpreter_tool()
+    if _is_on(set_values, "image_generation"):
+        # As PNG, which is the server's default, an image is several times larger than a line of Dify's may be.
+        yield "image_generation", image_generation_tool(output_format="jpeg")
+    for server in _mcp_servers(set_values.get("mcp_servers")):
+        yield "mcp_servers", server
+    for tool in _objects(set_values.get("extra_tools"), field="extra_tools"):
+        if is_blank(tool.get("type")) or not isinstance(tool["type"], str):
+            raise PayloadError(
+                "extra_tools must be tools of the API, each with a type", field="extra_tools"
+            )
+        if tool["type"] == "mcp":
+            _refuse_secrets(tool, field="extra_tools")
+        yield "extra_tools", tool
+
+
+def _web_search(set_values: Mapping[str, object]) -> dict[str, Any] | None:
+    wanted = set_values.get("web_search", "off")
+    # YAML reads an unquoted `off` as false.
+    size = choose("off" if wanted is False else wanted, field="web_search", options=_SEARCHES)
+    lines = _lines(set_values, "web_search_domains")
+    if size == "off":
+        if lines:
+            raise PayloadError(
+                "web_search_domains goes with web_search, which is off", field="web_search_domains"
+            )
+        return None
+    return web_search_tool(
+        context_size=size,
+        allowed_domains=[_domain(line) for line in lines if not line.startswith("-")],
+        blocked_domains=[_domain(line[1:]) for line in lines if line.startswith("-")],
+    )
+
+
+def _domain(text: str) -> str:
+    """Return a domain as the API takes it, which is without the rest of an address."""
+    domain = re.sub(r"^https?://", "", text.strip().lower()).rstrip("/")
+    if not _DOMAIN.fullmatch(domain):
+        raise PayloadError(
+            f"web_search_domains has {quote(text.strip())!r}; expected a domain such as example.org, one a line",
+            field="web_search_domains",
+        )
+    return domain
+
+
+def _mcp_servers(value: object) -> Iterator[dict[str, Any]]:
+    labels: set[str] = set()
+    for server in _objects(value, field="mcp_servers"):
+        _refuse_secrets(server, field="mcp_servers")
+        label = server.get("server_label")
+        if server.get("type", "mcp") != "mcp" or not isinstance(label, str | None):
+            raise PayloadError(
+                "mcp_servers must be objects of type mcp, each with a server_label",
+                field="mcp_servers",
+            )
+        url, connector, tunnel = (server.get(key) for key in _ADDRESSES)
+        mcp_tool(label or "", url=url, connector_id=connector, tunnel_id=tunnel)
+        if label in labels:
+            raise PayloadError(f"mcp_servers has two servers {label!r}", field="mcp_servers")
+        labels.add(cast("str", label))
+        yield {"type": "mcp", **server}
+
+
+def _refuse_secrets(server: Mapping[str, Any], *, field: str) -> None:
+    """Refuse a token in a field that everybody who may edit a form can read.
+
+    Raises:
+        PayloadError: If there is one; nothing of it is shown.
+    """
+    headers = server.get("headers")
+    names = list(cast("Mapping[str, object]", headers)) if isinstance(headers, Mapping) else []
+    url = server.get("server_url")
+    address, _, query = url.partition("?") if isinstance(url, str) else ("", "", "")
+    is_in_url = _IN_URL.search(address) or _SECRET_WORDS.search(query)
+    if "authorization" in server or is_in_url or any(map(_SECRET_WORDS.search, names)):
+        raise PayloadError(
+            f"{field} must not hold a token; put it into mcp_tokens, under the server's label",
+            field=field,
+        )
+
+
+def with_token(tool: dict[str, Any], tokens: Mapping[str, str]) -> dict[str, Any]:
+    """Return an MCP server with its token, where there is one and the server has none; any other tool as it is."""
+    label = tool.get("server_label") if tool["type"] == "mcp" else None
+    token = tokens.get(label) if isinstance(label, str) else None
+    return {**tool, "authorization": token} if token and not tool.get("authorization") else tool
+
+
+def read_tokens(value: object) -> dict[str, str]:
+    """Read the tokens of MCP servers by their labels; blank ones count as none.
+
+    Raises:
+        PayloadError: If they are no mapping of texts; nothing of them is shown.
+    """
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise _refused_tokens()
+    tokens: dict[str, str] = {}
+    for label, token in cast("Mapping[object, object]", value).items():
+        if not isinstance(label, str) or not isinstance(token, str | None):
+            raise _refused_tokens()
+        if token and token.strip():
+            tokens[label] = token.strip()
+    return tokens
+
+
+def _refused_tokens() -> PayloadError:
+    return PayloadError(
+        "mcp_tokens must map each server's label to its token, both texts", field="mcp_tokens"
+    )
+
+
+def _objects(value: object, *, field: str) -> list[dict[str, Any]]:
+    """Return the objects of a JSON list, given as text or as a list; none where nothing is given."""
+    if value is None:
+        return []
+    told = parse_json(value, field=field) if isinstance(value, str) else value
+    listed = cast("list[object]", told) if isinstance(told, list | tuple) else [None]
+    if not all(isinstance(entry, Mapping) for entry in listed):
+        raise PayloadError(f"{field} must be a JSON list of objects", field=field)
+    return [copy_json(entry, field=field) for entry in listed]
+
+
+def _lines(set_values: Mapping[str, object], field: str) -> list[str]:
+    """Return the lines of a text, or the texts of a list, without blank ones and what comes twice."""
+    value = set_values.get(field)
+    if value is None:
+        return []
+    told = value.splitlines() if isinstance(value, str) else value
+    if not isinstance(told, list | tuple):
+        raise PayloadError(f"{field} must be a text, one entry a line", field=field)
+    lines = cast("list[object]", told)
+    if not all(isinstance(line, str) for line in lines):
+        raise PayloadError(f"{field} must be a text, one entry a line", field=field)
+    stripped = (str(line).strip() for line in lines)
+    return list(dict.fromkeys(line for line in stripped if line))
+
+
+def _is_on(set_values: Mapping[str, object], field: str) -> bool:
+    return coerce_bool(set_values.get(field, False), field=field)
