@@ -105,6 +105,7 @@ class _Invocation:
             emit_intermediate_thoughts=parameters.emit_intermediate_thoughts,
             tool_choice=parameters.model.tool_choice,
             has_tool_choice=parameters.model.has_tool_choice,
+            budgets=parameters.budgets,
             max_request_bytes=find_room(self._toolbox.prompts, parameters.model),
             redact=self._known.redact,
         )

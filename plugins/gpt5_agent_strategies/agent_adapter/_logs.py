@@ -19,6 +19,7 @@ from agent_loop import (
 from agent_tooling import parse_tool_arguments
 from stream_text import KnownSecrets, redact_log_data
 
+from ._budgets import to_figures
 from ._model import Model
 from ._tools import Toolbox
 
@@ -135,18 +136,20 @@ class RunLog:
 
     def end_round(self, event: RoundEnded) -> Iterator[AgentInvokeMessage]:
         """Close a round."""
-        content = {
+        content: dict[str, Any] = {
             "llm_response": event.answer,
             "tool_responses": [
                 {"tool_call_id": result.call_id, "tool_response": result.text}
                 for result in event.results[:_MAX_LISTED]
             ],
         }
-        counts = {
+        counts: dict[str, Any] = {
             "llm_response_chars": len(event.answer),
             "tool_response_count": len(event.results),
             "tool_error_count": sum(result.error is not None for result in event.results),
         }
+        if event.budgets:
+            content["budgets"] = counts["budgets"] = to_figures(event.budgets)
         if self._round is not None:
             yield self._close(self._round, content, counts, error=event.error, usage=event.usage)
 

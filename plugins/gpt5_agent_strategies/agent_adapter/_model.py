@@ -37,6 +37,7 @@ class Model:
         completion_params: The parameters that the app's builder has set.
         features: What the model can do; None when Dify did not say.
         parameter_names: The parameters that it takes; None when Dify did not say.
+        is_unpriced: Whether Dify has said that it has no prices.
         history: The conversation so far, as Dify dumps it.
     """
 
@@ -46,6 +47,7 @@ class Model:
     completion_params: Mapping[str, Any]
     features: frozenset[str] | None
     parameter_names: frozenset[str] | None
+    is_unpriced: bool
     history: tuple[Any, ...]
 
     @classmethod
@@ -71,6 +73,7 @@ class Model:
             ),
             features=_read_features(entity) if entity else None,
             parameter_names=_read_rule_names(entity) if entity else None,
+            is_unpriced="pricing" in entity and not entity["pricing"],
             history=_read_list(
                 fields.get("history_prompt_messages"), "model.history_prompt_messages"
             ),

@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, cast
 
+from agent_loop import Budgets
 from agent_policy import check_overrides
 
+from ._budgets import read_budgets
 from ._errors import ParameterError
 from ._model import Model
 
@@ -29,6 +31,7 @@ class Parameters:
         emit_intermediate_thoughts: Whether thoughts are shown.
         context: What the answer's sources are taken from, in any shape.
         files: What comes with the question, in any shape.
+        budgets: What the run may use.
     """
 
     query: str
@@ -40,24 +43,27 @@ class Parameters:
     emit_intermediate_thoughts: bool
     context: object
     files: object
+    budgets: Budgets
 
     @classmethod
     def from_raw(cls, raw: Mapping[str, Any]) -> Self:
         """Read the parameters. Optional ones may be missing or None, numbers may be text.
 
         Raises:
-            ParameterError: If a parameter has a type that cannot be read.
+            ParameterError: If a parameter has a type that cannot be read, or cannot be kept with this model.
         """
+        model = Model.from_raw(raw.get("model"))
         return cls(
             query=_read_text(raw, "query"),
             instruction=_read_text(raw, "instruction"),
             prompt_policy_overrides=_read_overrides(raw.get("prompt_policy_overrides")),
-            model=Model.from_raw(raw.get("model")),
+            model=model,
             tools=_read_tools(raw.get("tools")),
             maximum_iterations=_read_iterations(raw.get("maximum_iterations")),
             emit_intermediate_thoughts=_read_flag(raw.get("emit_intermediate_thoughts")),
             context=raw.get("context"),
             files=raw.get("files"),
+            budgets=read_budgets(raw, model),
         )
 
     @property

@@ -39,6 +39,10 @@ PARAMETERS = {
         "max": 500,
     },
     "emit_intermediate_thoughts": {"type": "boolean", "required": False, "default": True},
+    "max_total_tokens": {"type": "number", "required": False, "min": 0, "max": 100_000_000},
+    "max_cost": {"type": "number", "required": False, "min": 0, "max": 10_000, "precision": 4},
+    "max_seconds": {"type": "number", "required": False, "min": 0, "max": 3_600},
+    "max_tool_calls": {"type": "number", "required": False, "min": 0, "max": 10_000},
 }
 
 

@@ -165,6 +165,9 @@ def test_options_reach_the_strategy(events):
         ("--model", "echo-1"),
         ("--effort", "high"),
         ("--max-iterations", "7"),
+        ("--max-total-tokens", "500"),
+        ("--max-cost", "0.25"),
+        ("--max-seconds", "9.5"),
         ("--instruction", "Be brief."),
     ]
     start, text, _ = events("params", "--hide-thoughts", *sum(options, ()))
@@ -173,8 +176,25 @@ def test_options_reach_the_strategy(events):
     assert params["model"]["model"] == "echo-1"
     assert params["model"]["completion_params"] == {"reasoning_effort": "high"}
     assert params["maximum_iterations"] == 7
+    budgets = [params[f"max_{name}"] for name in ("total_tokens", "cost", "seconds", "tool_calls")]
+    assert budgets == [500, 0.25, 9.5, None]
     assert params["emit_intermediate_thoughts"] is False
     assert params["instruction"] == "Be brief."
+
+
+@pytest.mark.parametrize("data", [{"budgets": "USED"}, {"output": {"budgets": "USED"}}])
+def test_budgets_are_shown_as_they_are_used(dify_host, events, data):
+    used = [{"name": "max_cost", "used": "0.1", "maximum": "2"}]
+    data = json.loads(json.dumps(data).replace('"USED"', json.dumps(used)))
+    question = "logs " + json.dumps([["ROUND 1", "start", {}], ["ROUND 1", "success", data]])
+    assert events(question)[2] == {"event": "budget", **used[0]}
+    assert "max_cost: 0.1 of 2 used\n" in dify_host("chat", question)[1]
+
+
+def test_a_budget_that_a_strategy_does_not_know_is_refused(dify_host):
+    code, _, err = dify_host("chat", "hello", "--strategy", "steps", "--max-cost", "1")
+    assert code == 2
+    assert "there is no parameter of strategy 'steps' named 'max_cost'" in err
 
 
 def test_hidden_thoughts_stay_hidden(dify_host):
@@ -332,6 +352,7 @@ def test_bad_usage_gets_one_line_and_exit_code_2(dify_host, arguments, problem):
         (["chat", " "], "expected some text"),
         (["chat", "\udcff"], "expected UTF-8 text"),
         (["chat", "hello", "--max-iterations", "0"], "--max-iterations"),
+        (["chat", "hello", "--max-tool-calls", "-1"], "--max-tool-calls"),
         (["chat", "hello", "--bogus"], "No such option: --bogus"),
         (["chat"], "Missing argument"),
     ],

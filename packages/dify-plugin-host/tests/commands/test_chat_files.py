@@ -178,7 +178,13 @@ def test_a_model_that_fails_says_why(chat):
 
 
 @pytest.mark.parametrize(
-    "option", [("--strategy", "steps"), ("--tools", "a.py"), ("--max-iterations", "3")]
+    "option",
+    [
+        ("--strategy", "steps"),
+        ("--tools", "a.py"),
+        ("--max-iterations", "3"),
+        ("--max-total-tokens", "3"),
+    ],
 )
 def test_what_is_for_agents_does_not_go_with_direct(chat, option):
     code, _, err = chat("hello", "--direct", *option)

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
@@ -62,6 +62,7 @@ class ChatOptions:
     model: str | None = None
     effort: str | None = None
     maximum_iterations: int | None = None
+    budgets: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
     instruction: str | None = None
     tools: tuple[Path, ...] = ()
     files: tuple[Path, ...] = ()
@@ -235,9 +236,11 @@ class _Chat:
             raise UnknownNameError("strategy", name, tuple(strategies))
         if self._files:
             find_file_parameter(strategies[name], self._files)
-        parameters: dict[str, Any] = {}
-        if options.maximum_iterations is not None:
-            parameters["maximum_iterations"] = options.maximum_iterations
+        parameters: dict[str, Any] = {
+            "maximum_iterations": options.maximum_iterations,
+            **options.budgets,
+        }
+        parameters = {key: value for key, value in parameters.items() if value is not None}
         if options.hide_thoughts and "emit_intermediate_thoughts" in strategies[name].parameters:
             parameters["emit_intermediate_thoughts"] = False
         return dataclasses.replace(request, strategy=name, parameters=parameters)

@@ -95,6 +95,19 @@ def chat(  # noqa: PLR0913 - every option is one
     max_iterations: Annotated[
         int | None, typer.Option(min=1, help="How often a run may call the model (rounds).")
     ] = None,
+    max_total_tokens: Annotated[
+        int | None, typer.Option(min=1, help="How many tokens a run may use.")
+    ] = None,
+    max_cost: Annotated[
+        float | None,
+        typer.Option(min=0, help="How much money a run may cost, in the currency of the prices."),
+    ] = None,
+    max_seconds: Annotated[
+        float | None, typer.Option(min=0, help="How many seconds a run may take.")
+    ] = None,
+    max_tool_calls: Annotated[
+        int | None, typer.Option(min=1, help="How many tool calls a run may make.")
+    ] = None,
     instruction: Annotated[str | None, typer.Option(help="The agent's instruction.")] = None,
     reload: _Reload = False,
     hide_thoughts: Annotated[
@@ -133,7 +146,14 @@ def chat(  # noqa: PLR0913 - every option is one
         raise typer.BadParameter(
             "expected either this or --plugins, not both", param_hint="--packages"
         )
+    budgets = {
+        "max_total_tokens": max_total_tokens,
+        "max_cost": max_cost,
+        "max_seconds": max_seconds,
+        "max_tool_calls": max_tool_calls,
+    }
     for_agents = {"--strategy": strategy, "--tools": tools, "--max-iterations": max_iterations}
+    for_agents |= {f"--{name.replace('_', '-')}": value for name, value in budgets.items()}
     if direct and (unfit := [name for name, value in for_agents.items() if value is not None]):
         raise typer.BadParameter("expected either this or --direct, not both", param_hint=unfit[0])
     options = ChatOptions(
@@ -145,6 +165,7 @@ def chat(  # noqa: PLR0913 - every option is one
         model=model,
         effort=effort,
         maximum_iterations=max_iterations,
+        budgets=budgets,
         instruction=instruction,
         tools=tuple(tools or ()),
         files=tuple(file or ()),

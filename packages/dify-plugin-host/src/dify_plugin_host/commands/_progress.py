@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic_core import from_json
 
-from dify_plugin_host._json import JsonObject, is_object, object_at
+from dify_plugin_host._json import JsonObject, is_object, object_at, objects_at
 from stream_text import ThinkPiece, ThinkReader
 
 from ._files import Files
@@ -82,6 +82,16 @@ class ToolAnswered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetUsed:
+    """How much of a budget is used by the end of a round."""
+
+    event: ClassVar[str] = "budget"
+    name: str
+    used: float | str
+    maximum: float | str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FileGiven:
     """A file from the strategy; `path` is where it was saved, None if it was not."""
 
@@ -140,6 +150,7 @@ type RunEvent = (
     | TextPiece
     | ToolCalled
     | ToolAnswered
+    | BudgetUsed
     | FileGiven
     | OtherMessage
     | NoticeGiven
@@ -221,7 +232,10 @@ class Progress:
 
     def _log(self, log: JsonObject) -> Iterator[RunEvent]:
         label, status = str(log.get("label")), log.get("status")
-        if (match := _ROUND.fullmatch(label)) and status == "start":
+        if match := _ROUND.fullmatch(label):
+            if status != "start":
+                yield from _budgets(object_at(log, "data"))
+                return
             self._rounds += 1
             self._answer.clear()  # The answer is what the last round says.
             self._begin_passage()
@@ -241,6 +255,15 @@ class Progress:
             case _:
                 result = _find(data, _RESULT_KEYS)
                 return ToolAnswered(id=call_id, name=name, status="success", result=result)
+
+
+def _budgets(data: JsonObject) -> Iterator[BudgetUsed]:
+    """Iterate over what a round's log says of budgets, wherever it stands."""
+    parts = (data, *(part for part in data.values() if is_object(part)))
+    for use in (use for part in parts for use in objects_at(part, "budgets")):
+        yield BudgetUsed(
+            name=str(use.get("name")), used=use.get("used", 0), maximum=use.get("maximum", 0)
+        )
 
 
 def _metadata_of(content: JsonObject) -> Any:

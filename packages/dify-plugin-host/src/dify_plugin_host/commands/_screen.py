@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 
 from ._progress import (
+    BudgetUsed,
     FileGiven,
     NoticeGiven,
     OtherMessage,
@@ -52,6 +53,8 @@ class Screen:
                 self._used(event)
             case FileGiven():
                 self._line(_file(event), style="magenta")
+            case BudgetUsed():
+                self._line(f"{event.name}: {event.used} of {event.maximum} used", style="dim")
             case OtherMessage():
                 self._line(f"[{event.type}] {_short(event.message)}", style="magenta")
             case NoticeGiven():

@@ -1,0 +1,64 @@
+"""What a run may use: the budgets of the agent node, and how they are told."""
+
+from collections.abc import Iterable, Mapping
+from decimal import ROUND_CEILING, Decimal, InvalidOperation
+from typing import Any
+
+from agent_loop import Budgets, BudgetUse
+
+from ._errors import ParameterError
+from ._model import Model
+
+
+_KINDS: Mapping[str, tuple[type, int]] = {
+    "max_total_tokens": (int, 100_000_000),
+    "max_cost": (Decimal, 10_000),
+    "max_seconds": (float, 3_600),
+    "max_tool_calls": (int, 10_000),
+}
+
+
+def read_budgets(raw: Mapping[str, Any], model: Model) -> Budgets:
+    """Read the budgets. Each may be missing, None, blank or 0, which is no limit; numbers may be text, one above its range is the end of that.
+
+    Raises:
+        ParameterError: If one is no number or negative, or is money and the model has no prices.
+    """
+    budgets = {field: _read_amount(raw.get(field), field) for field in _KINDS}
+    if budgets["max_cost"] is not None and model.is_unpriced:
+        raise ParameterError("max_cost", "empty for a model without prices", raw["max_cost"])
+    return Budgets(**budgets)
+
+
+def _read_amount(value: object, field: str) -> Any:
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    kind, maximum = _KINDS[field]
+    refused = ParameterError(field, f"a number from 0 to {maximum:,}", value)
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise refused
+    try:
+        amount = Decimal(str(value).strip())
+    except InvalidOperation:
+        raise refused from None
+    if not amount.is_finite() or amount < 0:
+        raise refused
+    amount = min(amount, Decimal(maximum))
+    if kind is int:  # Rounded up, so that nothing becomes no limit but 0.
+        amount = amount.to_integral_value(ROUND_CEILING)
+    return kind(amount) or None
+
+
+def to_figures(budgets: Iterable[BudgetUse]) -> list[dict[str, Any]]:
+    """Return how much of each budget is used, as JSON; money is text, so that no digit is lost on the way.
+
+    A list, because the log's redaction takes what stands under a name with "token" in it for a secret.
+    """
+    return [
+        {"name": use.name, "used": _to_figure(use.used), "maximum": _to_figure(use.maximum)}
+        for use in budgets
+    ]
+
+
+def _to_figure(amount: float | Decimal) -> float | str:
+    return format(amount, "f") if isinstance(amount, Decimal) else round(amount, 3)
