@@ -62,7 +62,7 @@ def test_seconds_are_a_budget_too(agent):
     assert agent.dify.tool_requests == []
 
 
-@pytest.mark.parametrize("value", [None, "", " ", 0, "0", 0.0])
+@pytest.mark.parametrize("value", [None, "", " ", 0, "0", 0.0], ids=repr)
 def test_nothing_and_nought_are_no_limit(agent, value):
     names = ("max_total_tokens", "max_cost", "max_seconds", "max_tool_calls")
     transcript = ask(agent, **dict.fromkeys(names, value), model=UNPRICED)

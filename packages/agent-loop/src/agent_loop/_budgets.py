@@ -52,7 +52,7 @@ class Budgets:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetUse:
-    """How much of a budget is used.
+    """The use of a budget by now.
 
     Attributes:
         name: The budget.

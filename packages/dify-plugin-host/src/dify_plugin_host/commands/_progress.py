@@ -83,7 +83,7 @@ class ToolAnswered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetUsed:
-    """How much of a budget is used by the end of a round."""
+    """The use of a budget by the end of a round."""
 
     event: ClassVar[str] = "budget"
     name: str
