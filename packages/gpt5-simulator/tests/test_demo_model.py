@@ -230,7 +230,7 @@ def test_only_allowed_tools_are_called(server, ask, clock, *, mode, question, ca
 
 
 def test_a_required_call_without_a_function_is_an_answer(server, ask):
-    response = ask(server, tools=[{"type": "web_search"}], tool_choice="required")
+    response = ask(server, tools=[{"type": "computer"}], model="gpt-5.4", tool_choice="required")
     assert "simulator" in text_of(response)
 
 

@@ -19,7 +19,7 @@ def test_every_error_descends_from_the_root():
         for name in gpt5_simulator.__all__
         if isinstance(value := getattr(gpt5_simulator, name), type) and issubclass(value, Exception)
     ]
-    assert len(errors) == 5
+    assert len(errors) == 6
     assert all(issubclass(error, gpt5_simulator.SimulatorError) for error in errors)
 
 

@@ -5,6 +5,7 @@ from gpt5_simulator._errors import (
     ApiError,
     FaultError,
     RecordingError,
+    ResultsError,
     SimulatorError,
     StartError,
 )
@@ -23,6 +24,7 @@ from gpt5_simulator._faults import (
     UnknownEvent,
     UnverifiedOrganization,
 )
+from gpt5_simulator._hosted_results import HostedResults, read_hosted_results, read_results_file
 from gpt5_simulator._profiles import ModelProfile, iter_profiles
 from gpt5_simulator._raw_server import RawServer
 from gpt5_simulator._recorded import RecordedRequest
@@ -33,6 +35,7 @@ from gpt5_simulator._turn import (
     CustomToolCall,
     FunctionCall,
     Model,
+    OutputItem,
     Reasoning,
     Refusal,
     ScriptedModel,
@@ -53,6 +56,7 @@ __all__ = [
     "Fault",
     "FaultError",
     "FunctionCall",
+    "HostedResults",
     "HtmlPage",
     "HttpError",
     "LateError",
@@ -60,6 +64,7 @@ __all__ = [
     "Model",
     "ModelProfile",
     "ModelRequest",
+    "OutputItem",
     "RawServer",
     "Reasoning",
     "RecordedRequest",
@@ -67,6 +72,7 @@ __all__ = [
     "RecordingError",
     "Refusal",
     "ResponsesSimulator",
+    "ResultsError",
     "ScriptedModel",
     "Silence",
     "SimulatorError",
@@ -79,5 +85,7 @@ __all__ = [
     "UnverifiedOrganization",
     "iter_profiles",
     "parse_fault",
+    "read_hosted_results",
     "read_recordings",
+    "read_results_file",
 ]

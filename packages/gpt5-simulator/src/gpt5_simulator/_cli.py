@@ -11,6 +11,7 @@ import typer
 
 from gpt5_simulator._errors import SimulatorError
 from gpt5_simulator._fault_text import fault_names, parse_fault
+from gpt5_simulator._hosted_results import read_results_file
 from gpt5_simulator._replay import read_recordings
 from gpt5_simulator._server import ResponsesSimulator
 
@@ -61,6 +62,10 @@ _MODELS_STATUS = typer.Option(
     min=200,
     max=599,
 )
+_HOSTED_RESULTS = typer.Option(
+    help="What hosted tools find and make, as a JSON file. Without it they have a few examples.",
+    metavar="FILE.json",
+)
 _CHUNK_BYTES = typer.Option(help="Cut streams into chunks of this many bytes.", min=1)
 _DELAY = typer.Option(
     help="Seconds to wait before each chunk of a stream, except the first.", min=0
@@ -80,6 +85,7 @@ def serve(  # noqa: PLR0913  a command's options are its parameters
     model: Annotated[list[str] | None, _MODEL] = None,
     shutdown: Annotated[list[str] | None, _SHUTDOWN] = None,
     models_status: Annotated[int, _MODELS_STATUS] = 200,
+    hosted_results: Annotated[Path | None, _HOSTED_RESULTS] = None,
     chunk_bytes: Annotated[int | None, _CHUNK_BYTES] = None,
     delay_seconds: Annotated[float, _DELAY] = 0.0,
     lenient: Annotated[bool, _LENIENT] = False,
@@ -94,6 +100,7 @@ def serve(  # noqa: PLR0913  a command's options are its parameters
             models=model,
             shutdown_dates=dict(text.rsplit("=", 1) for text in shutdown or ()),
             models_status=models_status,
+            hosted_results=None if hosted_results is None else read_results_file(hosted_results),
             chunk_bytes=chunk_bytes,
             delay_seconds=delay_seconds,
             strict=not lenient,

@@ -1,19 +1,37 @@
 """The demonstration model: it stands in for a language model, so that everything around it can be tried without a key."""
 
+import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
 
+from gpt5_simulator._demo_hosted import HostedTools, Segment, annotate
 from gpt5_simulator._demo_values import Values, is_asked_for
+from gpt5_simulator._echoed_tools import echoed_tool
+from gpt5_simulator._hosted_results import DEMO_RESULTS, HostedResults
 from gpt5_simulator._json import Json, dump, object_at, objects_in
 from gpt5_simulator._media import describe, media_in
 from gpt5_simulator._request import ModelRequest, Tool, item_text, read_tool
-from gpt5_simulator._turn import CustomToolCall, FunctionCall, Reasoning, Text, Turn, TurnItem
+from gpt5_simulator._turn import (
+    CustomToolCall,
+    FunctionCall,
+    OutputItem,
+    Reasoning,
+    Text,
+    Turn,
+    TurnItem,
+)
 
 
 type _Call = tuple[Tool, Json]  # with its arguments
 type _Result = tuple[str, str]  # a tool's name and its output
 
+_CALLS = {
+    "function_call": "",
+    "custom_tool_call": "",
+    "apply_patch_call": "apply_patch",
+    "shell_call": "shell",
+}
 _ENOUGH_POINTS = 2
 _MAX_QUOTE = 500
 _MOST_SHOWN = 50
@@ -42,35 +60,107 @@ class DemoModel:
     `format` and `multipleOf`. `ScriptedModel` says whatever else is needed.
     """
 
+    def __init__(self, hosted_results: HostedResults | None = None) -> None:
+        self._results = DEMO_RESULTS if hosted_results is None else hosted_results
+
     def respond(self, request: ModelRequest) -> Turn:
         """Return reasoning and tool calls, or reasoning and an answer."""
-        is_text = not request.tools and "action_input" in request.instructions
-        tools = _tools_in(request.instructions) if is_text else request.tools
+        if not request.tools and "action_input" in request.instructions:
+            return _text_turn(request)
         question, results = _read_conversation(request.items)
-        answer = _answer(question, results, _shown(request.items))
-        calls = _open_calls(question, results, tools)
-        if request.tool_mode == "required" and tools and not calls:
-            tool = _forced_tool(question, results, tools)
-            calls = [(tool, _arguments(tool, question, text=answer if results else question))]
-        if is_text or not request.parallel:
-            calls = calls[:1]
-        names = " and ".join(dict.fromkeys(tool.name for tool, _ in calls))
-        thought = f"The question asks for {names}." if calls else "No call is left to make."
-        items: list[TurnItem] = []
-        if request.effort not in {"none", "minimal"}:
-            items.append(Reasoning(summary=(f"**Planning the next step**\n\n{thought}",)))
-        if is_text:
-            return [*items, Text(text=_text_step(request.instructions, calls, answer))]
+        shown = _shown(request.items)
+        calls = _open_calls(question, results, request.tools)
+        is_forced = request.tool_mode == "required" and not calls
+        hosted = HostedTools(request, question, self._results).calls(
+            is_forced=is_forced and not request.tools
+        )
+        quotes = [call.quote for call in hosted if call.quote]
+        segments = _answer(question, results, shown, quotes)
+        if is_forced and request.tools and not any(call.items for call in hosted):
+            tool = _forced_tool(question, results, request.tools)
+            text = annotate(segments)[0] if results else question
+            calls = [(tool, _arguments(tool, question, text=text))]
+        calls = calls if request.parallel else calls[:1]
+        found = [] if calls else list(_found_calls(question, results, request))
+        items: list[TurnItem] = [item for call in hosted if call.is_first for item in call.items]
+        items += _reasoning(request, [tool.name for tool, _ in calls])
+        items += [item for call in hosted if not call.is_first for item in call.items]
+        items += found
         if calls and "preamble" in request.instructions:
+            names = " and ".join(dict.fromkeys(tool.name for tool, _ in calls))
             items.append(Text(text=f"I will use {names} for this."))
-        if not calls:
-            items.append(Text(text=_formatted(request.text_format, answer, question, results)))
-        for tool, arguments in calls:
-            if tool.kind == "custom":
-                items.append(CustomToolCall(name=tool.name, input=arguments["input"]))
-            else:
-                items.append(FunctionCall(name=tool.name, arguments=arguments))
-        return items
+        if not calls and not found and not any(call.is_open for call in hosted):
+            items.append(_answer_text(request, segments, question, results))
+        return [*items, *(_call(tool, arguments) for tool, arguments in calls)]
+
+
+def _text_turn(request: ModelRequest) -> Turn:
+    """Return the next step of an agent that describes its tools in the instructions."""
+    question, results = _read_conversation(request.items)
+    tools = _tools_in(request.instructions)
+    answer, _ = annotate(_answer(question, results, _shown(request.items), []))
+    calls = _open_calls(question, results, tools)[:1]
+    step = _text_step(request.instructions, calls, answer)
+    return [*_reasoning(request, [tool.name for tool, _ in calls]), Text(text=step)]
+
+
+def _reasoning(request: ModelRequest, names: Sequence[str]) -> list[TurnItem]:
+    if request.effort in {"none", "minimal"}:
+        return []
+    asked = " and ".join(dict.fromkeys(names))
+    thought = f"The question asks for {asked}." if names else "No call is left to make."
+    return [Reasoning(summary=(f"**Planning the next step**\n\n{thought}",))]
+
+
+def _answer_text(
+    request: ModelRequest, segments: Sequence[Segment], question: str, results: Sequence[_Result]
+) -> Text:
+    """Return the answer, with its citations unless it is a structured one."""
+    text, annotations = annotate(segments)
+    formatted = _formatted(request.text_format, text, question, results)
+    return Text(text=formatted, annotations=annotations if formatted == text else ())
+
+
+def _call(tool: Tool, arguments: Json) -> TurnItem:
+    if tool.kind == "custom":
+        return CustomToolCall(name=tool.name, input=arguments["input"])
+    namespace = tool.namespace or (tool.name if "defer_loading" in tool.entry else None)
+    return FunctionCall(name=tool.name, arguments=arguments, namespace=namespace)
+
+
+def _found_calls(
+    question: str, results: Sequence[_Result], request: ModelRequest
+) -> Iterator[TurnItem]:
+    """Yield a search for tools and the calls of those that it has found; the client's own search only yields the search."""
+    search = next((tool for tool in request.hosted if tool.get("type") == "tool_search"), None)
+    if search is None:
+        return
+    is_own = search.get("execution") == "client"
+    if is_own and any(item.get("type") == "tool_search_call" for item in request.items):
+        return
+    calls = _open_calls(question, results, request.deferred)
+    if is_own:
+        arguments = Values(search, part=question, text=question).fields(
+            object_at(search, "parameters")
+        )
+        fields: Json = {"execution": "client", "arguments": arguments}
+        call_id = f"call_{hashlib.sha256(question.encode(errors='replace')).hexdigest()[:24]}"
+        yield OutputItem(item={"type": "tool_search_call", "call_id": call_id} | fields)
+    elif calls:
+        found = [tool for tool, _ in calls]
+        paths = [".".join(filter(None, [tool.namespace, tool.name])) for tool in found]
+        yield OutputItem(item={"type": "tool_search_call", "arguments": {"paths": paths}})
+        tools = [_listed(tool) for tool in found]
+        yield OutputItem(item={"type": "tool_search_output", "tools": tools})
+        yield from (_call(tool, arguments) for tool, arguments in calls)
+
+
+def _listed(tool: Tool) -> Json:
+    """Return a tool as the search for it lists it."""
+    entry = echoed_tool(tool.entry)
+    if tool.namespace is None:
+        return entry
+    return {"type": "namespace", "name": tool.namespace, "description": "", "tools": [entry]}
 
 
 def _read_conversation(items: Sequence[Json]) -> tuple[str, list[_Result]]:
@@ -88,10 +178,10 @@ def _read_conversation(items: Sequence[Json]) -> tuple[str, list[_Result]]:
             steps = list(_iter_text_results(item_text(item)))
             results += steps
             is_answered = not steps
-        elif item.get("type") in {"function_call", "custom_tool_call"}:
+        elif item.get("type") in _CALLS:
             is_answered = False  # what was said before a call is no answer
-            names[item.get("call_id")] = str(item.get("name"))
-        elif item.get("call_id") in names:
+            names[item.get("call_id")] = str(item.get("name") or _CALLS[item["type"]])
+        elif item.get("call_id") in names and str(item.get("type")).endswith("_output"):
             results.append((names[item.get("call_id")], item_text(item)))
     return "\n".join(asked), results
 
@@ -144,21 +234,29 @@ def _shown(items: Sequence[Json]) -> list[str]:
     ]
 
 
-def _answer(question: str, results: Sequence[_Result], shown: Sequence[str]) -> str:
-    told = _answered(question, results)
-    if not shown:
-        return told
-    further = len(shown) - _MOST_SHOWN
-    rest = [f"- and {further} more"] if further > 0 else []
-    return "\n".join(["This is what I was shown:", *shown[:_MOST_SHOWN], *rest, told])
-
-
-def _answered(question: str, results: Sequence[_Result]) -> str:
+def _answer(
+    question: str,
+    results: Sequence[_Result],
+    shown: Sequence[str],
+    hosted: Sequence[Sequence[Segment]],
+) -> list[Segment]:
+    """Return what is answered: what was shown, what tools have returned, what hosted tools have found."""
+    lines: list[Sequence[Segment]] = []
+    if shown:
+        further = len(shown) - _MOST_SHOWN
+        rest = [f"- and {further} more"] if further > 0 else []
+        lines += [[line] for line in ("This is what I was shown:", *shown[:_MOST_SHOWN], *rest)]
     quotes = [f"- {name}: {output[:_MAX_QUOTE].strip() or '(nothing)'}" for name, output in results]
-    if quotes:
-        return "\n".join(["This is what the tools returned:", *quotes])
-    asked = f"“{question[:_MAX_QUOTE].strip()}”" if question.strip() else "what was asked"
-    return f"I am a simulator, not a language model. There is no tool for {asked}."
+    if quotes or hosted:
+        lines += [["This is what the tools returned:"], *([quote] for quote in quotes), *hosted]
+    else:
+        asked = f"“{question[:_MAX_QUOTE].strip()}”" if question.strip() else "what was asked"
+        lines.append([f"I am a simulator, not a language model. There is no tool for {asked}."])
+    return [
+        segment
+        for number, line in enumerate(lines)
+        for segment in (["\n", *line] if number else line)
+    ]
 
 
 def _formatted(shape: Json, answer: str, question: str, results: Sequence[_Result]) -> str:

@@ -4,6 +4,7 @@ SimulatorError
 ├── StartError        the machine: the port is taken, or the server did not start
 ├── RecordingError    the caller: a path to replay is missing or holds no recording (a ValueError too)
 ├── FaultError        the caller: the text of a fault cannot be read (a ValueError too)
+├── ResultsError      the caller: the table of what hosted tools find cannot be read (a ValueError too)
 └── ApiError          the client: what the server answers instead of a response
 """
 
@@ -48,6 +49,18 @@ class FaultError(SimulatorError, ValueError):
     def __init__(self, message: str, *, text: str) -> None:
         super().__init__(message)
         self.text = text
+
+
+class ResultsError(SimulatorError, ValueError):
+    """A table of what hosted tools find that cannot be read.
+
+    Attributes:
+        path: The file, or the entry of the table, such as `web_search[0].url`.
+    """
+
+    def __init__(self, message: str, *, path: str) -> None:
+        super().__init__(f"results of hosted tools: {message}")
+        self.path = path
 
 
 class ApiError(SimulatorError):

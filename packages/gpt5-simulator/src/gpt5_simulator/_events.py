@@ -4,14 +4,15 @@ Source: the order and the fields of recorded GPT-5 streams.
 """
 
 import hashlib
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
+from gpt5_simulator._deltas import iter_text_events
 from gpt5_simulator._encrypted import begin_token
+from gpt5_simulator._hosted_events import iter_item_events, opened_item
 from gpt5_simulator._json import Json, dump, objects_in
+from gpt5_simulator._usage import build_tool_usage
 
 
-_PIECE = re.compile(r"\s*\S{1,8}|\s+")
 _PAD_TO = 16
 _TERMINAL = {
     "completed": "response.completed",
@@ -29,7 +30,7 @@ def iter_events(response: Json, *, obfuscate: bool = True) -> Iterator[Json]:
     """
     for number, event in enumerate(_events(response)):
         numbered = event | {"sequence_number": number}
-        if obfuscate and "delta" in event:
+        if obfuscate and isinstance(event.get("delta"), str):
             numbered["obfuscation"] = _padding(number, event["delta"])
         yield numbered
 
@@ -47,19 +48,22 @@ def encode_event(event: Json) -> bytes:
 def begun(response: Json) -> Json:
     """Return the response as it was before anything was said."""
     early: Json = {"status": "in_progress", "output": [], "usage": None, "completed_at": None}
-    return response | early | {"error": None, "incomplete_details": None, "service_tier": "auto"}
+    tier = "auto" if response["service_tier"] == "default" else response["service_tier"]
+    nothing: Json = {"error": None, "incomplete_details": None, "tool_usage": build_tool_usage()}
+    return response | early | nothing | {"service_tier": tier}
 
 
 def _events(response: Json) -> Iterator[Json]:
     start = begun(response)
     yield {"type": "response.created", "response": start}
     yield {"type": "response.in_progress", "response": start}
+    tools = objects_in(response["tools"])
     for index, item in enumerate(objects_in(response["output"])):
-        yield from _item_events(item, index)
+        yield from _item_events(item, index, tools)
     yield {"type": _TERMINAL[response["status"]], "response": response}
 
 
-def _item_events(item: Json, index: int) -> Iterator[Json]:
+def _item_events(item: Json, index: int, tools: list[Json]) -> Iterator[Json]:
     yield {"type": "response.output_item.added", "output_index": index, "item": _opened(item)}
     where = {"item_id": item["id"], "output_index": index}
     match item["type"]:
@@ -67,28 +71,22 @@ def _item_events(item: Json, index: int) -> Iterator[Json]:
             yield from _summary_events(item, where)
         case "message":
             yield from _message_events(item, where)
-        case "function_call":
-            yield from _text_events("function_call_arguments", item, where, "arguments")
         case _:
-            yield from _text_events("custom_tool_call_input", item, where, "input")
+            yield from iter_item_events(item, where, tools=tools)
     yield {"type": "response.output_item.done", "output_index": index, "item": item}
 
 
 def _opened(item: Json) -> Json:
     """Return an item as `output_item.added` shows it."""
-    early: Json = {"status": "in_progress"}
     match item["type"]:
         case "reasoning":
             token: str | None = item.get("encrypted_content")
-            early = {} if token is None else {"encrypted_content": begin_token(token)}
-            early["summary"] = []
+            early: Json = {} if token is None else {"encrypted_content": begin_token(token)}
+            return item | early | {"summary": []}
         case "message":
-            early["content"] = []
-        case "function_call":
-            early["arguments"] = ""
+            return item | {"status": "in_progress", "content": []}
         case _:
-            early["input"] = ""
-    return item | early
+            return opened_item(item)
 
 
 def _summary_events(item: Json, where: Json) -> Iterator[Json]:
@@ -96,29 +94,45 @@ def _summary_events(item: Json, where: Json) -> Iterator[Json]:
         path = where | {"summary_index": index}
         empty = part | {"text": ""}
         yield {"type": "response.reasoning_summary_part.added", **path, "part": empty}
-        yield from _text_events("reasoning_summary_text", part, path, "text")
+        yield from iter_text_events("reasoning_summary_text", part["text"], path, key="text")
         yield {"type": "response.reasoning_summary_part.done", **path, "part": part}
 
 
 def _message_events(item: Json, where: Json) -> Iterator[Json]:
     for index, part in enumerate(objects_in(item["content"])):
         path = where | {"content_index": index}
-        key = "refusal" if part["type"] == "refusal" else "text"
-        yield {"type": "response.content_part.added", **path, "part": part | {key: ""}}
-        name = "refusal" if key == "refusal" else "output_text"
-        extra: Json = {} if key == "refusal" else {"logprobs": []}
-        yield from _text_events(name, part, path | extra, key)
+        is_refusal = part["type"] == "refusal"
+        empty: Json = {"refusal": ""} if is_refusal else {"text": "", "annotations": []}
+        yield {"type": "response.content_part.added", **path, "part": part | empty}
+        if is_refusal:
+            yield from iter_text_events("refusal", part["refusal"], path, key="refusal")
+        else:
+            yield from _annotated_events(part, path)
         yield {"type": "response.content_part.done", **path, "part": part}
 
 
-def _text_events(name: str, source: Json, where: Json, key: str) -> Iterator[Json]:
-    for piece in _pieces(source[key]):
-        yield {"type": f"response.{name}.delta", **where, "delta": piece}
-    yield {"type": f"response.{name}.done", **where, key: source[key]}
+def _annotated_events(part: Json, where: Json) -> Iterator[Json]:
+    """Yield the events of a text, each annotation right after the delta that brings the end of what it is about."""
+    waiting = list(enumerate(objects_in(part["annotations"])))
+    spoken = 0
+    texts = iter_text_events("output_text", part["text"], where | {"logprobs": []}, key="text")
+    for event in texts:
+        is_last = "delta" not in event
+        if not is_last:
+            yield event
+            spoken += len(event["delta"])
+        while waiting and (is_last or annotation_end(waiting[0][1]) <= spoken):
+            number, annotation = waiting.pop(0)
+            kind = "response.output_text.annotation.added"
+            path = where | {"annotation_index": number}
+            yield {"type": kind, **path, "annotation": annotation}
+        if is_last:
+            yield event
 
 
-def _pieces(text: str) -> Iterable[str]:
-    return _PIECE.findall(text)
+def annotation_end(annotation: Json) -> int:
+    """Return where in the text an annotation is due."""
+    return int(annotation.get("end_index", annotation.get("index", 0)))
 
 
 def _padding(number: int, delta: str) -> str:

@@ -43,8 +43,13 @@ _ITEM_TYPES = (
     "mcp_approval_response",
     "mcp_call",
     "compaction",
+    "compaction_trigger",
+    "configuration_update",
+    "additional_tools",
     "tool_search_call",
     "tool_search_output",
+    "program",
+    "program_output",
 )
 _FOLLOWERS_EXCLUDED = frozenset({"reasoning", "function_call_output", "custom_tool_call_output"})
 
@@ -103,7 +108,8 @@ def _validate_item(item: Json, where: str, profile: ModelProfile) -> None:
         validate_parts(item["output"], f"{where}.output", role=None, profile=profile)
     for name in ("call_id", "name", "arguments"):
         value: object = item.get(name)
-        if value is not None and not isinstance(value, str):
+        is_open = kind == "tool_search_call" and name == "arguments"  # an object there
+        if value is not None and not isinstance(value, str) and not is_open:
             raise wrong_type(f"{where}.{name}", wanted="a string", got=value)
 
 

@@ -1,16 +1,19 @@
 """A turn as output items, cut where the token budget ends."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
 from typing import assert_never
 
-from gpt5_simulator._json import Json, dump
+from gpt5_simulator._events import annotation_end
+from gpt5_simulator._item_kinds import kind_of, text_of, with_text, without_unasked
+from gpt5_simulator._json import Json, dump, objects_in
 from gpt5_simulator._request import ModelRequest
 from gpt5_simulator._turn import (
     CustomToolCall,
     FunctionCall,
+    OutputItem,
     Reasoning,
     Refusal,
     Text,
@@ -64,7 +67,7 @@ def build_output(
     items: list[Json] = []
     left = request.max_output_tokens
     spent = reasoned = 0
-    for position, entry in enumerate(turn):
+    for position, entry in _allowed(turn, request.max_tool_calls):
         item = _item(entry, request=request, ids=ids, encrypt=encrypt)
         if "phase" in item:
             item["phase"] = item["phase"] or _phase(turn[position + 1 :])
@@ -81,6 +84,17 @@ def build_output(
     return Output(items=tuple(items), tokens=spent, reasoning=reasoned, is_cut=False)
 
 
+def _allowed(turn: Turn, limit: int | None) -> Iterator[tuple[int, TurnItem]]:
+    """Yield what a turn says, with its position; calls of built-in tools beyond the limit are ignored, as OpenAI does it."""
+    calls = 0
+    for position, entry in enumerate(turn):
+        if isinstance(entry, OutputItem) and kind_of(entry.item).is_billed:
+            calls += 1
+            if limit is not None and calls > limit:
+                continue
+        yield position, entry
+
+
 def _item(
     entry: TurnItem, *, request: ModelRequest, ids: IdSource, encrypt: Callable[[str], str]
 ) -> Json:
@@ -88,16 +102,21 @@ def _item(
         case Reasoning():
             return _reasoning(entry, request=request, ids=ids, encrypt=encrypt)
         case Text(text=text, phase=phase):
-            part: Json = {"type": "output_text", "annotations": [], "logprobs": [], "text": text}
+            annotations = [dict(annotation) for annotation in entry.annotations]
+            part: Json = {"type": "output_text", "annotations": annotations, "logprobs": []}
+            part["text"] = text
             return _message(part, ids) | ({"phase": phase} if request.profile.has_phase else {})
         case Refusal(text=text):
             return _message({"type": "refusal", "refusal": text}, ids)
         case FunctionCall():
             arguments = entry.arguments
             text = arguments if isinstance(arguments, str) else dump(dict(arguments))
-            return _call(entry, "function_call", "fc", ids) | {"arguments": text}
+            named = {} if entry.namespace is None else {"namespace": entry.namespace}
+            return _call(entry, "function_call", "fc", ids) | {"arguments": text} | named
         case CustomToolCall():
             return _call(entry, "custom_tool_call", "ctc", ids) | {"input": entry.input}
+        case OutputItem():
+            return _hosted(entry, request=request, ids=ids, encrypt=encrypt)
         case _:
             assert_never(entry)
 
@@ -112,6 +131,19 @@ def _reasoning(
     return item | ({"encrypted_content": encrypt(item_id)} if request.encrypted else {})
 
 
+def _hosted(
+    entry: OutputItem, *, request: ModelRequest, ids: IdSource, encrypt: Callable[[str], str]
+) -> Json:
+    kind = kind_of(entry.item)
+    head: Json = {"id": ids.make(kind.prefix), "type": "", "status": kind.status[1]}
+    item = {name: value for name, value in head.items() if value is not None} | kind.defaults
+    if kind.is_answered and "call_id" not in entry.item:
+        item["call_id"] = ids.make("call", 24)
+    if entry.item.get("type") == "compaction":
+        item["encrypted_content"] = encrypt(item["id"])
+    return without_unasked(item | dict(entry.item), request.include)
+
+
 def _message(part: Json, ids: IdSource) -> Json:
     head: Json = {"id": ids.make("msg"), "type": "message", "status": "completed"}
     return head | {"role": "assistant", "content": [part]}
@@ -124,7 +156,7 @@ def _call(entry: FunctionCall | CustomToolCall, kind: str, prefix: str, ids: IdS
 
 
 def _phase(rest: Turn) -> str:
-    calls = any(isinstance(entry, FunctionCall | CustomToolCall) for entry in rest)
+    calls = any(isinstance(entry, FunctionCall | CustomToolCall | OutputItem) for entry in rest)
     return "commentary" if calls else "final_answer"
 
 
@@ -138,7 +170,7 @@ def _visible(item: Json) -> str:
     if item["type"] == "message":
         part: Json = item["content"][0]
         return str(part.get("text", part.get("refusal")))
-    return str(item.get("arguments", item.get("input")))
+    return text_of(item) or ""
 
 
 def _cut(item: Json, room: int) -> Json:
@@ -146,9 +178,11 @@ def _cut(item: Json, room: int) -> Json:
     if item["type"] == "reasoning":
         return item | {"summary": []}
     shorter = _visible(item)[: max(room - 1, 0) * CHARS_PER_TOKEN]
-    marked = item | {"status": "incomplete"}
-    if item["type"] == "message":
-        part: Json = item["content"][0]
-        key = "text" if "text" in part else "refusal"
-        return marked | {"content": [part | {key: shorter}]}
-    return marked | {("arguments" if "arguments" in item else "input"): shorter}
+    marked = item | ({"status": "incomplete"} if "status" in item else {})
+    if item["type"] != "message":
+        return with_text(marked, shorter)
+    part: Json = item["content"][0]
+    if "refusal" in part:
+        return marked | {"content": [part | {"refusal": shorter}]}
+    made = [one for one in objects_in(part["annotations"]) if annotation_end(one) <= len(shorter)]
+    return marked | {"content": [part | {"text": shorter, "annotations": made}]}

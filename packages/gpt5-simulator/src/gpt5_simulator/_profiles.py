@@ -22,6 +22,8 @@ IMAGE_DETAILS = ("low", "auto", "high", "original")
 _MOST_DETAILS = ("low", "auto", "high")
 _EVERY_VERBOSITY = ("low", "medium", "high")
 _EVERY_SUMMARY = ("auto", "concise", "detailed")
+_EVERY_CONTEXT = ("auto", "current_turn", "all_turns")
+_LACKED = frozenset({"tool_search", "namespace", "computer", "programmatic_tool_calling"})
 _DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 
 
@@ -41,6 +43,11 @@ class ModelProfile:
         takes_sampling: Whether `temperature` and its like may be given at any effort, and not only at `none`.
         image_details: The accepted `detail` values of images, least first.
         takes_system: Whether input messages may have the role `system`.
+        contexts: The accepted `reasoning.context` values.
+        default_context: What the response says of it when the request does not; None where it says nothing.
+        modes: The accepted `reasoning.mode` values; empty where the parameter is refused.
+        lacks_tools: The types of tools that it does not take.
+        has_cache_options: Whether it takes `prompt_cache_options`, and bills what it writes to the cache.
         successor: The model to use instead of a retired one; None while it is served.
         shutdown_date: The day that `GET /v1/models` tells, as `YYYY-MM-DD`; None where there is none.
     """
@@ -56,6 +63,11 @@ class ModelProfile:
     takes_sampling: bool = False
     image_details: tuple[str, ...] = _MOST_DETAILS
     takes_system: bool = True
+    contexts: tuple[str, ...] = ("auto", "current_turn")
+    default_context: str | None = None
+    modes: tuple[str, ...] = ()
+    lacks_tools: frozenset[str] = _LACKED
+    has_cache_options: bool = False
     successor: str | None = None
     shutdown_date: str | None = None
 
@@ -66,6 +78,7 @@ _FIRST = ModelProfile(
     snapshot="gpt-5-2025-08-07",
     efforts=("minimal", "low", "medium", "high"),
     summaries=("auto", "detailed"),
+    lacks_tools=_LACKED | {"apply_patch"},
     shutdown_date="2026-12-11",
 )
 _CODEX = ModelProfile(
@@ -86,9 +99,21 @@ _5_4 = ModelProfile(
     default_effort="none",
     has_phase=True,
     image_details=IMAGE_DETAILS,
+    contexts=_EVERY_CONTEXT,
+    default_context="current_turn",
+    lacks_tools=frozenset({"programmatic_tool_calling"}),
 )
 _5_5 = replace(_5_4, name="gpt-5.5", snapshot="gpt-5.5-2026-04-23", default_effort="medium")
-_5_6 = replace(_5_5, name="gpt-5.6", snapshot="gpt-5.6-sol", efforts=_NEWEST)
+_5_6 = replace(
+    _5_5,
+    name="gpt-5.6",
+    snapshot="gpt-5.6-sol",
+    efforts=_NEWEST,
+    default_context="all_turns",
+    modes=("standard", "pro"),
+    lacks_tools=frozenset(),
+    has_cache_options=True,
+)
 _6 = replace(_5_6, name="gpt-6-sol", snapshot="gpt-6-sol")
 _ALWAYS_REASONING = _NEWEST[1:]
 
@@ -126,6 +151,7 @@ _PROFILES = (
         name="gpt-5.4-nano",
         snapshot="gpt-5.4-nano-2026-03-17",
         image_details=_MOST_DETAILS,
+        lacks_tools=_5_4.lacks_tools | {"tool_search"},
         shutdown_date=_NEXT_END,
     ),
     replace(
@@ -187,4 +213,9 @@ def profile_for_unknown(model: str) -> ModelProfile:
         efforts=efforts,
         takes_sampling=True,
         image_details=IMAGE_DETAILS,
+        contexts=_EVERY_CONTEXT,
+        default_context="current_turn",
+        modes=("standard", "pro"),
+        lacks_tools=frozenset(),
+        has_cache_options=True,
     )

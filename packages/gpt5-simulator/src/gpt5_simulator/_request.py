@@ -1,12 +1,14 @@
 """The request as a model reads it: defaults filled in, stored items fetched, tools sorted out."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 from gpt5_simulator._json import Json, is_object, object_at, objects_in
 from gpt5_simulator._profiles import ModelProfile
 
+
+_CLIENT_TOOLS = frozenset({"function", "custom", "namespace"})
 
 type ToolMode = Literal["none", "auto", "required"]
 
@@ -20,12 +22,16 @@ class Tool:
         name: The tool's name.
         description: What it is for; may be empty.
         parameters: The JSON schema of its arguments.
+        namespace: The namespace that it stands in, if any.
+        entry: The tool as the request declares it.
     """
 
     kind: Literal["function", "custom"]
     name: str
     description: str
     parameters: Json
+    namespace: str | None = None
+    entry: Json = field(default_factory=dict[str, object])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +43,9 @@ class ModelRequest:
         profile: What the model accepts.
         instructions: The instructions, with those of system and developer messages after them.
         items: The conversation, oldest first, with what `previous_response_id` stands for.
-        tools: The tools that may be called; those that `tool_choice` rules out are missing.
+        tools: The tools that may be called; those that `tool_choice` rules out are missing, and those that have yet to be found.
+        deferred: The tools that tool search may find.
+        hosted: The tools that the server runs itself, as the request declares them; without those that `tool_choice` rules out.
         tool_mode: Whether a tool may, must or must not be called.
         parallel: Whether one response may hold several calls.
         effort: The reasoning effort that is in force.
@@ -46,6 +54,8 @@ class ModelRequest:
         max_output_tokens: The budget for reasoning and visible text, or None.
         stream: Whether events are asked for.
         encrypted: Whether `encrypted_content` is asked for.
+        include: What the request includes.
+        max_tool_calls: How many calls of hosted tools one response may hold, or None.
     """
 
     body: Json
@@ -53,6 +63,8 @@ class ModelRequest:
     instructions: str
     items: tuple[Json, ...]
     tools: tuple[Tool, ...]
+    deferred: tuple[Tool, ...]
+    hosted: tuple[Json, ...]
     tool_mode: ToolMode
     parallel: bool
     effort: str
@@ -61,6 +73,8 @@ class ModelRequest:
     max_output_tokens: int | None
     stream: bool
     encrypted: bool
+    include: frozenset[str]
+    max_tool_calls: int | None
 
 
 def input_items(body: Json) -> list[Json]:
@@ -76,16 +90,19 @@ def item_text(item: Json) -> str:
     value: object = item.get("output", item.get("content"))
     if isinstance(value, str):
         return value
-    return "\n".join(str(part["text"]) for part in objects_in(value) if "text" in part)
+    named = (part.get("text", part.get("stdout")) for part in objects_in(value))
+    return "\n".join(text for text in named if isinstance(text, str))
 
 
-def read_tool(entry: Json) -> Tool:
+def read_tool(entry: Json, *, namespace: str | None = None) -> Tool:
     """Read a tool as requests declare it; what is not said to be a custom tool is a function."""
     return Tool(
         kind="custom" if entry.get("type") == "custom" else "function",
         name=str(entry["name"]),
         description=str(entry.get("description") or ""),
         parameters=object_at(entry, "parameters"),
+        namespace=namespace,
+        entry=entry,
     )
 
 
@@ -100,14 +117,19 @@ def read_request(
         earlier: The items that `previous_response_id` stands for.
     """
     items = (*earlier, *input_items(body))
+    include = frozenset(map(str, body.get("include") or ()))
     reasoning = object_at(body, "reasoning")
-    mode, tools = _offered_tools(body)
+    mode, choices = _read_choice(body.get("tool_choice"))
+    entries = _chosen(objects_in(body.get("tools")), choices)
+    tools, deferred = _client_tools(entries, _chosen(_loaded(items), choices))
     return ModelRequest(
         body=body,
         profile=profile,
         instructions=_instructions(body, items),
         items=items,
         tools=tools,
+        deferred=deferred,
+        hosted=tuple(entry for entry in entries if entry.get("type") not in _CLIENT_TOOLS),
         tool_mode=mode,
         parallel=body.get("parallel_tool_calls") is not False,
         effort=str(reasoning.get("effort") or profile.default_effort),
@@ -115,7 +137,9 @@ def read_request(
         text_format=object_at(object_at(body, "text"), "format") or {"type": "text"},
         max_output_tokens=body.get("max_output_tokens"),
         stream=bool(body.get("stream")),
-        encrypted="reasoning.encrypted_content" in (body.get("include") or ()),
+        encrypted="reasoning.encrypted_content" in include,
+        include=include,
+        max_tool_calls=body.get("max_tool_calls"),
     )
 
 
@@ -124,28 +148,64 @@ def _instructions(body: Json, items: Sequence[Json]) -> str:
     return "\n\n".join(filter(None, [body.get("instructions") or "", *notes]))
 
 
-def _offered_tools(body: Json) -> tuple[ToolMode, tuple[Tool, ...]]:
-    tools = tuple(read_tool(entry) for entry in objects_in(body.get("tools")) if _is_ours(entry))
-    choice: object = body.get("tool_choice")
-    match choice:
-        case "none":
-            return "none", ()
-        case "required":
-            return "required", tools
-        case {"type": "allowed_tools"}:
-            return _allowed(choice, tools)
-        case {"name": str(name)}:
-            return "required", tuple(tool for tool in tools if tool.name == name)
-        case _:
-            return "auto", tools
+def _read_choice(choice: object) -> tuple[ToolMode, list[Json] | None]:
+    """Return whether tools may be called, and what chooses those that may; None where all may."""
+    if is_object(choice):
+        if choice.get("type") != "allowed_tools":
+            return "required", [choice]
+        mode: ToolMode = "required" if choice.get("mode") == "required" else "auto"
+        return mode, objects_in(choice.get("tools"))
+    if choice == "none":
+        return "none", []
+    return ("required" if choice == "required" else "auto"), None
 
 
-def _allowed(choice: object, tools: tuple[Tool, ...]) -> tuple[ToolMode, tuple[Tool, ...]]:
-    entry = choice if is_object(choice) else {}
-    names = {allowed.get("name") for allowed in objects_in(entry.get("tools"))}
-    mode: ToolMode = "required" if entry.get("mode") == "required" else "auto"
-    return mode, tuple(tool for tool in tools if tool.name in names)
+def _chosen(entries: list[Json], choices: list[Json] | None) -> list[Json]:
+    if choices is None:
+        return entries
+    return [entry for entry in entries if any(_names(choice, entry) for choice in choices)]
 
 
-def _is_ours(entry: Json) -> bool:
-    return entry.get("type") in {"function", "custom"}
+def _names(choice: Json, entry: Json) -> bool:
+    """Return whether a choice means a tool: by its name, its server, or its type alone."""
+    if entry.get("type") in _CLIENT_TOOLS:
+        return entry.get("name") == choice.get("name")
+    labels = {"server_label": choice.get("server_label")} if "server_label" in choice else {}
+    return all(
+        entry.get(key) == value for key, value in ({"type": choice.get("type")} | labels).items()
+    )
+
+
+def _loaded(items: Sequence[Json]) -> list[Json]:
+    """Return the tools that the conversation has brought: added ones, and those that a search has found."""
+    return [
+        entry
+        for item in items
+        if item.get("type") in {"additional_tools", "tool_search_output"}
+        for entry in objects_in(item.get("tools"))
+    ]
+
+
+def _client_tools(
+    entries: Sequence[Json], loaded: Sequence[Json]
+) -> tuple[tuple[Tool, ...], tuple[Tool, ...]]:
+    """Return the tools that the client runs: those that may be called, and those that have yet to be found."""
+    ready = {(tool.namespace, tool.name): tool for tool in _iter_tools(loaded)}
+    deferred: list[Tool] = []
+    declared: dict[tuple[str | None, str], Tool] = {}
+    for tool in _iter_tools(entries):
+        key = (tool.namespace, tool.name)
+        if tool.entry.get("defer_loading") is True and key not in ready:
+            deferred.append(tool)
+        else:
+            declared[key] = tool
+    return tuple((declared | ready).values()), tuple(deferred)
+
+
+def _iter_tools(entries: Sequence[Json]) -> Iterator[Tool]:
+    for entry in entries:
+        if entry.get("type") == "namespace":
+            space = str(entry.get("name"))
+            yield from (read_tool(tool, namespace=space) for tool in objects_in(entry.get("tools")))
+        elif entry.get("type") in _CLIENT_TOOLS:
+            yield read_tool(entry)

@@ -2,21 +2,13 @@
 
 from typing import Any
 
-from gpt5_simulator._json import Json, is_object, object_at
+from gpt5_simulator._echoed_tools import echoed_tool
+from gpt5_simulator._json import Json, object_at, objects_in
 from gpt5_simulator._output import Output
 from gpt5_simulator._request import ModelRequest
+from gpt5_simulator._usage import build_tool_usage
 
 
-_TOOL_USAGE = {
-    "image_gen": {
-        "input_tokens": 0,
-        "input_tokens_details": {"image_tokens": 0, "text_tokens": 0},
-        "output_tokens": 0,
-        "output_tokens_details": {"image_tokens": 0, "text_tokens": 0},
-        "total_tokens": 0,
-    },
-    "web_search": {"num_requests": 0},
-}
 _ECHOED: dict[str, Any] = {
     "instructions": None,
     "max_output_tokens": None,
@@ -25,6 +17,7 @@ _ECHOED: dict[str, Any] = {
     "parallel_tool_calls": True,
     "previous_response_id": None,
     "prompt_cache_key": None,
+    "prompt_cache_retention": None,
     "safety_identifier": None,
     "store": True,
     "temperature": 1.0,
@@ -59,15 +52,15 @@ def build_response(
         "moderation": None,
         "output": list(output.items),
         "presence_penalty": 0.0,
-        "prompt_cache_retention": None,
         "reasoning": _reasoning(request),
-        "service_tier": "default",
+        "service_tier": _tier(request.body.get("service_tier")),
         "text": {"format": request.text_format, "verbosity": _verbosity(request)},
-        "tool_usage": _TOOL_USAGE,
-        "tools": [_echoed_tool(tool) for tool in request.body.get("tools") or ()],
+        "tool_usage": build_tool_usage(output.items),
+        "tools": [echoed_tool(tool) for tool in objects_in(request.body.get("tools"))],
         "usage": usage,
     }
-    return head | echoed
+    options: Json | None = request.body.get("prompt_cache_options")
+    return head | echoed | ({} if options is None else {"prompt_cache_options": options})
 
 
 def _echo(body: Json, key: str) -> object:
@@ -75,8 +68,22 @@ def _echo(body: Json, key: str) -> object:
     return _ECHOED[key] if value is None else value
 
 
+def _tier(asked: str | None) -> str:
+    """Return the tier that served the request: fast is called priority, and auto is the usual one."""
+    return {"fast": "priority", None: "default", "auto": "default"}.get(asked, asked or "default")
+
+
 def _reasoning(request: ModelRequest) -> Json:
-    return {"effort": request.effort, "summary": _effective_summary(request.summary)}
+    """Return the reasoning settings in force; older models know no context and no mode."""
+    asked = object_at(request.body, "reasoning")
+    context, mode = asked.get("context"), asked.get("mode")
+    profile = request.profile
+    echoed: Json = {"effort": request.effort, "summary": _effective_summary(request.summary)}
+    if profile.default_context is not None:
+        echoed["context"] = profile.default_context if context in {None, "auto"} else context
+    if profile.modes:
+        echoed["mode"] = mode or "standard"
+    return echoed
 
 
 def _effective_summary(asked: str | None) -> str | None:
@@ -85,15 +92,3 @@ def _effective_summary(asked: str | None) -> str | None:
 
 def _verbosity(request: ModelRequest) -> str:
     return str(object_at(request.body, "text").get("verbosity") or "medium")
-
-
-def _echoed_tool(tool: Json) -> Json:
-    """Return a tool as OpenAI echoes it: strict unless told otherwise, and then with a closed schema."""
-    if tool.get("type") != "function":
-        return tool
-    strict = tool.get("strict") is not False
-    parameters: object = tool.get("parameters")
-    if strict and is_object(parameters):
-        parameters = parameters | {"additionalProperties": False}
-    shown = {"description": tool.get("description"), "parameters": parameters, "strict": strict}
-    return tool | shown

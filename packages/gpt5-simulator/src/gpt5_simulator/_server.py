@@ -9,7 +9,7 @@ from datetime import date
 from pathlib import Path
 from threading import Event, Thread
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import uvicorn
 
@@ -19,6 +19,7 @@ from gpt5_simulator._demo_model import DemoModel
 from gpt5_simulator._errors import StartError
 from gpt5_simulator._fault_queue import FaultQueue
 from gpt5_simulator._faults import Fault
+from gpt5_simulator._hosted_results import HostedResults, read_hosted_results
 from gpt5_simulator._lifetimes import Lifetimes
 from gpt5_simulator._recorded import RecordedRequest, RequestLog
 from gpt5_simulator._replay import Recording, ReplayQueue, read_recordings
@@ -41,6 +42,7 @@ class ResponsesSimulator:
         port: The port; 0 picks a free one.
         api_keys: The accepted keys; None accepts any that is not empty.
         model: What says what is said; a `DemoModel` by default.
+        hosted_results: What the hosted tools of that `DemoModel` find and make; see `read_hosted_results`. None has a few examples.
         replay: Recordings to serve instead of asking the model: paths of `.sse` or `.response.json` files or of folders with them,
             or `Recording` objects. They come in order, streams and bodies each on their own, and again from the first after the
             last. A request chooses one by name in the header `x-simulator-replay` or as its `model`.
@@ -74,6 +76,7 @@ class ResponsesSimulator:
         port: int = 0,
         api_keys: Collection[str] | None = None,
         model: Model | None = None,
+        hosted_results: Mapping[str, Any] | HostedResults | None = None,
         replay: Iterable[Recording | str | Path] = (),
         chunk_bytes: ChunkSizes | None = None,
         delay_seconds: float = 0.0,
@@ -97,7 +100,7 @@ class ResponsesSimulator:
             delay_seconds=delay_seconds,
         )
         self._responder = Responder(
-            model=DemoModel() if model is None else model,
+            model=_chosen_model(model, hosted_results),
             models=served,
             strict=strict,
             lifetimes=Lifetimes(
@@ -156,6 +159,16 @@ class ResponsesSimulator:
         if self._running is not None:
             self._running.stop()
             self._running = None
+
+
+def _chosen_model(
+    model: Model | None, hosted_results: Mapping[str, Any] | HostedResults | None
+) -> Model:
+    if model is not None and hosted_results is not None:
+        raise TypeError("hosted_results: expected no model beside it, for only a DemoModel uses it")
+    if hosted_results is None or isinstance(hosted_results, HostedResults):
+        return model or DemoModel(hosted_results)
+    return DemoModel(read_hosted_results(hosted_results))
 
 
 class _Running:

@@ -29,10 +29,13 @@ class Text:
 
     Attributes:
         text: The visible text.
+        annotations: Its annotations, such as `{"type": "url_citation", "url": …, "title": …, "start_index": 5, "end_index": 9}`, in the
+            order of the text. Indexes count characters.
         phase: What the message says it is; None derives it from what follows in the turn. Models without phases never send it.
     """
 
     text: str
+    annotations: Sequence[Mapping[str, Any]] = ()
     phase: Literal["commentary", "final_answer"] | None = None
 
 
@@ -51,11 +54,13 @@ class FunctionCall:
         name: The tool's name.
         arguments: An object, or the text to send as it is (broken JSON included).
         call_id: The call id; None makes one.
+        namespace: The namespace that the tool stands in, or that tool search has found it in.
     """
 
     name: str
     arguments: Mapping[str, Any] | str
     call_id: str | None = None
+    namespace: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +78,19 @@ class CustomToolCall:
     call_id: str | None = None
 
 
-type TurnItem = Reasoning | Text | Refusal | FunctionCall | CustomToolCall
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputItem:
+    """An output item of any type, above all of a hosted tool.
+
+    Attributes:
+        item: The item as it goes over the wire, such as `{"type": "web_search_call", "action": {…}}`. Its id, its status and the usual
+            fields of its type are filled in where they are missing; what the request does not `include` is left out.
+    """
+
+    item: Mapping[str, Any]
+
+
+type TurnItem = Reasoning | Text | Refusal | FunctionCall | CustomToolCall | OutputItem
 """One output item of a response."""
 
 type Turn = Sequence[TurnItem]

@@ -6,8 +6,10 @@ Four characters count as one token: wrong by a little everywhere, the same on ev
 import hashlib
 import math
 from collections import OrderedDict
+from collections.abc import Sequence
 
-from gpt5_simulator._json import Json, dump
+from gpt5_simulator._images import parse_size
+from gpt5_simulator._json import Json, dump, object_at
 from gpt5_simulator._media import without_data
 from gpt5_simulator._request import ModelRequest
 
@@ -17,6 +19,8 @@ CHARS_PER_TOKEN = 4
 _BLOCK_TOKENS = 128
 _MIN_CACHED_TOKENS = 1024
 _MAX_BLOCKS = 16384
+_PICTURE_PIXELS = 1024 * 1024
+_PICTURE_TOKENS = {"low": 272, "medium": 1056, "high": 4160}
 _REASONING_TOKENS = {"low": 64, "medium": 128, "high": 320, "xhigh": 640, "max": 1280}
 
 
@@ -53,6 +57,40 @@ def build_usage(*, prompt: str, cached: int, output: int, reasoning: int) -> Jso
         "output_tokens_details": {"reasoning_tokens": reasoning},
         "total_tokens": read + output,
     }
+
+
+def build_tool_usage(output: Sequence[Json] = ()) -> Json:
+    """Build the `tool_usage` object: billable searches, and the tokens of generated images."""
+    searches = [
+        item
+        for item in output
+        if item["type"] == "web_search_call" and object_at(item, "action").get("type") == "search"
+    ]
+    pictures = [item for item in output if item["type"] == "image_generation_call"]
+    read = sum(count_tokens(str(item.get("revised_prompt") or "")) for item in pictures)
+    made = sum(map(_picture_tokens, pictures))
+    return {
+        "image_gen": {
+            "input_tokens": read,
+            "input_tokens_details": {"image_tokens": 0, "text_tokens": read},
+            "output_tokens": made,
+            "output_tokens_details": {"image_tokens": made, "text_tokens": 0},
+            "total_tokens": read + made,
+        },
+        "web_search": {"num_requests": len(searches)},
+    }
+
+
+def _picture_tokens(item: Json) -> int:
+    """Return what a picture cost, by its quality and in proportion to its area.
+
+    Source: https://platform.openai.com/docs/guides/image-generation, the tokens of a square.
+    """
+    if not item.get("result"):
+        return 0
+    width, height = parse_size(str(item.get("size")))
+    tokens = _PICTURE_TOKENS.get(str(item.get("quality")), _PICTURE_TOKENS["high"])
+    return round(tokens * width * height / _PICTURE_PIXELS)
 
 
 class PromptCache:
