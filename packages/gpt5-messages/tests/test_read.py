@@ -1,6 +1,14 @@
 import pytest
 
-from gpt5_messages import MessageError, ToolCall, Usage, read_response
+from gpt5_messages import (
+    MessageError,
+    ResponseFailure,
+    StreamDecoder,
+    ToolCall,
+    Usage,
+    UsageReported,
+    read_response,
+)
 
 
 def message(*parts: dict[str, object]) -> dict[str, object]:
@@ -43,17 +51,58 @@ def test_a_completed_response_with_calls_hands_them_out() -> None:
     )
 
 
+BROKEN = [
+    ({**CALL, "status": "incomplete"}, "status"),
+    ({**CALL, "call_id": ""}, "call_id"),
+    ({**CALL, "name": None}, "name"),
+    ({"type": "custom_tool_call", "call_id": "c1", "input": "raw"}, "name"),
+    ({"type": "function_call", "arguments": "{}"}, "name"),
+]
+
+
+@pytest.mark.parametrize("broken", [call for call, _ in BROKEN])
+@pytest.mark.parametrize("whole", [CALL, message(text("Hm."))])
+def test_a_call_that_cannot_be_answered_is_not_handed_out(
+    broken: dict[str, object], whole: dict[str, object]
+) -> None:
+    completion = read_response({"status": "completed", "output": [broken, whole]})
+    assert len(completion.tool_calls) == (whole is CALL)
+
+
+def test_a_call_of_a_hosted_tool_is_nobodys_to_answer() -> None:
+    hosted = {**CALL, "type": "web_search_call"}
+    assert read_response({"status": "completed", "output": [hosted]}).tool_calls == ()
+
+
+@pytest.mark.parametrize(("broken", "missing"), BROKEN)
 @pytest.mark.parametrize(
-    "broken",
-    [
-        {**CALL, "status": "incomplete"},
-        {**CALL, "call_id": ""},
-        {**CALL, "name": None},
-        {**CALL, "type": "web_search_call"},
-    ],
+    "before", [[], [{"type": "reasoning", "summary": []}], [message(text(" "))]]
 )
-def test_a_call_that_cannot_be_answered_is_not_handed_out(broken: dict[str, object]) -> None:
-    assert read_response({"status": "completed", "output": [broken]}).tool_calls == ()
+def test_a_response_of_nothing_but_calls_that_cannot_be_made_is_no_empty_answer(
+    broken: dict[str, object], missing: str, before: list[dict[str, object]]
+) -> None:
+    body = {"status": "completed", "output": [*before, broken], "usage": {"input_tokens": 3}}
+    field = f"output[{len(before)}].{missing}"
+
+    with pytest.raises(MessageError) as caught:
+        read_response(body)
+    assert caught.value.field == field
+
+    decoder = StreamDecoder()
+    events = decoder.feed({"type": "response.completed", "response": body})
+    failure = events[-1]
+    assert isinstance(failure, ResponseFailure)
+    assert (failure.param, failure.message) == (field, str(caught.value))
+    assert UsageReported(usage=Usage(input_tokens=3, total_tokens=3)) in events
+    assert (decoder.completion.status, decoder.completion.finish_reason) == ("failed", "error")
+
+
+@pytest.mark.parametrize(("broken", "_"), BROKEN)
+@pytest.mark.parametrize("status", ["incomplete", "failed", "in_progress"])
+def test_what_a_response_lacks_that_is_not_complete_is_no_fault(
+    broken: dict[str, object], _: str, status: str
+) -> None:
+    assert read_response({"status": status, "output": [broken]}).tool_calls == ()
 
 
 def test_a_call_without_arguments_has_empty_ones() -> None:

@@ -7,7 +7,7 @@ from ._errors import MessageError
 from ._failures import error_details
 from ._json import count, iter_mappings, mapping, text_or_none, type_of
 from ._text import whole_characters
-from ._validation import validate_response
+from ._validation import check_calls, validate_response
 from ._values import (
     CALL_ARGUMENTS,
     Completion,
@@ -41,13 +41,16 @@ def read_response(response: Mapping[str, Any] | object) -> Completion:
 
     Raises:
         MessageError: If `response` is neither, or something in it can't be read: an id or a name of a call that is no text, a number of
-            tokens beyond all reason, endless nesting.
+            tokens beyond all reason, endless nesting. Or if it is complete and has nothing but calls that cannot be made.
 
     Source: https://platform.openai.com/docs/api-reference/responses/object, read 2026-11-21, and recorded traffic.
     """
     body = _as_mapping(response)
     validate_response(body)
-    return to_completion(body)
+    completion = to_completion(body)
+    if (error := check_calls(completion)) is not None:
+        raise error
+    return completion
 
 
 def to_completion(body: Mapping[str, Any]) -> Completion:

@@ -31,7 +31,7 @@ from ._order import EventOrder
 from ._read import iter_answer, to_completion, with_parts
 from ._sse import PARSE_ERROR
 from ._text import whole_characters
-from ._validation import validate_item, validate_response
+from ._validation import check_calls, validate_item, validate_response
 from ._values import Completion
 
 
@@ -204,6 +204,9 @@ class StreamDecoder:
             return [*events, *self._fail(self._damage or _INCONSISTENT)]
         if completion.usage is not None:
             events.append(UsageReported(usage=completion.usage))
+        if failure is None and (error := check_calls(completion)) is not None:
+            told = ResponseFailure(code=PARSE_ERROR, message=str(error), param=error.field)
+            return [*events, *self._fail(told)]
         if failure is not None:
             events.append(failure)
         events.append(ResponseEnded(status=completion.status, reason=completion.incomplete_reason))

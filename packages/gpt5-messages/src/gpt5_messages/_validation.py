@@ -9,7 +9,7 @@ from typing import Any
 from ._errors import MessageError
 from ._json import iter_mappings, mapping, type_of
 from ._text import is_too_deep
-from ._values import CALL_ARGUMENTS, Item
+from ._values import CALL_ARGUMENTS, Completion, Item
 
 
 _MAX_TOKENS = 10**15
@@ -43,6 +43,21 @@ def validate_response(response: Mapping[str, Any]) -> None:
                 raise MessageError(
                     f"{path}: expected a number of tokens, at most 10**15", field=path
                 )
+
+
+def check_calls(completion: Completion) -> MessageError | None:
+    """Return what is wrong with a complete response that has nothing but calls which cannot be made, and would pass for an empty answer; else None."""
+    has_said = (completion.text + completion.refusal).strip() or completion.tool_calls
+    if has_said or completion.status != "completed":
+        return None
+    for index, item in enumerate(completion.items):
+        if type_of(item) in CALL_ARGUMENTS:
+            missing = next((name for name in ("name", "call_id") if not item.get(name)), "status")
+            path = f"output[{index}].{missing}"
+            expected = "a whole tool call" if missing == "status" else "a text"
+            told = f"{path}: expected {expected}, got {item.get(missing) or 'nothing'}"
+            return MessageError(told, field=path)
+    return None
 
 
 def validate_item(item: Item, index: int) -> None:
