@@ -237,6 +237,26 @@ def test_calls_without_id_or_name_lead_to_no_round():
     assert events[-1].rounds == 1
 
 
+@pytest.mark.parametrize(
+    ("broken", "missing"),
+    [
+        ([call(id_="")], "id"),
+        ([call(name="")], "name"),
+        ([call(id_="", name="")], "name"),
+        ([call(name=" "), call(id_="c2", name="")], "name"),
+    ],
+)
+@pytest.mark.parametrize("maximum", [1, 3])
+def test_an_answer_that_is_nothing_but_broken_calls_is_a_failure(broken, missing, maximum):
+    run = build_run(maximum_iterations=maximum)
+    run.start()
+    events = ask_tools(run, *broken, text=" ")
+    told = f"The model call of round 1 failed: its tool call has no {missing}"
+    assert (events[-1].reason, events[-1].error, events[-1].rounds) == ("error", told, 1)
+    assert text_of(events).strip() == told
+    assert events[-1].is_answered
+
+
 def test_text_after_a_tool_call_is_shown_with_intermediate_thoughts_only():
     delta = ModelDelta(text=" behind", tool_calls=())
     shown, hidden = build_run(), build_run(emit_intermediate_thoughts=False)

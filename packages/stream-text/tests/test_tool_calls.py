@@ -87,6 +87,7 @@ def test_calls_without_id_or_name_are_left_out(pieces, has_unnamed):
     for piece in pieces:
         merger.add(**piece)
     assert (merger.calls, merger.has_calls, merger.has_unnamed) == ((), False, has_unnamed)
+    assert [any(call) for call in merger.broken_calls] == [True] * len(pieces)
 
 
 def test_ids_that_differ_in_blank_space_only_are_one_call():
@@ -117,6 +118,7 @@ def test_a_piece_that_says_nothing_begins_a_call_all_the_same():
     assert merger.add() == (0, None, None, "")
     assert merger.add() is None
     assert merger.has_unnamed
+    assert not merger.broken_calls
 
 
 JSON_ARGUMENTS = st.dictionaries(st.text(max_size=3), st.integers() | st.text(max_size=5)).map(

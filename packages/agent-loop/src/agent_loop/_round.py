@@ -86,6 +86,14 @@ class Round:
         return self._fragments.has_calls
 
     @property
+    def fault(self) -> str:
+        """What is wrong with an answer that is nothing but tool calls that cannot be made, as a clause; empty where it is none."""
+        broken = self._fragments.broken_calls
+        if self.has_answer or self.has_tool_calls or not broken:
+            return ""
+        return f"its tool call has no {'id' if broken[0].name else 'name'}"
+
+    @property
     def results(self) -> tuple[ToolResult, ...]:
         """The results by now, in the order of the calls."""
         return tuple(

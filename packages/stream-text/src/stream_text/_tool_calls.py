@@ -153,6 +153,12 @@ class ToolCallMerger:
         """The calls that have an id and a name, in the order they began; without both a call can neither be run nor answered."""
         return tuple(draft.call for draft in self._drafts if draft.call_id and draft.name)
 
+    @property
+    def broken_calls(self) -> tuple[MergedToolCall, ...]:
+        """The calls that say something, but lack an id or a name; fit for telling that they were there."""
+        drafts = (draft.call for draft in self._drafts if not (draft.call_id and draft.name))
+        return tuple(call for call in drafts if any(call))
+
     def _find(self, call_id: str, index: int | None, name: str) -> _Draft | None:
         if call_id:
             if call_id in self._by_id:
