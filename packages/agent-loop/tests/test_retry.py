@@ -181,6 +181,17 @@ def test_a_run_that_is_ended_from_outside_answers_with_what_is_known(reason):
     assert (events[-1].reason, events[-1].is_answered) == (reason, True)
 
 
+@pytest.mark.parametrize(
+    ("reason", "why"), [("time_limit", " in time"), ("cancelled", ""), ("size_limit", "")]
+)
+def test_tools_that_were_stopped_with_the_run_were_late_only_where_the_time_was_up(reason, why):
+    run = start()
+    run.feed(ModelDelta(tool_calls=(ToolCallFragment(call_id="a", name="add"),)))
+    run.feed(ModelDone())
+    events = run.feed(Failure(message="It was ended.", reason=reason))
+    assert shown(events) == f"\nIt was ended.\nNot finished{why}, so missing here: add."
+
+
 def test_a_run_can_be_cancelled_while_tools_run_and_before_it_starts():
     ended = Failure(message="It was ended.", reason="cancelled")
     run = start()

@@ -91,20 +91,21 @@ class Display:
 
     def show_unfinished(self) -> Iterator[ShowText]:
         """Name the tools that were given up while they still ran."""
-        yield from self._show_apart(self._tell_unfinished())
+        yield from self._show_apart(self._tell_unfinished(is_late=True))
 
-    def show_outcome(self, error: str) -> Iterator[ShowText]:
-        """Show in the place of an answer why there is none, and what the tools have answered so far."""
+    def show_outcome(self, error: str, *, is_late: bool) -> Iterator[ShowText]:
+        """Show in the place of an answer why there is none, and what the tools have answered so far; those that were still running have been late, or stopped."""
         known = [
             (self._redact(name), self._balance(shorten_result(self._redact(text))))
             for name, text in self._known
         ]
         told = build_known(known, left_out=self._known_count - len(known))
-        yield from self._show_apart(self._balance(error), self._tell_unfinished(), told)
+        unfinished = self._tell_unfinished(is_late=is_late)
+        yield from self._show_apart(self._balance(error), unfinished, told)
 
-    def _tell_unfinished(self) -> str:
+    def _tell_unfinished(self, *, is_late: bool) -> str:
         names, self._unfinished = self._unfinished, []
-        return build_unfinished([self._redact(name) for name in names])
+        return build_unfinished([self._redact(name) for name in names], is_late=is_late)
 
     def _show_apart(self, *texts: str) -> Iterator[ShowText]:
         """Show texts of our own, each on a line of its own and none of them a part of an answer."""

@@ -315,7 +315,7 @@ class Finished:
     """The end of a run.
 
     Attributes:
-        reason: Why the run stopped.
+        reason: Why the run stopped: `answered`, `empty_answer`, `output_limit`, `maximum_iterations`, `time_limit`, `budget`, `size_limit`, `cancelled` or `error`; `StopReason` says when which.
         rounds: How many model calls were made.
         usage: The sum over all rounds.
         answer: What the model said last, without thoughts.

@@ -253,6 +253,9 @@ class AgentRun:
             self._round.commentary.append(text)
 
     def _end_answer(self) -> Iterator[Event]:
+        if fault := self._round.fault:
+            error = build_model_failure(self._round.number, fault)
+            return self._end_failed(error, "error", is_answered=True)
         if not self._round.has_tool_calls:
             self._move("answer")
             return self._answer()
@@ -381,7 +384,7 @@ class AgentRun:
             result = ToolResult(call_id=call.call_id, error=error, is_unfinished=is_answered)
             yield from self._close_call(result)
         if is_answered:
-            yield from self._display.show_outcome(error)
+            yield from self._display.show_outcome(error, is_late=reason == "time_limit")
         yield from self._finish(reason, error=error, is_answered=is_answered)
 
     def _build_broken_call(self, error: str) -> ModelCallEnded:

@@ -60,12 +60,12 @@ def build_model_failure(round_number: int, cause: str) -> str:
     return f"The model call of round {round_number} failed: {cause}"
 
 
-def build_unfinished(names: Sequence[str]) -> str:
+def build_unfinished(names: Sequence[str], *, is_late: bool) -> str:
     """Return what a person reads because tools were given up while they still ran; nothing where there are none."""
     if not names:
         return ""
     listed = ", ".join(dict.fromkeys(map(_without_tags, names)))
-    return f"Not finished in time, so missing here: {listed}."
+    return f"Not finished{' in time' if is_late else ''}, so missing here: {listed}."
 
 
 def build_known(results: Sequence[tuple[str, str]], *, left_out: int) -> str:
