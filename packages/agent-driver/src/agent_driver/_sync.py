@@ -175,14 +175,18 @@ def _iter_results(setup: Setup, request: RunTools) -> Generator[Any]:
 
 
 def _invoke(job: Job, done: SimpleQueue[tuple[Job, ToolOutput]], threads: Threads) -> None:
+    # The output has no name here: an error in it leads, by its traceback, to this frame, and from there back to the output, which would stay until the
+    # garbage is collected.
+    done.put((job, _call(job, threads)))
+
+
+def _call(job: Job, threads: Threads) -> ToolOutput:
     try:
         if job.tool.is_async:
-            output = asyncio.run(_ainvoke(job, threads))
-        else:
-            output = job.tool.invoke(job.args, is_over=threads.is_abandoned)
+            return asyncio.run(_ainvoke(job, threads))
+        return job.tool.invoke(job.args, is_over=threads.is_abandoned)
     except BaseException as error:  # noqa: BLE001 - such as `SystemExit`, which ends no more than this thread
-        output = broken(error)
-    done.put((job, output))
+        return broken(error)
 
 
 async def _ainvoke(job: Job, threads: Threads) -> ToolOutput:
