@@ -12,7 +12,7 @@ from stream_text import read_member
 
 from ._fields import plain_value
 from ._json_text import to_json
-from ._tool_output import ContentPart, ToolContent
+from ._tool_output import ContentPart, ToolContent, whole
 
 
 _MAX_SHOWN_BYTES: Final = 4096
@@ -85,7 +85,7 @@ def observation_text(messages: object, *, policy: ObservationPolicy = STRATEGY_O
     text = "".join([*said, *(part for part in held if part not in known)])
     if not text and policy.shows_variables:
         text = _variables_text(collected, policy)
-    return text.encode(errors="replace").decode()  # No message can carry half a character.
+    return whole(text)
 
 
 def observation_content(

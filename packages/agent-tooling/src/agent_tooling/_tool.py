@@ -247,7 +247,10 @@ class Tool:
             _collect(returned, pieces, is_over)
         except Exception as error:  # noqa: BLE001 - whatever a tool does, the run goes on
             return read_output(pieces, self._reader, error)
-        return read_output(pieces, self._reader)
+        else:
+            return read_output(pieces, self._reader)
+        finally:
+            pieces.clear()  # The traceback of an error holds on to them.
 
     async def ainvoke(self, args: Mapping[str, Any]) -> ToolOutput:
         """Call the tool, await it where it is async, and return what the model reads; only what is no `Exception` is raised.
@@ -269,7 +272,10 @@ class Tool:
                 _collect(returned, pieces)
         except Exception as error:  # noqa: BLE001 - whatever a tool does, the run goes on
             return read_output(pieces, self._reader, error)
-        return read_output(pieces, self._reader)
+        else:
+            return read_output(pieces, self._reader)
+        finally:
+            pieces.clear()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function itself: nothing is checked, nothing hidden is added."""

@@ -1,6 +1,7 @@
 """What a model reads of what a tool's function returned, yielded or raised."""
 
 import base64
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
@@ -39,6 +40,9 @@ _PARTS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
     "file": _FILE,
     "input_file": _FILE,
 }
+
+
+_HALF: Final = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +84,7 @@ def read_output(
         cause = cause or error
     if cause is None:
         return output
-    error = (_whole(str(cause)) if isinstance(cause, ToolError) else "") or TOOL_FAILED
+    error = (whole(str(cause)) if isinstance(cause, ToolError) else "") or TOOL_FAILED
     return replace(output, content=_add_text(output.content, error), error=error, cause=cause)
 
 
@@ -139,7 +143,7 @@ def _to_member(value: object) -> object:
     value = plain_value(value)
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
-    return _whole(value) if isinstance(value, str) else value
+    return whole(value) if isinstance(value, str) else value
 
 
 def _to_text(value: object) -> str:
@@ -148,12 +152,12 @@ def _to_text(value: object) -> str:
     text = value if isinstance(value, str) else to_json(value)
     if text is None:
         raise ToolError("the tool returned a value that cannot be read as JSON")
-    return _whole(text)
+    return whole(text)
 
 
-def _whole(text: str) -> str:
+def whole(text: str) -> str:
     """Return `text` without halves of characters, which no message can carry."""
-    return text if text.isascii() else text.encode(errors="replace").decode()
+    return text if _HALF.search(text) is None else text.encode(errors="replace").decode()
 
 
 def _add_text(content: ToolContent, text: str) -> ToolContent:
