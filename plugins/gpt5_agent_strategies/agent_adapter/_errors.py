@@ -69,8 +69,8 @@ class AnswerTooLargeError(AgentAdapterError):
 class OutputTooLargeError(AgentAdapterError):
     """A tool that says more than can be held."""
 
-    def __init__(self, limit_bytes: int) -> None:
-        super().__init__(f"the tool's output is over {limit_bytes:,} bytes")
+    def __init__(self, limit_bytes: int, *, of: str = "the tool") -> None:
+        super().__init__(f"the output of {of} is over {limit_bytes:,} bytes")
 
 
 class FetchError(AgentAdapterError):

@@ -154,7 +154,7 @@ class _Invocation:
                 yield from self._tell(event)
 
     def _drive(self) -> Iterator[InvokeMessage]:
-        with closing(self._events) as events:
+        with closing(self._toolbox.answers), closing(self._events) as events:
             for event in events:
                 self._note(event)
                 yield from self._tell(event)

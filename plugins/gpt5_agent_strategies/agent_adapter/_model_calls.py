@@ -3,9 +3,7 @@
 import json
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from typing import Any
 
-import gevent
 from dify_plugin.core.runtime import Session
 from dify_plugin.entities.model.message import PromptMessage, PromptMessageTool
 
@@ -13,6 +11,7 @@ from agent_loop import CallModel, Failure, ModelDelta, ModelFailure, read_model_
 from stream_text import KnownSecrets, redact_log_data
 
 from ._errors import RequestTooLargeError
+from ._interruptible import Interruptible
 from ._model import Model
 from ._plugin_log import log_model_failure
 from ._prompts import to_prompt
@@ -99,35 +98,3 @@ def find_room(tools: Sequence[PromptMessageTool], model: Model) -> int:
     others = [tool.model_dump(mode="json") for tool in tools]
     rest = json.dumps([others, model.completion_params], ensure_ascii=False, default=str)
     return max(_LINE_BYTES - _RESERVE_BYTES - len(rest.encode(errors="replace")), _RESERVE_BYTES)
-
-
-class Interruptible[Piece]:
-    """An iterator that can be closed while it waits for its next piece.
-
-    The SDK waits for as long as it likes. Its threads are greenlets, which can be woken, and whoever has one wait here is woken with `GreenletExit`.
-    """
-
-    def __init__(self, pieces: Generator[Piece]) -> None:
-        self._pieces = pieces
-        self._reader: Any = None
-
-    def __iter__(self) -> Iterator[Piece]:
-        return self
-
-    def __next__(self) -> Piece:
-        self._reader = gevent.getcurrent()
-        try:
-            return next(self._pieces)
-        finally:
-            self._reader = None
-
-    def close(self) -> None:
-        """Let go of the pieces, also from another greenlet."""
-        if self._reader is None:
-            self._pieces.close()
-        else:
-            gevent.get_hub().loop.run_callback(self._interrupt)
-
-    def _interrupt(self) -> None:
-        if self._reader is not None:
-            self._reader.throw(gevent.GreenletExit)

@@ -20,7 +20,6 @@ from agent_tooling import (
 from stream_text import render_omission
 
 from ._answer_files import to_blob
-from ._errors import OutputTooLargeError
 from ._fetch import MAX_FILE_BYTES, Fetched, fetch_all
 from ._file_links import FileLink
 from ._model import Model
@@ -31,39 +30,11 @@ _TYPES = ToolInvokeMessage.MessageType
 _IMAGES = frozenset({_TYPES.IMAGE, _TYPES.IMAGE_LINK})
 _SHOWN = frozenset({*_IMAGES, _TYPES.BLOB, _TYPES.FILE})
 _FILE_KEYS = ("tool_file_id", "file")
-_MAX_OUTPUT_BYTES = 32 * 1024 * 1024  # Two such files; a plugin has 256 MiB.
-_MESSAGE_BYTES = 1_024  # What a message takes that holds nothing.
 # Of what describes a file: it leaves with every piece of the file.
 _MAX_META_CHARACTERS = 64 * 1024
 _READ_TYPES = IMAGE_TYPES | {"application/pdf", "application/json"}
 _READ_BEGINNINGS = ("text/", "application/vnd.openxmlformats-officedocument.")
 _TOO_LONG = "A file of the tool is left out: what describes it is too long."
-
-
-def iter_bounded(answer: Iterable[ToolInvokeMessage]) -> Iterator[ToolInvokeMessage]:
-    """Iterate over a tool's messages.
-
-    Raises:
-        OutputTooLargeError: If they are too many or too large to be held.
-    """
-    size = 0
-    for message in answer:
-        size += _measure(message)
-        if size > _MAX_OUTPUT_BYTES:
-            raise OutputTooLargeError(_MAX_OUTPUT_BYTES)
-        yield message
-
-
-def _measure(message: ToolInvokeMessage) -> int:
-    """Return about how many bytes a message takes."""
-    match message.message:
-        case InvokeMessage.TextMessage(text=text):
-            size = len(text)
-        case InvokeMessage.BlobMessage(blob=blob) | InvokeMessage.BlobChunkMessage(blob=blob):
-            size = len(blob)
-        case other:
-            size = len(str(other))
-    return _MESSAGE_BYTES + size + (len(str(message.meta)) if message.meta else 0)
 
 
 def read_answer(messages: Iterable[object], *, files_root: str, model: Model) -> ToolOutput:

@@ -1,7 +1,6 @@
 """The chosen tools: how the model sees them, and how they are called."""
 
 from collections.abc import Generator, Iterable, Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self, cast
@@ -14,8 +13,9 @@ from pydantic import ValidationError
 from agent_tooling import Tool, ToolFiles, ToolingError, unique_tool_names
 
 from ._model import Model
+from ._open_answers import OpenAnswers
 from ._settings import Settings
-from ._tool_answers import iter_bounded, read_answer
+from ._tool_answers import read_answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,16 +55,13 @@ class ToolIdentity:
     ) -> Generator[ToolInvokeMessage]:
         """Call the tool and iterate over its messages, as long as it is silent for no more than `seconds`."""
         session.max_invocation_timeout = seconds
-        answer = session.tool.invoke(
+        return session.tool.invoke(
             self.provider_type,
             self.provider,
             self.tool_name,
             arguments,
             credential_id=self.credential_id,
         )
-        # Closed, the answer is no longer listened for: what still comes of it is dropped where it arrives.
-        with closing(answer):
-            yield from iter_bounded(answer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,11 +72,13 @@ class Toolbox:
         tools: Those that can be used, by the name that the model calls them by.
         providers: The provider of each.
         left_out: A line for each that cannot.
+        answers: Those of their answers that are being read.
     """
 
     tools: Mapping[str, Tool]
     providers: Mapping[str, str]
     left_out: tuple[str, ...]
+    answers: OpenAnswers
 
     @classmethod
     def from_raw(
@@ -108,15 +107,16 @@ class Toolbox:
                 readable.append(raw)
             else:
                 left_out.append(problem)
+        answers = OpenAnswers()
         tools: dict[str, Tool] = {}
         providers: dict[str, str] = {}
         for raw, name in zip(readable, unique_tool_names(readable), strict=True):
             identity = ToolIdentity.from_raw(raw)
-            invoke = partial(_invoke, identity, session, settings.tool_seconds)
+            invoke = partial(_invoke, identity, session, settings.tool_seconds, answers)
             reader = partial(read_answer, files_root=settings.files_root, model=model)
             tools[name] = Tool.from_declaration(raw, invoke, name=name, reader=reader, files=files)
             providers[name] = identity.provider
-        return cls(tools=tools, providers=providers, left_out=tuple(left_out))
+        return cls(tools=tools, providers=providers, left_out=tuple(left_out), answers=answers)
 
     @property
     def takes_files(self) -> bool:
@@ -135,9 +135,14 @@ class Toolbox:
 
 
 def _invoke(
-    identity: ToolIdentity, session: Session, seconds: int, /, **arguments: Any
+    identity: ToolIdentity,
+    session: Session,
+    seconds: int,
+    answers: OpenAnswers,
+    /,
+    **arguments: Any,
 ) -> Generator[ToolInvokeMessage]:
-    return identity.invoke(session, seconds, arguments)
+    return answers.read(identity.invoke(session, seconds, arguments))
 
 
 def _find_problem(raw: object) -> str | None:

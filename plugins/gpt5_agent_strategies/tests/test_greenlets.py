@@ -14,7 +14,8 @@ PROGRAM = """
 import gc, json, queue, sys, time
 import main  # patches the process
 import gevent, greenlet
-from agent_adapter._model_calls import Interruptible
+from agent_adapter._interruptible import Interruptible
+from agent_adapter._open_answers import OpenAnswers
 from agent_driver import drive
 from agent_loop import AgentRun, Finished, ShowText, TimeBudget
 from agent_tooling import Tool
@@ -31,6 +32,13 @@ def wait_for(name):
         closed.append("swallowed")
     finally:
         closed.append(name)
+
+
+def say_nothing():
+    try:
+        yield queue.Queue().get()
+    finally:
+        closed.append("tool")
 
 
 def work(number: int) -> int:
@@ -75,6 +83,12 @@ def main_test():
     told["silent"] = play(lambda _: Interruptible(wait_for("given up")), time_budget=short)
     told["cancelled"] = play(lambda _: Interruptible(wait_for("cancelled")), cancelled=begun)
     told["left"] = count() - before
+    answers = OpenAnswers()
+    silent = Tool.from_schema("silent", "", {}, lambda: answers.read(say_nothing()))
+    told["silent tool"] = play(ask("silent"), [silent], time_budget=short)
+    told["listening"] = count() - before
+    answers.close()
+    told["left"] += count() - before
     told["tool"] = play(ask("slow"), tools, cancelled=begun)
     told["late"] = play(ask("slow"), tools, time_budget=short)
     answer = Interruptible(iter_ for iter_ in "never read")
@@ -104,9 +118,15 @@ def test_the_calls_of_a_round_run_eight_at_a_time(told):
 def test_a_silent_model_is_let_go_of_at_once(told, how):
     assert told[how]["seconds"] < 1
     assert told[how]["shown"].startswith("So")
-    assert told["closed"] == ["given up", "cancelled"]
+    assert told["closed"] == ["given up", "cancelled", "tool"]
     assert told["left"] == 0
     assert told["unread"] == []
+
+
+def test_a_silent_tool_is_listened_to_no_longer_than_its_run_lasts(told):
+    assert told["silent tool"]["reason"] == "time_limit"
+    assert told["listening"] == 1
+    assert told["left"] == 0
 
 
 def test_a_tool_that_does_not_end_is_abandoned_and_told(told):

@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from processes import cpu_of, memory_of
+from processes import cpu_of, forget_peak, memory_of
 from scripted_dify import DifyError, call, chunk, parameter, text_message, tool, usage
 
 
@@ -154,8 +154,6 @@ def test_a_thousand_results_do_not_fail_the_run(agent, piece):
 
 @pytest.mark.parametrize("size", [100_000, pytest.param(0, marks=long)])
 def test_a_tool_that_never_stops_is_stopped_and_its_words_are_kept(agent, size):
-    before = memory_of(agent.process.pid)
-
     async def flood(_request):
         message = text_message("x" * size)
         for _ in range(1_000 if size else 60_000):
@@ -169,9 +167,42 @@ def test_a_tool_that_never_stops_is_stopped_and_its_words_are_kept(agent, size):
     assert transcript.text.endswith("Done.")
     assert observation.endswith("tool invoke error: failed to execute tool")
     assert transcript.logs["CALL echo"]["error"] == (
-        "OutputTooLargeError: the tool's output is over 33,554,432 bytes"
+        "OutputTooLargeError: the output of the tool is over 33,554,432 bytes"
     )
-    assert memory_of(agent.process.pid) - before < 200
+
+
+FLOODS = {
+    "text": text_message("x" * 1_000_000),
+    "wide text": text_message("\N{GRINNING FACE}" * 250_000),
+    "nested JSON": {"type": "json", "message": {"json_object": {"a": [{"b": {"c": {}}}] * 50_000}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "messages", "tools"), [("text", 12, 8), ("wide text", 36, 1), ("nested JSON", 4, 1)]
+)
+def test_memory_does_not_follow_what_tools_say(agent, kind, messages, tools):
+    """Each takes more memory than it has characters, or all of them together do."""
+    pid = agent.process.pid
+
+    def peak(messages):
+        async def flood(_request):
+            for _ in range(messages):
+                yield FLOODS[kind]
+                await asyncio.sleep(0)
+
+        forget_peak(pid)
+        calls = [call("echo", f'{{"text": "{n}"}}', id_=f"c{n}") for n in range(tools)]
+        agent.dify.model = [[chunk(calls=calls)], [chunk("Done.")]]
+        agent.dify.tools["echo"] = flood
+        assert agent.run(tools=[ECHO]).text.endswith("Done.")
+        return memory_of(pid)
+
+    forget_peak(pid)
+    before = memory_of(pid)
+    bounded = peak(messages)
+    assert bounded - before < 256
+    assert peak(2 * messages) - bounded < 32
 
 
 @long

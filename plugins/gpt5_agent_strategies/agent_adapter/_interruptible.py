@@ -1,0 +1,38 @@
+"""An iterator over what the SDK reads, that can be closed while it waits."""
+
+from collections.abc import Generator, Iterator
+from typing import Any
+
+import gevent
+
+
+class Interruptible[Piece]:
+    """An iterator that can be closed while it waits for its next piece.
+
+    The SDK waits for as long as it likes. Its threads are greenlets, which can be woken, and whoever has one wait here is woken with `GreenletExit`.
+    """
+
+    def __init__(self, pieces: Generator[Piece]) -> None:
+        self._pieces = pieces
+        self._reader: Any = None
+
+    def __iter__(self) -> Iterator[Piece]:
+        return self
+
+    def __next__(self) -> Piece:
+        self._reader = gevent.getcurrent()
+        try:
+            return next(self._pieces)
+        finally:
+            self._reader = None
+
+    def close(self) -> None:
+        """Let go of the pieces, also from another greenlet."""
+        if self._reader is None:
+            self._pieces.close()
+        else:
+            gevent.get_hub().loop.run_callback(self._interrupt)
+
+    def _interrupt(self) -> None:
+        if self._reader is not None:
+            self._reader.throw(gevent.GreenletExit)

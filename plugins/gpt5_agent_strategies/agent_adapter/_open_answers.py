@@ -1,0 +1,79 @@
+"""The answers of a run's tools while they are read: how much of them is held, and that nobody reads on after the run."""
+
+import sys
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing
+
+from dify_plugin.entities.invoke_message import InvokeMessage
+from dify_plugin.entities.tool import ToolInvokeMessage
+
+from ._errors import OutputTooLargeError
+from ._interruptible import Interruptible
+
+
+_MAX_ANSWER_BYTES = 32 * 1024 * 1024  # Two files of the most that one may have.
+_MAX_HELD_BYTES = 64 * 1024 * 1024  # A plugin has 256 MiB.
+_MESSAGE_BYTES = 1_024  # What a message takes that holds nothing.
+# What lists, objects and their members take besides their text: `[{}, {}]` is twenty times as large when it is read.
+_CONTAINER_BYTES = 128
+_MEMBER_BYTES = 32
+
+
+class OpenAnswers:
+    """The answers of tools that a run reads at the same time."""
+
+    def __init__(self) -> None:
+        self._open: set[Interruptible[ToolInvokeMessage]] = set()
+        self._held_bytes = 0
+
+    def read(self, answer: Generator[ToolInvokeMessage]) -> Generator[ToolInvokeMessage]:
+        """Iterate over a tool's messages; once closed, what still comes is dropped where it arrives.
+
+        Raises:
+            OutputTooLargeError: If they are too many or too large to be held, alone or beside those of the other tools.
+        """
+        messages = Interruptible(answer)
+        self._open.add(messages)
+        try:
+            with closing(messages):
+                yield from self._iter_bounded(messages)
+        finally:
+            self._open.discard(messages)
+
+    def close(self) -> None:
+        """Read no more of any answer, also where a tool is waited for."""
+        for messages in tuple(self._open):
+            messages.close()
+
+    def _iter_bounded(self, messages: Iterable[ToolInvokeMessage]) -> Iterator[ToolInvokeMessage]:
+        held = 0
+        try:
+            for message in messages:
+                size = _measure(message)
+                held += size
+                self._held_bytes += size
+                if held > _MAX_ANSWER_BYTES:
+                    raise OutputTooLargeError(_MAX_ANSWER_BYTES)
+                if self._held_bytes > _MAX_HELD_BYTES:
+                    raise OutputTooLargeError(_MAX_HELD_BYTES, of="all tools of the round")
+                yield message
+        finally:
+            self._held_bytes -= held
+
+
+def _measure(message: ToolInvokeMessage) -> int:
+    """Return about how many bytes a message takes."""
+    match message.message:
+        case InvokeMessage.TextMessage(text=data):
+            size = sys.getsizeof(data)
+        case InvokeMessage.BlobMessage(blob=data) | InvokeMessage.BlobChunkMessage(blob=data):
+            size = len(data)
+        case other:
+            size = _measure_members(other)
+    return _MESSAGE_BYTES + size + (_measure_members(message.meta) if message.meta else 0)
+
+
+def _measure_members(value: object) -> int:
+    text = str(value)
+    containers = text.count("{") + text.count("[")
+    return sys.getsizeof(text) + containers * _CONTAINER_BYTES + text.count(",") * _MEMBER_BYTES
