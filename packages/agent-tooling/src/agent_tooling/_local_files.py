@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from stream_text import find_media_type
+
 from ._errors import (
     LocalFileError,
     LocalFileNotFoundError,
@@ -27,15 +29,6 @@ MAX_LOCAL_FILE_BYTES: Final = 5 * 1024 * 1024
 # O_NOFOLLOW: the path was resolved, so a link in it now was put there since. O_NONBLOCK: a FIFO must not hang the run.
 _OPEN_FILE: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _OPEN_FOLDER: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_DIRECTORY
-_SIGNATURES: Final = (
-    (0, b"\x89PNG\r\n\x1a\n", "image/png"),
-    (0, b"\xff\xd8\xff", "image/jpeg"),
-    (0, b"GIF87a", "image/gif"),
-    (0, b"GIF89a", "image/gif"),
-    (8, b"WEBP", "image/webp"),
-    (8, b"WAVE", "audio/x-wav"),
-    (0, b"%PDF-", "application/pdf"),
-)
 _NOTHING_THERE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG})
 _UNKNOWN_TYPE: Final = "application/octet-stream"
 
@@ -133,9 +126,8 @@ def _read_bounded(descriptor: int, path: str, max_bytes: int) -> bytes:
 
 def mime_type_of(data: bytes, filename: str = "") -> str:
     """Return what bytes are by their beginning, or else by their name; `application/octet-stream` where neither says."""
-    for offset, signature, mime_type in _SIGNATURES:
-        if data.startswith(signature, offset):
-            return mime_type
+    if found := find_media_type(data):
+        return found
     # An instance of our own has Python's table alone; the module's functions add what the machine's files say.
     guessed, encoding = mimetypes.MimeTypes().guess_type(filename, strict=False)
     return guessed if guessed and encoding is None else _UNKNOWN_TYPE

@@ -10,14 +10,13 @@ langchain-core 1.0, `types/responses` of openai 3.54; docs/contracts/openai-gpt5
 
 import base64
 import binascii
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Self, cast
 
-from stream_text import read_member, render_omission
+from stream_text import MAX_SIGNATURE_BYTES, find_media_type, read_member, render_omission
 
 
 type Part = dict[str, Any]
@@ -61,14 +60,7 @@ _EXTENSIONS = {
 }
 _NO_TYPES = ("", "application/octet-stream", "binary/octet-stream")
 _MAX_HEADER = 256  # characters of a data URL before its data
-_HEAD_CHARACTERS = 16  # of base64, which tell what a file is
-_BEGINNINGS = {
-    "image/png": re.compile(rb"\x89PNG\r\n"),
-    "image/jpeg": re.compile(rb"\xff\xd8\xff"),
-    "image/gif": re.compile(rb"GIF8"),
-    "image/webp": re.compile(rb"RIFF.{4}WEBP", re.DOTALL),
-    "application/pdf": re.compile(rb"%PDF"),
-}
+_HEAD_CHARACTERS = -(-MAX_SIGNATURE_BYTES // 3) * 4  # of base64, which tell what a file is
 _STANDARD_ALPHABET = str.maketrans("-_", "+/", " \t\r\n")
 
 
@@ -272,15 +264,12 @@ def _media_type(holders: Sequence[object], data: str | bytes, name: str) -> str:
 
 def _seen_type(data: str | bytes) -> str:
     """Return what the first bytes look like; an empty text where they look like nothing that is known."""
-    if isinstance(data, str):
-        start = data.find(",", 0, _MAX_HEADER) + 1
-        head = b""
-        with suppress(ValueError):
-            head = binascii.a2b_base64(data[start : start + _HEAD_CHARACTERS])
-    else:
-        head = data
-    found = (kind for kind, beginning in _BEGINNINGS.items() if beginning.match(head))
-    return next(found, "")
+    if isinstance(data, bytes):
+        return find_media_type(data)
+    start = data.find(",", 0, _MAX_HEADER) + 1
+    with suppress(ValueError):
+        return find_media_type(binascii.a2b_base64(data[start : start + _HEAD_CHARACTERS]))
+    return ""
 
 
 def _in_standard_alphabet(data: str) -> str:

@@ -6,6 +6,8 @@ Source: the file formats' own headers: PNG (W3C), GIF89a, JPEG (ITU T.81, B.2.2)
 import binascii
 from contextlib import suppress
 
+from stream_text import find_media_type
+
 
 _HEAD_CHARACTERS = (
     1024 * 1024
@@ -25,15 +27,17 @@ def find_image_size(data_url: str) -> tuple[int, int] | None:
     head = b""
     with suppress(ValueError):
         head = binascii.a2b_base64(data_url[start : start + _HEAD_CHARACTERS])
-    match head[:4]:
-        case b"\x89PNG":
+    match find_media_type(head):
+        case "image/png":
             return _size(_big(head[16:20]), _big(head[20:24]))
-        case b"GIF8":
+        case "image/gif":
             return _size(_little(head[6:8]), _little(head[8:10]))
-        case b"RIFF":
+        case "image/webp":
             return _webp_size(head)
+        case "image/jpeg":
+            return _jpeg_size(head)
         case _:
-            return _jpeg_size(head) if head.startswith(b"\xff\xd8") else None
+            return None
 
 
 def _big(data: bytes) -> int:

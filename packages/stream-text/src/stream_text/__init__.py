@@ -13,6 +13,7 @@ from ._errors import (
 from ._json import MAX_DEPTH, parse_json
 from ._known_secrets import REDACTED, KnownSecrets, iter_header_secrets
 from ._lines import LineSplitter, LineWriter
+from ._media_types import MAX_SIGNATURE_BYTES, find_media_type
 from ._omissions import render_omission, without_omissions
 from ._redaction import redact_log_data, redact_text
 from ._secret_filter import SecretFilter
@@ -25,6 +26,7 @@ from ._written_calls import WrittenCall, read_member, read_written_call
 
 __all__ = [
     "MAX_DEPTH",
+    "MAX_SIGNATURE_BYTES",
     "REDACTED",
     "InvalidJsonError",
     "InvalidLineError",
@@ -42,6 +44,7 @@ __all__ = [
     "ToolCallDelta",
     "ToolCallMerger",
     "WrittenCall",
+    "find_media_type",
     "is_secret_setting",
     "iter_header_secrets",
     "parse_json",

@@ -12,6 +12,7 @@ from typing import Literal, Self
 
 from dify_plugin_host._errors import FileInputError
 from dify_plugin_host._json import JsonObject
+from stream_text import find_media_type
 
 
 type FileType = Literal["image", "document", "audio", "video", "custom"]
@@ -72,13 +73,6 @@ _MIME_TYPES = {
     ".wav": "audio/wav",
     ".webp": "image/webp",
     ".xlsx": f"{_OFFICE}.spreadsheetml.sheet",
-}
-_BEGINNINGS = {
-    b"\x89PNG\r\n\x1a\n": "image/png",
-    b"\xff\xd8\xff": "image/jpeg",
-    b"GIF87a": "image/gif",
-    b"GIF89a": "image/gif",
-    b"%PDF-": "application/pdf",
 }
 _TYPES = (
     mimetypes.MimeTypes()
@@ -182,9 +176,5 @@ def _mime_type(suffix: str) -> str:
 
 
 def mime_type_of(content: bytes) -> str:
-    """Return the MIME type of what is known by its first bytes: PNG, JPEG, GIF, WebP, PDF; else that of any bytes."""
-    for beginning, mime_type in _BEGINNINGS.items():
-        if content.startswith(beginning):
-            return mime_type
-    is_webp = content.startswith(b"RIFF") and content[8:12] == b"WEBP"
-    return "image/webp" if is_webp else _UNKNOWN
+    """Return the MIME type of what is known by its first bytes; else that of any bytes."""
+    return find_media_type(content) or _UNKNOWN
