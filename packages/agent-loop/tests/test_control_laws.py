@@ -55,6 +55,7 @@ class World:
         }
         self.maximum = self.chance.randint(1, 9)
         self.is_patient = self.chance.random() < 0.8
+        self.allowed = self.chance.choice([None, None, ["add"], ["sub", "add", "sub"], []])
         self.run = AgentRun(
             QUESTION,
             tools=("add", "sub"),
@@ -62,6 +63,7 @@ class World:
             emit_intermediate_thoughts=self.chance.random() < 0.5,
             has_tool_choice=self.chance.random() < 0.8,
             budgets=Budgets(**self.limits),
+            allowed_tools=self.allowed,
         )
         self.used = {"max_total_tokens": 0, "max_cost": Decimal(0), "max_seconds": 0.0}
         self.used["max_tool_calls"] = 0
@@ -87,6 +89,7 @@ class World:
                 yield from self.answer(event)
             case RunTools(calls=calls):
                 assert self.used_up is None
+                assert self.allowed is None or all(call.name in self.allowed for call in calls)
                 self.used["max_tool_calls"] += len(calls)
                 for call in self.chance.sample(calls, len(calls)):
                     yield from self.wait()

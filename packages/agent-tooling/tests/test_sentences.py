@@ -7,6 +7,7 @@ from agent_tooling import (
     REPEATED_FAILURE,
     TOOL_FAILED,
     TOOL_UNFINISHED,
+    disallowed_tool_text,
     invoke_error_text,
     parameters_error_text,
     parse_error_text,
@@ -34,6 +35,14 @@ from agent_tooling import (
         (
             too_many_calls_text(128),
             "tool invoke error: only the first 128 calls of a round are made; this one was not run",
+        ),
+        (
+            disallowed_tool_text("X", ["a", "b"]),
+            "tool invoke error: X may not be called in this run; allowed are: a, b",
+        ),
+        (
+            disallowed_tool_text("X", []),
+            "tool invoke error: X may not be called in this run; allowed are: none",
         ),
         (unknown_tool_text("X"), "there is not a tool named X"),
         (parse_error_text("E"), "tool arguments parse error: E"),

@@ -81,6 +81,30 @@ def test_two_rounds_need_no_conversion_and_keep_the_reasoning(*, is_async: bool)
     assert server.requests[0].body["reasoning"]["effort"] == "low"
 
 
+@pytest.mark.parametrize(
+    ("choice", "sent"),
+    [
+        (None, {"type": "allowed_tools", "mode": "auto"}),
+        ("required", {"type": "allowed_tools", "mode": "required"}),
+        ("none", "none"),
+        ("lookup", {"type": "function", "name": "lookup"}),
+        ({"type": "function", "name": "lookup"}, {"type": "function", "name": "lookup"}),
+    ],
+)
+def test_tools_that_alone_are_allowed_narrow_the_choice_and_change_no_tools(
+    choice: Any, sent: Any
+) -> None:
+    with ResponsesSimulator(model=ScriptedModel(SCRIPT)) as server:
+        for allowed in (("lookup",), ()):
+            call = wanted([QUESTION], tool_choice=choice, allowed_tools=allowed)
+            answer(server, call, is_async=False)
+    narrow, wide = (request.body for request in server.requests)
+    assert narrow["tools"] == wide["tools"]
+    named = {"tools": [{"type": "function", "name": "lookup"}]} if "mode" in sent else {}
+    assert narrow["tool_choice"] == (sent | named if named else sent)
+    assert wide["tool_choice"] == (sent if not named else choice or "auto")
+
+
 def vars_of(delta: AnswerDelta) -> dict[str, Any]:
     return {field.name: getattr(delta, field.name) for field in fields(delta)}
 

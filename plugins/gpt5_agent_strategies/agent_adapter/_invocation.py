@@ -26,6 +26,7 @@ from agent_loop import (
     Usage,
 )
 
+from ._allowed_tools import find_allowed
 from ._errors import AgentRunError, ParameterError
 from ._file_links import accept_file_links
 from ._files import GivenFiles
@@ -89,6 +90,7 @@ class _Invocation:
             model=parameters.model,
             files=self._files.to_values(strategy.session),
         )
+        allowed, self._not_there = find_allowed(parameters.allowed_tools, self._toolbox.own_names)
         self._known = find_secrets(parameters.tools)
         self._finished: Finished | None = None
         self._log = RunLog(
@@ -106,6 +108,7 @@ class _Invocation:
             tool_choice=parameters.model.tool_choice,
             has_tool_choice=parameters.model.has_tool_choice,
             budgets=parameters.budgets,
+            allowed_tools=allowed,
             max_request_bytes=find_room(self._toolbox.prompts, parameters.model),
             redact=self._known.redact,
         )
@@ -126,6 +129,7 @@ class _Invocation:
     def run(self) -> Iterator[InvokeMessage]:
         """Drive the run to its end, whatever happens, then tell its sources and figures."""
         yield from self._warn("Tools left out", self._toolbox.left_out)
+        yield from self._warn("Allowed tools left out", self._not_there)
         yield from self._warn("Files left out", self._files.left_out)
         yield from self._warn("Prompt policy overrides", self._parameters.unused_overrides)
         try:

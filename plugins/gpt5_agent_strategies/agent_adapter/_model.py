@@ -101,6 +101,7 @@ class Model:
         prompts: list[PromptMessage],
         tools: list[PromptMessageTool],
         tool_choice: str | None,
+        more_parameters: Mapping[str, Any],
     ) -> Generator[ModelDelta]:
         """Call the model and iterate over what it says.
 
@@ -109,7 +110,7 @@ class Model:
         Raises:
             AnswerTooLargeError: If the answer is more than can be held.
         """
-        parameters = {**self.completion_params, "tool_choice": tool_choice}
+        parameters = {**self.completion_params, **more_parameters, "tool_choice": tool_choice}
         if tool_choice is None:
             del parameters["tool_choice"]
         config = LLMModelConfig(

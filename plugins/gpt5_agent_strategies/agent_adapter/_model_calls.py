@@ -10,6 +10,7 @@ from dify_plugin.entities.model.message import PromptMessage, PromptMessageTool
 from agent_loop import CallModel, Failure, ModelDelta, ModelFailure, read_model_failure
 from stream_text import KnownSecrets, redact_log_data
 
+from ._allowed_tools import build_model_parameter
 from ._errors import RequestTooLargeError
 from ._interruptible import Interruptible
 from ._model import Model
@@ -71,6 +72,7 @@ class ModelCalls:
             prompts=self._prompts,
             tools=list(request.tools),
             tool_choice=request.tool_choice,
+            more_parameters=build_model_parameter(request, self._model),
         )
 
     def _to_size_failure(

@@ -7,6 +7,7 @@ from typing import Any, Self, cast
 from agent_loop import Budgets
 from agent_policy import check_overrides
 
+from ._allowed_tools import read_allowed_tools
 from ._budgets import read_budgets
 from ._errors import ParameterError
 from ._model import Model
@@ -32,6 +33,7 @@ class Parameters:
         context: What the answer's sources are taken from, in any shape.
         files: What comes with the question, in any shape.
         budgets: What the run may use.
+        allowed_tools: The names of the only tools that may be called; None for all.
     """
 
     query: str
@@ -44,6 +46,7 @@ class Parameters:
     context: object
     files: object
     budgets: Budgets
+    allowed_tools: tuple[str, ...] | None
 
     @classmethod
     def from_raw(cls, raw: Mapping[str, Any]) -> Self:
@@ -64,6 +67,7 @@ class Parameters:
             context=raw.get("context"),
             files=raw.get("files"),
             budgets=read_budgets(raw, model),
+            allowed_tools=read_allowed_tools(raw.get("allowed_tools")),
         )
 
     @property

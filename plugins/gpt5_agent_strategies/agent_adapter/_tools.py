@@ -71,12 +71,14 @@ class Toolbox:
     Attributes:
         tools: Those that can be used, by the name that the model calls them by.
         providers: The provider of each.
+        own_names: How Dify calls each.
         left_out: A line for each that cannot.
         answers: Those of their answers that are being read.
     """
 
     tools: Mapping[str, Tool]
     providers: Mapping[str, str]
+    own_names: Mapping[str, str]
     left_out: tuple[str, ...]
     answers: OpenAnswers
 
@@ -109,14 +111,20 @@ class Toolbox:
                 left_out.append(problem)
         answers = OpenAnswers()
         tools: dict[str, Tool] = {}
-        providers: dict[str, str] = {}
+        identities: dict[str, ToolIdentity] = {}
         for raw, name in zip(readable, unique_tool_names(readable), strict=True):
             identity = ToolIdentity.from_raw(raw)
             invoke = partial(_invoke, identity, session, settings.tool_seconds, answers)
             reader = partial(read_answer, files_root=settings.files_root, model=model)
             tools[name] = Tool.from_declaration(raw, invoke, name=name, reader=reader, files=files)
-            providers[name] = identity.provider
-        return cls(tools=tools, providers=providers, left_out=tuple(left_out), answers=answers)
+            identities[name] = identity
+        return cls(
+            tools=tools,
+            providers={name: identity.provider for name, identity in identities.items()},
+            own_names={name: identity.tool_name for name, identity in identities.items()},
+            left_out=tuple(left_out),
+            answers=answers,
+        )
 
     @property
     def takes_files(self) -> bool:

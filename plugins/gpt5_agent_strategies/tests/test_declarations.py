@@ -17,6 +17,7 @@ STRATEGIES = ["gpt5_function_calling", "gpt5_react"]
 PARAMETERS = {
     "model": {"type": "model-selector", "required": True, "scope": "tool-call&llm"},
     "tools": {"type": "array[tools]", "required": True},
+    "allowed_tools": {"type": "any", "required": False, "scope": "array[string]"},
     "instruction": {
         "type": "string",
         "required": True,

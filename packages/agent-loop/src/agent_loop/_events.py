@@ -218,6 +218,7 @@ class CallModel:
         tool_choice: `auto`, `none`, `required` or a tool's name; None leaves it unset.
         is_closing: Whether the model must answer now, without tools.
         wait_seconds: How long to wait before, because the call before has failed.
+        allowed_tools: The names of the only tools that may be called; None for all. Models that can be told so get them along with the same tools.
         left_out: How many images and files have become a sentence since the request before, which this one then does not begin with.
     """
 
@@ -227,6 +228,7 @@ class CallModel:
     tool_choice: str | None = None
     is_closing: bool = False
     wait_seconds: float = 0.0
+    allowed_tools: tuple[str, ...] | None = None
     left_out: int = 0
 
 

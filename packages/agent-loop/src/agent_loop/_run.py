@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from agent_tooling import BUDGET_USED_UP, too_many_calls_text
-
 from ._budgets import Budgets, Spending
 from ._display import Display, should_emit_text
 from ._errors import InvalidSettingError, LocalProtocolError
@@ -29,6 +27,7 @@ from ._events import (
     ToolCallStarted,
     ToolResult,
 )
+from ._gate import Gate
 from ._messages import Message
 from ._reading import read_input, read_messages
 from ._request_size import RequestSize
@@ -69,6 +68,7 @@ class AgentRun:
         tool_choice: The choice of the first call: `auto`, `none`, `required`, a tool's name, or None to leave it unset.
         has_tool_choice: Whether the model knows a tool choice at all; if not, the closing call offers no tools.
         budgets: What the run may use.
+        allowed_tools: The names of the only tools that may be called; None for all. Calls of others are refused, and all tools are offered.
         max_request_bytes: How many bytes the messages of a request may have, as JSON writes them.
         redact: Takes what nobody may read out of what tools are called by a model and have answered, before that is shown.
 
@@ -87,6 +87,7 @@ class AgentRun:
         tool_choice: str | None = None,
         has_tool_choice: bool = True,
         budgets: Budgets | None = None,
+        allowed_tools: Iterable[str] | None = None,
         max_request_bytes: int | None = None,
         redact: Callable[[str], str] = str,
     ) -> None:
@@ -100,6 +101,7 @@ class AgentRun:
         self._has_tool_choice = has_tool_choice
         self._state: State = "ready"
         self._spending = Spending(budgets or Budgets())
+        self._gate = Gate(allowed_tools, spending=self._spending, redact=redact)
         self._request_size = RequestSize(max_request_bytes)
         self._redact = redact
         self._is_time_short = False
@@ -230,6 +232,7 @@ class AgentRun:
             tool_choice=choice if tools and self._has_tool_choice else None,
             is_closing=is_closing,
             wait_seconds=failure.wait_seconds if failure else 0.0,
+            allowed_tools=self._gate.allowed,
             left_out=left_out,
         )
 
@@ -284,13 +287,10 @@ class AgentRun:
 
     def _request_tools(self) -> Iterator[Event]:
         yield from self._end_model_call()
-        possible = self._round.calls[:MAX_CALLS]
-        count = self._spending.take_tool_calls(len(possible))
-        text = too_many_calls_text(MAX_CALLS) if count == MAX_CALLS else BUDGET_USED_UP
-        calls, refused = possible[:count], self._round.calls[count:]
+        calls, refused = self._gate.sort(self._round.calls)
         if calls and self._emit_thoughts and not self._display.has_words:
             yield from self._display.show_status([call.name for call in self._round.calls])
-        for call in refused:
+        for call, text in refused:
             yield ToolCallStarted(call=call)
             yield from self._close_call(ToolResult(call_id=call.call_id, error=text))
         for call in calls:

@@ -5,8 +5,11 @@ They are part of the contract: applications and prompts rely on the wording.
 Source: docs/contracts/gpt5-agent-strategies.md, B22 to B31 and B36; docs/contracts/dify-agent.md, C34.
 """
 
+from collections.abc import Iterable
 from typing import Final
 
+
+_NAMES_TOLD: Final = 20
 
 TOOL_FAILED: Final = "tool invoke error: failed to execute tool"
 """Of a tool that raised an error."""
@@ -35,6 +38,14 @@ def too_many_calls_text(limit: int) -> str:
     return (
         f"tool invoke error: only the first {limit} calls of a round are made; this one was not run"
     )
+
+
+def disallowed_tool_text(name: str, allowed: Iterable[str]) -> str:
+    """Return the sentence for a call of a tool that a run may not call; it names the first 20 of those that are `allowed`."""
+    names = list(allowed)
+    more = ", ..." if len(names) > _NAMES_TOLD else ""
+    told = ", ".join(names[:_NAMES_TOLD]) or "none"
+    return f"tool invoke error: {name} may not be called in this run; allowed are: {told}{more}"
 
 
 def unknown_tool_text(name: str) -> str:

@@ -167,6 +167,8 @@ def test_options_reach_the_strategy(events):
         ("--max-iterations", "7"),
         ("--max-total-tokens", "500"),
         ("--max-cost", "0.25"),
+        ("--allowed-tools", "clock"),
+        ("--allowed-tools", "mail"),
         ("--max-seconds", "9.5"),
         ("--instruction", "Be brief."),
     ]
@@ -178,6 +180,7 @@ def test_options_reach_the_strategy(events):
     assert params["maximum_iterations"] == 7
     budgets = [params[f"max_{name}"] for name in ("total_tokens", "cost", "seconds", "tool_calls")]
     assert budgets == [500, 0.25, 9.5, None]
+    assert params["allowed_tools"] == ["clock", "mail"]
     assert params["emit_intermediate_thoughts"] is False
     assert params["instruction"] == "Be brief."
 

@@ -90,7 +90,7 @@ class ResponsesClient:
         """Answer what an agent run asks for, such as a `CallModel` of `agent_loop`, in pieces that it takes as they are.
 
         Args:
-            call: Anything with `messages`, `tools` and `tool_choice` as attributes or keys.
+            call: Anything with `messages`, `tools`, `tool_choice` and, if only some may be called, `allowed_tools` (names) as attributes or keys.
 
         Raises:
             PayloadError: If something of the request cannot be sent.
@@ -274,7 +274,7 @@ class AsyncResponsesClient:
         """Answer what an agent run asks for, such as a `CallModel` of `agent_loop`, in pieces that it takes as they are.
 
         Args:
-            call: Anything with `messages`, `tools` and `tool_choice` as attributes or keys.
+            call: Anything with `messages`, `tools`, `tool_choice` and, if only some may be called, `allowed_tools` (names) as attributes or keys.
 
         Raises:
             PayloadError: If something of the request cannot be sent.

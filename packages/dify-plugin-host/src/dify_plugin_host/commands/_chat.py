@@ -52,7 +52,7 @@ type Show = Callable[[RunEvent], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatOptions:
-    """What was asked on the command line; None takes the default."""
+    """What was asked on the command line; None takes the default. `controls` are parameters of the strategy."""
 
     question: str | None
     plugins: Path | None = None
@@ -62,7 +62,7 @@ class ChatOptions:
     model: str | None = None
     effort: str | None = None
     maximum_iterations: int | None = None
-    budgets: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
+    controls: Mapping[str, object] = field(default_factory=dict[str, object])
     instruction: str | None = None
     tools: tuple[Path, ...] = ()
     files: tuple[Path, ...] = ()
@@ -238,7 +238,7 @@ class _Chat:
             find_file_parameter(strategies[name], self._files)
         parameters: dict[str, Any] = {
             "maximum_iterations": options.maximum_iterations,
-            **options.budgets,
+            **options.controls,
         }
         parameters = {key: value for key, value in parameters.items() if value is not None}
         if options.hide_thoughts and "emit_intermediate_thoughts" in strategies[name].parameters:

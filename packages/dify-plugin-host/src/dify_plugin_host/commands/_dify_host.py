@@ -95,6 +95,10 @@ def chat(  # noqa: PLR0913 - every option is one
     max_iterations: Annotated[
         int | None, typer.Option(min=1, help="How often a run may call the model (rounds).")
     ] = None,
+    allowed_tools: Annotated[
+        list[str] | None,
+        typer.Option(help="A tool that the run may call; can be given several times."),
+    ] = None,
     max_total_tokens: Annotated[
         int | None, typer.Option(min=1, help="How many tokens a run may use.")
     ] = None,
@@ -146,14 +150,15 @@ def chat(  # noqa: PLR0913 - every option is one
         raise typer.BadParameter(
             "expected either this or --plugins, not both", param_hint="--packages"
         )
-    budgets = {
+    controls: dict[str, object] = {
+        "allowed_tools": allowed_tools,
         "max_total_tokens": max_total_tokens,
         "max_cost": max_cost,
         "max_seconds": max_seconds,
         "max_tool_calls": max_tool_calls,
     }
     for_agents = {"--strategy": strategy, "--tools": tools, "--max-iterations": max_iterations}
-    for_agents |= {f"--{name.replace('_', '-')}": value for name, value in budgets.items()}
+    for_agents |= {f"--{name.replace('_', '-')}": value for name, value in controls.items()}
     if direct and (unfit := [name for name, value in for_agents.items() if value is not None]):
         raise typer.BadParameter("expected either this or --direct, not both", param_hint=unfit[0])
     options = ChatOptions(
@@ -165,7 +170,7 @@ def chat(  # noqa: PLR0913 - every option is one
         model=model,
         effort=effort,
         maximum_iterations=max_iterations,
-        budgets=budgets,
+        controls=controls,
         instruction=instruction,
         tools=tuple(tools or ()),
         files=tuple(file or ()),

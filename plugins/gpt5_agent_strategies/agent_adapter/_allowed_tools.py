@@ -1,0 +1,72 @@
+"""The tools that a run may call, as the agent node names them and as a model is told."""
+
+import json
+from collections.abc import Collection, Mapping
+from typing import Any, cast
+
+from agent_loop import CallModel
+
+from ._errors import ParameterError
+from ._model import Model
+
+
+_FIELD = "allowed_tools"
+_CHOICES_WITH_NAMES = {None, "auto", "required"}
+
+
+def read_allowed_tools(value: object) -> tuple[str, ...] | None:
+    """Read the names of the only tools that may be called: a list, a JSON list, lines, or one name. None, where nothing is said, is all.
+
+    Raises:
+        ParameterError: If it is none of these.
+    """
+    if isinstance(value, str):
+        value = _parse_json(value) if value.strip()[:1] in {"[", '"'} else value.splitlines()
+    if isinstance(value, str):
+        value = [value]
+    if value is None:
+        return None
+    names = cast("list[object]", value) if isinstance(value, list) else [value]
+    if any(not isinstance(name, str | None) for name in names):
+        raise ParameterError(_FIELD, "names of tools: a list, a JSON list, or one a line", value)
+    return (
+        tuple(name.strip() for name in cast("list[str | None]", names) if name and name.strip())
+        or None
+    )
+
+
+def _parse_json(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise ParameterError(_FIELD, "valid JSON where it begins like it", text) from None
+
+
+def find_allowed(
+    wanted: Collection[str] | None, own_names: Mapping[str, str]
+) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+    """Return the names by which the model calls the tools that are wanted, None for all, and a line for each that is not there.
+
+    Args:
+        wanted: What the node names: a tool's own name, or the one by which the model calls it.
+        own_names: The tool's own name, by the name by which the model calls it.
+    """
+    if wanted is None:
+        return None, ()
+    allowed = tuple(name for name, own in own_names.items() if not {name, own}.isdisjoint(wanted))
+    known = {*own_names, *own_names.values()}
+    return allowed, tuple(f"{name}: no tool of this name" for name in wanted if name not in known)
+
+
+def build_model_parameter(request: CallModel, model: Model) -> dict[str, Any]:
+    """Return the model's own parameter for the tools that may be called, nothing where it has none or may call none anyway.
+
+    What the app's builder has set there narrows the choice further, and may name tools that are not the node's, such as `web_search`.
+    """
+    takes_names = model.parameter_names is not None and _FIELD in model.parameter_names
+    if not (takes_names and request.allowed_tools and request.tool_choice in _CHOICES_WITH_NAMES):
+        return {}
+    offered = {tool.name for tool in request.tools}
+    set_by_hand = str(model.completion_params.get(_FIELD) or "").splitlines()
+    names = [name for name in set_by_hand if name in request.allowed_tools or name not in offered]
+    return {_FIELD: "\n".join(names or request.allowed_tools)}
