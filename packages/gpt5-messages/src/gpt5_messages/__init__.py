@@ -1,11 +1,14 @@
 """Conversations to Responses items, stream events to blocks, and completed output back again. No I/O."""
 
+from ._addenda import render_addendum, render_sources, without_addenda
+from ._citations import Citation, MadeFile, Source
 from ._errors import MessageError
 from ._events import (
     BlockDelta,
     BlockKind,
     BlockStart,
     BlockStop,
+    HostedProgress,
     ItemDone,
     ResponseEnded,
     ResponseFailure,
@@ -15,6 +18,7 @@ from ._events import (
     UsageReported,
 )
 from ._failures import find_protocol, protocol_name
+from ._hosted import ApprovalRequest, GeneratedImage, HostedCall, ToolUsage
 from ._input import build_input, carried_items
 from ._items import (
     ConversationItem,
@@ -37,16 +41,22 @@ from ._visible import VisibleText
 
 
 __all__ = [
+    "ApprovalRequest",
     "BlockDelta",
     "BlockKind",
     "BlockStart",
     "BlockStop",
+    "Citation",
     "Completion",
     "ConversationItem",
     "FinishReason",
+    "GeneratedImage",
+    "HostedCall",
+    "HostedProgress",
     "Item",
     "ItemDone",
     "ItemStore",
+    "MadeFile",
     "MessageError",
     "MessageItem",
     "OtherItem",
@@ -55,6 +65,7 @@ __all__ = [
     "ResponseFailure",
     "ResponseStarted",
     "SSEDecoder",
+    "Source",
     "Status",
     "StopFilter",
     "StreamDecoder",
@@ -62,6 +73,7 @@ __all__ = [
     "ToolCall",
     "ToolCallItem",
     "ToolOutputItem",
+    "ToolUsage",
     "Turn",
     "UnknownEvent",
     "Usage",
@@ -75,6 +87,9 @@ __all__ = [
     "protocol_name",
     "read_item",
     "read_response",
+    "render_addendum",
+    "render_sources",
     "replayable_items",
+    "without_addenda",
     "without_reasoning",
 ]

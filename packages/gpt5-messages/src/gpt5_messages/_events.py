@@ -79,6 +79,21 @@ class ItemDone:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HostedProgress:
+    """A step of a tool that the server runs: for whoever shows that something is going on.
+
+    Attributes:
+        output_index: The index of the tool's item; -1 where the server does not say.
+        type: The type of the item, such as `web_search_call`.
+        stage: The server's own word, such as `searching`, `interpreting`, `generating`, `completed`, `failed`.
+    """
+
+    output_index: int
+    type: str
+    stage: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UsageReported:
     """The tokens as the server has counted them."""
 
@@ -130,6 +145,7 @@ type StreamEvent = (
     | BlockDelta
     | BlockStop
     | ItemDone
+    | HostedProgress
     | UsageReported
     | ResponseEnded
     | ResponseFailure

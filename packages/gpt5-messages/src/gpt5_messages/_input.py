@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, cast
 
-from stream_text import MessageError, read_member, strip_think
+from stream_text import MessageError, read_member
 
+from ._addenda import said_text
 from ._histories import Entry, iter_entries
 from ._json import iter_mappings, type_of
 from ._members import wrong_kind
@@ -119,7 +120,7 @@ class _InputBuilder:
             known = self._recall(self._before.turn(map(call_key, calls), text))
         if known is not None and _made_calls(known, [*calls, *answered]):
             return [*self._replay(known), *media]
-        answer = strip_think(text)
+        answer = said_text(text)
         said: list[dict[str, Any]] = [{"role": "assistant", "content": answer}] if answer else []
         return [*said, *media, *self._replay(answered)]
 

@@ -5,6 +5,7 @@ from typing import Any, Protocol, cast, get_args, runtime_checkable
 
 from ._errors import MessageError
 from ._failures import error_details
+from ._hosted import read_tool_usage
 from ._json import count, iter_mappings, mapping, text_or_none, type_of
 from ._text import whole_characters
 from ._validation import check_calls, validate_response
@@ -74,6 +75,9 @@ def to_completion(body: Mapping[str, Any]) -> Completion:
         response_id=text_or_none(body.get("id")),
         model=text_or_none(body.get("model")),
         service_tier=text_or_none(body.get("service_tier")),
+        tool_usage=read_tool_usage(body, items),
+        input_transformations=tuple(iter_mappings(body.get("input_transformations"))),
+        moderation=mapping(body.get("moderation")) or None,
     )
 
 

@@ -15,6 +15,7 @@ from ._blocks import BlockLog
 from ._errors import MessageError
 from ._events import (
     BlockKind,
+    HostedProgress,
     ItemDone,
     ResponseEnded,
     ResponseFailure,
@@ -50,7 +51,37 @@ _INCONSISTENT = ResponseFailure(
     code="inconsistent_stream",
     message="events came out of order or not at all, and the text shown is not known to be the text of the response",
 )
-_QUIET = ("response.in_progress", "response.queued")
+# What whole items tell anyway: code, arguments and patches in pieces, previews of images, each a whole picture.
+_QUIET = frozenset(
+    {
+        *("response.in_progress", "response.queued", "response.output_text.annotation.added"),
+        *(
+            f"response.{name}"
+            for name in (
+                *("code_interpreter_call_code.delta", "code_interpreter_call_code.done"),
+                *("mcp_call_arguments.delta", "mcp_call_arguments.done"),
+                *("shell_call_command.added", "shell_call_command.delta"),
+                *("shell_call_command.done", "shell_call_output_content.delta"),
+                *("shell_call_output_content.done", "image_generation_call.partial_image"),
+                *("apply_patch_call_operation_diff.delta", "apply_patch_call_operation_diff.done"),
+            )
+        ),
+    }
+)
+_STAGES = {
+    "web_search_call": ("in_progress", "searching", "completed"),
+    "file_search_call": ("in_progress", "searching", "completed"),
+    "code_interpreter_call": ("in_progress", "interpreting", "completed"),
+    "image_generation_call": ("in_progress", "generating", "completed"),
+    "mcp_list_tools": ("in_progress", "completed", "failed"),
+    "mcp_call": ("in_progress", "completed", "failed"),
+    "compaction": ("compacting",),
+}
+_HOSTED = {
+    f"response.{item_type}.{stage}": (item_type, stage)
+    for item_type, stages in _STAGES.items()
+    for stage in stages
+}
 
 
 class StreamDecoder:
@@ -239,8 +270,13 @@ class StreamDecoder:
         return self._fail(to_failure(details, fallback="the stream reported an error"))
 
     def _on_other(self, event: Mapping[str, Any]) -> list[StreamEvent]:
-        if type_of(event) in _QUIET:
+        kind = type_of(event)
+        if kind in _QUIET:
             return []
+        if (progress := _HOSTED.get(kind)) is not None:
+            index = event.get("output_index")
+            known = index if isinstance(index, int) else -1
+            return [HostedProgress(output_index=known, type=progress[0], stage=progress[1])]
         failure = untyped_failure(event)
         return [_unknown(event)] if failure is None else self._fail(failure)
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stream_text import InvalidJsonError, parse_json, read_member, strip_think, without_omissions
+from stream_text import InvalidJsonError, parse_json, read_member, without_omissions
 
+from ._addenda import said_text
 from ._histories import Entry, iter_entries
 from ._json import text_or_none, type_of
 from ._messages import read_content, read_role
@@ -75,7 +76,7 @@ class History:
     def _add_message(self, entry: Entry) -> None:
         """Take the next message; one with nothing to see in it does not count."""
         text = read_text(entry.content, field=entry.field)
-        shown = _without_blanks(strip_think(text) if entry.role == "assistant" else text)
+        shown = _without_blanks(said_text(text) if entry.role == "assistant" else text)
         calls = [call_key(call) for call in entry.whole_calls]
         answers = entry.call_id.strip() if isinstance(entry.call_id, str) else ""
         if shown or calls or answers:
@@ -85,7 +86,7 @@ class History:
         """Return the turn that follows the messages so far with these calls and this visible text."""
         made = list(calls)
         digest = self._hash.copy()
-        digest.update(_framed(json.dumps(made)) + _framed(_without_blanks(strip_think(text))))
+        digest.update(_framed(json.dumps(made)) + _framed(_without_blanks(said_text(text))))
         return Turn(call_ids=tuple(call_id for call_id, _, _ in made), digest=digest.digest())
 
 

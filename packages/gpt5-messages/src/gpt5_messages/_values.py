@@ -2,9 +2,26 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
+from ._citations import (
+    Citation,
+    MadeFile,
+    Source,
+    iter_citations,
+    iter_made_files,
+    unlinked_sources,
+)
+from ._hosted import (
+    ApprovalRequest,
+    GeneratedImage,
+    HostedCall,
+    ToolUsage,
+    iter_approval_requests,
+    iter_hosted_calls,
+    iter_images,
+)
 from ._text import whole_characters
 
 
@@ -82,6 +99,9 @@ class Completion:
         response_id: The server's id of this response.
         model: The model that really answered.
         service_tier: The tier that the server has billed.
+        tool_usage: What the server's tools have used.
+        input_transformations: What the server has changed of the input, such as reasoning that it has left out.
+        moderation: What the server's moderation says, where the request asked for it.
     """
 
     text: str
@@ -97,6 +117,39 @@ class Completion:
     response_id: str | None = None
     model: str | None = None
     service_tier: str | None = None
+    tool_usage: ToolUsage = field(default_factory=ToolUsage)
+    input_transformations: tuple[Mapping[str, Any], ...] = ()
+    moderation: Mapping[str, Any] | None = None
+
+    @property
+    def citations(self) -> tuple[Citation, ...]:
+        """What the answer names as its sources, and the files that it speaks of, in order."""
+        return tuple(iter_citations(self.items))
+
+    @property
+    def unlinked_sources(self) -> tuple[Source, ...]:
+        """The web pages that the answer cites without a link to them, each once, in order."""
+        return unlinked_sources(self.citations, self.text)
+
+    @property
+    def made_files(self) -> tuple[MadeFile, ...]:
+        """The files that code has made at the server, as far as the answer speaks of them."""
+        return tuple(iter_made_files(self.citations))
+
+    @property
+    def images(self) -> tuple[GeneratedImage, ...]:
+        """The images that the server has drawn."""
+        return tuple(iter_images(self.items))
+
+    @property
+    def hosted_calls(self) -> tuple[HostedCall, ...]:
+        """What tools did that the server runs, with code and logs: for a log."""
+        return tuple(iter_hosted_calls(self.items))
+
+    @property
+    def approval_requests(self) -> tuple[ApprovalRequest, ...]:
+        """The calls of MCP servers that wait for somebody's leave."""
+        return tuple(iter_approval_requests(self.items))
 
     @property
     def opaque_body(self) -> dict[str, Any] | None:

@@ -1,0 +1,59 @@
+r"""What a program adds to an answer for its reader, and the model need not see again.
+
+An addendum stands between two invisible characters (U+2063, which no model writes), so that it is found in whatever text it is part
+of: `build_input` and `ItemStore` pass over it.
+"""
+
+import re
+from collections.abc import Iterable
+
+from stream_text import strip_think
+
+from ._citations import Source
+
+
+_MARK = "\u2063"
+_ADDENDUM = re.compile(rf"\s*{_MARK}[^{_MARK}]*{_MARK}")
+_UNFIT_IN_TITLE = re.compile(r"[\[\]\\`<>\s]+")
+_UNFIT_IN_LINK = {
+    ord("("): "%28",
+    ord(")"): "%29",
+    ord(" "): "%20",
+    ord("<"): "%3C",
+    ord(">"): "%3E",
+}
+
+
+def render_addendum(text: str) -> str:
+    """Return a text as what a program adds to an answer: a paragraph of its own, which `without_addenda` takes out again."""
+    return f"\n\n{_MARK}{text.replace(_MARK, '').strip()}{_MARK}" if text.strip() else ""
+
+
+def render_sources(sources: Iterable[Source]) -> str:
+    """Return sources as an addendum, a Markdown list of links; empty where there are none.
+
+    Example:
+        >>> from gpt5_messages import Source, without_addenda
+        >>> text = "Noon." + render_sources([Source(title="Time", url="https://time.example.org")])
+        >>> print(text.replace("\u2063", ""))
+        Noon.
+        <BLANKLINE>
+        - [Time](https://time.example.org)
+        >>> without_addenda(text)
+        'Noon.'
+    """
+    links = (
+        f"- [{_UNFIT_IN_TITLE.sub(' ', source.title).strip()}]({source.url.translate(_UNFIT_IN_LINK)})"
+        for source in sources
+    )
+    return render_addendum("\n".join(links))
+
+
+def without_addenda(text: str) -> str:
+    """Return a text without what programs have added to it."""
+    return _ADDENDUM.sub("", text) if _MARK in text else text
+
+
+def said_text(text: str) -> str:
+    """Return what the model itself has said in the text of an answer: no thoughts, and nothing that was added."""
+    return strip_think(without_addenda(text))

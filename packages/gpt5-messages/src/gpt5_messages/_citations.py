@@ -1,0 +1,145 @@
+"""What an answer names as its sources, and the files that belong to it.
+
+Source: docs/evidence/responses-api.md, R34.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+from urllib.parse import urlsplit
+
+from ._json import count, iter_mappings, text_or_none, type_of
+
+
+type CitationType = Literal["url_citation", "file_citation", "container_file_citation", "file_path"]
+
+_TYPES: dict[str, CitationType] = {kind: kind for kind in get_args(CitationType.__value__)}
+# What may follow an address that has ended, so that `https://a.org/x` is not found in `https://a.org/x.html`.
+_END = r"(?=[)\]>\"'<\s]|[.,;:!?*_]+(?:\s|$)|$)"
+_OPENAI_MARK = re.compile(r"[?&]utm_source=openai$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Citation:
+    """A place in an answer that has a source, or that speaks of a file.
+
+    Attributes:
+        type: The API's own word for what is cited.
+        text: The text of the part that it stands in.
+        start: Where it begins in `text`, in Unicode characters; a file's has nothing but this.
+        end: Where it ends; the same as `start` where nothing is said.
+        url: The address of a web page.
+        title: The title of the page.
+        file_id: The id of a file.
+        filename: The name of the file.
+        container_id: The container that the file is in.
+    """
+
+    type: CitationType
+    text: str
+    start: int = 0
+    end: int = 0
+    url: str | None = None
+    title: str | None = None
+    file_id: str | None = None
+    filename: str | None = None
+    container_id: str | None = None
+
+    @property
+    def cited_text(self) -> str:
+        """The words that it spans, brackets included."""
+        return self.text[self.start : self.end]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A web page that an answer names."""
+
+    title: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadeFile:
+    """A file that code has made at the server; it can be fetched from its container as long as that lives."""
+
+    file_id: str
+    container_id: str
+    filename: str
+
+
+def iter_citations(items: Iterable[Mapping[str, Any]]) -> Iterator[Citation]:
+    """Yield the citations of all messages, in the order in which they stand there; of a type that is not known none."""
+    for item in items:
+        if type_of(item) == "message":
+            for part in iter_mappings(item.get("content")):
+                for annotation in iter_mappings(part.get("annotations")):
+                    if (citation := _citation(annotation, part)) is not None:
+                        yield citation
+
+
+def _citation(annotation: Mapping[str, Any], part: Mapping[str, Any]) -> Citation | None:
+    kind = _TYPES.get(type_of(annotation))
+    if kind is None:
+        return None
+    text = text_or_none(part.get("text")) or ""
+    start = count(annotation, "start_index") or count(annotation, "index")
+    return Citation(
+        type=kind,
+        text=text,
+        start=min(start, len(text)),
+        end=min(max(count(annotation, "end_index"), start), len(text)),
+        url=text_or_none(annotation.get("url")),
+        title=text_or_none(annotation.get("title")),
+        file_id=text_or_none(annotation.get("file_id")),
+        filename=text_or_none(annotation.get("filename")),
+        container_id=text_or_none(annotation.get("container_id")),
+    )
+
+
+def unlinked_sources(citations: Iterable[Citation], text: str) -> tuple[Source, ...]:
+    """Return the web pages that are cited and whose address is not in the text, each once, in order.
+
+    Args:
+        citations: The citations of an answer.
+        text: The whole answer.
+    """
+    found: dict[str, Source] = {}
+    for citation in citations:
+        url = citation.url
+        if url and url.startswith(("http://", "https://")) and not _is_linked(url, text):
+            title = (citation.title or "").strip() or _host(url)
+            found.setdefault(_plain(url), Source(title=title, url=url))
+    return tuple(found.values())
+
+
+def iter_made_files(citations: Iterable[Citation]) -> Iterator[MadeFile]:
+    """Yield the files that code has made, each once, in order."""
+    seen: set[tuple[str, str]] = set()
+    for citation in citations:
+        file_id, container_id = citation.file_id, citation.container_id
+        if file_id and container_id and (container_id, file_id) not in seen:
+            seen.add((container_id, file_id))
+            name = citation.filename or file_id
+            yield MadeFile(file_id=file_id, container_id=container_id, filename=name)
+
+
+def _is_linked(url: str, text: str) -> bool:
+    plain = _plain(url)
+    return plain in text and any(
+        re.search(re.escape(form) + _END, text)
+        for form in {url, plain, f"{plain}?utm_source=openai"}
+    )
+
+
+def _plain(url: str) -> str:
+    """Return an address without the mark by which pages are to know that OpenAI sent a reader."""
+    return _OPENAI_MARK.sub("", url)
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or url
+    except ValueError:
+        return url

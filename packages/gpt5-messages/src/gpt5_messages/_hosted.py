@@ -1,0 +1,276 @@
+"""What tools did that the server runs by itself, and what it asks leave for.
+
+Source: docs/evidence/responses-api.md, R33 and R35.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from ._json import count, iter_mappings, mapping, text_or_none, type_of
+
+
+type _Item = Mapping[str, Any]
+
+_NO_HOSTED_CALLS = ("function_call", "custom_tool_call")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostedCall:
+    """One call of a tool that the server runs: for a log, not for an answer.
+
+    Attributes:
+        type: The type of its item, such as `web_search_call`.
+        item_id: The id of its item.
+        name: The tool's name: of an MCP server's tool `label.name`.
+        status: `completed`, `failed`, `incomplete`, or what else the server calls it.
+        input: What the tool was given: queries, code, arguments.
+        output: What came of it: addresses, logs, a result; empty where the server does not tell.
+        error: Why it has failed.
+    """
+
+    type: str
+    item_id: str
+    name: str
+    status: str
+    input: str = ""
+    output: str = ""
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GeneratedImage:
+    """An image that the server has drawn.
+
+    Attributes:
+        data: The image as base64, which is four characters for three bytes.
+        format: `png`, `jpeg`, `webp`, `gif` or `svg`; by its first bytes where the server does not say.
+        size: Width and height in pixels, such as `1024x1024`; empty where the server does not say.
+        prompt: What it was drawn from.
+        item_id: The id of its item.
+    """
+
+    data: str
+    format: str
+    size: str = ""
+    prompt: str = ""
+    item_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalRequest:
+    """A call of an MCP server's tool that waits for somebody's leave. Nobody has given it."""
+
+    item_id: str
+    server_label: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolUsage:
+    """What the server's tools have used that is billed beside tokens, each a number from 0 up.
+
+    Attributes:
+        web_searches: Billed searches: those that the server counts, or else the calls that searched.
+        file_searches: Completed searches of vector stores.
+        containers: Containers in which code ran.
+        image_input_text_tokens: Text that the image model read.
+        image_input_image_tokens: Images that the image model read.
+        image_output_tokens: What the image model has drawn.
+    """
+
+    web_searches: int = 0
+    file_searches: int = 0
+    containers: int = 0
+    image_input_text_tokens: int = 0
+    image_input_image_tokens: int = 0
+    image_output_tokens: int = 0
+
+
+def read_tool_usage(body: Mapping[str, Any], items: Iterable[_Item]) -> ToolUsage:
+    """Read what a response says of its tools, and count what it does not say."""
+    told = mapping(body.get("tool_usage"))
+    searches = mapping(told.get("web_search"))
+    image = mapping(told.get("image_gen"))
+    given = mapping(image.get("input_tokens_details"))
+    done = [item for item in items if _status(item) == "completed"]
+    web = [item for item in done if type_of(item) == "web_search_call"]
+    counted = sum(type_of(mapping(item.get("action"))) == "search" for item in web)
+    containers = {text_or_none(item.get("container_id")) for item in done} - {None, ""}
+    return ToolUsage(
+        web_searches=count(searches, "num_requests") if searches else counted,
+        file_searches=sum(type_of(item) == "file_search_call" for item in done),
+        containers=len(containers),
+        image_input_text_tokens=count(given, "text_tokens")
+        or max(count(image, "input_tokens") - count(given, "image_tokens"), 0),
+        image_input_image_tokens=count(given, "image_tokens"),
+        image_output_tokens=count(image, "output_tokens"),
+    )
+
+
+def iter_hosted_calls(items: Iterable[_Item]) -> Iterator[HostedCall]:
+    """Yield the calls of the server's tools, in order; what came as an item of its own is the output of its call."""
+    held = list(items)
+    outputs = {
+        (_OUTPUTS[type_of(item)], text_or_none(item.get("call_id"))): item
+        for item in reversed(held)
+        if type_of(item) in _OUTPUTS
+    }
+    for item in held:
+        kind = type_of(item)
+        if kind not in _READERS and (not kind.endswith("_call") or kind in _NO_HOSTED_CALLS):
+            continue
+        name, given, came = _READERS.get(kind, _read_any)(item)
+        output = outputs.get((kind, text_or_none(item.get("call_id"))), {})
+        yield HostedCall(
+            type=kind,
+            item_id=text_or_none(item.get("id")) or "",
+            name=name,
+            status=_status(item),
+            input=given,
+            output=came or _output_text(output),
+            error=_error(item),
+        )
+
+
+def iter_images(items: Iterable[_Item]) -> Iterator[GeneratedImage]:
+    """Yield the images that are whole."""
+    for item in items:
+        data = item.get("result")
+        if type_of(item) == "image_generation_call" and isinstance(data, str) and data:
+            yield GeneratedImage(
+                data=data,
+                format=text_or_none(item.get("output_format")) or _format(data),
+                size=text_or_none(item.get("size")) or "",
+                prompt=text_or_none(item.get("revised_prompt")) or "",
+                item_id=text_or_none(item.get("id")) or "",
+            )
+
+
+def iter_approval_requests(items: Iterable[_Item]) -> Iterator[ApprovalRequest]:
+    """Yield the calls that wait for leave."""
+    for item in items:
+        if type_of(item) == "mcp_approval_request":
+            yield ApprovalRequest(
+                item_id=text_or_none(item.get("id")) or "",
+                server_label=text_or_none(item.get("server_label")) or "",
+                name=text_or_none(item.get("name")) or "",
+                arguments=text_or_none(item.get("arguments")) or "",
+            )
+
+
+def _status(item: _Item) -> str:
+    """Return the state of a call; some tools have none, and Azure calls an image `generating` that is whole."""
+    status = text_or_none(item.get("status")) or ""
+    if type_of(item) == "image_generation_call" and item.get("result") and status != "failed":
+        return "completed"
+    return status or ("failed" if item.get("error") else "completed")
+
+
+def _error(item: _Item) -> str:
+    error = item.get("error")
+    return text_or_none(error) or text_or_none(mapping(error).get("message")) or _written(error)
+
+
+def _written(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str) if value else ""
+
+
+def _lines(values: Iterable[object]) -> str:
+    return "\n".join(value for value in values if isinstance(value, str) and value)
+
+
+def _texts(value: object) -> list[str]:
+    texts = cast("list[object]", value) if isinstance(value, list) else []
+    return [text for text in texts if isinstance(text, str)]
+
+
+def _read_web_search(item: _Item) -> tuple[str, str, str]:
+    action = mapping(item.get("action"))
+    queries = _texts(action.get("queries")) or [action.get("query")]
+    asked = _lines([*queries, action.get("url"), action.get("pattern")])
+    sources = (
+        source.get("url", source.get("name")) for source in iter_mappings(action.get("sources"))
+    )
+    return "web_search", asked, _lines(sources)
+
+
+def _read_file_search(item: _Item) -> tuple[str, str, str]:
+    found = (result.get("filename") for result in iter_mappings(item.get("results")))
+    return "file_search", _lines(_texts(item.get("queries"))), _lines(found)
+
+
+def _read_code(item: _Item) -> tuple[str, str, str]:
+    outputs = iter_mappings(item.get("outputs"))
+    told = (output.get("logs") or output.get("url") for output in outputs)
+    return "code_interpreter", text_or_none(item.get("code")) or "", _lines(told)
+
+
+def _read_image(item: _Item) -> tuple[str, str, str]:
+    size = len(text_or_none(item.get("result")) or "")
+    drawn = (
+        f"{text_or_none(item.get('size')) or 'an image'}, {size} characters of base64"
+        if size
+        else ""
+    )
+    return "image_generation", text_or_none(item.get("revised_prompt")) or "", drawn
+
+
+def _read_mcp(item: _Item) -> tuple[str, str, str]:
+    label, name = text_or_none(item.get("server_label")), text_or_none(item.get("name"))
+    given, came = text_or_none(item.get("arguments")), text_or_none(item.get("output"))
+    return ".".join(filter(None, (label, name))), given or "", came or ""
+
+
+def _read_mcp_list(item: _Item) -> tuple[str, str, str]:
+    tools = (tool.get("name") for tool in iter_mappings(item.get("tools")))
+    return text_or_none(item.get("server_label")) or "", "", _lines(tools)
+
+
+def _read_program(item: _Item) -> tuple[str, str, str]:
+    return "programmatic_tool_calling", text_or_none(item.get("code")) or "", ""
+
+
+def _read_any(item: _Item) -> tuple[str, str, str]:
+    given = next((item[key] for key in ("action", "operation", "arguments") if item.get(key)), None)
+    return type_of(item).removesuffix("_call"), text_or_none(given) or _written(given), ""
+
+
+def _output_text(output: _Item) -> str:
+    if type_of(output) == "tool_search_output":
+        return _lines(tool.get("name") for tool in iter_mappings(output.get("tools")))
+    ran = iter_mappings(output.get("output"))
+    streams = [stream for one in ran for stream in (one.get("stdout"), one.get("stderr"))]
+    return _lines(streams) or text_or_none(output.get("result")) or ""
+
+
+_READERS: dict[str, Callable[[_Item], tuple[str, str, str]]] = {
+    "web_search_call": _read_web_search,
+    "file_search_call": _read_file_search,
+    "code_interpreter_call": _read_code,
+    "image_generation_call": _read_image,
+    "mcp_call": _read_mcp,
+    "mcp_list_tools": _read_mcp_list,
+    "program": _read_program,
+}
+# The items that hold the output of another one, and the type of that.
+_OUTPUTS = {
+    "shell_call_output": "shell_call",
+    "tool_search_output": "tool_search_call",
+    "program_output": "program",
+}
+_BEGINNINGS = {
+    "iVBORw0KGgo": "png",
+    "/9j/": "jpeg",
+    "UklGR": "webp",
+    "R0lGOD": "gif",
+    "PHN2Zy": "svg",
+    "PD94bWw": "svg",
+}
+
+
+def _format(data: str) -> str:
+    """Tell an image's format by the first bytes of its base64."""
+    return next((name for begun, name in _BEGINNINGS.items() if data.startswith(begun)), "png")
