@@ -169,7 +169,7 @@ def test_each_source_is_listed_once_in_order_and_by_its_host_where_it_has_no_tit
         cited("https://b.org/1", "B again"),
         cited("https://a.org/2", "A"),
         cited("javascript:alert(1)", "bad"),
-        cited("http://[", None),
+        cited("http://", None),
         cited(None),
         {"type": "new_citation", "url": "https://c.org"},
     )
@@ -177,7 +177,7 @@ def test_each_source_is_listed_once_in_order_and_by_its_host_where_it_has_no_tit
     assert completed(answer).unlinked_sources == (
         Source(title="B", url="https://b.org/1"),
         Source(title="a.org", url="https://a.org/2?utm_source=openai"),
-        Source(title="http://[", url="http://["),
+        Source(title="http://", url="http://"),
     )
 
 

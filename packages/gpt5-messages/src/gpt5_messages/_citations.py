@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
-from urllib.parse import urlsplit
 
 from ._json import count, iter_mappings, text_or_none, type_of
 
@@ -139,7 +138,4 @@ def _plain(url: str) -> str:
 
 
 def _host(url: str) -> str:
-    try:
-        return urlsplit(url).hostname or url
-    except ValueError:
-        return url
+    return re.split(r"[/?#]", url.partition("://")[2], maxsplit=1)[0] or url
