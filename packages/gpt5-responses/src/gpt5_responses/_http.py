@@ -32,6 +32,7 @@ from ._error_answer import ErrorAnswer, usual_pause_seconds
 from ._failures import to_responses_error
 from ._network import AsyncNetwork, Blocking, Network, NetworkKind
 from ._proxies import find_proxy
+from ._request_body import RequestBody
 
 
 MOST_WHOLE_BYTES = 8 * 1024 * 1024
@@ -137,7 +138,7 @@ class HttpClient:
         except Exception as error:  # noqa: BLE001  of a proxy's address or a file of certificates that is not usable there is no one kind
             raise to_responses_error(error, model="") from None
 
-    def post(self, path: str, content: bytes) -> Steps[Answer]:
+    def post(self, path: str, content: RequestBody) -> Steps[Answer]:
         """Send content, as often as may be and as is needed, and return the answer.
 
         Raises:
@@ -147,7 +148,7 @@ class HttpClient:
         """
         return self._ask(b"POST", path, content)
 
-    def call(self, method: bytes, path: str, content: bytes | None = None) -> Steps[bytes]:
+    def call(self, method: bytes, path: str, content: RequestBody | None = None) -> Steps[bytes]:
         """Ask for something whole and return it, or as much of it as is read.
 
         Raises:
@@ -184,7 +185,7 @@ class HttpClient:
         while self._idle:
             yield self._kind.close(self._idle.pop()[1])
 
-    def _ask(self, method: bytes, path: str, content: bytes | None = None) -> Steps[Answer]:
+    def _ask(self, method: bytes, path: str, content: RequestBody | None = None) -> Steps[Answer]:
         request, tried = self._request(method, path, content), 0
         while True:
             is_last = tried == self._max_retries
@@ -261,7 +262,7 @@ class HttpClient:
             yield from self.end(answer)
         return body.content
 
-    def _request(self, method: bytes, path: str, content: bytes | None) -> httpcore.Request:
+    def _request(self, method: bytes, path: str, content: RequestBody | None) -> httpcore.Request:
         path, _, asked = path.partition("?")
         query = "&".join(filter(None, (self._query, asked)))
         whole = f"{self._path}{path}{query and '?'}{query}"

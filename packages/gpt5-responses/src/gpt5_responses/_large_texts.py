@@ -1,6 +1,6 @@
 """The megabytes of images and files, kept out of the encoder of JSON, which looks at each of their characters."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 from uuid import uuid4
 
@@ -24,13 +24,13 @@ class LargeTexts:
         told = cast("list[object]", items)
         return {**request, "input": [_spared(item, self._texts, self._mark) for item in told]}
 
-    def put_into(self, data: bytes) -> bytes:
-        """Return the JSON of such a request with its texts."""
+    def put_into(self, data: bytes) -> Iterator[bytes]:
+        """Yield the JSON of such a request with its texts, in pieces: joined, all of it would be copied once more."""
         first, *rest = data.split(self._mark.encode())
-        pieces = [first]
+        yield first
         for text, piece in zip(self._texts, rest, strict=True):
-            pieces += (text.encode(), piece)
-        return b"".join(pieces)
+            yield text.encode()
+            yield piece
 
 
 def _spared(item: object, large: list[str], mark: str) -> object:
@@ -55,5 +55,10 @@ def _marked(part: object, large: list[str], mark: str) -> object:
 
 
 def _is_plain(text: str) -> bool:
-    """Return whether a text is in JSON what it is."""
-    return text.isascii() and not any(character in text for character in _ESCAPED)
+    """Return whether a text is in JSON what it is; it is looked through in blocks, which stay in the processor's nearest memory."""
+    blocks = (
+        text[start : start + _LARGE_CHARACTERS] for start in range(0, len(text), _LARGE_CHARACTERS)
+    )
+    return text.isascii() and not any(
+        character in block for block in blocks for character in _ESCAPED
+    )

@@ -85,7 +85,8 @@ class BodyStream(httpcore.NetworkStream):
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         self._network.has_answered = False
         self._joiner.begin()
-        self._stream.write(buffer, timeout)
+        # As a view: what a send leaves over of megabytes would be copied for the next one.
+        self._stream.write(cast("bytes", memoryview(buffer)), timeout)
 
     @override
     def close(self) -> None:

@@ -2,7 +2,8 @@
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, cast
 
@@ -20,7 +21,27 @@ _STRANGE = "is nothing that JSON can hold"
 type Path = tuple[str | int, ...]
 
 
-def write_body(request: Mapping[str, Any]) -> bytes:
+@dataclass(frozen=True, slots=True)
+class RequestBody:
+    """A body that is sent piece by piece, as often as is needed, by a blocking client or an asynchronous one."""
+
+    pieces: tuple[bytes, ...]
+
+    def __len__(self) -> int:
+        """How many bytes it has."""
+        return sum(map(len, self.pieces))
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield its pieces."""
+        return iter(self.pieces)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """Yield its pieces."""
+        for piece in self.pieces:
+            yield piece
+
+
+def write_body(request: Mapping[str, Any]) -> RequestBody:
     """Return the JSON of a request.
 
     Raises:
@@ -35,7 +56,7 @@ def write_body(request: Mapping[str, Any]) -> bytes:
     # Nearly no request has so many levels even if each were inside the one before.
     if text.count("[") + text.count("{") > MAX_DEPTH and _is_deep(request):
         raise _unsendable(request)
-    return large.put_into(text.encode(errors="replace"))
+    return RequestBody(tuple(large.put_into(text.encode(errors="replace"))))
 
 
 def _is_deep(request: Mapping[str, Any]) -> bool:
