@@ -38,7 +38,7 @@ def _measure_plugins(parts: Sequence[str], options: argparse.Namespace) -> None:
         measures: dict[str, _Measure] = {
             "streams": lambda pair: measure_streams(pair, server),
             "runs": measure_runs,
-            "images": lambda pair: measure_images(pair, server),
+            "images": measure_images,
         }
         chosen = [measures[part] for part in parts]
         figures = asyncio.run(_measure_all(pairs, chosen, repetitions=options.repetitions))

@@ -6,22 +6,27 @@ import random
 from dify_plugin_host import PluginProcess
 
 from ._pairs import MODEL, Pair, build_credentials
+from ._server import stream_server
 from ._table import Figures
 from ._usage import cpu_seconds
 
 
 _IMAGE_BYTES = 1_000_000
 _IMAGES = 4  # in a call
-_CALLS = 10
+_CALLS = 40
+_DELTAS = (
+    4  # of an answer: a long one would cost more than the images, and differ by more than they cost
+)
 
 
-async def measure_images(pair: Pair, server: str) -> Figures:
+async def measure_images(pair: Pair) -> Figures:
     """Start the model plugin, and compare calls with images to as many calls without."""
-    async with pair.model_plugin() as plugin:
-        caller = _Caller(pair, plugin, f"{server}/0/v1")
-        await caller.cpu_of_calls(images=_IMAGES, calls=1)
-        without = await caller.cpu_of_calls(images=0, calls=_CALLS)
-        cpu = await caller.cpu_of_calls(images=_IMAGES, calls=_CALLS) - without
+    with stream_server(_DELTAS) as server:
+        async with pair.model_plugin() as plugin:
+            caller = _Caller(pair, plugin, f"{server}/0/v1")
+            await caller.cpu_of_calls(images=_IMAGES, calls=1)
+            without = await caller.cpu_of_calls(images=0, calls=_CALLS)
+            cpu = await caller.cpu_of_calls(images=_IMAGES, calls=_CALLS) - without
     return {"image_cpu": cpu / (_CALLS * _IMAGES * _IMAGE_BYTES / 1e6)}
 
 

@@ -23,14 +23,14 @@ _END = b"0\r\n\r\n"
 
 
 @contextmanager
-def stream_server() -> Generator[str]:
-    """Serve a stream of `DELTAS` text deltas while the `with` block runs, and give out the server's URL.
+def stream_server(deltas: int = DELTAS) -> Generator[str]:
+    """Serve a stream of so many text deltas while the `with` block runs, and give out the server's URL.
 
     `URL/20/v1` is the base URL for a pause of 20 ms before each event, `URL/0/v1` for as fast as it goes.
     """
     with TemporaryDirectory() as folder:
         recording = Path(folder) / "response.sse"
-        recording.write_bytes(_record())
+        recording.write_bytes(_record(deltas))
         command = [sys.executable, "-m", __name__, str(recording)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - our own module
             assert process.stdout is not None  # noqa: S101 - a pipe was asked for
@@ -40,8 +40,8 @@ def stream_server() -> Generator[str]:
                 process.terminate()
 
 
-def _record() -> bytes:
-    turn = [Text(text="word" + " word" * (DELTAS - 1))]
+def _record(deltas: int) -> bytes:
+    turn = [Text(text="word" + " word" * (deltas - 1))]
     request = {"model": "gpt-5.2", "input": "Say it.", "stream": True}
     with ResponsesSimulator(model=ScriptedModel([turn])) as simulator:
         headers = {"authorization": "Bearer benchmark"}
