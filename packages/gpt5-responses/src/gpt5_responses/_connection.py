@@ -12,7 +12,9 @@ from stream_text import KnownSecrets, is_secret_setting, iter_header_secrets
 from stream_text.addresses import is_metadata_host, plain_host
 
 from ._errors import SettingsError
-from ._extra_headers import ExtraHeaders, read_extra_headers
+from ._extra_headers import read_extra_headers
+from ._mcp_tokens import read_mcp_tokens
+from ._secret_texts import SecretTexts
 
 
 ALLOWED_HOSTS_VARIABLE = "OPENAI_GPT5_ALLOWED_BASE_URL_HOSTS"
@@ -54,10 +56,11 @@ class Connection:
         total_limit: The setting that `total_seconds` comes from, for the error.
         extra_headers: Headers for every request, for gateways; never part of `repr`. They replace what the client says of
             itself, such as `User-Agent`. What the connection needs, such as `Authorization` or `Host`, cannot be set.
+        mcp_tokens: The tokens of MCP servers by the servers' labels, for `gpt5_payloads.build_request`; never part of `repr`.
 
     Raises:
         SettingsError: If the key is missing, the base URL is not usable or names the metadata service of a cloud, key or organisation cannot
-            stand in a header, a further header is not usable, or a field is of another type or not above 0.
+            stand in a header, a further header or a token is not usable, or a field is of another type or not above 0.
     """
 
     api_key: str = field(repr=False)
@@ -67,7 +70,8 @@ class Connection:
     max_retries: int = 1
     total_seconds: float | None = None
     total_limit: str = TOTAL_SECONDS_VARIABLE
-    extra_headers: Mapping[str, str] = field(default_factory=lambda: ExtraHeaders({}), repr=False)
+    extra_headers: Mapping[str, str] = field(default_factory=lambda: SecretTexts({}), repr=False)
+    mcp_tokens: Mapping[str, str] = field(default_factory=lambda: SecretTexts({}), repr=False)
 
     def __post_init__(self) -> None:
         """Refuse what would fail, or do harm, when the first request is sent."""
@@ -77,9 +81,12 @@ class Connection:
         _validate_header_text(self.api_key, _OWN_NAMES.api_key, required=True)
         _validate_header_text(self.organization or "", _OWN_NAMES.organization)
         _checked_url(self.base_url, "", _OWN_NAMES.base_url)
-        if not isinstance(self.extra_headers, ExtraHeaders):
+        if not isinstance(self.extra_headers, SecretTexts):
             headers = _extra_headers(self.extra_headers, _OWN_NAMES)
             object.__setattr__(self, "extra_headers", headers)
+        if not isinstance(self.mcp_tokens, SecretTexts):
+            tokens = read_mcp_tokens(self.mcp_tokens, _OWN_NAMES.mcp_tokens)
+            object.__setattr__(self, "mcp_tokens", tokens)
         _validate_seconds(self.timeout_seconds, _OWN_NAMES.timeout_seconds)
         if self.total_seconds is not None:
             _validate_seconds(self.total_seconds, _OWN_NAMES.total_seconds)
@@ -98,11 +105,11 @@ class Connection:
         Args:
             credentials: `openai_api_key`, and optionally `openai_organization`, `openai_api_base`,
                 `request_timeout_seconds` (default 300, brought within 30 to 900), `max_retries` (default 1, brought within 0 to 5) and
-                `extra_headers` (a JSON object of texts, or a mapping).
+                `extra_headers` and `mcp_tokens` (each a JSON object of texts, or a mapping).
             environ: Environment variables; the process's own if None. A call stays under the plugin daemon's limit where it is among them.
 
         Raises:
-            SettingsError: If the key is missing, or the key, organisation, base URL or a further header is not usable.
+            SettingsError: If the key is missing, or the key, organisation, base URL, a further header or a token is not usable.
 
         Source: docs/contracts/openai-gpt5-responses.md, A4 to A7.
         """
@@ -115,11 +122,11 @@ class Connection:
         """Read settings under this class's own field names, with the same care.
 
         Args:
-            settings: `api_key`, and optionally the other fields; `extra_headers` may be a mapping.
+            settings: `api_key`, and optionally the other fields; `extra_headers` and `mcp_tokens` may be mappings.
             environ: Environment variables; the process's own if None.
 
         Raises:
-            SettingsError: If the key is missing, or the key, organisation, base URL or a further header is not usable.
+            SettingsError: If the key is missing, or the key, organisation, base URL, a further header or a token is not usable.
         """
         return cls._read(settings, _OWN_NAMES, environ)
 
@@ -142,15 +149,17 @@ class Connection:
             total_seconds=total_seconds,
             total_limit=total_limit,
             extra_headers=_extra_headers(values.get(names.extra_headers), names),
+            mcp_tokens=read_mcp_tokens(values.get(names.mcp_tokens), names.mcp_tokens),
         )
 
     @property
     def secrets(self) -> KnownSecrets:
-        """What must not stand in any text about a call: the key, the values of the further headers, and secrets in the query of the base URL."""
+        """What must not stand in any text about a call: the key, further headers' values, tokens of MCP servers, and secrets in the query of the base URL."""
         return KnownSecrets(
             (
                 self.api_key,
                 *iter_header_secrets(self.extra_headers),
+                *iter_header_secrets(self.mcp_tokens),
                 *_query_secrets(self.base_url),
             )
         )
@@ -158,8 +167,11 @@ class Connection:
     @property
     def fingerprint(self) -> str:
         """A digest that tells connections apart without telling their secrets: 32 hexadecimal digits."""
-        headers = (text for header in self.extra_headers.items() for text in header)
-        identity = "\0".join((self.api_key, self.base_url, self.organization or "", *headers))
+        headers = (text for pair in self.extra_headers.items() for text in pair)
+        tokens = (text for pair in self.mcp_tokens.items() for text in pair)
+        # Between them stands what is no header's name, so that none passes for a token.
+        texts = (*headers, "", *tokens)
+        identity = "\0".join((self.api_key, self.base_url, self.organization or "", *texts))
         return hashlib.sha256(identity.encode()).hexdigest()[:32]
 
     @property
@@ -194,6 +206,7 @@ def find_secrets(credentials: object) -> KnownSecrets:
         (
             key,
             *iter_header_secrets(given.get(names.extra_headers)),
+            *iter_header_secrets(given.get(names.mcp_tokens)),
             *_query_secrets(url),
         )
     )
@@ -210,6 +223,7 @@ class _Names:
     max_retries: str = "max_retries"
     total_seconds: str = "total_seconds"
     extra_headers: str = "extra_headers"
+    mcp_tokens: str = "mcp_tokens"
     platform_seconds: str | None = None
 
 
@@ -274,7 +288,7 @@ def _validate_header_text(text: str, name: str, *, required: bool = False) -> No
         raise SettingsError(f"{name} must be visible ASCII characters without spaces", field=name)
 
 
-def _extra_headers(value: object, names: _Names) -> ExtraHeaders:
+def _extra_headers(value: object, names: _Names) -> SecretTexts:
     own = {"authorization": names.api_key, "openai-organization": names.organization}
     return read_extra_headers(value, names.extra_headers, own)
 

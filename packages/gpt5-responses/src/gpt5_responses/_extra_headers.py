@@ -5,14 +5,11 @@ Their values are secrets. Names are not, but one that is no header's name may be
 Source: RFC 9110, sections 5.1, 5.5 and 5.6.2, for what a name and a value may hold; how many there may be and which are refused is our choice.
 """
 
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import cast, override
-
-from stream_text import InvalidJsonError, parse_json
+from collections.abc import Mapping
 
 from ._errors import SettingsError
+from ._secret_texts import SecretTexts, read_members
 
 
 _EXAMPLE = '{"X-Team": "blue"}'
@@ -34,36 +31,7 @@ _CONNECTION_HEADERS = frozenset(
 )
 
 
-class ExtraHeaders(Mapping[str, str]):
-    """Headers in the order of their names, which never change; their values stand in no `repr`."""
-
-    def __init__(self, headers: Mapping[str, str]) -> None:
-        self._headers = dict(
-            sorted(headers.items(), key=lambda header: (header[0].lower(), header[0]))
-        )
-
-    @override
-    def __getitem__(self, name: str) -> str:
-        return self._headers[name]
-
-    @override
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._headers)
-
-    @override
-    def __len__(self) -> int:
-        return len(self._headers)
-
-    @override
-    def __hash__(self) -> int:
-        return hash(tuple(self._headers.items()))
-
-    @override
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({list(self)})"
-
-
-def read_extra_headers(value: object, field: str, own: Mapping[str, str]) -> ExtraHeaders:
+def read_extra_headers(value: object, field: str, own: Mapping[str, str]) -> SecretTexts:
     """Return the headers that a setting asks for, without white space around their values.
 
     Args:
@@ -75,9 +43,7 @@ def read_extra_headers(value: object, field: str, own: Mapping[str, str]) -> Ext
         SettingsError: If it is neither; if there are more than 100, or they are longer than 65,536 characters together; if a name is no
             header's name, stands twice or belongs to the connection; or if a value is no text that can travel.
     """
-    given = _members(_decoded(value, field))
-    if given is None:
-        raise _refused(field, f"must be a JSON object of header names and values, as in {_EXAMPLE}")
+    given = read_members(value, field, what="header names and values", example=_EXAMPLE)
     if len(given) > _MOST_HEADERS:
         raise _refused(field, f"must hold at most {_MOST_HEADERS} headers, got {len(given)}")
     headers: dict[str, str] = {}
@@ -88,34 +54,7 @@ def read_extra_headers(value: object, field: str, own: Mapping[str, str]) -> Ext
         headers[name] = _validated_value(text, name, field)
     if sum(len(name) + len(text) for name, text in headers.items()) > _MOST_CHARACTERS:
         raise _refused(field, f"must hold at most {_MOST_CHARACTERS} characters")
-    return ExtraHeaders(headers)
-
-
-class _Members(tuple[tuple[str, object], ...]):
-    """The members of a JSON object, also those whose name stands twice."""
-
-    __slots__ = ()
-
-
-def _members(headers: object) -> Sequence[tuple[object, object]] | None:
-    """Return the names and values of what may be headers; None if it is nothing of the kind."""
-    if isinstance(headers, Mapping):
-        return list(cast("Mapping[object, object]", headers).items())
-    return headers if isinstance(headers, _Members) else None
-
-
-def _decoded(value: object, field: str) -> object:
-    if value is None:
-        return {}
-    if not isinstance(value, str):
-        return value
-    if not value.strip():
-        return {}
-    try:
-        parse_json(value)  # which says what is wrong with it
-    except InvalidJsonError as error:
-        raise _refused(field, f"must be a JSON object, as in {_EXAMPLE}: {error}") from None
-    return json.loads(value, object_pairs_hook=_Members)
+    return SecretTexts(headers)
 
 
 def _refused(field: str, reason: str) -> SettingsError:

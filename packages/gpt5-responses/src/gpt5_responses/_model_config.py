@@ -19,6 +19,7 @@ class ModelConfig:
         max_retries: How often a request that could not be started is sent again, brought within 0 to 5.
         total_seconds: Seconds that a call may take in all; None for what the environment says, which is no limit unless it is set.
         extra_headers: Further headers for every request, for gateways; never part of `repr`. See `Connection`.
+        mcp_tokens: The tokens of MCP servers by the servers' labels; never part of `repr`. They go along with the servers that a request names.
     """
 
     model_id: str
@@ -29,12 +30,13 @@ class ModelConfig:
     max_retries: int = 1
     total_seconds: float | None = None
     extra_headers: Mapping[str, str] | None = field(default=None, repr=False, hash=False)
+    mcp_tokens: Mapping[str, str] | None = field(default=None, repr=False, hash=False)
 
     def connect(self) -> Connection:
         """Return the connection that this describes.
 
         Raises:
-            SettingsError: If the key is missing, or the key, organisation, base URL or a further header is not usable.
+            SettingsError: If the key is missing, or the key, organisation, base URL, a further header or a token is not usable.
         """
         return Connection.from_settings(
             {setting.name: getattr(self, setting.name) for setting in fields(self)}
