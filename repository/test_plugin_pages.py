@@ -99,11 +99,12 @@ def test_a_page_explains_every_parameter_of_the_models(language: str) -> None:
     rules = read_yaml(MODEL / "parameter_rules.yaml")
     _, usage = sections(read(MODEL, language))[3]
     listed = re.findall(r"^- `(\w+)`(?: ?[(（]`?(\w+)`?[)）])?", usage, re.MULTILINE)  # noqa: RUF001 - as above
-    on = {"en_US": "on", "ja_JP": "オン", "zh_Hans": "开启"}[language]
+    switch = {"en_US": ("off", "on"), "ja_JP": ("オフ", "オン"), "zh_Hans": ("关闭", "开启")}
 
     assert listed == [
-        (rule["name"], on if rule.get("default") is True else str(rule.get("default", "")))
+        (rule["name"], switch[language][default] if isinstance(default, bool) else str(default))
         for rule in rules
+        for default in [rule.get("default", "")]
     ]
 
 

@@ -15,6 +15,9 @@ from typing import Any
 
 import yaml
 
+from gpt5_payloads import profile_for
+from parameter_choices import find_options, is_offered
+
 
 FEATURES = (
     "tool-call",
@@ -35,7 +38,7 @@ def model_declaration(
 
     Source: `ModelDeclaration` of langgenius/dify-plugin-daemon at bdb5642a and `AIModelEntity` of dify-plugin 0.10.2.
     """
-    prices = model["prices"]
+    prices, profile = model["prices"], profile_for(model["name"])
     return {
         "model": model["name"],
         "label": _label(model, texts["endings"]),
@@ -43,7 +46,9 @@ def model_declaration(
         **({"deprecated": True} if "shutdown_date" in model else {}),
         "features": [name for name in FEATURES if name != "stream-tool-call" or _streams(model)],
         "model_properties": {"mode": "chat", "context_size": model["context_size"]},
-        "parameter_rules": [_rule(rule, model, texts) for rule in rules],
+        "parameter_rules": [
+            _rule(rule, model, texts) for rule in rules if is_offered(rule["name"], profile)
+        ],
         "pricing": {
             "input": prices["input"],
             "output": prices["output"],
@@ -75,9 +80,9 @@ def _rule(
     rule: dict[str, Any], model: Mapping[str, Any], texts: Mapping[str, Any]
 ) -> dict[str, Any]:
     notes = texts["notes"]
+    if options := find_options(rule["name"], profile_for(model["name"])):
+        return rule | {"options": list(options)}
     match rule["name"]:
-        case "reasoning_effort":
-            return rule | {"options": model["reasoning_efforts"]}
         case "max_output_tokens":
             # The first field's help begins with what there is to say of the model itself.
             said = _ending(model, texts["endings"])["help"]
@@ -85,8 +90,6 @@ def _rule(
                 {key: text.format_map(model) for key, text in said.items()}, rule["help"]
             )
             return rule | {"max": model["max_output_tokens"], "help": told}
-        case "image_detail" if "image_details" in model:
-            return rule | {"options": model["image_details"]}
         case "verbosity" if "verbosities" in model:
             taken = ", ".join(model["verbosities"])
             note = notes["verbosity_fixed" if taken else "no_verbosity"]

@@ -23,7 +23,7 @@ from gpt5_messages import (
     build_input,
     drop_orphan_outputs,
 )
-from gpt5_payloads import PayloadError, build_request
+from gpt5_payloads import PayloadError, build_request, coerce_bool
 from gpt5_responses import (
     Connection,
     InvalidRequestError,
@@ -83,7 +83,7 @@ def iter_chunks(call: ModelCall) -> Generator[LLMResultChunk]:
             base_url=connection.base_url,
             enable_stream=call.parameters.get("enable_stream"),
         )
-        stream = ResponseStream(connection, request)
+        stream = ResponseStream(connection, request, flex_fallback=_falls_back(call))
         succeed = partial(audit.success, audit_id)
         yield from _iter_response(call, connection, request, stream, succeed)
     except (ResponsesError, PayloadError, MessageError) as error:
@@ -123,6 +123,8 @@ def _iter_response(
         response_model=completion.model,
         request_id=stream.request_id,
         stream_event_count=stream.event_count or None,
+        service_tier=completion.service_tier,
+        left_out=stream.left_out,
     )
     is_whole = completion.status == "completed" and not visible.is_stopped
     if is_whole:
@@ -161,8 +163,15 @@ def _request(call: ModelCall, connection: Connection) -> dict[str, Any]:
         stop=call.stop,
         safety_identifier=safety_identifier(call.user),
         prompt_cache_key=prompt_cache_key(items, [tool.name for tool in call.tools]),
+        mcp_tokens=connection.mcp_tokens,
     )
     return {**request, "model": call.model}
+
+
+def _falls_back(call: ModelCall) -> bool:
+    """Return whether the default tier may take the place of flex, which costs half as much."""
+    wanted = call.parameters.get("flex_fallback")
+    return wanted not in (None, "") and coerce_bool(wanted, field="flex_fallback")
 
 
 def _item_scope(call: ModelCall, connection: Connection) -> str:

@@ -16,6 +16,7 @@ from dify_plugin.entities.model.schema import (
 from dify_plugin.entities.parameters import I18nObject
 
 from gpt5_payloads import ModelProfile, profile_for
+from parameter_choices import find_options, is_offered
 
 from ._base_model import base_model
 
@@ -32,9 +33,14 @@ def customizable_schema(
     """
     profile = profile_for(base_model(model, credentials))
     known = {entity.model: entity for entity in predefined}
-    # All forms are alike but for what is set here and what those of ending models say, so it does not matter which one this begins with.
-    any_name = min(name for name, entity in known.items() if not entity.deprecated)
-    like = known.get(profile.family) or known[any_name]
+    # All forms are alike but for what is set here, what those of ending models say, and the parameters that a model lacks.
+    sizes = {
+        (len(entity.parameter_rules), name)
+        for name, entity in known.items()
+        if not entity.deprecated
+    }
+    _, largest = max(sizes)
+    like = known.get(profile.family) or known[largest]
     return like.model_copy(
         update={
             "model": model,
@@ -45,7 +51,11 @@ def customizable_schema(
                 **like.model_properties,
                 ModelPropertyKey.CONTEXT_SIZE: profile.context_size,
             },
-            "parameter_rules": [_rule(rule, profile) for rule in like.parameter_rules],
+            "parameter_rules": [
+                _rule(rule, profile)
+                for rule in like.parameter_rules
+                if is_offered(rule.name, profile)
+            ],
             "pricing": like.pricing if like.model == profile.family else None,
             "deprecated": False,
         },
@@ -64,13 +74,11 @@ def _features(like: AIModelEntity, profile: ModelProfile) -> list[ModelFeature]:
 
 
 def _rule(rule: ParameterRule, profile: ModelProfile) -> ParameterRule:
-    match rule.name:
-        case "reasoning_effort" if profile.efforts:
-            default = rule.default if rule.default in profile.efforts else profile.efforts[0]
-            return rule.model_copy(update={"options": list(profile.efforts), "default": default})
-        case "image_detail":
-            return rule.model_copy(update={"options": list(profile.image_details)})
-        case "max_output_tokens":
-            return rule.model_copy(update={"max": profile.max_output_tokens})
-        case _:
-            return rule
+    if rule.name == "max_output_tokens":
+        return rule.model_copy(update={"max": profile.max_output_tokens})
+    options = find_options(rule.name, profile)
+    if options is None:
+        return rule
+    is_default_there = rule.default is None or rule.default in options
+    default = rule.default if is_default_there else options[0]
+    return rule.model_copy(update={"options": list(options), "default": default})

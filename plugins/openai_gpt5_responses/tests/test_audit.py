@@ -62,7 +62,7 @@ REQUEST_FIELDS = {
     "tool_count",
     "use_custom_base_url",
 }
-SUCCESS_FIELDS = {"audit_id", "event", "model", "request_id", "response_model"}
+SUCCESS_FIELDS = {"audit_id", "event", "model", "request_id", "response_model", "service_tier"}
 STREAMED = {"stream", "stream_event_count"}
 
 

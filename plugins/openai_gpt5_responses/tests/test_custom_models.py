@@ -1,11 +1,15 @@
 """The forms of models that are not in the catalog."""
 
 import json
+from pathlib import Path
 
 import pytest
+import yaml
 
 from gpt5_payloads import profile_for
 
+
+RULES = Path(__file__).parent.parent / "parameter_rules.yaml"
 
 FORMS = """
 import dify_plugin, json, random
@@ -67,6 +71,21 @@ def test_a_custom_model_s_form_offers_what_its_family_takes(forms, name):
     assert ("vision" in form["features"]) == profile.images
     assert ("document" in form["features"]) == profile.files
     assert rules["image_detail"]["options"] == list(profile.image_details)
+    for parameter, accepted in (
+        ("reasoning_mode", profile.reasoning_modes),
+        ("prompt_cache_ttl", profile.cache_ttls),
+    ):
+        offered = rules.get(parameter, {}).get("options", [])
+        assert offered == (list(accepted) if len(accepted) > 1 else [])
+    assert ("flex_fallback" in rules) == ("flex" in profile.service_tiers)
+    assert ("image_generation" in rules) == ("image_generation" in profile.hosted_tools)
+
+
+def test_a_name_of_no_family_is_offered_everything(forms):
+    every = [rule["name"] for rule in yaml.safe_load(RULES.read_text(encoding="utf-8"))]
+
+    for name in ("gpt-7", "my-deployment"):
+        assert [rule["name"] for rule in forms[name]["parameter_rules"]] == every
 
 
 def test_only_a_family_of_the_catalog_has_prices(forms):

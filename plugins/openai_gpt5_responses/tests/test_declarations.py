@@ -39,12 +39,44 @@ PARAMETERS = {
     "tool_choice": ("string", "auto", None),
     "parallel_tool_calls": ("boolean", True, None),
     "enable_stream": ("boolean", True, None),
+    "service_tier": ("string", None, ["auto", "default", "flex", "priority", "ultrafast"]),
+    "flex_fallback": ("boolean", False, None),
+    "reasoning_mode": ("string", None, ["standard", "pro"]),
+    "reasoning_context": ("string", None, ["auto", "current_turn", "all_turns"]),
+    "web_search": ("string", "off", ["off", "low", "medium", "high"]),
+    "web_search_domains": ("text", None, None),
+    "file_search_stores": ("text", None, None),
+    "code_interpreter": ("boolean", False, None),
+    "image_generation": ("boolean", False, None),
+    "mcp_servers": ("text", None, None),
+    "extra_tools": ("text", None, None),
+    "allowed_tools": ("text", None, None),
+    "max_tool_calls": ("int", None, None),
+    "prompt_cache_ttl": ("string", None, ["30m", "12h"]),
+}
+# Parameters whose options, or whose place in the form, are the model's: the field of its profile that says so.
+BY_PROFILE = {
+    "reasoning_effort": "efforts",
+    "image_detail": "image_details",
+    "service_tier": "service_tiers",
+    "reasoning_mode": "reasoning_modes",
+    "reasoning_context": "reasoning_contexts",
+    "prompt_cache_ttl": "cache_ttls",
+}
+# What some models lack, and the models that are known to.
+LACKING = {
+    "reasoning_mode": {"gpt-5.5", "gpt-5.5-pro", "gpt-5.4", "gpt-5.2", "gpt-5"},
+    "reasoning_context": {"gpt-5.3-codex", "gpt-5.2", "gpt-5.2-pro", "gpt-5.1", "gpt-5"},
+    "prompt_cache_ttl": {"gpt-5.5", "gpt-5.4", "gpt-5.2", "gpt-5"},
+    "service_tier": {"gpt-5.2-pro"},
+    "flex_fallback": {"gpt-6.2-sol", "gpt-6.2-astra", "gpt-5.2-pro"},
 }
 CREDENTIALS = {
     "openai_api_key": ("secret-input", True, None),
     "openai_api_base": ("text-input", False, ""),
     "openai_organization": ("text-input", False, None),
     "extra_headers": ("secret-input", False, None),
+    "mcp_tokens": ("secret-input", False, None),
     "request_timeout_seconds": ("text-input", False, "300"),
     "max_retries": ("text-input", False, "1"),
 }
@@ -141,7 +173,7 @@ def test_the_provider_offers_predefined_and_customizable_models():
 
 
 @pytest.mark.parametrize("schema", ["provider_credential_schema", "model_credential_schema"])
-def test_both_forms_ask_for_the_six_credentials(schema):
+def test_both_forms_ask_for_the_seven_credentials(schema):
     fields = PROVIDER[schema]["credential_form_schemas"]
 
     assert {
@@ -238,17 +270,46 @@ def test_a_model_declares_what_it_can_do(name):
 
 
 @each_model
-def test_a_model_has_the_nine_parameters(name):
+def test_a_model_has_the_parameters_that_it_takes(name):
     actual = {
         rule["name"]: (rule["type"], rule.get("default"), rule.get("options"))
         for rule in MODELS[name]["parameter_rules"]
     }
+    profile = profile_for(name)
     expected = dict(PARAMETERS)
-    expected["reasoning_effort"] = ("string", "medium", list(profile_for(name).efforts))
-    expected["image_detail"] = ("string", None, list(profile_for(name).image_details))
+    for parameter, field in BY_PROFILE.items():
+        kind, default, _ = PARAMETERS[parameter]
+        expected[parameter] = (kind, default, list(getattr(profile, field)))
 
-    assert list(actual) == list(PARAMETERS)
-    assert actual == expected
+    # In the order of all, whatever is missing.
+    assert list(actual) == [parameter for parameter in PARAMETERS if parameter in actual]
+    assert actual == {parameter: expected[parameter] for parameter in actual}
+    assert set(list(PARAMETERS)[:10]) <= actual.keys()
+    assert {"extra_tools", "allowed_tools", "max_tool_calls"} <= actual.keys()
+
+
+def test_a_form_has_nothing_that_its_model_lacks():
+    for parameter, names in LACKING.items():
+        assert {name for name in names if parameter in rules_of(name)} == set()
+    assert list(rules_of("gpt-5.6-sol")) == list(PARAMETERS)
+    assert "ultrafast" in rules_of("gpt-6.2-sol")["service_tier"]["options"]
+    assert "ultrafast" not in rules_of("gpt-5.5")["service_tier"]["options"]
+
+
+@each_model
+def test_a_tool_of_the_server_stands_in_the_form_of_every_model_that_has_it(name):
+    has = profile_for(name).hosted_tools
+    tools = {
+        "web_search": ("web_search", "web_search_domains"),
+        "file_search": ("file_search_stores",),
+        "code_interpreter": ("code_interpreter",),
+        "image_generation": ("image_generation",),
+        "mcp": ("mcp_servers",),
+    }
+    for tool, parameters in tools.items():
+        assert [parameter in rules_of(name) for parameter in parameters] == [tool in has] * len(
+            parameters
+        )
 
 
 @each_model
@@ -258,8 +319,8 @@ def test_every_rule_can_be_read_by_both_of_dify_s_readers(name):
         assert rule["required"] is False
         assert rule["label"].keys() == rule["help"].keys() == {"en_US", "ja_JP", "zh_Hans"}
         assert all(isinstance(option, str) for option in rule.get("options", []))
-        # Without a choice of one's own the detail of an image is the node's.
-        is_open = "options" not in rule or rule["name"] == "image_detail"
+        # Without a choice of one's own nothing is sent: the detail of an image is the node's, the tier the project's.
+        is_open = "options" not in rule or "default" not in rule
         assert is_open or rule["default"] in rule["options"]
 
 
@@ -271,8 +332,10 @@ def test_every_help_says_what_the_options_mean_and_which_is_the_default(name):
         default = rule.get("default", "")
         for text in rule["help"].values():
             assert all(option in text for option in options)
-            assert default is True or str(default) in text
-        assert default is not True or "On by default" in rule["help"]["en_US"]
+            assert isinstance(default, bool) or str(default) in text
+        if isinstance(default, bool):
+            said = ("On by default",) if default else ("Off by default", "off, the default")
+            assert any(words in rule["help"]["en_US"] for words in said)
 
 
 def test_a_form_says_where_its_model_has_nothing_to_choose_from():
@@ -419,7 +482,7 @@ def test_the_sdk_reads_the_manifest_and_the_list(seen_by_the_sdk):
 def test_the_sdk_reads_every_model_as_declared(seen_by_the_sdk):
     assert seen_by_the_sdk["models"] == {
         name: {
-            "rules": list(PARAMETERS),
+            "rules": list(rules_of(name)),
             "free_choice": ["tool_choice"],
             "input": model["pricing"]["input"],
             "features": model["features"],

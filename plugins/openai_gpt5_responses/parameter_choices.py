@@ -1,0 +1,40 @@
+"""Which parameters a model's form has, and what each offers, by the model's profile: for the generated forms and for those of models of one's own."""
+
+from gpt5_payloads import ModelProfile
+
+
+_HOSTED_TOOLS = {
+    "web_search": "web_search",
+    "web_search_domains": "web_search",
+    "file_search_stores": "file_search",
+    "code_interpreter": "code_interpreter",
+    "image_generation": "image_generation",
+    "mcp_servers": "mcp",
+}
+
+
+def is_offered(name: str, profile: ModelProfile) -> bool:
+    """Return whether a model's form has a parameter: one that leaves nothing to choose, or needs a tool that the model lacks, is not in it."""
+    tools = {parameter: tool in profile.hosted_tools for parameter, tool in _HOSTED_TOOLS.items()}
+    settings = {
+        # `auto` and `default` alone are no choice between prices.
+        "service_tier": not {"auto", "default"}.issuperset(profile.service_tiers),
+        "flex_fallback": "flex" in profile.service_tiers,
+        "reasoning_mode": len(profile.reasoning_modes) > 1,
+        "reasoning_context": "all_turns" in profile.reasoning_contexts,
+        "prompt_cache_ttl": bool(profile.cache_ttls),
+    }
+    return (tools | settings).get(name, True)
+
+
+def find_options(name: str, profile: ModelProfile) -> tuple[str, ...] | None:
+    """Return what a parameter can be for a model; None where all models have the same."""
+    options: dict[str, tuple[str, ...]] = {
+        "reasoning_effort": profile.efforts,
+        "image_detail": profile.image_details,
+        "service_tier": profile.service_tiers,
+        "reasoning_mode": profile.reasoning_modes,
+        "reasoning_context": profile.reasoning_contexts,
+        "prompt_cache_ttl": profile.cache_ttls,
+    }
+    return options.get(name) or None
