@@ -277,7 +277,7 @@ def test_simple_types_are_checked_with_and_without_jsonschema(
         ({"type": "array", "items": {"type": "integer"}}, [1, "b"], "parameter 'a[1]': 'b' is not of type 'integer'"),
         ({"enum": ["x", "y"]}, "z", "parameter 'a': 'z' is not one of ['x', 'y']"),
         ({"type": "integer", "minimum": 1}, 0, "parameter 'a': 0 is less than the minimum of 1"),
-        ({"$ref": "#/$defs/none"}, 1, "the arguments could not be checked"),
+        ({"$ref": "#/properties/a"}, 1, "the arguments could not be checked"),
     ],
 )  # fmt: skip
 def test_with_jsonschema_all_that_a_schema_says_is_checked(inner, value, said):
@@ -354,7 +354,7 @@ def test_a_value_is_hidden_whatever_stands_elsewhere():
         "anyOf": [
             {"required": ["user"]},
             {"required": ["kind"]},
-            {"$ref": "#/nowhere"},
+            {"$ref": "#/allOf/0"},
             {"$ref": "#"},
         ],
         "allOf": [{"properties": {"user": {"properties": {"key": {}}}}}],
@@ -369,6 +369,32 @@ def test_a_value_is_hidden_whatever_stands_elsewhere():
 
 
 @pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"a": {"$ref": "#"}}},
+        {"properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": {}}},
+        {"properties": {"a": {"$ref": "#/$defs/A%20%22b%22"}}, "$defs": {'A "b"': {}}},
+        {"properties": {"a": {"$ref": "#/$defs/a~1b~0c"}}, "$defs": {"a/b~c": {}}},
+        {"properties": {"a": {"$ref": "#/allOf/0"}}, "allOf": [{}]},
+        {"properties": {"a": {"$ref": "#room"}}, "$defs": {"A": {"$anchor": "room"}}},
+        {"properties": {"a": {"$dynamicRef": "#room"}}, "$defs": {"A": {"$dynamicAnchor": "room"}}},
+        {"properties": {"a": {"const": {"$ref": "#/nowhere"}, "default": [{"$ref": "https://x"}]}}},
+        {"$defs": {"A": {"$id": "https://x.example/a", "items": {"$ref": "#/$defs/B"}, "$defs": {"B": {}}}}},
+        {"properties": {"$ref": {"type": "string"}}},
+    ],
+)  # fmt: skip
+def test_references_inside_a_schema_lead_somewhere(schema):
+    assert Tool.from_schema("t", "", schema, print).parameters["type"] == "object"
+
+
+def test_what_is_hidden_can_be_referred_to_by_nobody():
+    schema = {"properties": {"a": {"$ref": "#/properties/key"}, "key": {}}}
+
+    with pytest.raises(DeclarationError, match="got '#/properties/key'"):
+        Tool.from_schema("t", "", schema, dict, hidden={"key": 1})
+
+
+@pytest.mark.parametrize(
     ("schema", "said"),
     [
         ([], "tool parameters must be a JSON schema object, got list"),
@@ -378,6 +404,13 @@ def test_a_value_is_hidden_whatever_stands_elsewhere():
         ({"required": [1]}, "required of the tool parameters must be a list of names"),
         ({"default": object()}, "tool parameters must be JSON, got TypeError"),
         ({"anyOf": [{"$ref": "https://x.example/s"}]}, "$ref of the tool parameters must be a place in the schema"),
+        ({"properties": {"a": {"$ref": "#/$defs/Room"}}}, "$ref of the tool parameters must be a place in the schema, got '#/$defs/Room'"),
+        ({"$ref": "#/definitions/A"}, "$ref of the tool parameters must be a place in the schema, got '#/definitions/A'"),
+        ({"properties": {"a": {"items": {"$dynamicRef": "#room"}}}}, "$ref of the tool parameters must be a place in the schema, got '#room'"),
+        ({"allOf": [{}], "anyOf": [{"$ref": "#/allOf/1"}]}, "$ref of the tool parameters must be a place in the schema, got '#/allOf/1'"),
+        ({"allOf": [{}], "anyOf": [{"$ref": "#/allOf/x/y"}]}, "$ref of the tool parameters must be a place in the schema, got '#/allOf/x/y'"),
+        ({"$defs": {"A": {"$id": "https://x.example/a", "items": {"$ref": "#/$defs/A"}}}}, "$ref of the tool parameters must be a place in the schema"),
+        ({"properties": {"default": {"$ref": "#/$defs/A"}}}, "$ref of the tool parameters must be a place in the schema"),
         ({"properties": {"a": {"type": "strin"}}}, "properties.a.type must be a valid JSON schema"),
         ({"minProperties": "x"}, "minProperties must be a valid JSON schema"),
     ],

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Self, cast
 
 from ._errors import DeclarationError
+from ._references import find_place, validate_references
 from ._schema import JsonSchema
 from ._sentences import validation_error_text
 from ._shown import path_text, shorten, value_text
@@ -62,7 +63,7 @@ class SchemaParameters:
             hidden: Properties to take out of it.
 
         Raises:
-            DeclarationError: If it is no JSON schema of an object, or refers to a schema outside of itself; or if a hidden name is a path into a
+            DeclarationError: If it is no JSON schema of an object, or refers to a schema outside of itself or to nothing; or if a hidden name is a path into a
                 property, or stands where it cannot be taken out.
         """
         if not isinstance(schema, Mapping):
@@ -76,6 +77,7 @@ class SchemaParameters:
             )
         _validate_members(read)
         _hide(read, hidden)
+        validate_references(read)
         if read.keys().isdisjoint(_NAMES_ELSEWHERE):
             read.setdefault("additionalProperties", False)
         return cls(schema=read, validator=_build_validator(read))
@@ -95,7 +97,7 @@ class SchemaParameters:
 
 
 def _validate_members(schema: JsonSchema) -> None:
-    """Refuse a schema whose properties or names can't be read, or part of which stands elsewhere."""
+    """Refuse a schema whose properties or names can't be read."""
     properties: object = schema["properties"]
     required = cast("list[object]", schema.get("required", []))
     if not isinstance(properties, dict):
@@ -106,11 +108,6 @@ def _validate_members(schema: JsonSchema) -> None:
         json.dumps(schema)
     except (TypeError, ValueError, RecursionError) as error:
         raise DeclarationError("tool parameters", "JSON", found=type(error).__name__) from error
-    for reference in _iter_references(schema):
-        if not reference.startswith("#"):
-            raise DeclarationError(
-                "$ref of the tool parameters", "a place in the schema", found=repr(reference)
-            )
 
 
 def _hide(schema: JsonSchema, hidden: Collection[str]) -> None:
@@ -148,7 +145,7 @@ def _find_names_elsewhere(schema: JsonSchema) -> set[str]:
             names.update(_texts(conditions), *map(_texts, _members(conditions)))
         for members in (node.get(key) for key in (*_PARTS, *_CONDITIONS)):
             waiting += (members, *_members(members))
-        waiting.append(_find_place(schema, node.get("$ref")))
+        waiting.append(find_place(schema, node.get("$ref")))
     return names
 
 
@@ -161,26 +158,6 @@ def _members(value: object) -> list[object]:
 def _texts(value: object) -> list[str]:
     items = cast("Iterable[object]", value if isinstance(value, dict | list) else ())
     return [item for item in items if isinstance(item, str)]
-
-
-def _find_place(schema: JsonSchema, reference: object) -> object:
-    """Return what a reference such as `#/$defs/Room` leads to; None where there is nothing."""
-    names = reference.split("/")[1:] if isinstance(reference, str) else [""]
-    place: object = schema
-    while names and isinstance(place, Mapping):
-        place = cast("Mapping[str, object]", place).get(names.pop(0))
-    return place
-
-
-def _iter_references(value: object) -> Iterator[str]:
-    if isinstance(value, dict):
-        node = cast("JsonSchema", value)
-        if isinstance(node.get("$ref"), str):
-            yield node["$ref"]
-        value = list(node.values())
-    if isinstance(value, list):
-        for item in cast("list[object]", value):
-            yield from _iter_references(item)
 
 
 def _build_validator(schema: JsonSchema) -> Any:

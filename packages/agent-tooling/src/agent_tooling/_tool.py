@@ -140,7 +140,7 @@ class Tool:
             hidden: Values for further parameters, which are taken out of the outermost level of the schema.
 
         Raises:
-            DeclarationError: If the name is none that every API takes; or the schema is none of an object, refers to something outside of itself, or names
+            DeclarationError: If the name is none that every API takes; or the schema is none of an object, refers to something outside of itself or to nothing, or names
                 a hidden parameter where it cannot be taken out.
         """
         given = _read_hidden(hidden)
