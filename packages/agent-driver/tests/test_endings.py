@@ -211,16 +211,6 @@ def test_an_answer_that_cannot_be_closed_does_not_keep_a_generator_open(run):
     assert run.state == "model"
 
 
-@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, asyncio.CancelledError])
-def test_a_watched_answer_that_would_end_its_thread_is_no_whole_answer(play, run, error):
-    def pieces():
-        yield "So"
-        raise error
-
-    [*_, finished] = play(run, Script(pieces), cancelled=threading.Event())
-    assert finished.reason == "error"
-
-
 def test_what_a_tool_says_after_its_run_was_cancelled_is_nobodys_business(run):
     ended = threading.Event()
 

@@ -11,7 +11,7 @@ import pytest
 from scripted import Script, ask, use
 
 from agent_driver import adrive, drive
-from agent_loop import ShowText, ToolCallEnded
+from agent_loop import ShowText, TimeBudget, ToolCallEnded
 
 
 class GreenletExit(BaseException):
@@ -43,14 +43,34 @@ class Pieces:
 
 
 @pytest.mark.parametrize("error", ENDINGS)
-def test_what_a_model_raises_leaves_drive_and_nothing_open(run, error):
+@pytest.mark.parametrize(
+    "settings", [{}, {"cancelled": threading.Event()}, {"time_budget": TimeBudget()}]
+)
+def test_what_a_model_raises_leaves_drive_and_nothing_open(run, error, settings):
     answer = Pieces(error)
-    events, shown = drive(run, lambda _: answer), []
+    events, shown = drive(run, lambda _: answer, **settings), []
     with pytest.raises(error):
         shown.extend(event for event in events)
     assert answer.closed
     assert list(events) == []
     assert run.state == "model"
+    assert threads() == []
+
+
+@pytest.mark.parametrize("error", ENDINGS)
+@pytest.mark.parametrize(
+    "settings", [{}, {"cancelled": threading.Event()}, {"time_budget": TimeBudget()}]
+)
+def test_what_a_model_without_async_raises_leaves_adrive_and_nothing_open(run, error, settings):
+    answer = Pieces(error)
+
+    async def main():
+        async for _ in adrive(run, lambda _: answer, **settings):
+            pass
+
+    with pytest.raises(error):
+        asyncio.run(main())
+    assert answer.closed
     assert threads() == []
 
 

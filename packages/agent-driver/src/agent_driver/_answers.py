@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
+from inspect import isawaitable
 from typing import Any, cast
 
 from agent_loop import (
@@ -19,6 +20,13 @@ from agent_loop import (
 
 _log = logging.getLogger("agent_driver")
 _ENDS = ModelDone | ModelFailure | Failure
+
+
+class AsyncModelError(TypeError):
+    """A model that has to be awaited, where nobody awaits."""
+
+    def __init__(self) -> None:
+        super().__init__("model: expected one that is not async; use adrive, which awaits it")
 
 
 def to_input(received: object) -> Any:
@@ -99,6 +107,8 @@ class Asked:
     def __iter__(self) -> Generator[object]:
         self._answer = answer = self._model(self._call)
         try:
+            if _is_async(answer):
+                raise AsyncModelError
             if not self._is_closed:
                 yield from (answer,) if is_whole(answer) else answer
         finally:
@@ -108,3 +118,7 @@ class Asked:
         """Let go of the answer, also from another thread."""
         self._is_closed = True
         close(self._answer)
+
+
+def _is_async(answer: object) -> bool:
+    return isawaitable(answer) or (hasattr(answer, "__aiter__") and not hasattr(answer, "__iter__"))

@@ -22,7 +22,7 @@ from ._answers import (
     to_input,
 )
 from ._setup import Setup, prepare
-from ._threads import END, Threads, read_in_thread
+from ._threads import END, Raised, Threads, read_in_thread
 from ._time import CANCELLED, Cancelled, Clock, Watch, cancel
 from ._tool_calls import Job, Tools, broken, give_up
 
@@ -61,11 +61,13 @@ def adrive(  # noqa: PLR0913 - the keyword-only settings of one drive
     Raises:
         LocalProtocolError: If the run has started already.
         DeclarationError: If something among the tools is no tool and cannot be made one.
+        TypeError: If an argument is of a kind that cannot be it.
         ValueError: If two tools have one name, or `max_parallel_tools` is under 1.
         MessageError: If what the model's client gives cannot be read; it names the piece, such as `answer[2].text`.
     """
     setup = prepare(
         run,
+        model,
         tools,
         cancelled=cancelled,
         time_budget=time_budget,
@@ -153,6 +155,8 @@ async def _read_in_thread(pieces: Iterable[object]) -> AsyncGenerator[object]:
     stop = read_in_thread(pieces, lambda piece: loop.call_soon_threadsafe(queue.put_nowait, piece))
     try:
         while (piece := await queue.get()) is not END:
+            if isinstance(piece, Raised):
+                raise piece.error
             yield piece
     finally:
         stop()

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from agent_loop import AgentRun, TimeBudget
 
-from ._time import Cancelled, Clock
+from ._time import Cancelled, Clock, can_say_so
 from ._tool_calls import ToolCalls, Tools
 
 
@@ -27,6 +27,7 @@ class Setup:
 
 def prepare(  # noqa: PLR0913 - the keyword-only settings of one drive
     run: AgentRun,
+    model: object,
     tools: Tools,
     *,
     cancelled: Cancelled,
@@ -39,8 +40,10 @@ def prepare(  # noqa: PLR0913 - the keyword-only settings of one drive
     Raises:
         LocalProtocolError: If tools are to be offered and the run has started already.
         DeclarationError: If something among the tools is no tool and cannot be made one.
+        TypeError: If an argument is of a kind that cannot be it.
         ValueError: If two tools have one name, or a number is under 1.
     """
+    _validate_kinds(run, model, max_parallel_tools, time_budget, cancelled)
     if max_parallel_tools < 1:
         raise ValueError(f"max_parallel_tools must be at least 1, not {max_parallel_tools!r}")
     counts_media = (
@@ -51,3 +54,29 @@ def prepare(  # noqa: PLR0913 - the keyword-only settings of one drive
         run.offer(calls.tools.values())
     clock = Clock(time_budget, cancelled)
     return Setup(run=run, calls=calls, clock=clock, max_parallel_tools=max_parallel_tools)
+
+
+def _validate_kinds(
+    run: object, model: object, max_parallel_tools: object, time_budget: object, cancelled: object
+) -> None:
+    can_say = cancelled is None or can_say_so(cancelled)
+    kinds = (
+        ("run", run, "an AgentRun", isinstance(run, AgentRun)),
+        ("model", model, "a function that is called with a CallModel", callable(model)),
+        (
+            "max_parallel_tools",
+            max_parallel_tools,
+            "a whole number",
+            isinstance(max_parallel_tools, int),
+        ),
+        (
+            "time_budget",
+            time_budget,
+            "a TimeBudget",
+            isinstance(time_budget, TimeBudget | None),
+        ),
+        ("cancelled", cancelled, "an event, or a function without async", can_say),
+    )
+    for name, value, expected, fits in kinds:
+        if not fits:
+            raise TypeError(f"{name}: expected {expected}, got {type(value).__name__}")

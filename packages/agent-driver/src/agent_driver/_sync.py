@@ -11,9 +11,18 @@ from typing import Any
 from agent_loop import AgentRun, CallModel, Event, MessageError, ModelDone, RunTools, TimeBudget
 from agent_tooling import ToolOutput
 
-from ._answers import Asked, asked_by, is_decision, is_end, name_piece, to_failure, to_input
+from ._answers import (
+    Asked,
+    AsyncModelError,
+    asked_by,
+    is_decision,
+    is_end,
+    name_piece,
+    to_failure,
+    to_input,
+)
 from ._setup import Setup, prepare
-from ._threads import END, Threads, read_in_thread
+from ._threads import END, Raised, Threads, read_in_thread
 from ._time import CANCELLED, Cancelled, Clock, Watch, cancel
 from ._tool_calls import Job, Tools, broken, give_up
 
@@ -36,7 +45,8 @@ def drive(  # noqa: PLR0913 - the keyword-only settings of one drive
 
     The tools of a round run at once, each in a thread of its own. Whoever holds the generator may stop at any event and close it: the model's answer is let
     go of, and so are tools that still run. What the model's client raises ends the run with its text, and goes to the log `agent_driver` whole; so
-    does what tools raise, of which the model reads only that they failed.
+    does what tools raise, of which the model reads only that they failed. What is no `Exception`, such as `SystemExit`, ends a tool alone, and leaves through
+    the generator where the model's client raises it.
 
     Args:
         run: A run that has not started. Where it offers no tools, it offers these.
@@ -51,11 +61,13 @@ def drive(  # noqa: PLR0913 - the keyword-only settings of one drive
     Raises:
         LocalProtocolError: If the run has started already.
         DeclarationError: If something among the tools is no tool and cannot be made one.
+        TypeError: If an argument is of a kind that cannot be it, or, with the first request, if the model is async.
         ValueError: If two tools have one name, or `max_parallel_tools` is under 1.
         MessageError: If what the model's client gives cannot be read; it names the piece, such as `answer[2].text`.
     """
     setup = prepare(
         run,
+        model,
         tools,
         cancelled=cancelled,
         time_budget=time_budget,
@@ -105,6 +117,8 @@ def _iter_answer(setup: Setup, model: Model, call: CallModel) -> Generator[Any]:
                 yield received
                 if is_end(received):
                     return
+    except AsyncModelError:
+        raise
     except Exception as error:  # noqa: BLE001 - whatever the model's client raises
         yield to_failure(error)
     else:
@@ -126,6 +140,8 @@ def _read_watched(pieces: Iterable[object], clock: Clock, watch: Watch) -> Gener
                 continue
             if piece is END:
                 return
+            if isinstance(piece, Raised):
+                raise piece.error
             yield piece
         yield CANCELLED
     finally:

@@ -4,17 +4,27 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Any
 
-from ._answers import close, to_failure
+from ._answers import AsyncModelError, close, to_failure
 
 
 END = object()
 """What follows the last piece."""
 
 
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """What was raised in a thread and is to be raised where its pieces are read."""
+
+    error: BaseException
+
+
 def read_in_thread(pieces: Iterable[object], put: Callable[[object], Any]) -> Callable[[], None]:
     """Read an iterable in a thread, and pass on each piece, then the failure that it ended in, if any, then `END`.
+
+    What is no `Exception` is passed on as what it is: it ends no more than this thread, and somebody has to know.
 
     Returns:
         What stops the reading, with the next piece at the latest; nothing is passed on any more.
@@ -33,9 +43,10 @@ def read_in_thread(pieces: Iterable[object], put: Callable[[object], Any]) -> Ca
                 pass_on(piece)
                 if is_stopped.is_set():
                     break
-        except BaseException as error:  # noqa: BLE001 - such as `SystemExit`, which ends no more than this thread
+        except BaseException as error:  # noqa: BLE001 - whatever the model's client raises
             if not is_stopped.is_set():
-                pass_on(to_failure(error))
+                is_failure = isinstance(error, Exception) and not isinstance(error, AsyncModelError)
+                pass_on(to_failure(error) if is_failure else Raised(error))
         finally:
             close(iterator)
             pass_on(END)

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from inspect import iscoroutinefunction
 from typing import Protocol, cast
 
 from agent_loop import (
@@ -134,6 +135,12 @@ class Watch:
     def end(self) -> ModelFailure | None:
         """Return what a call has failed by that has ended; None where it has not failed."""
         return None if self._watch is None else self._watch.end(now=self._clock.now)
+
+
+def can_say_so(cancelled: object) -> bool:
+    """Return whether something can say that a run is cancelled: a function with `async` would always seem to."""
+    says = getattr(cancelled, "is_set", cancelled)
+    return callable(says) and not iscoroutinefunction(says)
 
 
 def _read_cancelled(cancelled: Cancelled) -> Callable[[], bool] | None:
