@@ -337,6 +337,66 @@ def test_methods_objects_and_wrapped_functions_are_tools_too():
     assert (wrapped.name, outcome(wrapped, key=3)) == ("find", "value 3")
 
 
+class Documented:
+    """Look something up.
+
+    Args:
+        key: What to look for.
+    """
+
+    def __call__(self, key: int) -> int:
+        return key
+
+
+class Inherited(Documented):
+    def __call__(self, key: int) -> int:
+        return key
+
+
+class Silent:
+    def __call__(self, key: int) -> int:
+        return key
+
+
+@dataclass
+class Bare:
+    store: dict[str, int]
+
+    def __call__(self, key: int) -> int:
+        return key
+
+
+class Calling(Documented):
+    """Not this."""
+
+    def __call__(self, key: int) -> int:
+        """Call it.
+
+        Args:
+            key: What to look for.
+        """
+        return key
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (Documented(), "Look something up."),
+        (functools.partial(Documented()), "Look something up."),
+        (Inherited(), "Look something up."),
+        (Calling(), "Call it."),
+        (Silent(), ""),
+        (Bare({}), ""),
+    ],
+)
+def test_an_object_that_is_called_is_described_by_its_class_where_its_call_is_not(function, said):
+    made = Tool.from_function(function)
+
+    assert made.description == said
+    described = made.parameters["properties"]["key"].get("description")
+    assert described == ("What to look for." if said else None)
+
+
 def positional(a: int, /): ...
 def several(*args: int): ...
 def named(**kwargs: int): ...

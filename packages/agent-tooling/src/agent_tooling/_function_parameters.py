@@ -16,7 +16,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
 
 from ._docstrings import parse_docstring
 from ._errors import DeclarationError, ToolError
-from ._functions import applied_values, find_source, function_name
+from ._functions import applied_values, find_docstring, find_source, function_name
 from ._portable_schema import to_portable_schema
 from ._schema import JsonSchema
 from ._sentences import validation_error_text
@@ -63,8 +63,8 @@ class FunctionParameters:
                 parameter for a hidden value.
         """
         parameters = _read_parameters(function, hidden)
-        source = find_source(function)
-        docstring = parse_docstring(inspect.getdoc(source), [item.name for item in parameters])
+        names = [item.name for item in parameters]
+        docstring = parse_docstring(find_docstring(function), names)
         fields = {
             f"argument_{index}": _to_field(function, item, docstring.parameters.get(item.name))
             for index, item in enumerate(parameters)

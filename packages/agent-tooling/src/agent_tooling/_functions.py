@@ -14,6 +14,20 @@ def find_source(function: Callable[..., Any]) -> Callable[..., Any]:
     return source if inspect.isroutine(source) or inspect.isclass(source) else type(source).__call__
 
 
+def find_docstring(function: Callable[..., Any]) -> str | None:
+    """Return the docstring of a function; of an object that is called that of its `__call__`, or else of its class."""
+    source = find_source(function)
+    found = inspect.getdoc(source)
+    if getattr(source, "__name__", "") != "__call__" or found not in {None, type.__call__.__doc__}:
+        return found
+    while isinstance(function, functools.partial):
+        function = function.func
+    kind = inspect.unwrap(function).__class__
+    found = inspect.getdoc(kind)
+    # What `dataclass` writes where nobody has written one is a signature.
+    return None if found and found.startswith(f"{kind.__name__}(") else found
+
+
 def function_name(function: Callable[..., Any]) -> str:
     """Return the name of a function, or of the class of an object that is called."""
     while isinstance(function, functools.partial):
