@@ -338,7 +338,7 @@ def test_methods_objects_and_wrapped_functions_are_tools_too():
 
 
 class Documented:
-    """Look something up.
+    """A store to look something up in.
 
     Args:
         key: What to look for.
@@ -381,9 +381,9 @@ class Calling(Documented):
 @pytest.mark.parametrize(
     ("function", "said"),
     [
-        (Documented(), "Look something up."),
-        (functools.partial(Documented()), "Look something up."),
-        (Inherited(), "Look something up."),
+        (Documented(), "A store to look something up in."),
+        (functools.partial(Documented()), "A store to look something up in."),
+        (Inherited(), "A store to look something up in."),
         (Calling(), "Call it."),
         (Silent(), ""),
         (Bare({}), ""),

@@ -3,15 +3,16 @@
 Source: JSON Schema 2020-12, core, 8.2; RFC 6901 (JSON pointers).
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Final, cast
-from urllib.parse import unquote
 
 from ._errors import DeclarationError
 from ._schema import JsonSchema
 
 
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
+_ENCODED: Final = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _ANCHORS: Final = ("$anchor", "$dynamicAnchor")
 # What stands there is a value, whatever it looks like.
 _VALUES: Final = frozenset({"const", "default", "enum", "example", "examples"})
@@ -44,7 +45,7 @@ def find_place(schema: JsonSchema, reference: object) -> object:
     """Return what a reference such as `#/$defs/Room` or `#room` leads to; None where there is nothing."""
     if not isinstance(reference, str):
         return None
-    fragment = unquote(reference.removeprefix("#"))
+    fragment = _ENCODED.sub(_decode, reference.removeprefix("#"))
     if fragment and not fragment.startswith("/"):
         anchors = (node for _, node in _iter_nodes(schema, schema) if _is_called(node, fragment))
         return next(anchors, None)
@@ -58,6 +59,10 @@ def find_place(schema: JsonSchema, reference: object) -> object:
             members = cast("Mapping[str, object]", place if isinstance(place, Mapping) else {})
             place = members.get(key)
     return place
+
+
+def _decode(encoded: re.Match[str]) -> str:
+    return bytes.fromhex(encoded[0].replace("%", "")).decode(errors="replace")
 
 
 def _is_called(node: JsonSchema, name: str) -> bool:
