@@ -1,6 +1,8 @@
 import base64
+import contextlib
 import hashlib
 import json
+import socket
 from pathlib import Path
 
 import psutil
@@ -50,6 +52,13 @@ for path in fields.get("files", []):
         print(json.dumps([os.path.basename(path), hashlib.sha256(file.read()).hexdigest()]))
 print(json.dumps(fields.get("files", [])))
 """
+
+
+def nested(levels):
+    value = {}
+    for _ in range(levels - 1):
+        value = {"prompt": value}
+    return {"input": value}
 
 
 @pytest.fixture(scope="module")
@@ -154,6 +163,8 @@ def test_other_clients_get_the_run_at_once_and_ask_for_it_later(server, accept):
             "expected to be absent; the agent's fields go inside input",
         ),
         ([], "body", "expected a JSON object"),
+        (nested(200), "body", "expected JSON in UTF-8: expected at most 200 levels of nesting"),
+        (nested(257), "body", "expected JSON in UTF-8: expected at most 200 levels of nesting"),
         (
             {"prompt": "a", "input": {}},
             "prompt",
@@ -187,6 +198,7 @@ def test_what_is_wrong_is_told_before_anything_is_queued(server, body, field, me
     [
         (b"{", "application/json", 422),
         (b"\xff", "application/json", 422),
+        (b'{"input": ' + b"[" * 50_000 + b"]" * 50_000 + b"}", "application/json", 422),
         (b"{}", "text/plain", 415),
         (b"x" * (4 * 1024 * 1024 + 1), "application/json", 413),
     ],
@@ -196,6 +208,44 @@ def test_a_body_that_is_no_json_is_refused(server, content, media_type, status):
         "/agents/echo/runs", content=content, headers={"Content-Type": media_type}
     )
     assert (response.status_code, response.json()["status"]) == (status, status)
+
+
+def test_of_many_wrong_fields_a_hundred_are_told(server):
+    fields = {"prompt": "a", "places": [{}] * 10_000}
+    response = server.submit("echo", fields)
+    assert len(response.json()["problems"]) == 100
+    assert len(response.content) < 50_000
+
+
+HEAD = (
+    b"POST /agents/echo/runs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    b"Content-Length: 100\r\n\r\n{"
+)
+
+
+def test_clients_that_go_while_they_ask_leave_no_word_in_the_log(server):
+    for _ in range(20):
+        with socket.create_connection(
+            (server.client.base_url.host, server.client.base_url.port)
+        ) as client:
+            client.sendall(HEAD)
+    assert server.client.get("/agents").status_code == 200
+    assert "Traceback" not in "".join(server.lines)
+
+
+@pytest.mark.long
+def test_a_body_that_comes_a_byte_a_second_is_not_waited_for(server):
+    url = server.client.base_url
+    with socket.create_connection((url.host, url.port)) as client:
+        client.sendall(HEAD)
+        client.settimeout(1)
+        answer = b""
+        for _ in range(40):
+            with contextlib.suppress(TimeoutError):
+                answer = client.recv(4096)
+                break
+            client.sendall(b" ")
+    assert answer.startswith(b"HTTP/1.1 408")
 
 
 @pytest.mark.parametrize(
@@ -356,6 +406,7 @@ def test_an_id_stands_for_its_files_too(server):
         ([given("a", b"a")] * 2, "files[1].name", "another name than before"),
         ([given("../a", b"a")], "files['../a']", "without a folder"),
         ([given(f"{n}", b"") for n in range(21)], "files", "at most 20 files, got 21"),
+        ([1] * 100_000, "files", "at most 20 files, got 100000"),
     ],
 )
 def test_files_that_cannot_be_given_are_told_by_their_place(server, files, field, message):

@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -35,6 +35,7 @@ _PAGE = 20
 _MAX_PAGE = 100
 _MAX_OFFSET = 1_000_000
 _PRUNE_SECONDS = 600
+_MOST_PROBLEMS = 100  # A small body can be wrong in a million places.
 _BUSY_SECONDS = 10  # after which it is worth trying again
 
 _logger = logging.getLogger("agent_runner")
@@ -69,6 +70,7 @@ def build_app(engine: RunEngine, *, api_key: str | None, hosts: list[str]) -> St
             ConfigurationError: _configuration_problem,
             QueueFullError: _busy_problem,
             ReusedIdError: _reuse_problem,
+            ClientDisconnect: _gone,
         },
         lifespan=endpoints.lifespan,
     )
@@ -224,8 +226,9 @@ def _http_problem(_: Request, error: Exception) -> Response:
 
 def _input_problem(_: Request, error: Exception) -> Response:
     assert isinstance(error, InputError)  # noqa: S101 - registered for these only
-    problems = [{"field": one.field, "message": one.message} for one in error.problems]
-    return _problem(422, str(error), problems=problems)
+    told = InputError(*error.problems[:_MOST_PROBLEMS])
+    problems = [{"field": one.field, "message": one.message} for one in told.problems]
+    return _problem(422, str(told), problems=problems)
 
 
 def _configuration_problem(_: Request, error: Exception) -> Response:
@@ -245,6 +248,10 @@ def _reuse_problem(_: Request, __: Exception) -> Response:
         409,
         "client_request_id: expected a new one, because this one belongs to a run with another input",
     )
+
+
+def _gone(_: Request, __: Exception) -> Response:
+    return Response(status_code=400)  # Nobody is there to read it.
 
 
 def _problem(status: int, detail: str, **fields: Any) -> _Json:

@@ -1,5 +1,6 @@
 """What a request says."""
 
+import asyncio
 import base64
 from collections.abc import Mapping
 from contextlib import suppress
@@ -9,14 +10,15 @@ from typing import Any, cast
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from stream_text import parse_json
+from stream_text import InvalidJsonError, parse_json
 
-from ._agent import MOST_BYTES
+from ._agent import MOST_BYTES, MOST_FILES
 from ._errors import InputError, InputProblem
 
 
 _MAX_INPUT_BYTES = 4 * 1024 * 1024
 _MAX_BODY_BYTES = _MAX_INPUT_BYTES + MOST_BYTES * 4 // 3  # files come as base64
+_BODY_SECONDS = 30
 _MAX_ID_CHARACTERS = 200
 
 
@@ -24,17 +26,22 @@ async def read_body(request: Request) -> bytes:
     """Return the body of a request that carries JSON.
 
     Raises:
-        HTTPException: If it says to carry anything else, or is too large.
+        HTTPException: If it says to carry anything else, is too large, or does not come to its end.
+        ClientDisconnect: If the client has gone.
     """
     # Asked for by name: a page in a browser may send other types anywhere without being asked.
     media_type = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
         raise HTTPException(415, "expected Content-Type: application/json")
     body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > _MAX_BODY_BYTES:
-            raise _too_large(_MAX_BODY_BYTES)
+    try:
+        async with asyncio.timeout(_BODY_SECONDS):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > _MAX_BODY_BYTES:
+                    raise _too_large(_MAX_BODY_BYTES)
+    except TimeoutError:
+        raise HTTPException(408, f"expected the body within {_BODY_SECONDS} seconds") from None
     if len(body) > _MAX_INPUT_BYTES and b'"files"' not in body:
         raise _too_large(_MAX_INPUT_BYTES)
     return bytes(body)
@@ -68,7 +75,9 @@ def parse_body(body: bytes) -> RunRequest:
     """
     try:
         value = parse_json(body.decode("utf-8-sig"))
-    except ValueError:
+    except InvalidJsonError as error:
+        raise _refusal("body", f"expected JSON in UTF-8: {error}") from None
+    except UnicodeDecodeError:
         raise _refusal("body", "expected JSON in UTF-8") from None
     if not isinstance(value, dict):
         raise _refusal("body", "expected a JSON object")
@@ -90,6 +99,9 @@ def _read_files(value: Any) -> Mapping[str, bytes]:
         return {}
     if not isinstance(value, list):
         raise _refusal("files", "expected a list of objects with name and data")
+    number_of_files = len(cast("list[Any]", value))
+    if number_of_files > MOST_FILES:
+        raise _refusal("files", f"expected at most {MOST_FILES} files, got {number_of_files}")
     files: dict[str, bytes] = {}
     for number, item in enumerate(cast("list[Any]", value)):
         match item:

@@ -6,13 +6,14 @@ from .environment import (
     build_environment,
     read_production_env,
 )
-from .files import MOST_BYTES, check_files, remove_folder, run_folder, written_files
+from .files import MOST_BYTES, MOST_FILES, check_files, remove_folder, run_folder, written_files
 from .folder import SCRIPT, read_folder
 from .input import build_payload
 
 
 __all__ = [
     "MOST_BYTES",
+    "MOST_FILES",
     "REQUEST_VARIABLE",
     "SCRIPT",
     "EnvironmentSettings",

@@ -68,6 +68,8 @@ def _name_problems(fields: Mapping[Any, Any], files: Mapping[str, bytes]) -> lis
 
 
 def _value_problems(fields: Mapping[Any, Any]) -> list[InputProblem]:
+    if _is_json(dict(fields)):
+        return []
     return [
         InputProblem(field=str(name), message="expected a JSON value")
         for name, value in fields.items()
