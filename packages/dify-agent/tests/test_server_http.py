@@ -89,6 +89,18 @@ def test_of_many_wrong_fields_a_hundred_are_told(client):
     assert len(problems(response)) == 100
 
 
+@pytest.mark.parametrize("name", ["x" * 3_000, "\n" * 1_500])
+def test_long_names_of_a_request_are_told_in_part(client, build_request, name):
+    request = build_request()
+    request["composition"]["layers"][3]["deps"] = {name: "plugin"}
+    for extra in ({}, {name: 1}):
+        request["composition"]["layers"][2] |= extra
+        response = client.post("/runs", json=request)
+        assert response.status_code == 422
+        [(field, message)] = problems(response)
+        assert len(field) + len(message) < 1_100
+
+
 def test_a_layers_bad_configuration_is_refused_without_its_credentials(client, build_request):
     request = build_request()
     request["composition"]["layers"][2]["config"]["credentials"] = {"api_key": ["s3cret-nested"]}

@@ -1,7 +1,9 @@
 """What many watchers and many runs cost a server: no thread, no file and no connection stays."""
 
 import asyncio
+import contextlib
 import json
+import socket
 import time
 
 import httpx
@@ -11,6 +13,10 @@ import pytest
 
 THREADS = 48  # 32 for work; the rest are those that DBOS and the process have of their own
 PATIENCE = 120
+HEAD = (
+    b"POST /runs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    b"Content-Length: 100\r\n\r\n{"
+)
 
 
 def create(client, request):
@@ -83,3 +89,31 @@ def test_runs_leave_no_threads_files_or_connections(start_server, build_request,
     # The pools of the database and of the daemon's client may still fill up, but not beyond their sizes.
     assert files_later <= files + 30
     assert connections_later <= connections + 10
+
+
+def connect(server):
+    url = server.client.base_url
+    return socket.create_connection((url.host, url.port))
+
+
+def test_clients_that_go_while_they_ask_leave_no_word_in_the_log(start_server):
+    server = start_server()
+    for _ in range(20):
+        with connect(server) as asking:
+            asking.sendall(HEAD)
+    assert server.client.get("/health").status_code == 200
+    assert "Traceback" not in server.stop()
+
+
+@pytest.mark.long
+def test_a_body_that_comes_a_byte_a_second_is_not_waited_for(start_server):
+    with connect(start_server()) as asking:
+        asking.sendall(HEAD)
+        asking.settimeout(1)
+        answer = b""
+        for _ in range(40):
+            with contextlib.suppress(TimeoutError):
+                answer = asking.recv(4096)
+                break
+            asking.sendall(b" ")
+    assert answer.startswith(b"HTTP/1.1 408")

@@ -1,5 +1,6 @@
 """What every answer of the server has in common: who may ask, how much, and how errors look."""
 
+import asyncio
 import secrets
 from collections.abc import Sequence
 from http import HTTPStatus
@@ -16,6 +17,9 @@ from ._errors import FieldProblem, RequestError, RunNotFoundError
 
 _MOST_DIGITS = 15  # More than any run has events; unbounded numbers are slow to read.
 
+_BODY_SECONDS = 30
+
+_MOST_CHARACTERS = 1000
 _MOST_DETAILS = 100  # A small body can be wrong in a million places.
 
 
@@ -46,7 +50,8 @@ async def read_json_body(request: Request, *, max_bytes: int) -> bytes:
     """Return the body of a request, which must be JSON and not too large.
 
     Raises:
-        RequestError: If it is not declared as JSON, or is larger than allowed.
+        RequestError: If it is not declared as JSON, is larger than allowed, or does not come to its end.
+        ClientDisconnect: If the client has gone.
     """
     # A browser sends no cross-site request of this type without asking first, so no page can start runs.
     content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -55,12 +60,16 @@ async def read_json_body(request: Request, *, max_bytes: int) -> bytes:
             415, "unsupported_media_type", "Expected 'Content-Type: application/json'."
         )
     body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > max_bytes:
-            raise RequestError(
-                413, "request_too_large", f"Expected a body of at most {max_bytes} bytes."
-            )
+    try:
+        async with asyncio.timeout(_BODY_SECONDS):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > max_bytes:
+                    message = f"Expected a body of at most {max_bytes} bytes."
+                    raise RequestError(413, "request_too_large", message)
+    except TimeoutError:
+        message = f"Expected the body within {_BODY_SECONDS} seconds."
+        raise RequestError(408, "request_timeout", message) from None
     return bytes(body)
 
 
@@ -96,9 +105,15 @@ def build_error_response(error: RequestError) -> Response:
     content: dict[str, Any] = {"code": error.code, "message": error.message}
     if error.details:
         content["details"] = [
-            {"field": detail.field, "message": detail.message} for detail in error.details
+            {"field": _cut(detail.field), "message": _cut(detail.message)}
+            for detail in error.details
         ]
     return JSONResponse({"error": content}, status_code=error.status_code)
+
+
+def _cut(text: str) -> str:
+    """Return a text that quotes names of the request, of which one alone may be as long as the request."""
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"
 
 
 async def answer_request_error(_request: Request, error: Exception) -> Response:
@@ -115,6 +130,11 @@ async def answer_http_error(_request: Request, error: Exception) -> Response:
     response = build_error_response(RequestError(refused.status_code, code, refused.detail))
     response.headers.update(refused.headers or {})
     return response
+
+
+async def answer_nobody(_request: Request, _error: Exception) -> Response:
+    """Answer a client that has gone while it was sending its request."""
+    return Response(status_code=HTTPStatus.BAD_REQUEST)
 
 
 def _field_problems(error: ValidationError) -> Sequence[FieldProblem]:

@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
@@ -24,6 +24,7 @@ from ._errors import FieldProblem, RequestError, RunNotFoundError
 from ._http import (
     ApiKeyMiddleware,
     answer_http_error,
+    answer_nobody,
     answer_request_error,
     parse_body,
     parse_event_number,
@@ -69,6 +70,7 @@ def build_app(settings: ServerSettings) -> Starlette:
             HTTPException: answer_http_error,
             RequestError: answer_request_error,
             RunNotFoundError: answer_request_error,
+            ClientDisconnect: answer_nobody,
         },
         routes=[
             Route("/health", routes.health),
