@@ -293,7 +293,7 @@ def test_searches_are_billed(ask):
     assert response["tool_usage"]["web_search"] == {"num_requests": 1}
 
 
-@pytest.mark.parametrize(("limit", "made"), [(0, 0), (1, 1), (2, 2), (9, 4), (None, 4)])
+@pytest.mark.parametrize(("limit", "made"), [(1, 1), (2, 2), (9, 4), (None, 4)])
 def test_calls_beyond_the_limit_are_ignored(ask, limit, made):
     calls = [
         OutputItem(item={"type": kind})

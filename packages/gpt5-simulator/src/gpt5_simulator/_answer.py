@@ -1,24 +1,45 @@
 """From a request to the response object: checks, the model, what it cost, what is kept."""
 
 import hashlib
+import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 
-from gpt5_simulator._checks import validate_settings, validate_shape
+from gpt5_simulator._background import BackgroundRun
+from gpt5_simulator._checks import Call, validate_shape
 from gpt5_simulator._encrypted import build_token, is_genuine_token
 from gpt5_simulator._errors import ApiError
-from gpt5_simulator._item_checks import validate_conversation, validate_items
-from gpt5_simulator._json import Json
+from gpt5_simulator._item_checks import lost_item, validate_conversation, validate_items
+from gpt5_simulator._item_kinds import without_unasked
+from gpt5_simulator._json import Json, dump, objects_in
 from gpt5_simulator._lifetimes import Lifetimes
-from gpt5_simulator._output import IdSource, build_output
+from gpt5_simulator._output import IdSource, Output, build_output
 from gpt5_simulator._profiles import ModelProfile, profile_for, profile_for_unknown
 from gpt5_simulator._request import ModelRequest, input_items, read_request
 from gpt5_simulator._response import build_response
-from gpt5_simulator._store import ResponseStore
+from gpt5_simulator._setting_checks import validate_settings
+from gpt5_simulator._store import ResponseStore, StoredResponse
+from gpt5_simulator._stored_calls import listed_items
 from gpt5_simulator._tool_checks import validate_tools
 from gpt5_simulator._turn import Model
-from gpt5_simulator._usage import PromptCache, build_usage, prompt_text
+from gpt5_simulator._usage import CacheUse, PromptCache, build_usage, count_tokens, prompt_text
+
+
+_SHORTER = 4  # how many times shorter a compacted conversation is
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The answer to a request.
+
+    Attributes:
+        response: The final response object.
+        run: How it is made in the background; None where it is made at once.
+    """
+
+    response: Json
+    run: BackgroundRun | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +53,7 @@ class Responder:
         lifetimes: How long the models are served.
         seed: A number that goes into every id.
         clock: Returns the time in seconds since 1970.
+        background_seconds: How long a background response takes.
     """
 
     model: Model
@@ -40,12 +62,13 @@ class Responder:
     lifetimes: Lifetimes
     seed: int
     clock: Callable[[], float]
+    background_seconds: float = 0.0
     store: ResponseStore = field(default_factory=ResponseStore)
     _cache: PromptCache = field(default_factory=PromptCache)
     _lock: Lock = field(default_factory=Lock)
 
-    def answer(self, body: Json, *, owner: str, id_source: str) -> Json:
-        """Return the final response object.
+    def answer(self, body: Json, *, owner: str, id_source: str) -> Answer:
+        """Return the answer to a request, and keep it if it is to be stored.
 
         Args:
             body: The request.
@@ -56,16 +79,16 @@ class Responder:
             ApiError: If the checks or the model refuse the request.
         """
         request = self.read(body, owner=owner)
-        turn = self.model.respond(request)
         ids = IdSource(f"{self.seed}:{id_source}")
         response_id = ids.make("resp")
-        key = _key(owner)
-        output = build_output(
-            turn, request=request, ids=ids, encrypt=lambda item_id: build_token(item_id, key=key)
-        )
+        now = self.clock()
+        run = None
+        if body.get("background"):
+            run = BackgroundRun(started=now, seconds=self.background_seconds)
+        output, error = self._output(request, ids, owner, is_background=run is not None)
         usage = build_usage(
             prompt=(prompt := prompt_text(request)),
-            cached=self._cached_tokens(prompt, request, owner),
+            cache=self._cache_use(prompt, request, owner),
             output=output.tokens,
             reasoning=output.reasoning,
         )
@@ -73,34 +96,134 @@ class Responder:
             request=request,
             output=output,
             response_id=response_id,
-            created_at=int(self.clock()),
+            created_at=int(now),
             usage=usage,
         )
-        self._keep(response, request, owner)
-        return response
+        if error is not None:
+            failed = {"code": error.code or "server_error", "message": error.message}
+            response |= {"status": "failed", "error": failed, "completed_at": None, "usage": None}
+        if response["store"] or run is not None:
+            kept = StoredResponse(
+                response=response, items=request.items, is_streamed=request.stream, run=run
+            )
+            with self._lock:
+                self.store.keep(kept, owner=owner)
+        shown = [without_unasked(item, request.include) for item in output.items]
+        return Answer(response=response | {"output": shown}, run=run)
 
-    def read(self, body: Json, *, owner: str, knows_model: bool = False) -> ModelRequest:
+    def count(self, body: Json, *, owner: str) -> int:
+        """Return how many input tokens a request would have.
+
+        Raises:
+            ApiError: If a real server would refuse the request.
+        """
+        return count_tokens(prompt_text(self.read(body, owner=owner, call="input_tokens")))
+
+    def compact(self, body: Json, *, owner: str, id_source: str) -> Json:
+        """Return a conversation made shorter: what the user said, and one item that stands for the rest.
+
+        Args:
+            body: The request.
+            owner: The fingerprint of the request's key.
+            id_source: Text that no other request has; ids are made from it.
+
+        Raises:
+            ApiError: If a real server would refuse the request.
+        """
+        request = self.read(body, owner=owner, call="compact")
+        ids = IdSource(f"{self.seed}:{id_source}")
+        response_id = ids.make("resp")
+        said = [item for item in request.items if item.get("role") == "user"]
+        rest = [item for item in request.items if item.get("role") != "user"]
+        prompt = prompt_text(request)
+        usage = build_usage(
+            prompt=prompt,
+            cache=self._cache_use(prompt, request, owner),
+            output=1 + count_tokens(dump(rest)) // _SHORTER,
+            reasoning=0,
+        )
+        return {
+            "id": response_id,
+            "object": "response.compaction",
+            "created_at": int(self.clock()),
+            "output": [*listed_items(said, material=response_id), self._compaction(ids, owner)],
+            "usage": usage,
+        }
+
+    def read(
+        self, body: Json, *, owner: str, knows_model: bool = False, call: Call = "create"
+    ) -> ModelRequest:
         """Return a request as the model reads it.
 
         Args:
             body: The request.
             owner: The fingerprint of the request's key.
             knows_model: Whether any model is accepted.
+            call: Which call it is for.
 
         Raises:
             ApiError: If a real server would refuse the request.
         """
         if self.strict:
-            validate_shape(body)
-        profile = self._profile(str(body.get("model")), knows_model=knows_model)
+            validate_shape(body, call=call)
+        if body.get("model") is None and call == "input_tokens":
+            profile = profile_for_unknown("")
+        else:
+            profile = self._profile(str(body.get("model")), knows_model=knows_model)
         if self.strict:
             validate_settings(body, profile=profile)
-            validate_tools(body)
+            validate_tools(body, profile=profile)
             validate_items(body.get("input"), profile=profile)
-        earlier = self._earlier(body, owner)
+        items = (*self._earlier(body, owner), *self._input(body, owner))
         if self.strict:
-            self._validate_conversation((*earlier, *input_items(body)), owner)
-        return read_request(body, profile=profile, earlier=earlier)
+            self._validate_conversation(items, owner)
+        return read_request(body, profile=profile, items=items)
+
+    def _output(
+        self, request: ModelRequest, ids: IdSource, owner: str, *, is_background: bool
+    ) -> tuple[Output, ApiError | None]:
+        """Return what the model says; of a background response also why there is nothing."""
+        try:
+            turn = self.model.respond(request)
+        except ApiError as error:
+            if not is_background:
+                raise
+            return Output(items=(), tokens=0, reasoning=0, is_cut=False), error
+        key = _key(owner)
+        output = build_output(
+            turn, request=request, ids=ids, encrypt=lambda item_id: build_token(item_id, key=key)
+        )
+        if self._is_long(request, output):
+            output = replace(output, items=(*output.items, self._compaction(ids, owner)))
+        return output, None
+
+    def _is_long(self, request: ModelRequest, output: Output) -> bool:
+        """Return whether the conversation is to be compacted: it was asked for, or has crossed its threshold."""
+        asked = any(item.get("type") == "compaction_trigger" for item in input_items(request.body))
+        tokens = count_tokens(prompt_text(request)) + output.tokens
+        bounds = objects_in(request.body.get("context_management"))
+        return asked or any(
+            tokens > (bound.get("compact_threshold") or math.inf) for bound in bounds
+        )
+
+    def _compaction(self, ids: IdSource, owner: str) -> Json:
+        item_id = ids.make("cmp")
+        token = build_token(item_id, key=_key(owner))
+        return {"id": item_id, "type": "compaction", "encrypted_content": token}
+
+    def _input(self, body: Json, owner: str) -> list[Json]:
+        """Return the input, with what its references stand for."""
+        with self._lock:
+            return [self._referenced(item, owner) for item in input_items(body)]
+
+    def _referenced(self, item: Json, owner: str) -> Json:
+        is_bare = item.get("type") == "image_generation_call" and "result" not in item
+        if item.get("type") != "item_reference" and not is_bare:
+            return item
+        found = self.store.find_item(str(item.get("id")), owner=owner)
+        if found is None:
+            raise lost_item(str(item.get("id")))
+        return found
 
     def _profile(self, model: str, *, knows_model: bool) -> ModelProfile:
         if self.lifetimes.is_over(model):
@@ -131,20 +254,15 @@ class Responder:
 
         def is_stored(item_id: str) -> bool:
             with self._lock:
-                return self.store.item(item_id, owner=owner) is not None
+                return self.store.find_item(item_id, owner=owner) is not None
 
         validate_conversation(items, is_genuine=is_genuine, is_stored=is_stored)
 
-    def _cached_tokens(self, prompt: str, request: ModelRequest, owner: str) -> int:
+    def _cache_use(self, prompt: str, request: ModelRequest, owner: str) -> CacheUse:
         label = request.body.get("prompt_cache_key") or request.body.get("instructions")
         scope = f"{owner}\n{request.profile.name}\n{label}"
         with self._lock:
-            return self._cache.cached_tokens(prompt, scope=scope)
-
-    def _keep(self, response: Json, request: ModelRequest, owner: str) -> None:
-        if response["store"]:
-            with self._lock:
-                self.store.keep(response, items=request.items, owner=owner)
+            return self._cache.use(prompt, scope=scope, request=request)
 
 
 def _deprecated(model: str) -> ApiError:

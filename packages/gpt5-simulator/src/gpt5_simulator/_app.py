@@ -14,11 +14,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.routing import Route
 
-from gpt5_simulator._answer import Responder
+from gpt5_simulator._answer import Answer, Responder
 from gpt5_simulator._damage import damage
 from gpt5_simulator._delivery import Delivery
 from gpt5_simulator._errors import ApiError, FaultError
-from gpt5_simulator._events import encode, encode_event, iter_events
+from gpt5_simulator._events import begun, encode, encode_event, iter_events
 from gpt5_simulator._fault_queue import FaultQueue
 from gpt5_simulator._fault_text import parse_fault
 from gpt5_simulator._faults import Fault, HttpError
@@ -28,13 +28,12 @@ from gpt5_simulator._recorded import RecordedRequest, RequestLog, fingerprint
 from gpt5_simulator._refusals import build_error, retry_headers, validate_against
 from gpt5_simulator._replay import Recording, ReplayQueue
 from gpt5_simulator._reply import ChunkSizes, Reply
+from gpt5_simulator._stored_calls import EVENTS, JSON, Query, StoredCalls
 
 
 FAULT_HEADER = "x-simulator-fault"
 REPLAY_HEADER = "x-simulator-replay"
 
-_JSON = "application/json"
-_EVENTS = "text/event-stream; charset=utf-8"
 _WORKERS = 256
 _MODEL_CREATED = 1754425777
 _NO_KEY = "You didn't provide an API key. Put it in an Authorization header using Bearer auth (Authorization: Bearer YOUR_KEY)."
@@ -70,7 +69,12 @@ class Api:
             Route("/v1/models", self.list_models, methods=["GET"]),
             Route("/v1/models/{model}", self.show_model, methods=["GET"]),
             Route("/v1/responses", self.create_response, methods=["POST"]),
+            Route("/v1/responses/input_tokens", self.count_input, methods=["POST"]),
+            Route("/v1/responses/compact", self.compact, methods=["POST"]),
             Route("/v1/responses/{response_id}", self.show_response, methods=["GET"]),
+            Route("/v1/responses/{response_id}", self.delete_response, methods=["DELETE"]),
+            Route("/v1/responses/{response_id}/cancel", self.cancel_response, methods=["POST"]),
+            Route("/v1/responses/{response_id}/input_items", self.list_input, methods=["GET"]),
         ]
         handlers = {HTTPException: self.refuse_route, Exception: self.report_failure}
         return Starlette(routes=routes, exception_handlers=handlers)
@@ -97,18 +101,49 @@ class Api:
                 reply = damage(reply, fault)
         return self._deliver(reply, recorded)
 
+    async def count_input(self, request: Request) -> Delivery:
+        """Answer `POST /v1/responses/input_tokens`."""
+        raw = await request.body()
+
+        def count(owner: str, _: RecordedRequest) -> Reply:
+            tokens = self.responder.count(_parse_body(request, raw), owner=owner)
+            return _json_body({"object": "response.input_tokens", "input_tokens": tokens})
+
+        return self._answer(request, count, raw)
+
+    async def compact(self, request: Request) -> Delivery:
+        """Answer `POST /v1/responses/compact`."""
+        raw = await request.body()
+
+        def compact(owner: str, recorded: RecordedRequest) -> Reply:
+            body, source = _parse_body(request, raw), _id_source(recorded, raw)
+            return _json_body(self.responder.compact(body, owner=owner, id_source=source))
+
+        return self._answer(request, compact, raw)
+
     async def show_response(self, request: Request) -> Delivery:
         """Answer `GET /v1/responses/{id}`."""
+        query = Query(request.url.query)
+        return self._answer_stored(request, lambda calls: calls.show(query))
+
+    async def cancel_response(self, request: Request) -> Delivery:
+        """Answer `POST /v1/responses/{id}/cancel`."""
+        return self._answer_stored(request, StoredCalls.cancel)
+
+    async def list_input(self, request: Request) -> Delivery:
+        """Answer `GET /v1/responses/{id}/input_items`."""
+        query = Query(request.url.query)
+        return self._answer_stored(request, lambda calls: calls.list_input(query))
+
+    async def delete_response(self, request: Request) -> Delivery:
+        """Answer `DELETE /v1/responses/{id}`."""
         response_id: str = request.path_params["response_id"]
 
-        def response() -> Json:
-            found = self.responder.store.find(response_id, owner=self._owner(request))
-            if found is None:
-                text = f"Response with id '{response_id}' not found."
-                raise ApiError(text, status=HTTPStatus.NOT_FOUND)
-            return found
+        def delete(owner: str, _: RecordedRequest) -> Reply:
+            self.responder.store.delete(response_id, owner=owner)
+            return _json_body({"id": response_id, "object": "response.deleted", "deleted": True})
 
-        return self._deliver(_json_reply(response), self._record(request))
+        return self._answer(request, delete)
 
     async def list_models(self, request: Request) -> Delivery:
         """Answer `GET /v1/models`."""
@@ -149,6 +184,38 @@ class Api:
         del request
         return self._send(_error_reply(refusal), headers)
 
+    def _answer_stored(self, request: Request, call: Callable[[StoredCalls], Reply]) -> Delivery:
+        response_id: str = request.path_params["response_id"]
+
+        def answer(owner: str, _: RecordedRequest) -> Reply:
+            stored = self.responder.store.find(response_id, owner=owner)
+            is_paced = FAULT_HEADER not in request.headers  # a fault is done to a whole stream
+            return call(StoredCalls(stored, self.responder.clock, is_paced))
+
+        return self._answer(request, answer)
+
+    def _answer(
+        self,
+        request: Request,
+        build: Callable[[str, RecordedRequest], Reply],
+        body: bytes = b"",
+    ) -> Delivery:
+        """Answer a call that no fault of the queue hits, only one that the request itself asks for."""
+        recorded = self._record(request, body)
+        try:
+            owner = self._owner(request)
+            asked = self._asked_faults(request) or ()
+            for fault in asked:
+                if isinstance(fault, HttpError):
+                    reply = _error_reply(build_error(fault), retry_headers(fault))
+                    return self._deliver(reply, recorded)
+            reply = build(owner, recorded)
+        except ApiError as error:
+            return self._deliver(_error_reply(error), recorded)
+        for fault in asked:
+            reply = damage(reply, fault)
+        return self._deliver(reply, recorded)
+
     async def _reply(
         self,
         request: Request,
@@ -163,10 +230,22 @@ class Api:
             validate_against(fault, body)
         if self.replay:
             return self._replayed(request, body, owner=owner)
-        id_source = f"{recorded.number}:{hashlib.sha256(raw).hexdigest()}"
-        answer = partial(self.responder.answer, body, owner=owner, id_source=id_source)
-        response = await asyncio.get_running_loop().run_in_executor(self.workers, answer)
-        return _response_reply(response, body)
+        source = _id_source(recorded, raw)
+        answer = partial(self.responder.answer, body, owner=owner, id_source=source)
+        found = await asyncio.get_running_loop().run_in_executor(self.workers, answer)
+        return self._response_reply(found, body, is_damaged=bool(faults))
+
+    def _response_reply(self, answer: Answer, body: Json, *, is_damaged: bool) -> Reply:
+        response, run = answer.response, answer.run
+        if not body.get("stream"):
+            begins = response if run is None else begun(response, status="queued")
+            return _json_body(begins)
+        obfuscate = object_at(body, "stream_options").get("include_obfuscation") is not False
+        if run is None or is_damaged:
+            events = tuple(map(encode_event, iter_events(response, obfuscate=obfuscate)))
+            return Reply(content_type=EVENTS, steps=events, is_stream=True)
+        live = run.iter_steps(response, after=-1, clock=self.responder.clock, obfuscate=obfuscate)
+        return Reply(content_type=EVENTS, live=live, is_stream=True)
 
     def _replayed(self, request: Request, body: Json, *, owner: str) -> Reply:
         chosen = self._find_recording(request, body)
@@ -212,9 +291,18 @@ class Api:
         Raises:
             ApiError: If the header names no fault.
         """
+        asked = self._asked_faults(request)
+        return self.faults.take() if asked is None else asked
+
+    def _asked_faults(self, request: Request) -> tuple[Fault, ...] | None:
+        """Return the fault that the request asks for itself; None where it does not say.
+
+        Raises:
+            ApiError: If the header names no fault.
+        """
         text = request.headers.get(FAULT_HEADER)
         if text is None:
-            return self.faults.take()
+            return None
         try:
             asked = parse_fault(text)
         except FaultError as error:
@@ -258,9 +346,9 @@ class Api:
 
 def _parse_body(request: Request, body: bytes) -> Json:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != _JSON:
+    if kind != JSON:
         text = (
-            f"Unsupported content type: '{kind}'. This API method only accepts '{_JSON}' requests."
+            f"Unsupported content type: '{kind}'. This API method only accepts '{JSON}' requests."
         )
         raise ApiError(text, code="unsupported_content_type")
     try:
@@ -277,24 +365,24 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(name)
 
 
-def _response_reply(response: Json, body: Json) -> Reply:
-    if not body.get("stream"):
-        return Reply(content_type=_JSON, steps=(encode(response),))
-    obfuscate = object_at(body, "stream_options").get("include_obfuscation") is not False
-    events = tuple(map(encode_event, iter_events(response, obfuscate=obfuscate)))
-    return Reply(content_type=_EVENTS, steps=events, is_stream=True)
+def _id_source(recorded: RecordedRequest, raw: bytes) -> str:
+    return f"{recorded.number}:{hashlib.sha256(raw).hexdigest()}"
+
+
+def _json_body(value: Json) -> Reply:
+    return Reply(content_type=JSON, steps=(encode(value),))
 
 
 def _json_reply(build: Callable[[], Json]) -> Reply:
     try:
-        return Reply(content_type=_JSON, steps=(encode(build()),))
+        return _json_body(build())
     except ApiError as error:
         return _error_reply(error)
 
 
 def _error_reply(error: ApiError, headers: dict[str, str] | None = None) -> Reply:
     steps = (encode(error.envelope()),)
-    return Reply(status=error.status, content_type=_JSON, headers=headers or {}, steps=steps)
+    return Reply(status=error.status, content_type=JSON, headers=headers or {}, steps=steps)
 
 
 def _no_route(request: Request, status: int) -> ApiError:

@@ -1,4 +1,4 @@
-"""What a real server would refuse about a request as a whole.
+"""What a real server would refuse about the shape of a request, and the errors that say so.
 
 Messages are in our own words, close to OpenAI's; `param` and `code` are OpenAI's own.
 
@@ -6,14 +6,17 @@ Source: recorded 400 and 404 bodies; docs/evidence/responses-api.md, R1 to R16; 
 read in November 2026.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Sequence
+from typing import Literal
 
 from gpt5_simulator._errors import ApiError
-from gpt5_simulator._json import Json, is_array, is_object, object_at
+from gpt5_simulator._json import Json, is_object, object_at
 from gpt5_simulator._profiles import ModelProfile
 
 
-_PARAMETERS = frozenset(
+type Call = Literal["create", "input_tokens", "compact"]
+
+_CREATE = frozenset(
     {
         "access_programs",
         "background",
@@ -51,8 +54,38 @@ _PARAMETERS = frozenset(
         "user",
     }
 )
-_REASONING = frozenset({"context", "effort", "generate_summary", "mode", "summary"})
-_TEXT = frozenset({"format", "verbosity"})
+_PARAMETERS: dict[Call, frozenset[str]] = {
+    "create": _CREATE,
+    "input_tokens": frozenset(
+        {
+            "conversation",
+            "input",
+            "instructions",
+            "model",
+            "parallel_tool_calls",
+            "personality",
+            "previous_response_id",
+            "reasoning",
+            "text",
+            "tool_choice",
+            "tools",
+            "truncation",
+        }
+    ),
+    "compact": frozenset(
+        {
+            "image",
+            "input",
+            "instructions",
+            "model",
+            "previous_response_id",
+            "prompt_cache_key",
+            "prompt_cache_options",
+            "prompt_cache_retention",
+            "service_tier",
+        }
+    ),
+}
 _INCLUDABLE = (
     "file_search_call.results",
     "web_search_call.results",
@@ -66,61 +99,55 @@ _INCLUDABLE = (
 _TYPES: tuple[tuple[str, type | tuple[type, ...], str], ...] = (
     ("model", str, "a string"),
     ("input", (str, list), "a string or an array"),
+    ("background", bool, "a boolean"),
+    ("background_options", dict, "an object"),
+    ("context_management", list, "an array"),
+    ("conversation", (str, dict), "a string or an object"),
     ("instructions", str, "a string"),
     ("include", list, "an array of strings"),
     ("max_output_tokens", int, "an integer"),
+    ("max_tool_calls", int, "an integer"),
     ("metadata", dict, "an object"),
     ("parallel_tool_calls", bool, "a boolean"),
     ("previous_response_id", str, "a string"),
+    ("prompt", dict, "an object"),
     ("prompt_cache_key", str, "a string"),
+    ("prompt_cache_options", dict, "an object"),
+    ("prompt_cache_retention", str, "a string"),
     ("reasoning", dict, "an object"),
     ("safety_identifier", str, "a string"),
+    ("service_tier", str, "a string"),
     ("store", bool, "a boolean"),
     ("stream", bool, "a boolean"),
     ("stream_options", dict, "an object"),
+    ("temperature", (int, float), "a number"),
     ("text", dict, "an object"),
     ("tool_choice", (str, dict), "a string or an object"),
     ("tools", list, "an array"),
+    ("top_logprobs", int, "an integer"),
+    ("top_p", (int, float), "a number"),
 )
-_MIN_OUTPUT_TOKENS = 16
-_MAX_LENGTHS = {"safety_identifier": 128, "prompt_cache_key": 64}
-_MAX_METADATA = 16
-_SAMPLING = ("temperature", "top_p", "top_logprobs")
 
 
-def validate_shape(body: Json) -> None:
+def validate_shape(body: Json, *, call: Call = "create") -> None:
     """Refuse unknown parameters, missing ones, and wrong types.
+
+    Args:
+        body: The request.
+        call: Which call it is for.
 
     Raises:
         ApiError: If anything is wrong; it says the first thing.
     """
-    if body.get("model") is None:
+    if body.get("model") is None and call != "input_tokens":
         raise missing("model")
     for name in body:
-        if name not in _PARAMETERS:
+        if name not in _PARAMETERS[call]:
             raise unknown(name)
     for name, accepted, wanted in _TYPES:
         _validate_type(body, name, accepted, wanted)
     if body.get("input") is None and not _continues(body):
         raise missing("input")
-
-
-def validate_settings(body: Json, *, profile: ModelProfile) -> None:
-    """Refuse settings that are out of range or that the model does not accept.
-
-    Raises:
-        ApiError: If anything is wrong; it says the first thing.
-    """
-    checks: Sequence[Callable[[Json, ModelProfile], None]] = (
-        _validate_limits,
-        _validate_reasoning,
-        _validate_text,
-        _validate_sampling,
-        _validate_stream,
-        _validate_fixed,
-    )
-    for check in checks:
-        check(body, profile)
 
 
 def missing(param: str) -> ApiError:
@@ -196,64 +223,9 @@ def _continues(body: Json) -> bool:
 
 def _validate_type(body: Json, name: str, accepted: type | tuple[type, ...], wanted: str) -> None:
     value: object = body.get(name)
-    is_disguised = isinstance(value, bool) and accepted is int
+    is_disguised = isinstance(value, bool) and accepted in {int, (int, float)}
     if value is not None and (is_disguised or not isinstance(value, accepted)):
         raise wrong_type(name, wanted=wanted, got=value)
-
-
-def _validate_limits(body: Json, profile: ModelProfile) -> None:
-    del profile  # the same for all
-    limit: int | None = body.get("max_output_tokens")
-    if limit is not None and limit < _MIN_OUTPUT_TOKENS:
-        text = (
-            "Invalid 'max_output_tokens': integer below minimum value. "
-            f"Expected a value >= {_MIN_OUTPUT_TOKENS}, but got {limit} instead."
-        )
-        raise ApiError(text, param="max_output_tokens", code="integer_below_min_value")
-    for name, longest in _MAX_LENGTHS.items():
-        length = len(body.get(name) or "")
-        if length > longest:
-            text = (
-                f"Invalid '{name}': string too long. Expected a string with maximum length {longest}, "
-                f"but got a string with length {length} instead."
-            )
-            raise ApiError(text, param=name, code="string_above_max_length")
-    if len(object_at(body, "metadata")) > _MAX_METADATA:
-        text = f"Invalid 'metadata': too many properties. Expected at most {_MAX_METADATA}."
-        raise ApiError(text, param="metadata", code="object_above_max_properties")
-
-
-def _validate_reasoning(body: Json, profile: ModelProfile) -> None:
-    reasoning = object_at(body, "reasoning")
-    _validate_members("reasoning", reasoning, _REASONING)
-    accepted = {"effort": profile.efforts, "summary": profile.summaries}
-    for name, values in accepted.items():
-        _validate_choice(f"reasoning.{name}", reasoning.get(name), values, profile)
-
-
-def _validate_text(body: Json, profile: ModelProfile) -> None:
-    text = object_at(body, "text")
-    _validate_members("text", text, _TEXT)
-    _validate_choice("text.verbosity", text.get("verbosity"), profile.verbosities, profile)
-    shape = object_at(text, "format")
-    kind: object = shape.get("type", "text")
-    accepted = ("text", "json_schema", "json_object")  # a tuple: it may be unhashable
-    if kind not in accepted:
-        raise bad_value("text.format.type", kind, accepted=accepted)
-    if kind == "json_schema":
-        _validate_json_schema(shape)
-
-
-def _validate_json_schema(shape: Json) -> None:
-    for name in ("name", "schema"):
-        if shape.get(name) is None:
-            raise missing(f"text.format.{name}")
-    schema: object = shape["schema"]
-    if not is_object(schema):
-        raise wrong_type("text.format.schema", wanted="an object", got=schema)
-    if shape.get("strict") is not False:
-        label = f"Invalid schema for response_format '{shape['name']}'"
-        validate_closed(schema, label=label, param="text.format.schema", code="invalid_json_schema")
 
 
 def validate_closed(schema: Json, *, label: str, param: str, code: str, path: str = "") -> None:
@@ -294,43 +266,33 @@ def _subschemas(schema: Json) -> list[tuple[str, Json]]:
     return [(step, inner) for step, inner in (*named, *listed, *single) if is_object(inner)]
 
 
-def _validate_sampling(body: Json, profile: ModelProfile) -> None:
-    effort = object_at(body, "reasoning").get("effort") or profile.default_effort
-    if effort == "none" or profile.takes_sampling:
-        return
-    for name in _SAMPLING:
-        if body.get(name) is not None:
-            raise unsupported_parameter(name)
+def validate_includes(values: Sequence[object]) -> None:
+    """Refuse to include what is not known.
+
+    Raises:
+        ApiError: If there is such a value; it names the first one.
+    """
+    for index, value in enumerate(values):
+        if value not in _INCLUDABLE:
+            raise bad_value(f"include[{index}]", value, accepted=_INCLUDABLE)
 
 
-def _validate_stream(body: Json, profile: ModelProfile) -> None:
-    if body.get("stream") and not profile.streams:
-        text = f"Unsupported value: 'stream' does not support true with the '{profile.snapshot}' model. Supported values are: false."
-        raise ApiError(text, param="stream", code="unsupported_value")
-    if body.get("stream_options") is not None and not body.get("stream"):
-        text = "The 'stream_options' parameter is only allowed when 'stream' is enabled."
-        raise ApiError(text, param="stream_options")
+def validate_members(param: str, value: Json, known: Collection[str]) -> None:
+    """Refuse a field that an object does not have.
 
-
-def _validate_fixed(body: Json, profile: ModelProfile) -> None:
-    del profile  # the same for all
-    include: object = body.get("include")
-    for index, entry in enumerate(include if is_array(include) else ()):
-        if entry not in _INCLUDABLE:
-            raise bad_value(f"include[{index}]", entry, accepted=_INCLUDABLE)
-    truncation: object = body.get("truncation")
-    if truncation not in (None, "auto", "disabled"):  # a tuple: it may be unhashable
-        raise bad_value("truncation", truncation, accepted=("auto", "disabled"))
-
-
-def _validate_members(param: str, value: Json, known: frozenset[str]) -> None:
+    Raises:
+        ApiError: If there is such a field; it names the first one.
+    """
     for name in value:
         if name not in known:
             raise unknown(f"{param}.{name}")
 
 
-def _validate_choice(
-    param: str, value: object, accepted: Sequence[str], profile: ModelProfile
-) -> None:
+def validate_value(param: str, value: object, accepted: Sequence[str]) -> None:
+    """Refuse a value outside a fixed list; null is fine.
+
+    Raises:
+        ApiError: If it is not in the list.
+    """
     if value is not None and value not in accepted:
-        raise unsupported_value(param, value, profile=profile, accepted=accepted)
+        raise bad_value(param, value, accepted=accepted)

@@ -70,6 +70,7 @@ _CHUNK_BYTES = typer.Option(help="Cut streams into chunks of this many bytes.", 
 _DELAY = typer.Option(
     help="Seconds to wait before each chunk of a stream, except the first.", min=0
 )
+_BACKGROUND = typer.Option(help="Seconds that a background response takes.", min=0)
 _LENIENT = typer.Option("--lenient", help="Accept requests that OpenAI would refuse.")
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -88,6 +89,7 @@ def serve(  # noqa: PLR0913  a command's options are its parameters
     hosted_results: Annotated[Path | None, _HOSTED_RESULTS] = None,
     chunk_bytes: Annotated[int | None, _CHUNK_BYTES] = None,
     delay_seconds: Annotated[float, _DELAY] = 0.0,
+    background_seconds: Annotated[float, _BACKGROUND] = 0.0,
     lenient: Annotated[bool, _LENIENT] = False,
 ) -> None:
     """Serve the OpenAI Responses API on 127.0.0.1 until interrupted. The first line of output is the base URL."""
@@ -103,6 +105,7 @@ def serve(  # noqa: PLR0913  a command's options are its parameters
             hosted_results=None if hosted_results is None else read_results_file(hosted_results),
             chunk_bytes=chunk_bytes,
             delay_seconds=delay_seconds,
+            background_seconds=background_seconds,
             strict=not lenient,
         )
         with simulator:

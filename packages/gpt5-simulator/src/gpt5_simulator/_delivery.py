@@ -69,7 +69,8 @@ class Delivery(Response):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     def _steps(self) -> Iterator[Step]:
-        return rechunk(self._reply.steps, self._chunk_bytes)
+        steps = self._reply.steps if self._reply.live is None else self._reply.live
+        return rechunk(steps, self._chunk_bytes)
 
 
 def _headers(reply: Reply) -> dict[str, str]:

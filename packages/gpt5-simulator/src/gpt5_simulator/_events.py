@@ -45,9 +45,9 @@ def encode_event(event: Json) -> bytes:
     return b"event: %b\ndata: %b\n\n" % (str(event["type"]).encode(), encode(event))
 
 
-def begun(response: Json) -> Json:
+def begun(response: Json, *, status: str = "in_progress") -> Json:
     """Return the response as it was before anything was said."""
-    early: Json = {"status": "in_progress", "output": [], "usage": None, "completed_at": None}
+    early: Json = {"status": status, "output": [], "usage": None, "completed_at": None}
     tier = "auto" if response["service_tier"] == "default" else response["service_tier"]
     nothing: Json = {"error": None, "incomplete_details": None, "tool_usage": build_tool_usage()}
     return response | early | nothing | {"service_tier": tier}
@@ -55,7 +55,12 @@ def begun(response: Json) -> Json:
 
 def _events(response: Json) -> Iterator[Json]:
     start = begun(response)
-    yield {"type": "response.created", "response": start}
+    if response["background"]:
+        queued = begun(response, status="queued")
+        yield {"type": "response.created", "response": queued}
+        yield {"type": "response.queued", "response": queued}
+    else:
+        yield {"type": "response.created", "response": start}
     yield {"type": "response.in_progress", "response": start}
     tools = objects_in(response["tools"])
     for index, item in enumerate(objects_in(response["output"])):

@@ -5,16 +5,27 @@ Source: recorded 400 bodies; docs/evidence/responses-api.md, R4 to R11.
 
 from collections.abc import Callable, Sequence
 
-from gpt5_simulator._checks import bad_value, missing, wrong_type
+from gpt5_simulator._checks import bad_value, missing, unknown, wrong_type
 from gpt5_simulator._errors import ApiError
+from gpt5_simulator._item_kinds import kind_of
 from gpt5_simulator._json import Json, is_array, is_object, objects_in
 from gpt5_simulator._part_checks import validate_amounts, validate_parts
 from gpt5_simulator._profiles import ModelProfile
 
 
 _ROLES = ("assistant", "system", "developer", "user")
-_CALLS = {"function_call": "function", "custom_tool_call": "custom tool"}
-_OUTPUTS = {"function_call_output": "function_call", "custom_tool_call_output": "custom_tool_call"}
+# What each call is called in refusals, and the type of what answers it.
+_CALLS = {
+    "function_call": "function",
+    "custom_tool_call": "custom tool",
+    "shell_call": "shell",
+    "local_shell_call": "local shell",
+    "apply_patch_call": "apply_patch",
+    "computer_call": "computer",
+    "tool_search_call": "tool search",
+}
+_OUTPUTS = {f"{kind}_output": kind for kind in _CALLS} | {"tool_search_output": "tool_search_call"}
+_WITH_PARTS = ("function_call_output", "custom_tool_call_output")
 _REQUIRED = {
     "function_call": ("call_id", "name", "arguments"),
     "function_call_output": ("call_id", "output"),
@@ -22,36 +33,36 @@ _REQUIRED = {
     "custom_tool_call_output": ("call_id", "output"),
     "reasoning": ("summary",),
     "item_reference": ("id",),
+    "file_search_call": ("id", "queries", "status"),
+    "web_search_call": ("id", "action", "status"),
+    "image_generation_call": ("id",),
+    "code_interpreter_call": ("id", "code", "container_id", "status"),
+    "computer_call": ("id", "call_id", "status"),
+    "computer_call_output": ("call_id", "output"),
+    "local_shell_call": ("id", "call_id", "action", "status"),
+    "local_shell_call_output": ("id", "output"),
+    "shell_call": ("call_id", "action"),
+    "shell_call_output": ("call_id", "output"),
+    "apply_patch_call": ("call_id", "operation", "status"),
+    "apply_patch_call_output": ("call_id", "status"),
+    "mcp_list_tools": ("id", "server_label", "tools"),
+    "mcp_approval_request": ("id", "name", "arguments", "server_label"),
+    "mcp_approval_response": ("approval_request_id", "approve"),
+    "mcp_call": ("id", "name", "arguments", "server_label"),
+    "compaction": ("encrypted_content",),
+    "compaction_trigger": (),
+    "configuration_update": (),
+    "additional_tools": ("role", "tools"),
+    "tool_search_call": ("arguments",),
+    "tool_search_output": ("tools",),
+    "program": ("id", "call_id", "code", "fingerprint"),
+    "program_output": ("id", "call_id", "result", "status"),
 }
-_ITEM_TYPES = (
-    "message",
-    *_REQUIRED,
-    "file_search_call",
-    "computer_call",
-    "computer_call_output",
-    "web_search_call",
-    "image_generation_call",
-    "code_interpreter_call",
-    "local_shell_call",
-    "local_shell_call_output",
-    "shell_call",
-    "shell_call_output",
-    "apply_patch_call",
-    "apply_patch_call_output",
-    "mcp_list_tools",
-    "mcp_approval_request",
-    "mcp_approval_response",
-    "mcp_call",
-    "compaction",
-    "compaction_trigger",
-    "configuration_update",
-    "additional_tools",
-    "tool_search_call",
-    "tool_search_output",
-    "program",
-    "program_output",
-)
-_FOLLOWERS_EXCLUDED = frozenset({"reasoning", "function_call_output", "custom_tool_call_output"})
+_ITEM_TYPES = ("message", *_REQUIRED)
+_PREFIXED = frozenset(kind for kind in _REQUIRED if "id" in _REQUIRED[kind]) - {"item_reference"}
+# What the server shows of a picture and does not take back. Source: Yeachan-Heo/gajae-code, issue 1688.
+_SHOWN_ONLY = ("action", "background", "output_format", "quality", "revised_prompt", "size")
+_FOLLOWERS_EXCLUDED = frozenset({"reasoning", *_OUTPUTS})
 
 
 def validate_items(value: object, *, profile: ModelProfile) -> None:
@@ -89,7 +100,7 @@ def validate_conversation(
         ApiError: If anything is wrong; it says the first thing.
     """
     for item in items:
-        if item.get("type") == "reasoning":
+        if item.get("type") in {"reasoning", "compaction"}:
             _validate_readable(item, is_genuine=is_genuine, is_stored=is_stored)
     _validate_followers(items)
     _validate_pairs(items)
@@ -104,13 +115,34 @@ def _validate_item(item: Json, where: str, profile: ModelProfile) -> None:
     for name in _REQUIRED.get(str(kind), ()):
         if item.get(name) is None:
             raise missing(f"{where}.{name}")
-    if kind in _OUTPUTS:
+    if kind == "image_generation_call":
+        _validate_picture(item, where)
+    _validate_id(item, where)
+    if kind in _WITH_PARTS:
         validate_parts(item["output"], f"{where}.output", role=None, profile=profile)
     for name in ("call_id", "name", "arguments"):
         value: object = item.get(name)
         is_open = kind == "tool_search_call" and name == "arguments"  # an object there
         if value is not None and not isinstance(value, str) and not is_open:
             raise wrong_type(f"{where}.{name}", wanted="a string", got=value)
+
+
+def _validate_picture(item: Json, where: str) -> None:
+    """Refuse a picture with fields that only answers have, and one that was not finished."""
+    for name in item:
+        if name in _SHOWN_ONLY:
+            raise unknown(f"{where}.{name}")
+    if "result" in item and not isinstance(item["result"], str):
+        raise wrong_type(f"{where}.result", wanted="a string", got=item["result"])
+
+
+def _validate_id(item: Json, where: str) -> None:
+    """Refuse an id of another type of item, as other servers make them."""
+    item_id: object = item.get("id")
+    prefix = kind_of(item).prefix if item.get("type") in _PREFIXED else None
+    if isinstance(item_id, str) and prefix is not None and not item_id.startswith(prefix):
+        text = f"Invalid '{where}.id': '{item_id}'. Expected an ID that begins with '{prefix}'."
+        raise ApiError(text, param=f"{where}.id", code="invalid_value")
 
 
 def _validate_message(item: Json, where: str, profile: ModelProfile) -> None:
@@ -139,12 +171,17 @@ def _validate_readable(
                 "Reason: Encrypted content could not be decrypted or parsed."
             )
             raise ApiError(text, code="invalid_encrypted_content")
-    elif not is_stored(item_id):
-        text = (
-            f"Item with id '{item_id}' not found. Items are not persisted when `store` is set to false. "
-            "Try again with `store` set to true, or remove this item from your input."
-        )
-        raise ApiError(text, status=404, param="input")
+    elif item.get("type") == "compaction" or not is_stored(item_id):
+        raise lost_item(item_id)
+
+
+def lost_item(item_id: str) -> ApiError:
+    """Return the error for an item that the server does not have."""
+    text = (
+        f"Item with id '{item_id}' not found. Items are not persisted when `store` is set to false. "
+        "Try again with `store` set to true, or remove this item from your input."
+    )
+    return ApiError(text, status=404, param="input")
 
 
 def _validate_followers(items: Sequence[Json]) -> None:
@@ -168,11 +205,15 @@ def _has_follower(items: Sequence[Json], index: int) -> bool:
 
 
 def _validate_pairs(items: Sequence[Json]) -> None:
-    calls = {(item["type"], item["call_id"]): None for item in items if item.get("type") in _CALLS}
-    answers = {
-        (_OUTPUTS[item["type"]], item["call_id"]): None
+    calls = {
+        (item["type"], item.get("call_id")): None
         for item in items
-        if item.get("type") in _OUTPUTS
+        if item.get("type") in _CALLS and item.get("call_id") is not None
+    }
+    answers = {
+        (_OUTPUTS[item["type"]], item.get("call_id", item.get("id"))): None
+        for item in items
+        if item.get("type") in _OUTPUTS and not _is_servers(item)
     }
     for kind, call_id in answers:
         if (kind, call_id) not in calls:
@@ -181,4 +222,21 @@ def _validate_pairs(items: Sequence[Json]) -> None:
     for kind, call_id in calls:
         if (kind, call_id) not in answers:
             text = f"No tool output found for {_CALLS[kind]} call {call_id}."
+            raise ApiError(text, param="input")
+    _validate_approvals(items)
+
+
+def _is_servers(item: Json) -> bool:
+    """Return whether the server has found tools itself, which no call asked the client for."""
+    return item.get("type") == "tool_search_output" and item.get("call_id") is None
+
+
+def _validate_approvals(items: Sequence[Json]) -> None:
+    asked = {item.get("id") for item in items if item.get("type") == "mcp_approval_request"}
+    for item in items:
+        if item.get("type") == "mcp_approval_response" and item["approval_request_id"] not in asked:
+            name = item["approval_request_id"]
+            text = (
+                f"No approval request found for approval response with approval_request_id {name}."
+            )
             raise ApiError(text, param="input")

@@ -80,7 +80,10 @@ def describe(part: Json) -> str:
 
 
 def without_data(item: Json) -> Json:
-    """Return an item with a text of as many tokens in the place of each image and file, the same for the same bytes."""
+    """Return an item as the cache sees it: without marks of the cache, and with a text in the place of each image and file.
+
+    Such a text has as many tokens as what it stands for, and is the same for the same bytes.
+    """
     told = dict(item)
     for name in ("content", "output"):
         parts: object = item.get(name)
@@ -90,8 +93,10 @@ def without_data(item: Json) -> Json:
 
 
 def _stand_in(part: object) -> object:
-    if not is_object(part) or part.get("type") not in MEDIA:
+    if not is_object(part):
         return part
+    if part.get("type") not in MEDIA:
+        return {key: value for key, value in part.items() if key != "prompt_cache_breakpoint"}
     source = _source(part)
     found = parse_data_url(source)
     tokens = _UNKNOWN_TOKENS

@@ -7,7 +7,7 @@ from itertools import count
 from typing import assert_never
 
 from gpt5_simulator._events import annotation_end
-from gpt5_simulator._item_kinds import kind_of, text_of, with_text, without_unasked
+from gpt5_simulator._item_kinds import kind_of, text_of, with_text
 from gpt5_simulator._json import Json, dump, objects_in
 from gpt5_simulator._request import ModelRequest
 from gpt5_simulator._turn import (
@@ -116,7 +116,7 @@ def _item(
         case CustomToolCall():
             return _call(entry, "custom_tool_call", "ctc", ids) | {"input": entry.input}
         case OutputItem():
-            return _hosted(entry, request=request, ids=ids, encrypt=encrypt)
+            return _hosted(entry, ids=ids, encrypt=encrypt)
         case _:
             assert_never(entry)
 
@@ -131,9 +131,7 @@ def _reasoning(
     return item | ({"encrypted_content": encrypt(item_id)} if request.encrypted else {})
 
 
-def _hosted(
-    entry: OutputItem, *, request: ModelRequest, ids: IdSource, encrypt: Callable[[str], str]
-) -> Json:
+def _hosted(entry: OutputItem, *, ids: IdSource, encrypt: Callable[[str], str]) -> Json:
     kind = kind_of(entry.item)
     head: Json = {"id": ids.make(kind.prefix), "type": "", "status": kind.status[1]}
     item = {name: value for name, value in head.items() if value is not None} | kind.defaults
@@ -141,7 +139,7 @@ def _hosted(
         item["call_id"] = ids.make("call", 24)
     if entry.item.get("type") == "compaction":
         item["encrypted_content"] = encrypt(item["id"])
-    return without_unasked(item | dict(entry.item), request.include)
+    return item | dict(entry.item)
 
 
 def _message(part: Json, ids: IdSource) -> Json:

@@ -23,6 +23,10 @@ _MOST_DETAILS = ("low", "auto", "high")
 _EVERY_VERBOSITY = ("low", "medium", "high")
 _EVERY_SUMMARY = ("auto", "concise", "detailed")
 _EVERY_CONTEXT = ("auto", "current_turn", "all_turns")
+_USUAL_TIERS = ("flex", "priority")
+_EVERY_TIER = ("flex", "priority", "ultrafast")
+_FLEX = ("flex",)
+_PRIORITY = ("priority",)
 _LACKED = frozenset({"tool_search", "namespace", "computer", "programmatic_tool_calling"})
 _DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 
@@ -47,6 +51,8 @@ class ModelProfile:
         default_context: What the response says of it when the request does not; None where it says nothing.
         modes: The accepted `reasoning.mode` values; empty where the parameter is refused.
         lacks_tools: The types of tools that it does not take.
+        tiers: The service tiers that serve it, beside the usual one. A request for another is refused, and for `priority` served as usual.
+        keeps_cache: Whether its cache is kept for a day, so that `prompt_cache_retention` cannot be `in_memory`.
         has_cache_options: Whether it takes `prompt_cache_options`, and bills what it writes to the cache.
         successor: The model to use instead of a retired one; None while it is served.
         shutdown_date: The day that `GET /v1/models` tells, as `YYYY-MM-DD`; None where there is none.
@@ -68,6 +74,8 @@ class ModelProfile:
     modes: tuple[str, ...] = ()
     lacks_tools: frozenset[str] = _LACKED
     has_cache_options: bool = False
+    keeps_cache: bool = False
+    tiers: tuple[str, ...] = _USUAL_TIERS
     successor: str | None = None
     shutdown_date: str | None = None
 
@@ -103,7 +111,13 @@ _5_4 = ModelProfile(
     default_context="current_turn",
     lacks_tools=frozenset({"programmatic_tool_calling"}),
 )
-_5_5 = replace(_5_4, name="gpt-5.5", snapshot="gpt-5.5-2026-04-23", default_effort="medium")
+_5_5 = replace(
+    _5_4,
+    name="gpt-5.5",
+    snapshot="gpt-5.5-2026-04-23",
+    default_effort="medium",
+    keeps_cache=True,
+)
 _5_6 = replace(
     _5_5,
     name="gpt-5.6",
@@ -113,14 +127,15 @@ _5_6 = replace(
     modes=("standard", "pro"),
     lacks_tools=frozenset(),
     has_cache_options=True,
+    tiers=_EVERY_TIER,
 )
-_6 = replace(_5_6, name="gpt-6-sol", snapshot="gpt-6-sol")
+_6 = replace(_5_6, name="gpt-6-sol", snapshot="gpt-6-sol", tiers=_USUAL_TIERS)
 _ALWAYS_REASONING = _NEWEST[1:]
 
 _PROFILES = (
     _FIRST,
     replace(_FIRST, name="gpt-5-mini", snapshot="gpt-5-mini-2025-08-07"),
-    replace(_FIRST, name="gpt-5-nano", snapshot="gpt-5-nano-2025-08-07"),
+    replace(_FIRST, name="gpt-5-nano", snapshot="gpt-5-nano-2025-08-07", tiers=_FLEX),
     ModelProfile(
         name="gpt-5.1",
         snapshot="gpt-5.1-2025-11-13",
@@ -129,7 +144,7 @@ _PROFILES = (
         shutdown_date=_NEXT_END,
     ),
     ModelProfile(name="gpt-5.2", snapshot="gpt-5.2-2025-12-11", default_effort="none"),
-    ModelProfile(name="gpt-5.2-pro", snapshot="gpt-5.2-pro-2025-12-11", efforts=_PRO),
+    ModelProfile(name="gpt-5.2-pro", snapshot="gpt-5.2-pro-2025-12-11", efforts=_PRO, tiers=()),
     ModelProfile(
         name="gpt-5.3-codex",
         snapshot="gpt-5.3-codex",
@@ -137,6 +152,7 @@ _PROFILES = (
         verbosities=("medium",),
         has_phase=True,
         takes_system=False,
+        tiers=_PRIORITY,
         shutdown_date=_NEXT_END,
     ),
     _5_4,
@@ -152,6 +168,7 @@ _PROFILES = (
         snapshot="gpt-5.4-nano-2026-03-17",
         image_details=_MOST_DETAILS,
         lacks_tools=_5_4.lacks_tools | {"tool_search"},
+        tiers=_FLEX,
         shutdown_date=_NEXT_END,
     ),
     replace(
@@ -159,6 +176,7 @@ _PROFILES = (
         name="gpt-5.4-pro",
         snapshot="gpt-5.4-pro-2026-03-05",
         efforts=_PRO,
+        tiers=_FLEX,
         default_effort="medium",
     ),
     _5_5,
@@ -169,18 +187,35 @@ _PROFILES = (
         efforts=_PRO,
         default_effort="high",
         streams=False,
+        tiers=_FLEX,
     ),
     _5_6,
     replace(_5_6, name="gpt-5.6-sol"),
-    replace(_5_6, name="gpt-5.6-terra", snapshot="gpt-5.6-terra"),
-    replace(_5_6, name="gpt-5.6-luna", snapshot="gpt-5.6-luna"),
+    replace(_5_6, name="gpt-5.6-terra", snapshot="gpt-5.6-terra", tiers=_USUAL_TIERS),
+    replace(_5_6, name="gpt-5.6-luna", snapshot="gpt-5.6-luna", tiers=_USUAL_TIERS),
     _6,
     replace(_6, name="gpt-6-luna", snapshot="gpt-6-luna"),
-    replace(_6, name="gpt-6-astra", snapshot="gpt-6-astra", efforts=_ALWAYS_REASONING),
+    replace(
+        _6, name="gpt-6-astra", snapshot="gpt-6-astra", efforts=_ALWAYS_REASONING, tiers=_EVERY_TIER
+    ),
     replace(_6, name="gpt-6.1-terra", snapshot="gpt-6.1-terra"),
-    replace(_6, name="gpt-6.1-sol", snapshot="gpt-6.1-sol", efforts=_ALWAYS_REASONING),
-    replace(_6, name="gpt-6.2-sol", snapshot="gpt-6.2-sol", efforts=_ALWAYS_REASONING),
-    replace(_6, name="gpt-6.2-astra", snapshot="gpt-6.2-astra", efforts=_ALWAYS_REASONING),
+    replace(
+        _6, name="gpt-6.1-sol", snapshot="gpt-6.1-sol", efforts=_ALWAYS_REASONING, tiers=_EVERY_TIER
+    ),
+    replace(
+        _6,
+        name="gpt-6.2-sol",
+        snapshot="gpt-6.2-sol",
+        efforts=_ALWAYS_REASONING,
+        tiers=("priority", "ultrafast"),
+    ),
+    replace(
+        _6,
+        name="gpt-6.2-astra",
+        snapshot="gpt-6.2-astra",
+        efforts=_ALWAYS_REASONING,
+        tiers=_PRIORITY,
+    ),
     _CODEX,
     replace(_CODEX, name="gpt-5.1-codex", snapshot="gpt-5.1-codex", summaries=_EVERY_SUMMARY),
 )
@@ -218,4 +253,5 @@ def profile_for_unknown(model: str) -> ModelProfile:
         modes=("standard", "pro"),
         lacks_tools=frozenset(),
         has_cache_options=True,
+        tiers=_EVERY_TIER,
     )

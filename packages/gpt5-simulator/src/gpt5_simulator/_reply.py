@@ -37,13 +37,15 @@ class Reply:
         headers: Further headers.
         steps: The body; one element of bytes is one event of a stream, or a whole body.
         is_stream: Whether the body is a stream of events.
+        live: A body that is still being made; it takes the place of `steps`.
     """
 
     status: int = 200
     content_type: str
     headers: dict[str, str] = field(default_factory=dict[str, str])
-    steps: tuple[Step, ...]
+    steps: tuple[Step, ...] = ()
     is_stream: bool = False
+    live: Iterator[Step] | None = None
 
 
 def rechunk(steps: Iterable[Step], sizes: ChunkSizes | None) -> Iterator[Step]:

@@ -106,17 +106,14 @@ def read_tool(entry: Json, *, namespace: str | None = None) -> Tool:
     )
 
 
-def read_request(
-    body: Json, *, profile: ModelProfile, earlier: Sequence[Json] = ()
-) -> ModelRequest:
+def read_request(body: Json, *, profile: ModelProfile, items: Sequence[Json]) -> ModelRequest:
     """Read the body of a request.
 
     Args:
         body: The request.
         profile: The profile of its model.
-        earlier: The items that `previous_response_id` stands for.
+        items: The conversation, oldest first.
     """
-    items = (*earlier, *input_items(body))
     include = frozenset(map(str, body.get("include") or ()))
     reasoning = object_at(body, "reasoning")
     mode, choices = _read_choice(body.get("tool_choice"))
@@ -126,7 +123,7 @@ def read_request(
         body=body,
         profile=profile,
         instructions=_instructions(body, items),
-        items=items,
+        items=tuple(items),
         tools=tools,
         deferred=deferred,
         hosted=tuple(entry for entry in entries if entry.get("type") not in _CLIENT_TOOLS),
@@ -163,11 +160,19 @@ def _read_choice(choice: object) -> tuple[ToolMode, list[Json] | None]:
 def _chosen(entries: list[Json], choices: list[Json] | None) -> list[Json]:
     if choices is None:
         return entries
-    return [entry for entry in entries if any(_names(choice, entry) for choice in choices)]
+    within = [
+        entry | {"tools": _chosen(objects_in(entry.get("tools")), choices)}
+        if entry.get("type") == "namespace"
+        else entry
+        for entry in entries
+    ]
+    return [entry for entry in within if any(_names(choice, entry) for choice in choices)]
 
 
 def _names(choice: Json, entry: Json) -> bool:
-    """Return whether a choice means a tool: by its name, its server, or its type alone."""
+    """Return whether a choice means a tool, or one in a namespace: by its name, its server, or its type alone."""
+    if entry.get("type") == "namespace":
+        return bool(entry["tools"])
     if entry.get("type") in _CLIENT_TOOLS:
         return entry.get("name") == choice.get("name")
     labels = {"server_label": choice.get("server_label")} if "server_label" in choice else {}

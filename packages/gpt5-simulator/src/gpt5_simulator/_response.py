@@ -43,7 +43,7 @@ def build_response(
         "object": "response",
         "created_at": created_at,
         "status": status,
-        "background": False,
+        "background": bool(request.body.get("background")),
         "completed_at": None if output.is_cut else created_at,
         "error": None,
         "frequency_penalty": 0.0,
@@ -53,7 +53,7 @@ def build_response(
         "output": list(output.items),
         "presence_penalty": 0.0,
         "reasoning": _reasoning(request),
-        "service_tier": _tier(request.body.get("service_tier")),
+        "service_tier": _tier(request),
         "text": {"format": request.text_format, "verbosity": _verbosity(request)},
         "tool_usage": build_tool_usage(output.items),
         "tools": [echoed_tool(tool) for tool in objects_in(request.body.get("tools"))],
@@ -68,9 +68,12 @@ def _echo(body: Json, key: str) -> object:
     return _ECHOED[key] if value is None else value
 
 
-def _tier(asked: str | None) -> str:
-    """Return the tier that served the request: fast is called priority, and auto is the usual one."""
-    return {"fast": "priority", None: "default", "auto": "default"}.get(asked, asked or "default")
+def _tier(request: ModelRequest) -> str:
+    """Return the tier that served the request: fast is called priority, which a model that lacks it serves as usual."""
+    asked = str(request.body.get("service_tier") or "auto")
+    tier = {"fast": "priority", "auto": "default"}.get(asked, asked)
+    lacks = tier == "priority" and tier not in request.profile.tiers
+    return "default" if lacks else tier
 
 
 def _reasoning(request: ModelRequest) -> Json:

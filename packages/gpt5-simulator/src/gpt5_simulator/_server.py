@@ -55,6 +55,7 @@ class ResponsesSimulator:
         shutdown_dates: Days on which models are shut down, as `YYYY-MM-DD`, by model id, beside those that are known; `GET /v1/models` tells them. From
             that day on (UTC, by `clock`) a model is left out there, and requests for it are answered with 404, as a retired model's are.
             Days that are known only are told and not enforced, so that tests do not age.
+        background_seconds: How long a background response takes: queued for the first quarter, then in progress. By `clock`.
         models_status: The status of `GET /v1/models`; 404 or 405 is a gateway that has no such route.
         strict: Whether requests are checked as a real server checks them.
         seed: A number that goes into every id; the same requests in the same order get the same ids.
@@ -83,6 +84,7 @@ class ResponsesSimulator:
         faults: Iterable[Fault | None] = (),
         models: Collection[str] | None = None,
         shutdown_dates: Mapping[str, str] | None = None,
+        background_seconds: float = 0.0,
         models_status: int = 200,
         strict: bool = True,
         seed: int = 0,
@@ -109,6 +111,7 @@ class ResponsesSimulator:
             ),
             seed=seed,
             clock=clock,
+            background_seconds=background_seconds,
         )
         self._replay = ReplayQueue(read_recordings(replay))
         self._running: _Running | None = None

@@ -7,9 +7,10 @@ import hashlib
 import math
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from gpt5_simulator._images import parse_size
-from gpt5_simulator._json import Json, dump, object_at
+from gpt5_simulator._json import Json, dump, object_at, objects_in
 from gpt5_simulator._media import without_data
 from gpt5_simulator._request import ModelRequest
 
@@ -37,22 +38,46 @@ def reasoning_tokens(effort: str) -> int:
 def prompt_text(request: ModelRequest) -> str:
     """Return everything that the model reads, in the order in which a real server caches it."""
     head = [dump(request.body.get("tools") or []), str(request.body.get("instructions") or "")]
-    return "\n".join([*head, *(dump(without_data(item)) for item in request.items)])
+    return "\n".join([*head, *map(_written, request.items)])
 
 
-def build_usage(*, prompt: str, cached: int, output: int, reasoning: int) -> Json:
+def _written(item: Json) -> str:
+    """Return an item as the model reads it."""
+    return dump(without_data(item))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheUse:
+    """How many tokens of a prompt came from the cache, and how many were written to it.
+
+    Attributes:
+        cached: Tokens read from the cache.
+        written: Tokens written to it and billed; None where the model bills none.
+        ttl: How long they are kept.
+    """
+
+    cached: int
+    written: int | None
+    ttl: str
+
+
+def build_usage(*, prompt: str, cache: CacheUse, output: int, reasoning: int) -> Json:
     """Build the `usage` object.
 
     Args:
         prompt: What the model read.
-        cached: How many of its tokens came from the cache.
+        cache: How much of it came from the cache, and went there.
         output: All output tokens, those for reasoning included.
         reasoning: The output tokens that were spent on reasoning.
     """
     read = count_tokens(prompt)
+    details: Json = {"cache_write_tokens": cache.written or 0, "cached_tokens": cache.cached}
+    if cache.written is not None:
+        spent = {f"ttl_{ttl}_tokens": 0 for ttl in ("30m", "12h")}
+        details["cache_write_tokens_details"] = spent | {f"ttl_{cache.ttl}_tokens": cache.written}
     return {
         "input_tokens": read,
-        "input_tokens_details": {"cache_write_tokens": 0, "cached_tokens": cached},
+        "input_tokens_details": details,
         "output_tokens": output,
         "output_tokens_details": {"reasoning_tokens": reasoning},
         "total_tokens": read + output,
@@ -105,16 +130,21 @@ class PromptCache:
     def __init__(self) -> None:
         self._blocks: OrderedDict[bytes, None] = OrderedDict()
 
-    def cached_tokens(self, prompt: str, *, scope: str) -> int:
-        """Return how many tokens of `prompt` are cached within `scope`, and cache the prompt."""
+    def use(self, prompt: str, *, scope: str, request: ModelRequest) -> CacheUse:
+        """Return how much of `prompt` is cached within `scope`, and cache it as the request's `prompt_cache_options` say."""
         hits = 0
-        chain = _chain(prompt, scope=scope)
+        options = object_at(request.body, "prompt_cache_options")
+        chain = _chain(prompt[: _cached_length(request, options, prompt)], scope=scope)
         for position, block in enumerate(chain):
             if position == hits and block in self._blocks:
                 hits += 1
         self._remember(chain)
-        cached = hits * _BLOCK_TOKENS
-        return cached if cached >= _MIN_CACHED_TOKENS else 0
+        cached, kept = (
+            tokens if tokens >= _MIN_CACHED_TOKENS else 0
+            for tokens in (hits * _BLOCK_TOKENS, len(chain) * _BLOCK_TOKENS)
+        )
+        written = kept - cached if request.profile.has_cache_options else None
+        return CacheUse(cached=cached, written=written, ttl=str(options.get("ttl") or "30m"))
 
     def _remember(self, chain: list[bytes]) -> None:
         for block in chain:
@@ -122,6 +152,18 @@ class PromptCache:
             self._blocks.move_to_end(block)
         while len(self._blocks) > _MAX_BLOCKS:
             self._blocks.popitem(last=False)
+
+
+def _cached_length(request: ModelRequest, options: Json, prompt: str) -> int:
+    """Return how much of a prompt may be cached: all of it, or in explicit mode what stands before the last breakpoint."""
+    if options.get("mode") != "explicit":
+        return len(prompt)
+    rest = 0
+    for item in reversed(request.items):
+        if any("prompt_cache_breakpoint" in part for part in objects_in(item.get("content"))):
+            return len(prompt) - rest
+        rest += len(_written(item)) + 1
+    return 0
 
 
 def _chain(prompt: str, *, scope: str) -> list[bytes]:

@@ -1,0 +1,216 @@
+"""What can be asked about a stored response: itself, its stream, its end, its input.
+
+Source: recorded answers of these calls; https://platform.openai.com/docs/api-reference/responses, read in November 2026.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from urllib.parse import parse_qsl
+
+from gpt5_simulator._checks import bad_value, validate_includes
+from gpt5_simulator._errors import ApiError
+from gpt5_simulator._events import encode
+from gpt5_simulator._item_kinds import without_unasked
+from gpt5_simulator._json import Json, objects_in
+from gpt5_simulator._limits import validate_number
+from gpt5_simulator._output import IdSource
+from gpt5_simulator._reply import Reply
+from gpt5_simulator._store import StoredResponse
+
+
+JSON = "application/json"
+EVENTS = "text/event-stream; charset=utf-8"
+
+_STREAM_SECONDS = 300.0
+_KEPT_SECONDS = 600.0
+_DEFAULT_LIMIT = 20
+_MAX_LIMIT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The query of a URL, as text.
+
+    Attributes:
+        text: What follows the question mark.
+    """
+
+    text: str
+
+    def find(self, name: str) -> str | None:
+        """Return the last value of a name, or None."""
+        return dict(parse_qsl(self.text, keep_blank_values=True)).get(name)
+
+    def is_true(self, name: str, *, default: bool = False) -> bool:
+        """Return a boolean.
+
+        Raises:
+            ApiError: If it is neither true nor false.
+        """
+        value = self.find(name)
+        if value is None:
+            return default
+        if value.lower() not in {"true", "false"}:
+            raise bad_value(name, value, accepted=("true", "false"))
+        return value.lower() == "true"
+
+    def number(self, name: str, *, default: int, least: int, most: int | None = None) -> int:
+        """Return a whole number.
+
+        Raises:
+            ApiError: If it is none, or out of range.
+        """
+        value = self.find(name)
+        if value is None:
+            return default
+        try:
+            number = int(value)
+        except ValueError:
+            text = f"Invalid type for '{name}': expected an integer, but got {value!r} instead."
+            raise ApiError(text, param=name, code="invalid_type") from None
+        validate_number(name, number, least=least, most=most)
+        return number
+
+    def include(self) -> frozenset[str]:
+        """Return what is to be included.
+
+        Raises:
+            ApiError: If a value is not known, or is encrypted reasoning, which no stored response has.
+        """
+        pairs = parse_qsl(self.text)
+        wanted = [value for name, value in pairs if name.partition("[")[0] == "include"]
+        validate_includes(wanted)
+        if "reasoning.encrypted_content" in wanted:
+            text = "Encrypted content cannot be requested for persisted responses."
+            raise ApiError(text, param="include")
+        return frozenset(wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCalls:
+    """What can be asked about one stored response.
+
+    Attributes:
+        stored: The response.
+        clock: Returns the time in seconds since 1970.
+        is_paced: Whether a stream comes as it is made; otherwise all of it is there at once.
+    """
+
+    stored: StoredResponse
+    clock: Callable[[], float]
+    is_paced: bool = True
+
+    def show(self, query: Query) -> Reply:
+        """Return the reply to `GET /v1/responses/{id}`.
+
+        Raises:
+            ApiError: If it cannot be streamed, or something cannot be included.
+        """
+        response = self._shown(query.include())
+        if query.is_true("stream"):
+            return self._stream(response, query)
+        return Reply(content_type=JSON, steps=(encode(self._now(response)),))
+
+    def cancel(self) -> Reply:
+        """Return the reply to `POST /v1/responses/{id}/cancel`.
+
+        Raises:
+            ApiError: If it is not made in the background.
+        """
+        if self.stored.run is None:
+            raise ApiError("Cannot cancel a synchronous response.")
+        self.stored.run.cancel(self.clock())
+        return Reply(content_type=JSON, steps=(encode(self._now(self._shown(frozenset()))),))
+
+    def list_input(self, query: Query) -> Reply:
+        """Return the reply to `GET /v1/responses/{id}/input_items`, newest first unless asked otherwise.
+
+        Raises:
+            ApiError: If the query cannot be read, or there is no item to start after.
+        """
+        query.include()
+        limit = query.number("limit", default=_DEFAULT_LIMIT, least=1, most=_MAX_LIMIT)
+        order = query.find("order") or "desc"
+        if order not in ("asc", "desc"):
+            raise bad_value("order", order, accepted=("asc", "desc"))
+        items = listed_items(self.stored.items, material=str(self.stored.response["id"]))
+        items = items if order == "asc" else items[::-1]
+        after = query.find("after")
+        if after is not None:
+            ids = [item["id"] for item in items]
+            if after not in ids:
+                text = f"Item with id '{after}' not found."
+                raise ApiError(text, status=404, param="after")
+            items = items[ids.index(after) + 1 :]
+        page = items[:limit]
+        ends: Json = {
+            "first_id": page[0]["id"] if page else None,
+            "last_id": page[-1]["id"] if page else None,
+            "has_more": len(items) > limit,
+        }
+        return Reply(content_type=JSON, steps=(encode({"object": "list", "data": page} | ends),))
+
+    def _shown(self, include: frozenset[str]) -> Json:
+        """Return the final response with what is asked for; encrypted reasoning is shown only where it is made."""
+        items = [
+            without_unasked(
+                {key: value for key, value in item.items() if key != "encrypted_content"}
+                if item["type"] == "reasoning"
+                else item,
+                include,
+            )
+            for item in objects_in(self.stored.response["output"])
+        ]
+        return self.stored.response | {"output": items}
+
+    def _now(self, response: Json) -> Json:
+        run = self.stored.run
+        if run is None:
+            return response
+        now = self.clock()
+        if not response["store"] and now > run.started + run.seconds + _KEPT_SECONDS:
+            raise ApiError(f"Response with id '{response['id']}' not found.", status=404)
+        return run.at(now, response)
+
+    def _stream(self, response: Json, query: Query) -> Reply:
+        run = self.stored.run
+        if run is None or not self.stored.is_streamed:
+            text = "This response can not be streamed because it was not created with 'background' and 'stream'."
+            raise ApiError(text, param="stream")
+        if self.clock() > run.started + _STREAM_SECONDS:
+            text = "This response can no longer be streamed because it is more than 5 minutes old."
+            raise ApiError(text, param="stream")
+        steps = run.iter_steps(
+            response,
+            after=query.number("starting_after", default=-1, least=0),
+            clock=self.clock if self.is_paced else lambda: math.inf,
+            obfuscate=query.is_true("include_obfuscation", default=True),
+        )
+        if self.is_paced:
+            return Reply(content_type=EVENTS, live=steps, is_stream=True)
+        return Reply(content_type=EVENTS, steps=tuple(steps), is_stream=True)
+
+
+def listed_items(items: Sequence[Json], *, material: str) -> list[Json]:
+    """Return input items as the server lists them: with ids, and messages with their parts.
+
+    Args:
+        items: The items.
+        material: What ids are made from.
+    """
+    ids = IdSource(f"input:{material}")
+    return [_listed(item, ids) for item in items]
+
+
+def _listed(item: Json, ids: IdSource) -> Json:
+    is_message = item.get("type", "message") == "message"
+    made = ids.make("msg" if is_message else "item")
+    listed: Json = {"id": item.get("id") or made} | item
+    if not is_message:
+        return listed
+    content: object = item.get("content")
+    if isinstance(content, str):
+        kind = "output_text" if item.get("role") == "assistant" else "input_text"
+        content = [{"type": kind, "text": content}]
+    return listed | {"type": "message", "status": "completed", "content": content}
