@@ -15,6 +15,7 @@ from dify_plugin.entities.model.message import (
     VideoPromptMessageContent,
 )
 
+from agent_tooling import FILE_FEATURES
 from stream_text import render_omission
 
 from ._model import Model
@@ -23,7 +24,6 @@ from ._model import Model
 type Part = dict[str, Any]
 """A content part of a run: `type` and, of a text, `text`, or else the members of Dify's part of that type."""
 
-_FEATURES = {"image": "vision", "document": "document", "audio": "audio", "video": "video"}
 _CLASSES: Mapping[str, type[MultiModalPromptMessageContent]] = {
     "image": ImagePromptMessageContent,
     "document": DocumentPromptMessageContent,
@@ -67,7 +67,7 @@ def join_texts(parts: Sequence[Part]) -> str | tuple[Part, ...]:
 
 def is_readable(kind: str, model: Model) -> bool:
     """Return whether a model reads parts of a kind."""
-    return kind not in _FEATURES or model.has_feature(_FEATURES[kind])
+    return kind not in FILE_FEATURES or model.has_feature(FILE_FEATURES[kind])
 
 
 def unread(kind: str, name: str) -> Part:

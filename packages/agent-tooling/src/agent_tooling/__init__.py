@@ -20,6 +20,7 @@ from ._errors import (
     UnfinishedBlobError,
 )
 from ._failure_memory import FailureMemory, call_signature
+from ._file_kinds import FILE_FEATURES
 from ._local_files import LocalFile, mime_type_of, read_local_file
 from ._observation import (
     STRATEGY_OBSERVATIONS,
@@ -56,6 +57,7 @@ from ._tool_output import ContentPart, ToolContent, ToolOutput
 __all__ = [
     "BUDGET_USED_UP",
     "CHECK_CREDENTIALS",
+    "FILE_FEATURES",
     "LOCAL_FILE_FAILED",
     "REPEATED_FAILURE",
     "REPEATED_SUCCESS_NOTICE",
