@@ -75,10 +75,19 @@ def test_what_was_replaced_stays_so_and_what_fits_is_left_alone():
         (image(3),),
         "none",
     )
-    assert [call.left_out for call in (first, second, third, last)] == [0, 0, 1, 0]
-    assert images_of(third) == [image(1), image(2), image(3)]
+    assert [call.left_out for call in (first, second, third, last)] == [0, 0, 3, 0]
+    assert images_of(third) == [image(3)]
     assert second.messages[: len(first.messages)] == first.messages
     assert last.messages[: len(third.messages)] == third.messages
+
+
+def test_most_rounds_with_an_image_extend_the_request_before():
+    calls = play([user(image(0))], *((image(number),) for number in range(1, 20)))
+    extended = [
+        after.messages[: len(before.messages)] == before.messages
+        for before, after in pairwise(calls)
+    ]
+    assert extended.count(False) == sum(call.left_out > 0 for call in calls) == 7
 
 
 def test_an_image_that_no_request_could_hold_goes_alone():

@@ -30,7 +30,7 @@ from ._events import (
 from ._gate import Gate
 from ._messages import Message
 from ._reading import read_input, read_messages
-from ._request_size import RequestSize
+from ._request_size import bound_requests
 from ._round import Round
 from ._sentences import (
     CUT_BEFORE_ANSWER,
@@ -102,7 +102,8 @@ class AgentRun:
         self._state: State = "ready"
         self._spending = Spending(budgets or Budgets())
         self._gate = Gate(allowed_tools, spending=self._spending, redact=redact)
-        self._request_size = RequestSize(max_request_bytes)
+        self._max_request_bytes = max_request_bytes
+        self._size = None if max_request_bytes is None else bound_requests(max_request_bytes)
         self._redact = redact
         self._is_time_short = False
         self._is_retry = False
@@ -139,7 +140,7 @@ class AgentRun:
     @property
     def max_request_bytes(self) -> int | None:
         """How many bytes the messages of a request may have; None for any number."""
-        return self._request_size.max_bytes
+        return self._max_request_bytes
 
     @property
     def budgets(self) -> Budgets:
@@ -215,13 +216,21 @@ class AgentRun:
             show_thoughts=self._emit_thoughts,
         )
 
+    def _fit_request(self) -> int:
+        """Keep the messages within their bound; return how many images and files have become a sentence by this."""
+        if self._size is None:
+            return 0
+        fitted, left_out = self._size.fit(self._messages)
+        self._messages = tuple(fitted)
+        return left_out
+
     def _call_model(self, failure: ModelFailure | None = None) -> Iterator[Event]:
         """Begin a round, after a failure with the request that failed."""
         self._is_retry = failure is not None
         self._round = self._build_round(self._round.number + 1)
         self._display.open_round()
         is_closing = self._round.closing is not None
-        self._messages, left_out = self._request_size.fit(self._messages)
+        left_out = self._fit_request()
         tools = self._tools if self._has_tool_choice or not is_closing else ()
         choice = "none" if is_closing else self._tool_choice
         yield RoundStarted(round=self._round.number)

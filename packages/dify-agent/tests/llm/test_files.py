@@ -152,28 +152,28 @@ def sizes(prompts: list[dict]) -> list[int]:
 
 
 async def test_the_oldest_files_give_way_once_they_are_too_much(daemon, monkeypatch):
-    monkeypatch.setattr(BOUND, 2000)
+    monkeypatch.setattr(BOUND, 16_000)
 
-    prompts = await daemon.ask_for(*(said(image(300, f"{number}.png")) for number in range(4)))
+    prompts = await daemon.ask_for(*(said(image(3000, f"{number}.png")) for number in range(4)))
 
-    assert sizes(prompts) == [0, 0, 0, 300]
+    assert sizes(prompts) == [0, 0, 0, 3000]
     assert prompts[0]["content"][0]["data"] == (
-        '[image "0.png" omitted: with the later files it is more than one request carries]'
+        '[image "0.png" omitted: no room for it beside the newer ones in one request]'
     )
 
 
 async def test_of_one_messages_files_only_those_give_way_that_must(daemon, monkeypatch):
-    monkeypatch.setattr(BOUND, 2000)
+    monkeypatch.setattr(BOUND, 16_000)
 
-    prompts = await daemon.ask_for(said(image(300)), said(*[image(300) for _ in range(4)]))
+    prompts = await daemon.ask_for(said(image(3000)), said(*[image(3000) for _ in range(4)]))
 
-    assert sizes(prompts) == [0, 0, 300, 300, 300]
+    assert sizes(prompts) == [0, 0, 3000, 3000, 3000]
 
 
 async def test_the_newest_file_stays_whatever_its_size_and_whatever_follows_it(daemon, monkeypatch):
-    monkeypatch.setattr(BOUND, 100)
+    monkeypatch.setattr(BOUND, 1000)
 
-    prompts = await daemon.ask_for(said(image(10)), said(image(9000)), said("x" * 9000))
+    prompts = await daemon.ask_for(said(image(1000)), said(image(9000)), said("x" * 9000))
 
     assert sizes(prompts) == [0, 9000]
 
@@ -187,7 +187,9 @@ async def test_fifty_megabytes_of_images_leave_as_one_line_that_a_plugin_can_rea
 
 messages = st.lists(
     st.lists(
-        st.integers(1, 700).map(image) | st.text(min_size=1, max_size=200), min_size=1, max_size=3
+        st.integers(750, 7000).map(image) | st.text(min_size=1, max_size=200),
+        min_size=1,
+        max_size=3,
     ),
     max_size=12,
 )
@@ -199,7 +201,7 @@ def test_what_was_left_out_stays_left_out_as_the_conversation_grows(make_daemon,
     """Of each step's files the newest are whole, and none is that was a sentence before."""
     before: list[int] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(BOUND, 2000)
+        patch.setattr(BOUND, 20_000)
         for count in range(1, len(contents) + 1):
             asked = make_daemon().ask_for(*(said(*content) for content in contents[:count]))
             now = sizes(asyncio.run(asked))

@@ -16,6 +16,7 @@ from ._lines import LineSplitter, LineWriter
 from ._media_types import MAX_SIGNATURE_BYTES, find_media_type
 from ._omissions import render_omission, without_omissions
 from ._redaction import redact_log_data, redact_text
+from ._request_size import RequestSize
 from ._secret_filter import SecretFilter
 from ._secret_names import is_secret_setting
 from ._think import ThinkPiece, ThinkReader, render_thinking
@@ -36,6 +37,7 @@ __all__ = [
     "LineWriter",
     "MergedToolCall",
     "MessageError",
+    "RequestSize",
     "SecretFilter",
     "StreamTextError",
     "ThinkFilter",

@@ -1,0 +1,150 @@
+"""How large the messages of a conversation are, and which of their images and files become a sentence where a request would be too large."""
+
+import dataclasses
+import json
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from ._written_calls import read_member
+
+
+_FILE_BYTES = (
+    1_000  # A part with no more, such as a link, is no load that anything is gained by leaving out.
+)
+_OLDER = "no room for it beside the newer ones in one request"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _File:
+    """An image or a file in a message.
+
+    Attributes:
+        message: Which message it is in.
+        part: Which of its parts it is.
+        size: How many bytes it has, as JSON writes them.
+    """
+
+    message: int
+    part: int
+    size: int
+
+
+class RequestSize:
+    """The size of a conversation's requests, of which each begins with the one before.
+
+    The messages are gone through from the first on. Where they pass the bound, files become sentences, the oldest first: those of earlier messages
+    until the request is half as large, so that this happens seldom, and those of the message at hand as far as they must. The newest file stays.
+    What has become a sentence stays one, so that requests extend each other again from there on.
+
+    Args:
+        max_bytes: How many bytes the messages of a request may have, as JSON writes them; at least 1.
+        omit: Makes the text part that stands for a part, of the part and the reason, which is the end of a sentence.
+        max_file_bytes: How many bytes a file may have at most, also the newest; None for any number.
+    """
+
+    def __init__(
+        self,
+        max_bytes: int,
+        *,
+        omit: Callable[[Any, str], Any],
+        max_file_bytes: int | None = None,
+    ) -> None:
+        self._max_bytes = max_bytes
+        self._max_file_bytes = max_file_bytes
+        self._omit = omit
+        self._count = 0
+        self._size = 0
+        self._files: deque[_File] = deque()
+
+    def fit(self, messages: Sequence[Any]) -> tuple[list[Any], int]:
+        """Return the messages of the next request, and how many of their images and files have become a sentence by this.
+
+        Args:
+            messages: Those that this returned last, and what has come after them: mappings or instances of dataclasses with `content`.
+                Of anything else only the size counts.
+        """
+        fitted = list(messages)
+        left_out = 0
+        for index in range(self._count, len(fitted)):
+            earlier = len(self._files)
+            left_out += self._add(fitted, index)
+            left_out += self._make_room(fitted, earlier)
+        self._count = len(fitted)
+        return fitted, left_out
+
+    def _add(self, messages: list[Any], index: int) -> int:
+        """Take in a message; return how many files in it no request could hold."""
+        left_out = 0
+        for file in self._measure(index, messages[index]):
+            if self._max_file_bytes is None or file.size <= self._max_file_bytes:
+                self._files.append(file)
+            else:
+                at_most = f"a request at most {self._max_file_bytes:,}"
+                self._leave_out(messages, file, f"it has {file.size:,} bytes, and {at_most}")
+                left_out += 1
+        return left_out
+
+    def _make_room(self, messages: list[Any], earlier: int) -> int:
+        """Leave out the oldest files; of the first `earlier` more than needed. Return how many."""
+        left_out = 0
+        if self._size <= self._max_bytes:
+            return left_out
+        while len(self._files) > 1:
+            bound = self._max_bytes // 2 if left_out < earlier else self._max_bytes
+            if self._size <= bound:
+                break
+            self._leave_out(messages, self._files.popleft(), _OLDER)
+            left_out += 1
+        return left_out
+
+    def _measure(self, index: int, message: object) -> list[_File]:
+        """Add the size of a message, and return the files in it."""
+        content = read_member(message, "content")
+        if not isinstance(content, list | tuple) or not _is_replaceable(message):
+            self._size += _json_bytes(message)
+            return []
+        parts = cast("Iterable[object]", content)
+        sizes = [_json_bytes(part) for part in parts]
+        self._size += _json_bytes(_with_content(message, ())) + sum(sizes)
+        return [
+            _File(message=index, part=number, size=size)
+            for number, (part, size) in enumerate(zip(parts, sizes, strict=True))
+            if size > _FILE_BYTES and not _is_text(part)
+        ]
+
+    def _leave_out(self, messages: list[Any], file: _File, reason: str) -> None:
+        message = messages[file.message]
+        parts = list(read_member(message, "content"))
+        told = self._omit(parts[file.part], reason)
+        self._size += _json_bytes(told) - file.size
+        parts[file.part] = told
+        messages[file.message] = _with_content(message, tuple(parts))
+
+
+def _is_replaceable(message: object) -> bool:
+    return isinstance(message, Mapping) or dataclasses.is_dataclass(message)
+
+
+def _with_content(message: Any, content: tuple[Any, ...]) -> Any:
+    if isinstance(message, Mapping):
+        return {**cast("Mapping[str, Any]", message), "content": list(content)}
+    return dataclasses.replace(message, content=content)
+
+
+def _is_text(part: object) -> bool:
+    kind = read_member(part, "type", "kind")
+    return isinstance(part, str) or str(getattr(kind, "value", kind) or "text").endswith("text")
+
+
+def _json_bytes(value: object) -> int:
+    """Return how many bytes a value takes in a list of JSON; what that cannot carry counts as what is printed of it."""
+    text = json.dumps(value, ensure_ascii=False, default=_plain)
+    return len(text.encode(errors="replace")) + len(", ")
+
+
+def _plain(value: Any) -> object:
+    if not dataclasses.is_dataclass(value):
+        return str(value)
+    return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
