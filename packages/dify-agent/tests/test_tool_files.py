@@ -20,6 +20,8 @@ from dify_agent.layers.dify_plugin.tools_layer import DifyPluginToolsDeps, DifyP
 
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 40
+JPEG, GIF, PDF = b"\xff\xd8\xff\xe0" + PNG, b"GIF89a" + PNG, b"%PDF-1.7"
+WEBP = b"RIFF\x00\x00\x00\x00WEBP" + PNG
 
 
 def blob(data=PNG, **meta):
@@ -79,43 +81,77 @@ def call(*items, times=1):
     ("items", "media_type", "name"),
     [
         ([blob(mime_type="image/png", filename="plot.png")], "image/png", "plot.png"),
-        ([blob(mime_type="IMAGE/JPEG; q=1")], "image/jpeg", None),
-        ([blob(mime_type="application/pdf")], "application/pdf", None),
-        (list(chunks(PNG, mime_type="image/webp", filename="")), "image/webp", None),
+        ([blob(JPEG, mime_type="IMAGE/JPEG; q=1")], "image/jpeg", None),
+        ([blob(PDF, mime_type="application/pdf")], "application/pdf", None),
+        (list(chunks(WEBP, mime_type="image/webp", filename="")), "image/webp", None),
         ([linked("image", data_url())], "image/png", None),
-        ([linked("link", data_url(media_type="image/gif"), filename=3)], "image/gif", None),
+        ([linked("link", data_url(GIF, "image/gif"), filename=3)], "image/gif", None),
+        ([blob(JPEG, mime_type="image/png")], "image/jpeg", None),
+        ([blob()], "image/png", None),
+        ([linked("image_link", "DATA:;base64," + data_url().partition(",")[2])], "image/png", None),
     ],
 )
 def test_an_image_or_pdf_of_a_tool_follows_its_result(items, media_type, name):
     (text,), (content,) = call(*items)
     assert isinstance(text, str)
+    assert "omitted" not in text
     told, file = content
     assert told == "Files from the tool draw:"
     assert isinstance(file, BinaryContent)
-    assert (file.data, file.media_type) == (PNG, media_type)
+    assert (file.data[-9:], file.media_type) in ((PNG[-9:], media_type), (PDF[-9:], media_type))
     assert file.vendor_metadata == ({"filename": name} if name else None)
+
+
+LINK = "it is behind a link, which is not followed here"
+NONE = "models read PNG, JPEG, WebP and GIF images and PDFs, and this is none"
+
+
+@pytest.mark.parametrize(
+    ("item", "sentence"),
+    [
+        (
+            blob(b"<svg/>", mime_type="image/svg+xml", filename="a.svg"),
+            f'[image "a.svg" omitted: {NONE}]',
+        ),
+        (blob(b"<html>", mime_type="image/png"), f"[image omitted: {NONE}]"),
+        (blob(b"no PDF", mime_type="application/pdf; v=1"), f"[file omitted: {NONE}]"),
+        (blob(b"", mime_type="image/png"), "[image omitted: it is empty]"),
+        (
+            blob(PNG.ljust(3_800_001), mime_type="image/png"),
+            "[image omitted: it has 3,800,001 bytes, and a model is shown 3,800,000 at most]",
+        ),
+        (linked("image", "https://example.com/a.png"), f"[image omitted: {LINK}]"),
+        (linked("image_link", "/files/tools/a.png", filename=1), f"[image omitted: {LINK}]"),
+        (linked("link", "https://e.com/1", mime_type="image/png"), f"[image omitted: {LINK}]"),
+        (
+            linked("binary_link", "/f", mime_type="application/pdf", filename="b.pdf"),
+            f'[file "b.pdf" omitted: {LINK}]',
+        ),
+        (linked("image", "data:image/png,plain"), "[image omitted: it is empty]"),
+        (linked("link", "data:image/png;base64,*"), "[image omitted: it is empty]"),
+        (linked("image", "data:image/png;base64"), "[image omitted: it is empty]"),
+    ],
+)
+def test_an_image_or_pdf_that_the_model_does_not_see_is_told_with_the_reason(item, sentence):
+    (text,), contents = call(item)
+    assert text.endswith(f"\n{sentence}")
+    assert contents == []
 
 
 @pytest.mark.parametrize(
     "item",
     [
-        blob(mime_type="text/csv"),
-        blob(mime_type="image/svg+xml"),
-        blob(),
-        blob(b"", mime_type="image/png"),
-        blob(b"a" * 3_800_001, mime_type="image/png"),
-        linked("image", "https://example.com/a.png", mime_type="image/png"),
-        linked("image_link", "/files/tools/a.png", tool_file_id="1"),
-        linked("image", "data:image/png,plain"),
-        linked("image", "data:image/png;base64,*"),
-        linked("image", "data:image/png;base64"),
+        blob(b"a,b", mime_type="text/csv"),
+        blob(b"\0\1"),
+        linked("link", "https://example.com/"),
+        linked("link", "data:text/csv;base64,YQ=="),
         {"type": "file", "message": {}, "meta": {}},
         {"type": "text", "message": {"text": data_url()}},
     ],
 )
 def test_other_files_and_links_stay_the_text_that_they_were(item):
     (text,), contents = call(item)
-    assert isinstance(text, str)
+    assert "omitted" not in text
     assert contents == []
 
 
@@ -127,6 +163,11 @@ def test_the_files_of_several_calls_follow_all_results_in_order():
     assert [[each.data for each in content[1:]] for content in contents] == [[PNG, b"%PDF-"]] * 2
 
 
-def test_no_reply_brings_more_than_twenty_files():
-    _, (content,) = call(*[blob(bytes([number]), mime_type="image/png") for number in range(25)])
-    assert [file.data for file in content[1:]] == [bytes([number]) for number in range(20)]
+def test_no_reply_brings_more_than_twenty_files_and_twenty_reasons():
+    (text,), (content,) = call(*[blob(GIF + bytes([number])) for number in range(25)])
+    assert [file.data[-1] for file in content[1:]] == list(range(20))
+    assert text.count("[image omitted: a model is shown twenty files of a reply]") == 5
+
+    (text,), _ = call(*[linked("image", "/a.png")] * 1_000)
+    assert text.count(LINK) == 20
+    assert text.endswith("\n[980 more files omitted]")

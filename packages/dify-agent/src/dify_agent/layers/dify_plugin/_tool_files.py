@@ -5,60 +5,87 @@ Source: docs/contracts/dify-agent.md, C53; our choice.
 
 import base64
 import binascii
-from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Final
 from urllib.parse import unquote_to_bytes
 
 from pydantic_ai.messages import BinaryContent
+
+from stream_text import find_media_type, render_omission
 
 from ._tool_messages import DifyPluginToolInvokeMessage
 
 
 _Type: Final = DifyPluginToolInvokeMessage.MessageType
-_READABLE: Final = frozenset(
-    {"application/pdf", "image/gif", "image/jpeg", "image/png", "image/webp"}
-)
-_LINKS: Final = frozenset({_Type.IMAGE, _Type.IMAGE_LINK, _Type.LINK, _Type.BINARY_LINK})
+_PDF: Final = "application/pdf"
+_READABLE: Final = frozenset({_PDF, "image/gif", "image/jpeg", "image/png", "image/webp"})
+_IMAGES: Final = frozenset({_Type.IMAGE, _Type.IMAGE_LINK})
+_LINKS: Final = _IMAGES | {_Type.LINK, _Type.BINARY_LINK}
 _MOST_BYTES: Final = 3_800_000  # As base64 it is what one request carries, less the texts.
 _MOST_FILES: Final = 20
 
 
-def readable_files(messages: Iterable[DifyPluginToolInvokeMessage]) -> list[BinaryContent]:
-    """Return the images and PDFs of a reply whose bytes are in it: blobs, and data URLs in the place of links.
+def readable_files(
+    messages: Iterable[DifyPluginToolInvokeMessage],
+) -> tuple[list[BinaryContent], list[str]]:
+    """Return the images and PDFs of a reply whose bytes are in it, at most twenty, and sentences for those that are not among them.
 
-    Those over 3.8 MB and those after the first twenty are left to the text that describes them.
+    Their bytes are in blobs, and in data URLs in the place of links. What they are is told by how they begin: what is called an image and is none
+    would have every later request refused.
     """
-    files = [file for message in messages for file in _files(message)]
-    return [file for file in files if 0 < len(file.data) <= _MOST_BYTES][:_MOST_FILES]
+    read = [found for message in messages if (found := _read_file(message)) is not None]
+    files = [found for found in read if isinstance(found, BinaryContent)]
+    left_out = [found for found in read if isinstance(found, str)]
+    left_out += [_omission("a model is shown twenty files of a reply")] * (len(files) - _MOST_FILES)
+    if (rest := len(left_out) - _MOST_FILES) > 0:
+        left_out[_MOST_FILES:] = [f"[{rest} more files omitted]"]
+    return files[:_MOST_FILES], left_out
 
 
-def _files(message: DifyPluginToolInvokeMessage) -> Iterator[BinaryContent]:
+def _read_file(message: DifyPluginToolInvokeMessage) -> BinaryContent | str | None:
+    """Return the image or PDF in a message, or the sentence for one that the model does not see; None where there is none."""
     meta = message.meta or {}
+    said, data = str(meta.get("mime_type") or ""), b""
     if message.type == _Type.BLOB:
-        media_type, data = str(meta.get("mime_type") or ""), message.message.blob
-    elif message.type in _LINKS:
-        media_type, data = _parse_data_url(message.message.text)
-    else:
-        return
-    media_type = media_type.partition(";")[0].strip().lower()
-    if media_type in _READABLE:
-        yield BinaryContent.narrow_type(
-            BinaryContent(data=data, media_type=media_type, vendor_metadata=_metadata(meta))
-        )
-
-
-def _metadata(meta: dict[str, Any]) -> dict[str, Any] | None:
+        data = message.message.blob
+    elif message.type not in _LINKS:
+        return None
+    elif message.message.text[:5].lower() == "data:":
+        said, data = _parse_data_url(message.message.text)
+    said = said.partition(";")[0].strip().lower()
     name = meta.get("filename")
-    return {"filename": name} if isinstance(name, str) and name else None
+    metadata = {"filename": name} if isinstance(name, str) and name else {}
+    found = find_media_type(data)
+    if found in _READABLE and len(data) <= _MOST_BYTES:
+        file = BinaryContent(data=data, media_type=found, vendor_metadata=metadata or None)
+        return BinaryContent.narrow_type(file)
+    if message.type in _IMAGES or said.startswith("image/"):
+        return _omission(_reason(message, data, found), **metadata)
+    return (
+        _omission(_reason(message, data, found), kind="file", **metadata) if said == _PDF else None
+    )
+
+
+def _reason(message: DifyPluginToolInvokeMessage, data: bytes, found: str) -> str:
+    if not data:
+        is_link = message.type in _LINKS and message.message.text[:5].lower() != "data:"
+        return "it is behind a link, which is not followed here" if is_link else "it is empty"
+    if found in _READABLE:
+        return f"it has {len(data):,} bytes, and a model is shown {_MOST_BYTES:,} at most"
+    return "models read PNG, JPEG, WebP and GIF images and PDFs, and this is none"
+
+
+def _omission(reason: str, *, kind: str = "image", filename: str = "") -> str:
+    return render_omission(kind, reason=reason, name=filename)
 
 
 def _parse_data_url(url: str) -> tuple[str, bytes]:
-    """Return media type and bytes of a data URL with base64; of anything else nothing."""
-    head, comma, body = url.partition(",")
-    scheme, _, media_type = head.partition(":")
-    if scheme.lower() != "data" or not comma or not head.endswith(";base64"):
-        return "", b""
+    """Return media type and bytes of a data URL; no bytes where they are not in base64."""
+    head, _, body = url.partition(",")
+    media_type = head[5:].partition(";")[0]
+    if not head.endswith(";base64"):
+        return media_type, b""
     try:
         return media_type, base64.b64decode(unquote_to_bytes(body), validate=True)
     except binascii.Error:
-        return "", b""
+        return media_type, b""

@@ -123,7 +123,8 @@ class _PreparedTool:
             return self.secrets.redact(tool_error_text(error, tool_name=self.name)), []
         except ValueError as error:
             return self.secrets.redact(parameters_error_text(str(error))), []
-        return tool_response_text(messages), readable_files(messages)
+        files, left_out = readable_files(messages)
+        return "\n".join([tool_response_text(messages), *left_out]), files
 
 
 def _build_pydantic_ai_tool(
