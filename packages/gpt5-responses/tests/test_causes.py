@@ -42,7 +42,7 @@ def told(transport: Transport, base_url: str, **settings: object) -> str:
     with pytest.raises(ConnectionFailedError) as validated:
         validate_server(connection, transport=transport)
     assert str(called.value) == str(validated.value)
-    assert "API Base URL" in str(called.value)
+    assert "base_url" in str(called.value)
     return str(called.value)
 
 
@@ -145,7 +145,7 @@ def test_a_connection_that_is_not_taken_in_time(
     monkeypatch.setattr(socket, "create_connection", time_out)
     connection = Connection(api_key="key", base_url="http://127.0.0.1:9/v1", max_retries=0)
 
-    with pytest.raises(ConnectionTimeoutError, match=r"take the connection in time.*API Base URL"):
+    with pytest.raises(ConnectionTimeoutError, match=r"take the connection in time.*base_url"):
         create(connection, REQUEST, transport=transport)
 
 
@@ -185,7 +185,7 @@ def test_a_proxy_that_cannot_be_used(
     monkeypatch.setenv(name, url)
     base_url = "http://gateway.example/v1" if name == "HTTP_PROXY" else "https://gateway.example/v1"
 
-    expected = rf"proxy and certificate settings \({name}\), and API Base URL"
+    expected = rf"proxy and certificate settings \({name}\), and base_url"
     assert re.search(expected, told(transport, base_url))
     with pytest.raises(ConnectionFailedError, match=expected):
         AsyncResponsesClient(ModelConfig(model_id="m", api_key="k", base_url=base_url))
@@ -211,7 +211,7 @@ def test_certificates_that_cannot_be_read() -> None:
 
     sentences = printed.stdout.splitlines()
     assert len(sentences) == 3
-    assert all("certificate settings (SSL_CERT_FILE), and API" in told for told in sentences)
+    assert all("certificate settings (SSL_CERT_FILE), and base_url" in told for told in sentences)
 
 
 def test_an_asynchronous_client_tells_the_same() -> None:
@@ -221,5 +221,5 @@ def test_an_asynchronous_client_tells_the_same() -> None:
         async with AsyncResponsesClient(config) as client:
             await client.complete(Request(items=[]))
 
-    with pytest.raises(ResponsesError, match=r"the server refused the connection.*API Base URL"):
+    with pytest.raises(ResponsesError, match=r"the server refused the connection.*base_url"):
         asyncio.run(ask())

@@ -14,6 +14,7 @@ from gpt5_responses import (
     ModelConfig,
     Request,
     ResponsesClient,
+    ResponsesError,
     ResponsesScheme,
     SettingsError,
     StreamInterruptedError,
@@ -184,6 +185,33 @@ def test_a_wrong_setting_is_refused_under_the_name_that_the_caller_knows(
         ResponsesClient(ModelConfig(**{"model_id": "gpt-5", "api_key": "k", **settings}))
 
     assert caught.value.field == named
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"base_url": "http://127.0.0.1:9"}, "Check the network and base_url."),
+        ({"api_key": "wrong"}, "Check api_key and base_url."),
+        ({"path": "/elsewhere"}, "Check base_url."),
+        ({"base_url": "ftp://x"}, "base_url must use http or https."),
+    ],
+)
+def test_an_error_names_the_setting_as_the_caller_knows_it(
+    settings: dict[str, str], told: str
+) -> None:
+    with ResponsesSimulator(api_keys=["key"]) as server:
+        beside = server.base_url.removesuffix("/v1") + settings.get("path", "")
+        config = ModelConfig(
+            model_id="gpt-5",
+            api_key=settings.get("api_key", "key"),
+            base_url=settings.get("base_url", beside),
+            max_retries=0,
+        )
+        with pytest.raises(ResponsesError) as caught:
+            ResponsesClient(config).complete(Request(messages=[{"role": "user", "content": "?"}]))
+    assert told in str(caught.value)
+    assert "openai_api" not in str(caught.value)
+    assert "API Base URL" not in str(caught.value)
 
 
 def test_the_key_is_not_part_of_the_repr() -> None:

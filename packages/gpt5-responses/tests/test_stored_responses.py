@@ -251,7 +251,7 @@ def test_refusals_are_those_of_every_call_and_hold_no_key(
 def test_what_is_no_such_answer_is_told(name: str, value: Any, answer: bytes) -> None:
     with (
         Wire(whole(answer)) as wire,
-        pytest.raises(UnexpectedResponseError, match="API Base URL"),
+        pytest.raises(UnexpectedResponseError, match="base_url"),
     ):
         ask(wire, name, value, is_async=False)
 

@@ -217,7 +217,7 @@ def test_a_refused_list_is_told_without_the_server_s_words(transport: Transport)
     ):
         validate_server(connection(server), transport=transport)
 
-    assert "openai_api_base" in str(caught.value)
+    assert "base_url" in str(caught.value)
 
 
 def test_a_web_page_in_place_of_the_list_is_no_list(transport: Transport) -> None:
@@ -242,7 +242,7 @@ def test_a_web_page_in_place_of_the_list_is_no_list(transport: Transport) -> Non
         wrong = Connection(
             api_key="k", base_url=f"http://127.0.0.1:{server.server_port}/v1", max_retries=0
         )
-        with pytest.raises(UnexpectedResponseError, match="openai_api_base"):
+        with pytest.raises(UnexpectedResponseError, match=r"Check base_url\."):
             validate_server(wrong, transport=transport)
         server.shutdown()
 

@@ -1,6 +1,7 @@
 """The packages' errors as the five that Dify knows."""
 
 import logging
+import re
 import traceback
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -52,6 +53,13 @@ INVOKE_ERRORS: dict[type[InvokeError], list[type[Exception]]] = {
 
 _LOGGER = logging.getLogger("dify_plugin.plugin.openai_gpt5_responses")
 _UNEXPECTED = "The credentials could not be checked, for a reason that nobody expected. Check API Base URL and try again."
+# What the packages call the fields of Dify's form.
+_FORM_NAMES = {
+    "api_key": "API Key (openai_api_key)",
+    "base_url": "API Base URL (openai_api_base)",
+    "timeout_seconds": "request_timeout_seconds",
+}
+_PACKAGE_NAME = re.compile(rf"\b(?:{'|'.join(_FORM_NAMES)})\b")
 
 
 @contextmanager
@@ -66,7 +74,7 @@ def invoke_errors(credentials: Mapping[str, object]) -> Generator[None]:
     except (InvokeError, CredentialsValidateFailedError):
         raise
     except (ResponsesError, PayloadError, MessageError) as error:
-        told = find_secrets(credentials).redact(str(error))
+        told = _tell(error, credentials)
         raise _invoke_error(error)(told) from None
     except Exception as error:  # noqa: BLE001  Dify knows no others
         raise InvokeServerUnavailableError(_log_unexpected(error)) from None
@@ -90,6 +98,12 @@ def request_errors(request: Mapping[str, object]) -> Generator[None]:
         raise type(type(error).__name__, (Exception,), {})(redacted) from None
 
 
+def _tell(error: Exception, credentials: Mapping[str, object]) -> str:
+    """Return what an error says in the words of the form, without a secret."""
+    named = _PACKAGE_NAME.sub(lambda name: _FORM_NAMES[name[0]], str(error))
+    return find_secrets(credentials).redact(named)
+
+
 def _log_unexpected(error: Exception) -> str:
     """Write where an error comes from to the plugin's log, and return what is told of it: its text could hold a prompt or a key."""
     where = "".join(traceback.format_tb(error.__traceback__))
@@ -111,7 +125,7 @@ def validated_connection(credentials: Mapping[str, object]) -> Generator[Connect
     try:
         yield Connection.from_credentials(credentials)
     except (ResponsesError, PayloadError) as error:
-        told = find_secrets(credentials).redact(str(error))
+        told = _tell(error, credentials)
         raise CredentialsValidateFailedError(told) from None
     except Exception:  # noqa: BLE001  a form shows one sentence, whatever happens
         raise CredentialsValidateFailedError(_UNEXPECTED) from None

@@ -27,10 +27,16 @@ def test_a_gateway_without_a_model_list_passes_by_a_minimal_call(plugin: ModelPl
 @pytest.mark.parametrize(
     ("credentials", "sentence"),
     [
-        ({"openai_api_key": "very-secret-key"}, "does not accept the API key"),
+        (
+            {"openai_api_key": "very-secret-key"},
+            "does not accept the API key. Check API Key (openai_api_key) and API Base URL (openai_api_base).",
+        ),
         ({"openai_api_key": " "}, "openai_api_key is required"),
         ({"openai_api_base": "ftp://x"}, "openai_api_base must use http or https"),
-        ({"openai_api_base": "http://127.0.0.1:9"}, "could not be reached"),
+        (
+            {"openai_api_base": "http://127.0.0.1:9"},
+            "Check the network and API Base URL (openai_api_base).",
+        ),
     ],
 )
 def test_a_failure_is_one_sentence_with_its_likely_cause_and_no_secret(

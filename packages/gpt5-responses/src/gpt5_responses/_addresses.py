@@ -29,6 +29,6 @@ def validate_addresses(addresses: Iterable[str]) -> None:
     """
     if any(map(is_metadata_address, addresses)):
         raise SettingsError(
-            "API Base URL (openai_api_base) host is not allowed: it leads to the metadata service of a cloud.",
+            "base_url host is not allowed: it leads to the metadata service of a cloud.",
             field="base_url",
         )

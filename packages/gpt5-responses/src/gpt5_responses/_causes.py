@@ -6,8 +6,8 @@ import ssl
 from collections.abc import Iterator, Mapping
 
 
-_CHECK = "Check the network and API Base URL (openai_api_base)."
-_TOO_SLOW = "The server did not answer in time. Try again, or raise request_timeout_seconds or lower reasoning_effort."
+_CHECK = "Check the network and base_url."
+_TOO_SLOW = "The server did not answer in time. Try again, or raise timeout_seconds or lower reasoning_effort."
 _CERTIFICATES = ("SSL_CERT_FILE", "SSLKEYLOGFILE")
 _PROXIES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY")
 
@@ -52,7 +52,7 @@ def unusable_sentence(error: Exception, environ: Mapping[str, str]) -> str:
     asked = _CERTIFICATES if isinstance(error, OSError) else _PROXIES
     names = [name for upper in asked for name in (upper, upper.lower()) if environ.get(name)]
     named = f" ({', '.join(names)})" if names else ""
-    return f"The connection could not be made. Check the machine's proxy and certificate settings{named}, and API Base URL (openai_api_base)."
+    return f"The connection could not be made. Check the machine's proxy and certificate settings{named}, and base_url."
 
 
 def find_cause[E: BaseException](error: BaseException, kind: type[E]) -> E | None:

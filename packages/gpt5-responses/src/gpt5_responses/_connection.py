@@ -392,4 +392,5 @@ def _is_allowed(host: str, allowed_hosts: str) -> bool:
 
 
 def _refused_base(name: str, reason: str) -> SettingsError:
-    return SettingsError(f"{name} {reason}. Check API Base URL.", field=name)
+    check = "Check API Base URL." if name == _CREDENTIAL_NAMES.base_url else ""
+    return SettingsError(f"{name} {reason}. {check}".strip(), field=name)

@@ -37,12 +37,14 @@ _NO_SECRETS = KnownSecrets(())
 _FIRST_SERVER_STATUS = 500
 _REDIRECTS = range(300, 400)
 
-_REDIRECTED = "The server sends the request on to another address, which is not followed. Check API Base URL (openai_api_base)."
-_INSTEAD = "The server answered with {} where the Responses API was expected. Check API Base URL (openai_api_base)."
+_REDIRECTED = (
+    "The server sends the request on to another address, which is not followed. Check base_url."
+)
+_INSTEAD = "The server answered with {} where the Responses API was expected. Check base_url."
 _SENTENCES: dict[type[ResponsesError], str] = {
-    AuthenticationError: "The server does not accept the API key. Check API Key (openai_api_key) and API Base URL (openai_api_base).",
+    AuthenticationError: "The server does not accept the API key. Check api_key and base_url.",
     PermissionDeniedError: "The API key is not allowed to do this. Check the key's project, organisation and permissions.",
-    NotFoundError: "The server has no such address. Check API Base URL (openai_api_base).",
+    NotFoundError: "The server has no such address. Check base_url.",
     RateLimitError: "Too many requests or tokens for now. Wait and try again, or raise the limits of the account.",
     ServerError: "The server failed to answer. Try again later.",
 }
@@ -77,7 +79,7 @@ _EVENT_ERRORS: dict[str, type[ResponsesError]] = {
     "inconsistent_stream": UnexpectedResponseError,
     "stream_ended_early": StreamInterruptedError,
 }
-SILENT = "The server kept the connection open and sent no event in time. Try again, or raise request_timeout_seconds or lower reasoning_effort."
+SILENT = "The server kept the connection open and sent no event in time. Try again, or raise timeout_seconds or lower reasoning_effort."
 _INTERRUPTED = "The connection broke off before the response was complete. What arrived is shown; try again for the rest."
 
 

@@ -32,7 +32,7 @@ _RESPONSE_FIELDS = ("output", "status")
 _MAX_BYTES = 128 * 1024 * 1024  # far beyond any answer, and within a server's memory
 _MAX_FRAME_BYTES = 16 * 1024 * 1024  # of one event, which is decoded in one go
 _MAX_BODY_BYTES = 8 * 1024 * 1024  # likewise, of an answer that is not streamed
-_CHECK = "Check API Base URL (openai_api_base)."
+_CHECK = "Check base_url."
 _NO_RESPONSE = f"The server's answer is not a response of the Responses API. {_CHECK}"
 
 

@@ -26,7 +26,7 @@ _CHEAPEST_MODEL = "gpt-6-luna"
 _SMALLEST_OUTPUT = 16  # the API refuses less
 _REFUSED = (
     "The server refused the smallest request to the model {!r}. Check its name, whether the key's organisation may use it, "
-    "and API Base URL (openai_api_base)."
+    "and base_url."
 )
 _NO_SUCH_ROUTE = (403, 404, 405, 410, 501)
 
