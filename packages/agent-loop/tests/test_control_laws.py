@@ -20,6 +20,7 @@ from agent_loop import (
     ModelFailure,
     RoundEnded,
     RunTools,
+    ShowText,
     TimePassed,
     TimeShort,
     ToolCallEnded,
@@ -28,10 +29,12 @@ from agent_loop import (
     ToolResult,
     Usage,
 )
+from agent_tooling import AnswerSchema
 
 
 QUESTION = (Message(role="user", content="?"),)
 NOTICE = "Four fifths of this run's budget"
+SCHEMA = AnswerSchema.parse('{"properties": {"n": {"type": "integer"}}, "required": ["n"]}')
 LIMITS = {
     "max_total_tokens": range(1, 200),
     "max_cost": [Decimal(n) / 50 for n in range(1, 60)],
@@ -56,6 +59,7 @@ class World:
         self.maximum = self.chance.randint(1, 9)
         self.is_patient = self.chance.random() < 0.8
         self.allowed = self.chance.choice([None, None, ["add"], ["sub", "add", "sub"], []])
+        self.has_schema = self.chance.random() < 0.4
         self.run = AgentRun(
             QUESTION,
             tools=("add", "sub"),
@@ -64,6 +68,8 @@ class World:
             has_tool_choice=self.chance.random() < 0.8,
             budgets=Budgets(**self.limits),
             allowed_tools=self.allowed,
+            answer_schema=SCHEMA if self.has_schema else None,
+            has_answer_format=self.chance.random() < 0.5,
         )
         self.used = {"max_total_tokens": 0, "max_cost": Decimal(0), "max_seconds": 0.0}
         self.used["max_tool_calls"] = 0
@@ -102,7 +108,8 @@ class World:
             fragment = ToolCallFragment(call_id=f"{request.round}-{number}", name=name)
             yield ModelDelta(tool_calls=(fragment,))
         if self.chance.random() < 0.3:
-            yield ModelDelta(text="So.")
+            text = self.chance.choice(['{"n": 4}', '{"n": "4"}', "So.", "<think>4</think>"])
+            yield ModelDelta(text=text, phase=self.chance.choice([None, "commentary"]))
         tokens, price = self.chance.randint(1, 40), Decimal(self.chance.randint(1, 20)) / 100
         if self.chance.random() < 0.95:
             self.used["max_total_tokens"] += tokens
@@ -157,6 +164,13 @@ def hold_every_law(seed):
     assert told == {
         name: (world.used[name], limit) for name, limit in world.limits.items() if limit is not None
     }
+    assert len(requests) <= world.maximum
+    if world.has_schema:
+        assert (finished.value == {"n": 4}) == finished.is_answered == (finished.error is None)
+        repairs = [m for m in finished.messages if m.content.startswith("Your answer does not")]
+        assert len(repairs) <= 1
+        shown = "".join(event.text for event in world.only(ShowText))
+        assert shown.rstrip().endswith('{"n": 4}') or not finished.is_answered
     notices = [m.content for m in finished.messages if m.role == "user" and NOTICE in m.content]
     assert len(notices) <= 1
     for before, after in pairwise(requests):

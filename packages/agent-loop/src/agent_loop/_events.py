@@ -4,6 +4,7 @@ A driver feeds `ModelDelta`, `ModelDone`, `ModelFailure`, `ToolResult`, `TimeSho
 `ShowText` and `ShowFile`, and may log the rest. `Finished` is always the last event of a run.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -25,13 +26,14 @@ type StopReason = Literal[
     "size_limit",
     "output_limit",
     "empty_answer",
+    "invalid_answer",
     "cancelled",
     "error",
 ]
 """Why a run stopped.
 
 `answered`: the model answered of its own accord. `maximum_iterations`, `time_limit`, `budget`: its last call was the closing one, or no call was left.
-`size_limit`: the next request would hold more than the platform carries. `output_limit`: the answer was cut at the model's output limit. `empty_answer`: the model said nothing. `cancelled`: nobody wants the answer any more. `error`: a model call failed, or another
+`size_limit`: the next request would hold more than the platform carries. `output_limit`: the answer was cut at the model's output limit. `empty_answer`: the model said nothing. `invalid_answer`: it does not fulfil the schema, also when asked for once more. `cancelled`: nobody wants the answer any more. `error`: a model call failed, or another
 failure was fed.
 """
 
@@ -219,6 +221,7 @@ class CallModel:
         is_closing: Whether the model must answer now, without tools.
         wait_seconds: How long to wait before, because the call before has failed.
         allowed_tools: The names of the only tools that may be called; None for all. Models that can be told so get them along with the same tools.
+        answer_schema: The JSON schema that the last answer has to fulfil, for models that take it as a format; None where there is none.
         left_out: How many images and files have become a sentence since the request before, which this one then does not begin with.
     """
 
@@ -229,6 +232,7 @@ class CallModel:
     is_closing: bool = False
     wait_seconds: float = 0.0
     allowed_tools: tuple[str, ...] | None = None
+    answer_schema: Mapping[str, Any] | None = None
     left_out: int = 0
 
 
@@ -327,6 +331,7 @@ class Finished:
             failure. If not, the driver has to tell of `error`.
         budget: The budget that was used up, whatever the reason.
         budgets: How much of each budget was used.
+        value: What the JSON of the answer is, where the run has a schema for it and is answered.
     """
 
     reason: StopReason
@@ -338,6 +343,7 @@ class Finished:
     is_answered: bool = True
     budget: BudgetName | None = None
     budgets: tuple[BudgetUse, ...] = ()
+    value: Any = None
 
 
 type Event = (

@@ -53,6 +53,7 @@ class Round:
         self._fragments = ToolCallMerger()
         self._text: list[str] = []
         self._answer: list[str] = []
+        self._final: list[str] = []
         self._open: dict[str, ToolCall] = {}
         self._results: dict[str, ToolResult] = {}
         self._shown = ThinkFilter(show=show_thoughts)
@@ -67,6 +68,11 @@ class Round:
     def answer(self) -> str:
         """The answer without thoughts."""
         return "".join(self._answer)
+
+    @property
+    def final_answer(self) -> str:
+        """The answer without thoughts, and without commentary where there is anything else."""
+        return "".join(self._final).strip() or self.answer
 
     @property
     def has_answer(self) -> bool:
@@ -109,10 +115,13 @@ class Round:
         """Return whether this is the id of a call that has no result yet."""
         return call_id in self._open
 
-    def take_text(self, text: str) -> str:
+    def take_text(self, text: str, *, is_commentary: bool) -> str:
         """Take a piece of the answer and return what of it can be shown."""
         self._text.append(text)
-        self._answer.append(self._spoken.feed(text))
+        spoken = self._spoken.feed(text)
+        self._answer.append(spoken)
+        if not is_commentary:
+            self._final.append(spoken)
         return self._shown.feed(text)
 
     def take_rest(self, delta: ModelDelta) -> None:
@@ -141,7 +150,9 @@ class Round:
 
     def break_answer(self) -> str:
         """End an answer that will never be complete and return what is still to be shown."""
-        self._answer.append(self._spoken.close())
+        rest = self._spoken.close()
+        self._answer.append(rest)
+        self._final.append(rest)
         return self._shown.close()
 
     def take_result(self, result: ToolResult) -> ToolCall:

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from agent_tooling import AnswerSchema
+
 from ._budgets import Budgets, Spending
 from ._display import Display, should_emit_text
 from ._errors import InvalidSettingError, LocalProtocolError
@@ -28,7 +30,7 @@ from ._events import (
     ToolResult,
 )
 from ._gate import Gate
-from ._messages import Message
+from ._messages import Message, ToolCall
 from ._reading import read_input, read_messages
 from ._request_size import bound_requests
 from ._round import Round
@@ -36,12 +38,15 @@ from ._sentences import (
     CUT_BEFORE_ANSWER,
     MAX_CALLS,
     NO_ANSWER,
+    TOOLS_OVER,
     build_budget_notice,
     build_model_failure,
     build_refusal,
+    build_schema_request,
     build_unknown_budget,
 )
 from ._state import State, Trigger, next_state
+from ._structured import Accepted, Invalid, Repair, StructuredAnswer
 
 
 class AgentRun:
@@ -69,6 +74,9 @@ class AgentRun:
         has_tool_choice: Whether the model knows a tool choice at all; if not, the closing call offers no tools.
         budgets: What the run may use.
         allowed_tools: The names of the only tools that may be called; None for all. Calls of others are refused, and all tools are offered.
+        answer_schema: What the last answer has to be. Text of a round is held back until it has ended, and of the last one only the valid answer is shown. An answer that is
+            not valid is asked for once more; then the run ends with an error, and so does one that ends without an answer.
+        has_answer_format: Whether the model takes the schema as its format; if not, the request asks for it in words.
         max_request_bytes: How many bytes the messages of a request may have, as JSON writes them.
         redact: Takes what nobody may read out of what tools are called by a model and have answered, before that is shown.
 
@@ -88,6 +96,8 @@ class AgentRun:
         has_tool_choice: bool = True,
         budgets: Budgets | None = None,
         allowed_tools: Iterable[str] | None = None,
+        answer_schema: AnswerSchema | None = None,
+        has_answer_format: bool = False,
         max_request_bytes: int | None = None,
         redact: Callable[[str], str] = str,
     ) -> None:
@@ -107,6 +117,12 @@ class AgentRun:
         self._redact = redact
         self._is_time_short = False
         self._is_retry = False
+        self._structured: StructuredAnswer | None = None
+        if answer_schema is not None:
+            maximum = maximum_iterations
+            self._structured = StructuredAnswer(answer_schema, maximum=maximum, redact=redact)
+            if not has_answer_format:
+                self._messages += (_user_says(build_schema_request(answer_schema.schema)),)
         self._display = Display(show_thoughts=emit_intermediate_thoughts, redact=redact)
         self._round = self._build_round(0)
 
@@ -160,6 +176,12 @@ class AgentRun:
         )
         return is_first and self._round.number < self._maximum and not self._display.has_words
 
+    @property
+    def _has_to_answer(self) -> bool:
+        """Whether the model may call no tool in this round."""
+        is_repair = self._structured is not None and self._structured.is_repair
+        return self._round.closing is not None or is_repair
+
     def start(self) -> tuple[Event, ...]:
         """Begin the first round.
 
@@ -207,7 +229,8 @@ class AgentRun:
         closing: ClosingReason | None = "budget" if is_beyond_budget else None
         if self._is_time_short:
             closing = "time_limit"
-        if number == self._maximum > 1:
+        is_last = number == self._maximum > 1
+        if is_last or (self._structured and number >= self._structured.closing_round):
             closing = "maximum_iterations"
         return Round(
             number=number,
@@ -229,7 +252,9 @@ class AgentRun:
         self._is_retry = failure is not None
         self._round = self._build_round(self._round.number + 1)
         self._display.open_round()
-        is_closing = self._round.closing is not None
+        if self._structured:
+            self._structured.let_go()
+        is_closing = self._has_to_answer
         left_out = self._fit_request()
         tools = self._tools if self._has_tool_choice or not is_closing else ()
         choice = "none" if is_closing else self._tool_choice
@@ -242,19 +267,23 @@ class AgentRun:
             is_closing=is_closing,
             wait_seconds=failure.wait_seconds if failure else 0.0,
             allowed_tools=self._gate.allowed,
+            answer_schema=self._structured and self._structured.schema.schema,
             left_out=left_out,
         )
 
     def _take_delta(self, delta: ModelDelta) -> Iterator[Event]:
         self._move("delta")
-        text = self._round.take_text(delta.text) if delta.text else ""
+        is_commentary = delta.phase == "commentary"
+        text = self._round.take_text(delta.text, is_commentary=is_commentary) if delta.text else ""
         # The calls first: text that comes in one piece with them is hidden where text around calls is.
         self._round.take_rest(delta)
-        yield from self._show_answer(text, is_commentary=delta.phase == "commentary")
+        yield from self._show_answer(text, is_commentary=is_commentary)
         yield from (ShowFile(file=file) for file in delta.files)
 
     def _show_answer(self, text: str, *, is_commentary: bool = False) -> Iterator[Event]:
-        if should_emit_text(
+        if self._structured:
+            self._structured.hold(text)
+        elif should_emit_text(
             has_tool_calls=self._round.has_tool_calls or is_commentary,
             iteration=self._round.number,
             maximum_iterations=self._maximum,
@@ -268,6 +297,8 @@ class AgentRun:
         if fault := self._round.fault:
             error = build_model_failure(self._round.number, fault)
             return self._end_failed(error, "error", is_answered=True)
+        if self._structured and (self._has_to_answer or not self._round.has_tool_calls):
+            return self._judge_answer(self._structured)
         if not self._round.has_tool_calls:
             self._move("answer")
             return self._answer()
@@ -294,14 +325,34 @@ class AgentRun:
             yield from self._display.show(CUT_BEFORE_ANSWER if is_cut else NO_ANSWER)
         yield from self._finish(ending)
 
+    def _judge_answer(self, structured: StructuredAnswer) -> Iterator[Event]:
+        """End a round whose answer is the last one if it fulfils the schema."""
+        yield from self._end_model_call()
+        for call in self._round.calls:
+            yield from self._refuse(call, TOOLS_OVER)
+        match structured.judge(self._round):
+            case Accepted(text=text, value=value):
+                self._move("answer")
+                yield from self._display.show(text)
+                yield from self._finish(self._round.ending, value=value)
+            case Repair(request=request):
+                self._move("repair")
+                self._messages += (*self._round.to_messages(), _user_says(request))
+                yield self._round.to_ended(budgets=self._spending.uses)
+                yield from self._call_model()
+            case Invalid(error=error):
+                self._move("refusal")
+                yield from self._finish("invalid_answer", error=error, is_answered=False)
+
     def _request_tools(self) -> Iterator[Event]:
         yield from self._end_model_call()
+        if self._structured and self._emit_thoughts:
+            yield from self._display.show(self._structured.let_go())
         calls, refused = self._gate.sort(self._round.calls)
         if calls and self._emit_thoughts and not self._display.has_words:
             yield from self._display.show_status([call.name for call in self._round.calls])
         for call, text in refused:
-            yield ToolCallStarted(call=call)
-            yield from self._close_call(ToolResult(call_id=call.call_id, error=text))
+            yield from self._refuse(call, text)
         for call in calls:
             yield ToolCallStarted(call=call)
         if calls:
@@ -315,8 +366,7 @@ class AgentRun:
         for number, call in enumerate(self._round.calls):
             name = self._redact(call.name)
             text = build_refusal(name, reason=reason, maximum_iterations=self._maximum)
-            yield ToolCallStarted(call=call)
-            yield from self._close_call(ToolResult(call_id=call.call_id, error=text))
+            yield from self._refuse(call, text)
             if number < MAX_CALLS:
                 yield from self._display.show(text)
                 self._display.open_round()
@@ -335,6 +385,10 @@ class AgentRun:
         if not self._round.open_calls:
             yield from self._end_tools()
 
+    def _refuse(self, call: ToolCall, text: str) -> Iterator[Event]:
+        yield ToolCallStarted(call=call)
+        yield from self._close_call(ToolResult(call_id=call.call_id, error=text))
+
     def _close_call(self, result: ToolResult) -> Iterator[Event]:
         call = self._round.take_result(result)
         self._display.note_result(call.name, result)
@@ -352,7 +406,7 @@ class AgentRun:
         yield self._round.to_ended(budgets=self._spending.uses)
         near = None if self._spending.used_up else self._spending.take_near()
         if near:
-            self._messages += (Message(role="user", content=build_budget_notice(near)),)
+            self._messages += (_user_says(build_budget_notice(near)),)
         if self._tool_choice not in {None, "auto", "none"}:
             self._tool_choice = "auto"
         yield from self._call_model()
@@ -392,7 +446,7 @@ class AgentRun:
         for call in self._round.open_calls:
             result = ToolResult(call_id=call.call_id, error=error, is_unfinished=is_answered)
             yield from self._close_call(result)
-        if is_answered:
+        if is_answered := is_answered and self._structured is None:
             yield from self._display.show_outcome(error, is_late=reason == "time_limit")
         yield from self._finish(reason, error=error, is_answered=is_answered)
 
@@ -401,7 +455,12 @@ class AgentRun:
         return self._round.to_call_ended(error)
 
     def _finish(
-        self, reason: StopReason, *, error: str | None = None, is_answered: bool = True
+        self,
+        reason: StopReason,
+        *,
+        error: str | None = None,
+        is_answered: bool = True,
+        value: Any = None,
     ) -> Iterator[Event]:
         if self._round.number:
             self._messages += self._round.to_messages()
@@ -416,4 +475,9 @@ class AgentRun:
             is_answered=is_answered,
             budget=self._spending.used_up,
             budgets=self._spending.uses,
+            value=value,
         )
+
+
+def _user_says(text: str) -> Message:
+    return Message(role="user", content=text)

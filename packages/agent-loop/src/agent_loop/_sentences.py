@@ -1,6 +1,8 @@
 """The fixed sentences of a run."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from stream_text import render_thinking
 
@@ -14,6 +16,7 @@ _MAX_RESULT_CHARACTERS = 500
 MAX_CALLS = 128
 """How many calls of one round are made: no honest model asks for as many, and each takes a place among those that wait; our choice."""
 
+TOOLS_OVER = "tool invoke error: no tool may be called any more; this call was not run"
 NO_ANSWER = "The model returned no answer."
 CUT_BEFORE_ANSWER = (
     "The model reached its output limit before it could answer. "
@@ -40,6 +43,26 @@ def build_budget_notice(budget: BudgetName) -> str:
         f"Four fifths of this run's budget ({budget}) are used. Please finish now: answer with what you have, and call "
         "only the tools that the answer cannot do without."
     )
+
+
+def build_schema_request(schema: Mapping[str, Any]) -> str:
+    """Return what a model reads that takes no schema as a format."""
+    written = json.dumps(schema, ensure_ascii=False)
+    return f"Your last answer must be JSON that fulfils this JSON schema, with nothing around it:\n{written}"
+
+
+def build_repair_request(problem: str) -> str:
+    """Return what the model reads whose answer does not fulfil the schema."""
+    return (
+        f"Your answer does not fulfil the JSON schema that it has to: {problem}. Answer once more, with JSON that "
+        "fulfils it and nothing around it."
+    )
+
+
+def build_invalid_answer(problem: str, *, is_repaired: bool) -> str:
+    """Return what a person reads because the answer does not fulfil the schema."""
+    asked = ", also after the model was asked once more" if is_repaired else ""
+    return f"The answer does not fulfil answer_schema{asked}: {problem}"
 
 
 def build_unknown_budget(budget: BudgetName) -> str:

@@ -4,6 +4,7 @@ Everything that decides about states stands in this table; `AgentRun` names the 
 
     ready ──start──▶ model ──tool_calls──▶ tools ──results──▶ model ...
                        │ retry ──▶ model     │
+                       │ repair ─▶ model     │
                        │                     │
                        │ answer, refusal     │ results_shown
                        ▼                     ▼
@@ -26,6 +27,7 @@ type Trigger = Literal[
     "time_short",
     "time_passed",
     "retry",
+    "repair",
     "tool_calls",
     "answer",
     "refusal",
@@ -49,6 +51,7 @@ TRANSITIONS: Final[Mapping[State, Mapping[Trigger, State]]] = MappingProxyType(
             "time_short": "model",
             "time_passed": "model",
             "retry": "model",
+            "repair": "model",
             "tool_calls": "tools",
             "answer": "finished",
             "refusal": "finished",

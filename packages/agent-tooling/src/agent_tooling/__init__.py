@@ -1,5 +1,6 @@
 """The tool contract: schemas, arguments, coercion, guards, observations, files. No I/O but the file guard."""
 
+from ._answer_schema import AnswerSchema, CheckedAnswer
 from ._arguments import bind_arguments, option_violation, parse_tool_arguments
 from ._blobs import Blob, BlobMessage, merge_blob_chunks
 from ._coercion import cast_value, missing_hidden_parameters, prepare_arguments
@@ -66,12 +67,14 @@ __all__ = [
     "TOOL_LAYER_OBSERVATIONS",
     "TOOL_UNFINISHED",
     "AcceptedArguments",
+    "AnswerSchema",
     "ArgumentError",
     "Blob",
     "BlobChunkError",
     "BlobError",
     "BlobMessage",
     "BlobTooLargeError",
+    "CheckedAnswer",
     "ContentPart",
     "DeclarationError",
     "FailureMemory",

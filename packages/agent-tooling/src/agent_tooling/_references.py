@@ -28,8 +28,12 @@ _SCHEMAS_BY_NAME: Final = frozenset(
 )
 
 
-def validate_references(schema: JsonSchema) -> None:
+def validate_references(schema: JsonSchema, *, field: str) -> None:
     """Refuse a schema that refers to something outside of itself, or that is not there.
+
+    Args:
+        schema: The schema.
+        field: What it is the schema of, for the error.
 
     Raises:
         DeclarationError: If it does; the message has the reference.
@@ -37,7 +41,7 @@ def validate_references(schema: JsonSchema) -> None:
     for resource, reference in _iter_references(schema, schema):
         if not reference.startswith("#") or find_place(resource, reference) is None:
             raise DeclarationError(
-                "$ref of the tool parameters", "a place in the schema", found=repr(reference)
+                f"$ref of {field}", "a place in the schema", found=repr(reference)
             )
 
 

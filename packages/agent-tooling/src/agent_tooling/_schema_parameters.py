@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Self, cast
 
 from ._errors import DeclarationError
+from ._json_schema import build_validator
 from ._references import find_place, validate_references
 from ._schema import JsonSchema
 from ._sentences import validation_error_text
@@ -77,10 +78,10 @@ class SchemaParameters:
             )
         _validate_members(read)
         _hide(read, hidden)
-        validate_references(read)
+        validate_references(read, field="the tool parameters")
         if read.keys().isdisjoint(_NAMES_ELSEWHERE):
             read.setdefault("additionalProperties", False)
-        return cls(schema=read, validator=_build_validator(read))
+        return cls(schema=read, validator=build_validator(read, field="tool parameters"))
 
     def bind(self, tool_name: str, args: dict[str, Any]) -> ToolArguments:  # noqa: ARG002 - other kinds of parameters tell it
         """Check a model's arguments."""
@@ -158,28 +159,6 @@ def _members(value: object) -> list[object]:
 def _texts(value: object) -> list[str]:
     items = cast("Iterable[object]", value if isinstance(value, dict | list) else ())
     return [item for item in items if isinstance(item, str)]
-
-
-def _build_validator(schema: JsonSchema) -> Any:
-    """Return jsonschema's validator, None where it is not installed.
-
-    Raises:
-        DeclarationError: If it is no valid schema.
-    """
-    try:
-        import jsonschema  # noqa: PLC0415 - an extra, and slow to import
-        from referencing.jsonschema import EMPTY_REGISTRY  # noqa: PLC0415 - comes with it
-    except ImportError:
-        return None
-    library: Any = jsonschema
-    kind = library.validators.validator_for(schema, default=library.Draft202012Validator)
-    try:
-        kind.check_schema(schema)
-    except library.SchemaError as error:
-        place = path_text(error.path) or "tool parameters"
-        found = shorten(error.message, _MAX_CHARACTERS)
-        raise DeclarationError(place, "a valid JSON schema", found=found) from error
-    return kind(schema, registry=EMPTY_REGISTRY)  # Otherwise it would fetch what a reference names.
 
 
 def _check_names(schema: JsonSchema, args: Mapping[str, Any]) -> Iterator[str]:

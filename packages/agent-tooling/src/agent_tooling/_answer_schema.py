@@ -1,0 +1,104 @@
+"""A JSON schema for the answer of a run, and what is wrong with an answer."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Self, cast
+
+from stream_text import InvalidJsonError, parse_json
+
+from ._errors import DeclarationError
+from ._json_schema import build_validator
+from ._references import validate_references
+from ._schema import JsonSchema
+from ._shown import shorten
+
+
+_FIELD: Final = "answer_schema"
+_MAX_CHARACTERS: Final = 300
+_FENCE: Final = re.compile(r"\A```\w*\s*\n(.*)\n\s*```\Z", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedAnswer:
+    """An answer, held against a schema.
+
+    Attributes:
+        text: Its JSON, without what stands around it.
+        value: What that is; None where there is a problem.
+        problem: In what it does not fulfil the schema, as a clause; None where it does.
+    """
+
+    text: str
+    value: Any = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerSchema:
+    """The JSON schema that an answer has to fulfil.
+
+    Attributes:
+        schema: The schema, as a model is given it.
+        validator: The validator of jsonschema for it.
+    """
+
+    schema: JsonSchema
+    validator: Any = field(repr=False, compare=False)
+
+    @classmethod
+    def parse(cls, raw: str | Mapping[str, Any]) -> Self:
+        """Read a schema, or one in the wrapping that APIs have for it: `{"name": ..., "schema": {...}}`. It needs the extra `schema`.
+
+        Raises:
+            DeclarationError: If it is no JSON schema, or refers to what it does not hold; or where jsonschema is not installed.
+        """
+        schema = _unwrap(_parse_object(raw))
+        validate_references(schema, field=_FIELD)
+        validator = build_validator(schema, field=_FIELD)
+        if validator is None:
+            raise DeclarationError(
+                _FIELD, "left out where jsonschema is not installed", found="a schema"
+            )
+        return cls(schema=schema, validator=validator)
+
+    def check(self, text: str) -> CheckedAnswer:
+        """Hold an answer against the schema: one JSON value, which may stand in a fence of Markdown."""
+        text = text.strip()
+        fenced = _FENCE.match(text)
+        text = fenced[1].strip() if fenced else text
+        try:
+            value = parse_json(text)
+        except InvalidJsonError as error:
+            return CheckedAnswer(text=text, problem=f"it is no JSON: {error}")
+        return CheckedAnswer(text=text, value=value, problem=self._find_problem(value))
+
+    def _find_problem(self, value: Any) -> str | None:
+        try:
+            finding = min(
+                cast("Iterator[Any]", self.validator.iter_errors(value)),
+                key=lambda item: len(item.path),
+                default=None,
+            )
+        except Exception:  # noqa: BLE001 - a reference that leads nowhere or in a circle, a broken pattern
+            return "the schema cannot be applied to it"
+        return finding and f"{finding.json_path}: {shorten(finding.message, _MAX_CHARACTERS)}"
+
+
+def _parse_object(raw: str | Mapping[str, Any]) -> JsonSchema:
+    if isinstance(raw, str):
+        try:
+            raw = parse_json(raw)
+        except InvalidJsonError as error:
+            raise DeclarationError(_FIELD, "a JSON schema", found=str(error)) from None
+    if not isinstance(raw, Mapping):
+        raise DeclarationError(_FIELD, "a JSON schema object", raw)
+    return dict(raw)
+
+
+def _unwrap(schema: JsonSchema) -> JsonSchema:
+    """Return the schema in a wrapping, which would accept anything if it were taken for one."""
+    inner: object = schema.get("json_schema", schema.get("schema"))
+    if isinstance(inner, dict) and "properties" not in schema:
+        return _unwrap(cast("JsonSchema", inner))
+    return schema

@@ -1,0 +1,100 @@
+"""Which schemas an answer may have, and what is wrong with an answer."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_tooling import AnswerSchema, DeclarationError
+
+
+ROOM = {"type": "object", "properties": {"beds": {"type": "integer"}}, "required": ["beds"]}
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        ROOM,
+        json.dumps(ROOM),
+        {"name": "room", "schema": ROOM},
+        {"name": "room", "strict": True, "schema": ROOM},
+        {"type": "json_schema", "json_schema": {"name": "room", "schema": ROOM}},
+    ],
+    ids=range(5),
+)
+def test_a_schema_is_read_from_text_or_an_object_wrapped_or_not(raw):
+    assert AnswerSchema.parse(raw).schema == ROOM
+
+
+def test_a_property_that_is_called_schema_is_no_wrapping():
+    schema = {"properties": {"schema": {"type": "object"}}, "schema": {"type": "string"}}
+    assert AnswerSchema.parse(schema).schema == schema
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        ("{", "answer_schema must be a JSON schema, got Expecting property name"),
+        ("[1]", "answer_schema must be a JSON schema object, got list"),
+        ({"type": "room"}, "must be a valid JSON schema, got 'room'"),
+        ({"$ref": "https://example.org/room"}, r"\$ref of answer_schema must be a place in"),
+        ({"$ref": "#/$defs/none"}, r"\$ref of answer_schema must be a place in"),
+    ],
+)
+def test_what_is_no_schema_is_refused_by_name(raw, message):
+    with pytest.raises(DeclarationError, match=message):
+        AnswerSchema.parse(raw)
+
+
+def test_without_jsonschema_it_is_said_what_is_missing(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "jsonschema", None)
+    with pytest.raises(DeclarationError, match="jsonschema is not installed"):
+        AnswerSchema.parse(ROOM)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"beds": 2}',
+        ' {"beds": 2}\n',
+        '```json\n{"beds": 2}\n```',
+        '```\n{"beds": 2}\n  ```\n',
+    ],
+)
+def test_an_answer_that_fulfils_it_gives_its_value_and_its_json(text):
+    checked = AnswerSchema.parse(ROOM).check(text)
+    assert (checked.text, checked.value, checked.problem) == ('{"beds": 2}', {"beds": 2}, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "it is no JSON: Expecting value at line 1 column 1"),
+        ("Two.", "it is no JSON: Expecting value at line 1 column 1"),
+        ('It is {"beds": 2}', "it is no JSON: Expecting value at line 1 column 1"),
+        ('{"beds": NaN}', "it is no JSON: "),
+        ('{"beds": 2} {"beds": 3}', "it is no JSON: Extra data at line 1 column 13"),
+        ("[" * 100_000, "it is no JSON: "),
+        ("{}", "$: 'beds' is a required property"),
+        ('{"beds": "two"}', "$.beds: 'two' is not of type 'integer'"),
+        (json.dumps({"beds": "x" * 1000}), "$.beds: 'xxx"),
+    ],
+)
+def test_an_answer_that_does_not_is_told_why(text, problem):
+    checked = AnswerSchema.parse(ROOM).check(text)
+    assert checked.problem.startswith(problem)
+    assert len(checked.problem) < 400
+
+
+def test_a_reference_in_a_circle_breaks_nothing():
+    checked = AnswerSchema.parse({"$ref": "#"}).check("{}")
+    assert checked.problem == "the schema cannot be applied to it"
+
+
+@given(st.text() | st.recursive(st.none() | st.integers(), st.lists).map(json.dumps))
+def test_whatever_a_model_writes_is_valid_or_has_a_problem(text):
+    checked = AnswerSchema.parse({"type": ["array", "null"]}).check(text)
+    if checked.problem is None:
+        assert json.loads(checked.text) == checked.value
+        assert checked.value is None or isinstance(checked.value, list)
