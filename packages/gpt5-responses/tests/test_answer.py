@@ -105,6 +105,17 @@ def test_tools_that_alone_are_allowed_narrow_the_choice_and_change_no_tools(
     assert wide["tool_choice"] == (sent if not named else choice or "auto")
 
 
+def test_a_schema_for_the_answer_becomes_its_format() -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    with ResponsesSimulator(model=ScriptedModel(SCRIPT)) as server:
+        answer(server, wanted([QUESTION], answer_schema=schema), is_async=False)
+        answer(server, wanted([QUESTION], answer_schema=None), is_async=False)
+    first, second = (request.body for request in server.requests)
+    assert first["text"]["format"]["type"] == "json_schema"
+    assert first["text"]["format"]["schema"] == schema
+    assert "text" not in second
+
+
 def vars_of(delta: AnswerDelta) -> dict[str, Any]:
     return {field.name: getattr(delta, field.name) for field in fields(delta)}
 

@@ -36,10 +36,11 @@ class ParameterError(AgentAdapterError, ValueError):
         field: The parameter's name.
     """
 
-    def __init__(self, field: str, expected: str, received: object) -> None:
-        super().__init__(
-            f"{field} must be {expected}, not {_KINDS.get(type(received), 'something else')}"
-        )
+    def __init__(
+        self, field: str, expected: str, received: object, *, sentence: str | None = None
+    ) -> None:
+        kind = _KINDS.get(type(received), "something else")
+        super().__init__(sentence or f"{field} must be {expected}, not {kind}")
         self.field = field
 
 

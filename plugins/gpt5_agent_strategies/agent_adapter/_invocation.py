@@ -27,6 +27,7 @@ from agent_loop import (
 )
 
 from ._allowed_tools import find_allowed
+from ._answer_schema import to_json_object
 from ._errors import AgentRunError, ParameterError
 from ._file_links import accept_file_links
 from ._files import GivenFiles
@@ -109,6 +110,8 @@ class _Invocation:
             has_tool_choice=parameters.model.has_tool_choice,
             budgets=parameters.budgets,
             allowed_tools=allowed,
+            answer_schema=parameters.answer_schema,
+            has_answer_format=parameters.model.has_answer_format,
             max_request_bytes=find_room(self._toolbox.prompts, parameters.model),
             redact=self._known.redact,
         )
@@ -135,6 +138,7 @@ class _Invocation:
         try:
             yield from self._drive()
             yield from self._tell_sources()
+            yield from self._tell_value()
         except Exception as error:  # noqa: BLE001 - whatever it is, the run is ended in good order
             log_break(error, self._known)
             yield from self._break_off()
@@ -193,6 +197,11 @@ class _Invocation:
         resources = build_resources(self._parameters.context)
         if resources:
             yield self._strategy.create_retriever_resource_message(resources, context="")
+
+    def _tell_value(self) -> Iterator[AgentInvokeMessage]:
+        finished = self._finished
+        if self._parameters.answer_schema and finished is not None and finished.is_answered:
+            yield self._strategy.create_json_message(to_json_object(finished.value))
 
     def _tell_figures(self) -> Iterator[AgentInvokeMessage]:
         if self._finished is not None:

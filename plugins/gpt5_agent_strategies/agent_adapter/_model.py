@@ -37,6 +37,7 @@ class Model:
         completion_params: The parameters that the app's builder has set.
         features: What the model can do; None when Dify did not say.
         parameter_names: The parameters that it takes; None when Dify did not say.
+        has_answer_format: Whether Dify has said that it takes a JSON schema as the format of its answer.
         is_unpriced: Whether Dify has said that it has no prices.
         history: The conversation so far, as Dify dumps it.
     """
@@ -47,6 +48,7 @@ class Model:
     completion_params: Mapping[str, Any]
     features: frozenset[str] | None
     parameter_names: frozenset[str] | None
+    has_answer_format: bool
     is_unpriced: bool
     history: tuple[Any, ...]
 
@@ -64,6 +66,7 @@ class Model:
         if not isinstance(provider, str) or not isinstance(name, str) or not provider or not name:
             raise ParameterError("model", "a model with provider and name", raw)
         entity = _read_object(fields.get("entity"), "model.entity")
+        rules = _read_rules(entity)
         return cls(
             provider=provider,
             name=name,
@@ -72,7 +75,8 @@ class Model:
                 fields.get("completion_params"), "model.completion_params"
             ),
             features=_read_features(entity) if entity else None,
-            parameter_names=_read_rule_names(entity) if entity else None,
+            parameter_names=frozenset(rules) if entity else None,
+            has_answer_format=_takes_schema(rules),
             is_unpriced="pricing" in entity and not entity["pricing"],
             history=_read_list(
                 fields.get("history_prompt_messages"), "model.history_prompt_messages"
@@ -161,13 +165,20 @@ def _read_features(entity: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(features)
 
 
-def _read_rule_names(entity: Mapping[str, Any]) -> frozenset[str]:
+def _read_rules(entity: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     rules = _read_list(entity.get("parameter_rules"), "model.entity.parameter_rules")
     objects = (
         _read_object(rule, f"model.entity.parameter_rules[{index}]")
         for index, rule in enumerate(rules)
     )
-    return frozenset(str(rule.get("name")) for rule in objects)
+    return {str(rule.get("name")): rule for rule in objects}
+
+
+def _takes_schema(rules: Mapping[str, Mapping[str, Any]]) -> bool:
+    if not {"response_format", "json_schema"} <= rules.keys():
+        return False
+    options = rules["response_format"].get("options") or ["json_schema"]
+    return "json_schema" in options
 
 
 def _read_stop(value: object) -> list[str] | None:

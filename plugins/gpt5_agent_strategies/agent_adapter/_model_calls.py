@@ -11,6 +11,7 @@ from agent_loop import CallModel, Failure, ModelDelta, ModelFailure, read_model_
 from stream_text import KnownSecrets, redact_log_data
 
 from ._allowed_tools import build_model_parameter
+from ._answer_schema import build_format
 from ._errors import RequestTooLargeError
 from ._interruptible import Interruptible
 from ._model import Model
@@ -72,7 +73,10 @@ class ModelCalls:
             prompts=self._prompts,
             tools=list(request.tools),
             tool_choice=request.tool_choice,
-            more_parameters=build_model_parameter(request, self._model),
+            more_parameters={
+                **build_model_parameter(request, self._model),
+                **build_format(request, self._model),
+            },
         )
 
     def _to_size_failure(

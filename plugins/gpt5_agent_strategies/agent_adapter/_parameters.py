@@ -6,8 +6,10 @@ from typing import Any, Self, cast
 
 from agent_loop import Budgets
 from agent_policy import check_overrides
+from agent_tooling import AnswerSchema
 
 from ._allowed_tools import read_allowed_tools
+from ._answer_schema import read_answer_schema
 from ._budgets import read_budgets
 from ._errors import ParameterError
 from ._model import Model
@@ -34,6 +36,7 @@ class Parameters:
         files: What comes with the question, in any shape.
         budgets: What the run may use.
         allowed_tools: The names of the only tools that may be called; None for all.
+        answer_schema: What the answer has to be; None for a text.
     """
 
     query: str
@@ -47,6 +50,7 @@ class Parameters:
     files: object
     budgets: Budgets
     allowed_tools: tuple[str, ...] | None
+    answer_schema: AnswerSchema | None
 
     @classmethod
     def from_raw(cls, raw: Mapping[str, Any]) -> Self:
@@ -68,6 +72,7 @@ class Parameters:
             files=raw.get("files"),
             budgets=read_budgets(raw, model),
             allowed_tools=read_allowed_tools(raw.get("allowed_tools")),
+            answer_schema=read_answer_schema(raw.get("answer_schema")),
         )
 
     @property

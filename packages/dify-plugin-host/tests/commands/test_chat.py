@@ -169,6 +169,7 @@ def test_options_reach_the_strategy(events):
         ("--max-cost", "0.25"),
         ("--allowed-tools", "clock"),
         ("--allowed-tools", "mail"),
+        ("--answer-schema", '{"type": "object"}'),
         ("--max-seconds", "9.5"),
         ("--instruction", "Be brief."),
     ]
@@ -181,6 +182,7 @@ def test_options_reach_the_strategy(events):
     budgets = [params[f"max_{name}"] for name in ("total_tokens", "cost", "seconds", "tool_calls")]
     assert budgets == [500, 0.25, 9.5, None]
     assert params["allowed_tools"] == ["clock", "mail"]
+    assert params["answer_schema"] == '{"type": "object"}'
     assert params["emit_intermediate_thoughts"] is False
     assert params["instruction"] == "Be brief."
 

@@ -113,12 +113,15 @@ class _Pieces:
 
 
 def read_wanted(call: object, defaults: Request) -> Request:
-    """Return the request that an agent run wants to be sent: `messages`, `tools`, `tool_choice` and `allowed_tools`, as attributes or keys."""
+    """Return the request that an agent run wants to be sent: `messages`, `tools`, `tool_choice`, `allowed_tools` and `answer_schema`, as attributes or keys."""
     choice = read_member(call, "tool_choice") or defaults.tool_choice
     allowed: Any = read_member(call, "allowed_tools")
     if allowed and choice in (None, "auto", "required"):
         named = [{"type": "function", "name": name} for name in allowed]
         choice = {"type": "allowed_tools", "mode": choice or "auto", "tools": named}
+    schema: Any = read_member(call, "answer_schema")
+    if schema:
+        defaults = replace(defaults, response_format="json_schema", json_schema=schema)
     return replace(
         defaults,
         messages=tuple(read_member(call, "messages") or ()),

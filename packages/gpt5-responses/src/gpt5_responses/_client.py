@@ -90,7 +90,8 @@ class ResponsesClient:
         """Answer what an agent run asks for, such as a `CallModel` of `agent_loop`, in pieces that it takes as they are.
 
         Args:
-            call: Anything with `messages`, `tools`, `tool_choice` and, if only some may be called, `allowed_tools` (names) as attributes or keys.
+            call: Anything with `messages`, `tools`, `tool_choice` and, where they are wanted, `allowed_tools` (names of the only ones that may be called) and `answer_schema` (a JSON schema) as
+                attributes or keys.
 
         Raises:
             PayloadError: If something of the request cannot be sent.
@@ -274,7 +275,8 @@ class AsyncResponsesClient:
         """Answer what an agent run asks for, such as a `CallModel` of `agent_loop`, in pieces that it takes as they are.
 
         Args:
-            call: Anything with `messages`, `tools`, `tool_choice` and, if only some may be called, `allowed_tools` (names) as attributes or keys.
+            call: Anything with `messages`, `tools`, `tool_choice` and, where they are wanted, `allowed_tools` (names of the only ones that may be called) and `answer_schema` (a JSON schema) as
+                attributes or keys.
 
         Raises:
             PayloadError: If something of the request cannot be sent.

@@ -99,6 +99,9 @@ def chat(  # noqa: PLR0913 - every option is one
         list[str] | None,
         typer.Option(help="A tool that the run may call; can be given several times."),
     ] = None,
+    answer_schema: Annotated[
+        str | None, typer.Option(help="The JSON schema that the answer has to fulfil, as JSON.")
+    ] = None,
     max_total_tokens: Annotated[
         int | None, typer.Option(min=1, help="How many tokens a run may use.")
     ] = None,
@@ -152,6 +155,7 @@ def chat(  # noqa: PLR0913 - every option is one
         )
     controls: dict[str, object] = {
         "allowed_tools": allowed_tools,
+        "answer_schema": answer_schema,
         "max_total_tokens": max_total_tokens,
         "max_cost": max_cost,
         "max_seconds": max_seconds,
