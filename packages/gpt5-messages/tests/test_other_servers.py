@@ -842,6 +842,25 @@ GROWING: dict[str, Callable[[int], list[Event]]] = {
         *(done(call, output_index=number) for number, call in enumerate(calls(count))),
         completed(*reversed(calls(count, id=None))),
     ],
+    "calls of hosted tools": lambda count: [
+        one
+        for number in range(count)
+        for one in (
+            event("web_search_call.searching", output_index=number),
+            event("code_interpreter_call_code.delta", output_index=number, delta="x = 1"),
+            done({"type": "web_search_call", "id": f"ws_{number}"}, output_index=number),
+        )
+    ],
+    "previews of images": lambda count: (
+        [
+            event(
+                "image_generation_call.partial_image",
+                output_index=0,
+                partial_image_b64="A" * 10_000,
+            )
+        ]
+        * count
+    ),
     "gaps in the numbers": lambda count: [
         {**text_delta("a"), "sequence_number": number * 4_000} for number in range(count)
     ],

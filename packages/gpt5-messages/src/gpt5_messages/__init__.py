@@ -30,7 +30,7 @@ from ._items import (
     read_item,
 )
 from ._read import read_response
-from ._replay import drop_orphan_outputs, replayable_items, without_reasoning
+from ._replay import drop_orphan_outputs, fit_items, replayable_items, without_reasoning
 from ._sse import SSEDecoder, parse_object
 from ._stop import StopFilter
 from ._store import ItemStore
@@ -83,6 +83,7 @@ __all__ = [
     "carried_items",
     "drop_orphan_outputs",
     "find_protocol",
+    "fit_items",
     "parse_object",
     "protocol_name",
     "read_item",

@@ -14,8 +14,9 @@ from ._json import count, iter_mappings, text_or_none, type_of
 type CitationType = Literal["url_citation", "file_citation", "container_file_citation", "file_path"]
 
 _TYPES: dict[str, CitationType] = {kind: kind for kind in get_args(CitationType.__value__)}
-# What may follow an address that has ended, so that `https://a.org/x` is not found in `https://a.org/x.html`.
-_END = r"(?=[)\]>\"'<\s]|[.,;:!?*_]+(?:\s|$)|$)"
+_ADDRESS = re.compile(r"https?://[^\s<>\"'`\[\]]+")
+_AFTER_ADDRESS = ").,;:!?*_"  # what may belong to the text around an address, or to the address
+_MOST_AFTER = 8
 _OPENAI_MARK = re.compile(r"[?&]utm_source=openai$")
 
 
@@ -104,10 +105,11 @@ def unlinked_sources(citations: Iterable[Citation], text: str) -> tuple[Source, 
         citations: The citations of an answer.
         text: The whole answer.
     """
+    linked = set(_iter_addresses(text))
     found: dict[str, Source] = {}
     for citation in citations:
-        url = citation.url
-        if url and url.startswith(("http://", "https://")) and not _is_linked(url, text):
+        url = citation.url or ""
+        if url.startswith(("http://", "https://")) and _plain(url) not in linked:
             title = (citation.title or "").strip() or _host(url)
             found.setdefault(_plain(url), Source(title=title, url=url))
     return tuple(found.values())
@@ -124,12 +126,16 @@ def iter_made_files(citations: Iterable[Citation]) -> Iterator[MadeFile]:
             yield MadeFile(file_id=file_id, container_id=container_id, filename=name)
 
 
-def _is_linked(url: str, text: str) -> bool:
-    plain = _plain(url)
-    return plain in text and any(
-        re.search(re.escape(form) + _END, text)
-        for form in {url, plain, f"{plain}?utm_source=openai"}
-    )
+def _iter_addresses(text: str) -> Iterator[str]:
+    """Yield the addresses in a text, each with and without the punctuation behind it."""
+    for match in _ADDRESS.finditer(text):
+        address = match[0]
+        yield _plain(address)
+        for _ in range(_MOST_AFTER):
+            if address[-1] not in _AFTER_ADDRESS:
+                break
+            address = address[:-1]
+            yield _plain(address)
 
 
 def _plain(url: str) -> str:

@@ -188,7 +188,7 @@ def _read_item(value: object) -> Item | None:
         return None
     if kind == "message" and not are_own_parts(read_member(value, "content")):
         return None
-    if kind != "message" and has_member(value, "role", "tool_calls"):
+    if kind not in ("message", "additional_tools") and has_member(value, "role", "tool_calls"):
         return None
     if isinstance(value, Mapping):
         return cast("Item", value)

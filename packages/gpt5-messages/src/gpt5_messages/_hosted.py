@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from ._json import count, iter_mappings, mapping, text_or_none, type_of
+from ._media import seen_type
 
 
 type _Item = Mapping[str, Any]
@@ -45,7 +46,7 @@ class GeneratedImage:
 
     Attributes:
         data: The image as base64, which is four characters for three bytes.
-        format: `png`, `jpeg`, `webp`, `gif` or `svg`; by its first bytes where the server does not say.
+        format: `png`, `jpeg`, `webp`, `gif` or `svg`; where the server does not say, what its first bytes look like, else `png`.
         size: Width and height in pixels, such as `1024x1024`; empty where the server does not say.
         prompt: What it was drawn from.
         item_id: The id of its item.
@@ -261,16 +262,7 @@ _OUTPUTS = {
     "tool_search_output": "tool_search_call",
     "program_output": "program",
 }
-_BEGINNINGS = {
-    "iVBORw0KGgo": "png",
-    "/9j/": "jpeg",
-    "UklGR": "webp",
-    "R0lGOD": "gif",
-    "PHN2Zy": "svg",
-    "PD94bWw": "svg",
-}
 
 
 def _format(data: str) -> str:
-    """Tell an image's format by the first bytes of its base64."""
-    return next((name for begun, name in _BEGINNINGS.items() if data.startswith(begun)), "png")
+    return seen_type(data).partition("/")[2] or "png"

@@ -8,12 +8,14 @@ from stream_text import MessageError, read_member
 
 from ._addenda import said_text
 from ._histories import Entry, iter_entries
+from ._hosted import iter_images
 from ._json import iter_mappings, type_of
+from ._media import Part
 from ._members import wrong_kind
 from ._parts import read_media, read_parts, read_text
 from ._places import with_media_moved
 from ._read import read_tool_call
-from ._replay import replayable_items
+from ._replay import OUTPUT_TYPES, pair_id, replayable_items
 from ._turns import History, Turn, call_key
 from ._values import OPAQUE_KEY, Item, ToolCall
 
@@ -64,8 +66,8 @@ def _iter_answered(history: Iterable[Entry]) -> Iterator[str]:
     """Yield the ids of all calls that have a result."""
     for entry in history:
         call_id = entry.call_id
-        if entry.item is not None and type_of(entry.item) in _OUTPUT_TYPES.values():
-            call_id = entry.item.get("call_id")
+        if entry.item is not None and type_of(entry.item) in OUTPUT_TYPES:
+            call_id = pair_id(entry.item)
         if isinstance(call_id, str):
             yield call_id.strip()
 
@@ -80,6 +82,7 @@ class _InputBuilder:
         self._lenient = lenient
         self._before = History()
         self._made: dict[str, ToolCall] = {}
+        self._callers: dict[str, object] = {}  # of calls that a program of the model makes
 
     def add_items(self, entries: list[Entry]) -> None:
         """Add items that are in the API's own shape already."""
@@ -111,7 +114,6 @@ class _InputBuilder:
     def _answer(self, entry: Entry) -> list[dict[str, Any]]:
         text = read_text(entry.content, field=entry.field)
         shown = read_media(entry.content, field=entry.field)
-        media = [{"role": "assistant", "content": shown}] if shown else []
         calls, answered = entry.whole_calls, self._read_answered(entry)
         if not self._lenient:
             _validate_carried(entry.carrier, entry.field)
@@ -119,10 +121,11 @@ class _InputBuilder:
         if known is None and self._recall is not None and calls:
             known = self._recall(self._before.turn(map(call_key, calls), text))
         if known is not None and _made_calls(known, [*calls, *answered]):
-            return [*self._replay(known), *media]
+            replayed = self._replay(known)
+            return [*replayed, *_shown_media(_without_drawn(shown, replayed))]
         answer = said_text(text)
         said: list[dict[str, Any]] = [{"role": "assistant", "content": answer}] if answer else []
-        return [*said, *media, *self._replay(answered)]
+        return [*said, *_shown_media(shown), *self._replay(answered)]
 
     def _read_answered(self, entry: Entry) -> list[Item]:
         """Return the calls that were answered.
@@ -140,9 +143,10 @@ class _InputBuilder:
 
     def _replay(self, items: Sequence[Item]) -> list[dict[str, Any]]:
         """Return the items that may go back, and remember the calls among them."""
-        made = [call for item in items if (call := read_tool_call(item))]
-        self._made |= {call.call_id.strip(): call for call in made}
-        own = {call.call_id for call in made if call.call_id.strip() in self._answered}
+        made = [(call, item) for item in items if (call := read_tool_call(item))]
+        self._made |= {call.call_id.strip(): call for call, _ in made}
+        self._callers |= {call.call_id: item.get("caller") for call, item in made}
+        own = {call.call_id for call, _ in made if call.call_id.strip() in self._answered}
         return replayable_items(items, answered=self._answered | own)
 
     def _tool_output(self, entry: Entry) -> list[dict[str, Any]]:
@@ -160,12 +164,14 @@ class _InputBuilder:
             raise wrong_kind(place, "the id of the call that this answers", entry.call_id)
         call = self._made.get(call_id)
         has_media = any(part["type"] != "input_text" for part in parts)
+        caller = self._callers.get(call.call_id) if call else None
         return [
             {
                 "type": _OUTPUT_TYPES[call.type if call else "function"],
                 # As the call has it: platforms take off the blanks that some servers send.
                 "call_id": call.call_id if call else call_id,
                 "output": parts if has_media else "".join(part["text"] for part in parts),
+                **({"caller": caller} if caller else {}),
             }
         ]
 
@@ -211,3 +217,14 @@ def _made_calls(items: Iterable[Item], calls: Iterable[Mapping[str, Any]]) -> bo
     """Return whether these items made these calls: a platform may have edited a message."""
     made = {call_key(call) for item in items if (call := read_tool_call(item))}
     return all(call_key(call) in made for call in calls)
+
+
+def _shown_media(parts: list[Part]) -> list[dict[str, Any]]:
+    return [{"role": "assistant", "content": parts}] if parts else []
+
+
+def _without_drawn(media: list[Part], items: list[dict[str, Any]]) -> list[Part]:
+    """Return the parts of an answer without the images that the server has drawn, which its items hold; they come first."""
+    drawn = sum(1 for _ in iter_images(items))
+    images = [index for index, part in enumerate(media) if part["type"] == "input_image"][:drawn]
+    return [part for index, part in enumerate(media) if index not in images]

@@ -256,13 +256,13 @@ def _media_type(holders: Sequence[object], data: str | bytes, name: str) -> str:
     said = said.partition(";")[0].strip().lower().replace("image/jpg", "image/jpeg")
     if said in _IMAGE_TYPES or not (said in _NO_TYPES or said.startswith("image/")):
         return said
-    if seen := _seen_type(data):
+    if seen := seen_type(data):
         return seen
     extension = name.rpartition(".")[2] or _find(holders, ("format",)).removeprefix(".")
     return _EXTENSIONS.get(extension.lower(), said)
 
 
-def _seen_type(data: str | bytes) -> str:
+def seen_type(data: str | bytes) -> str:
     """Return what the first bytes look like; an empty text where they look like nothing that is known."""
     if isinstance(data, bytes):
         return find_media_type(data)

@@ -1,22 +1,48 @@
 """Which output items may go back as input.
 
-The API refuses a reasoning item that it cannot decrypt, a reasoning item without the item that followed it, and a function
-call without its output. Everything else goes back verbatim and in order.
+The API refuses a reasoning item that it cannot decrypt, a reasoning item without the item that followed it, a call without its output, and of
+a generated image all but the image itself. What a tool of the server has failed at is of no use to it. Everything else goes back verbatim and
+in order.
 
-Source: docs/evidence/responses-api.md, R4 to R10.
+Source: docs/evidence/responses-api.md, R4 to R10, R36 and R37.
 """
 
+import json
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
+
+from stream_text import render_omission
 
 from ._json import text_or_none, type_of
 from ._values import Item
 
 
-_OUTPUT_TYPES = {
+CALL_OUTPUTS = {
     "function_call": "function_call_output",
     "custom_tool_call": "custom_tool_call_output",
+    "shell_call": "shell_call_output",
+    "apply_patch_call": "apply_patch_call_output",
+    "computer_call": "computer_call_output",
+    "tool_search_call": "tool_search_output",
+    "mcp_approval_request": "mcp_approval_response",
 }
+"""The calls that must not go back without their output, and the type of that."""
+
+OUTPUT_TYPES = frozenset(CALL_OUTPUTS.values())
+
+_ID_KEYS = {"mcp_approval_request": "id", "mcp_approval_response": "approval_request_id"}
+_IMAGE = "image_generation_call"
+_IMAGE_KEYS = ("id", "type", "status", "result")
+# What the server has run by itself, and knows by an id or in encrypted form; its states in which it is of use.
+_SERVER_CALLS = frozenset(
+    {
+        *("web_search_call", "file_search_call", "code_interpreter_call", _IMAGE),
+        *("mcp_call", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response"),
+        *("program", "program_output"),
+    }
+)
+_SETTINGS = ("configuration_update", "additional_tools", "compaction_trigger")
+_WHOLE = (None, "completed", "searching")
 
 
 def replayable_items(
@@ -26,11 +52,14 @@ def replayable_items(
 
     Args:
         items: The output items of one response, or a whole conversation, in order.
-        answered: The call ids whose outputs are in the request too; calls to others are left out. None lets every call pass.
+        answered: The call ids whose outputs are in the request too, beside those among the items; other calls are left out. None lets every call pass.
     """
+    held = list(items)
+    if answered is not None:
+        answered = {*answered, *(pair_id(item) or "" for item in held if _is_output(item))}
     kept: list[dict[str, Any]] = []
     waiting: list[dict[str, Any]] = []  # reasoning that needs the next item to be kept
-    for item in items:
+    for item in held:
         if type_of(item) == "reasoning":
             if item.get("encrypted_content"):
                 waiting.append({"summary": [], **item})
@@ -38,7 +67,7 @@ def replayable_items(
             kept.append(dict(item))
             waiting = []
         elif _may_be_sent(item, answered):
-            kept += [*waiting, dict(item)]
+            kept += [*waiting, _as_input(item)]
             waiting = []
         else:
             waiting = []
@@ -46,16 +75,16 @@ def replayable_items(
 
 
 def without_reasoning(items: Iterable[Item]) -> list[dict[str, Any]]:
-    """Return a request's input without its reasoning items, for a server that refuses them.
+    """Return a request's input without its reasoning and the calls of hosted tools, for a server that did not make them.
 
-    Ids of the remaining output items go too: with `store=false` they only point at the reasoning that is gone.
+    Ids of the remaining output items go too: with `store=false` they only point at what is gone.
     """
     return [
         {key: value for key, value in item.items() if key != "id" or "role" not in item}
         if type_of(item) == "message"
-        else {key: value for key, value in item.items() if key != "id"}
+        else {key: value for key, value in item.items() if key not in ("id", "caller")}
         for item in items
-        if type_of(item) != "reasoning"
+        if type_of(item) != "reasoning" and type_of(item) not in _SERVER_CALLS
     ]
 
 
@@ -64,22 +93,83 @@ def drop_orphan_outputs(items: Iterable[Item]) -> list[dict[str, Any]]:
     kept: list[dict[str, Any]] = []
     called: set[tuple[str, str]] = set()
     for item in items:
-        item_type, call_id = type_of(item), text_or_none(item.get("call_id"))
-        if item_type in _OUTPUT_TYPES and call_id is not None:
-            called.add((_OUTPUT_TYPES[item_type], call_id))
-        is_output = item_type in _OUTPUT_TYPES.values()
-        if not is_output or (item_type, call_id) in called:
+        item_type, of_call = type_of(item), pair_id(item)
+        if item_type in CALL_OUTPUTS and of_call is not None:
+            called.add((CALL_OUTPUTS[item_type], of_call))
+        if not _is_output(item) or (item_type, of_call) in called:
             kept.append(dict(item))
     return kept
 
 
+def fit_items(items: Iterable[Item], *, max_bytes: int) -> list[dict[str, Any]]:
+    """Return items to be carried along, with a sentence in the place of each generated image for which there is no room; the latest images stay.
+
+    The reasoning right before such an image goes with it.
+
+    Args:
+        items: The output items of one response, in order.
+        max_bytes: How many bytes of JSON they may be. What is no image stays, however large it is.
+    """
+    kept = [dict(item) for item in items]
+    images = [index for index, item in enumerate(kept) if type_of(item) == _IMAGE]
+    if not images:
+        return kept
+    room = max_bytes - sum(map(_size, kept))
+    dropped: set[int] = set()
+    for index in images:
+        if room >= 0:
+            break
+        sentence = _sentence(kept[index])
+        room += _size(kept[index]) - _size(sentence)
+        kept[index] = sentence
+        before = index - 1
+        while before >= 0 and type_of(kept[before]) == "reasoning":  # which led to the image
+            dropped.add(before)
+            before -= 1
+    return [item for index, item in enumerate(kept) if index not in dropped]
+
+
+def _size(item: Item) -> int:
+    return len(json.dumps(item, ensure_ascii=False).encode(errors="surrogatepass"))
+
+
+def _sentence(image: Item) -> dict[str, Any]:
+    size = len(text_or_none(image.get("result")) or "")
+    told = render_omission("image", reason=f"{size} characters are too many to be carried along")
+    part: dict[str, Any] = {"type": "output_text", "text": told, "annotations": []}
+    return {"type": "message", "role": "assistant", "content": [part]}
+
+
+def _is_output(item: Item) -> bool:
+    """Return whether an item answers a call. The server's own search for tools has no id, and its output none to be paired by."""
+    is_own_search = type_of(item) == "tool_search_output" and item.get("call_id") is None
+    return type_of(item) in OUTPUT_TYPES and not is_own_search
+
+
+def pair_id(item: Item) -> str | None:
+    """Return the id by which a call and its output belong together; None where it is no text."""
+    return text_or_none(item.get(_ID_KEYS.get(type_of(item), "call_id")))
+
+
 def _is_input(item: Item) -> bool:
     """Return whether an item comes from the caller, so that it can't be what reasoning led to."""
-    is_asked = item.get("role") in ("user", "system", "developer")
-    return is_asked or type_of(item) in _OUTPUT_TYPES.values()
+    is_asked = item.get("role") in ("user", "system", "developer") or type_of(item) in _SETTINGS
+    return is_asked or _is_output(item)
 
 
-def _may_be_sent(item: Mapping[str, Any], answered: Collection[str] | None) -> bool:
-    if type_of(item) not in _OUTPUT_TYPES:
+def _may_be_sent(item: Item, answered: Collection[str] | None) -> bool:
+    kind = type_of(item)
+    if kind == _IMAGE:
+        return bool(text_or_none(item.get("result"))) and item.get("status") != "failed"
+    if kind in _SERVER_CALLS and (item.get("error") or item.get("status") not in _WHOLE):
+        return False
+    is_own_search = kind == "tool_search_call" and item.get("call_id") is None
+    if kind not in CALL_OUTPUTS or is_own_search:
         return True
-    return answered is None or text_or_none(item.get("call_id")) in answered
+    return answered is None or pair_id(item) in answered
+
+
+def _as_input(item: Mapping[str, Any]) -> dict[str, Any]:
+    if type_of(item) != _IMAGE:
+        return dict(item)
+    return {key: item[key] for key in _IMAGE_KEYS if key in item} | {"status": "completed"}

@@ -5,18 +5,20 @@ import json
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ._errors import MessageError
 from ._read import read_tool_call
+from ._replay import fit_items
 from ._stream import StreamDecoder
 from ._turns import History, Turn, call_key
 from ._values import Item
 from ._visible import VisibleText
 
 
+_ENTRIES_OF_IMAGES = 8  # so many at least find room beside each other
 _MAX_SEEN_IDS = 8_192  # far more than the responses that are kept
 _MAX_BARRED_IDS = 256  # for each scope
 _MAX_BARRED_SCOPES = 1_000
@@ -96,7 +98,9 @@ class ItemStore:
         *,
         answer_only: bool = False,
     ) -> None:
-        """Keep the items of one response; without a call in them there is nothing to find them by.
+        """Keep the items of one response; without a function call in them there is nothing to find them by, whatever hosted tools did.
+
+        Generated images that take more than an eighth of `max_bytes` are kept as a sentence.
 
         Args:
             scope: Whose items these are, such as a fingerprint of the credentials.
@@ -104,7 +108,7 @@ class ItemStore:
             items: All output items of the response, in order.
             answer_only: Whether only the answer of the response was shown, as `VisibleText` has it.
         """
-        kept = list(items)
+        kept = fit_items(items, max_bytes=self._max_bytes // _ENTRIES_OF_IMAGES)
         calls = [call_key(call) for item in kept if (call := read_tool_call(item))]
         if not calls:
             return
@@ -184,7 +188,7 @@ class _CallIds:
             barred.add(key)
 
 
-def _shown_text(items: list[Item], *, answer_only: bool) -> str:
+def _shown_text(items: Sequence[Item], *, answer_only: bool) -> str:
     """Return the text that a person has seen of these items."""
     visible = VisibleText(answer_only=answer_only)
     events = StreamDecoder().feed({"type": "response.completed", "response": {"output": items}})
