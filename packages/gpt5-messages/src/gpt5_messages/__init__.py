@@ -1,6 +1,7 @@
 """Conversations to Responses items, stream events to blocks, and completed output back again. No I/O."""
 
 from ._addenda import render_addendum, render_sources, without_addenda
+from ._appendix import render_appendix
 from ._citations import Citation, MadeFile, Source
 from ._errors import MessageError
 from ._events import (
@@ -89,6 +90,7 @@ __all__ = [
     "read_item",
     "read_response",
     "render_addendum",
+    "render_appendix",
     "render_sources",
     "replayable_items",
     "without_addenda",

@@ -1,0 +1,94 @@
+"""What is said below an answer: its sources, the files that belong to it, and what the server's tools could not do."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from ._addenda import render_addendum, render_sources
+from ._hosted import ApprovalRequest, GeneratedImage, HostedCall
+from ._json import text_or_none, type_of
+from ._values import Completion, Item
+
+
+_MOST_CHARACTERS = 300  # of what a server or a model wrote
+_MOST_NAMES = 20
+# What a caller has to do itself where the server does not.
+_CALLERS = ("shell_call", "local_shell_call", "apply_patch_call", "computer_call")
+_UNFIT_IN_CODE = re.compile(r"[`\s]+")
+_BYTES_PER_CHARACTER = 3 / 4  # of base64
+_MEGABYTE = 1_000_000
+
+
+def render_appendix(completion: Completion, omitted_images: Iterable[GeneratedImage] = ()) -> str:
+    """Return what a reader of an answer is told below it, which the model does not see again; empty where there is nothing to tell.
+
+    It is made of addenda: links to sources that the text does not link, the names of files that code has made, calls of MCP servers that wait for leave, calls that nobody
+    answers, tools that have failed, and images that were left out.
+
+    Args:
+        completion: The answer.
+        omitted_images: Its images that are too large for whoever shows it.
+    """
+    sentences = [
+        *_file_sentences(completion),
+        *map(_approval_sentence, completion.approval_requests),
+        *_open_sentences(completion.items),
+        *_failure_sentences(completion.hosted_calls),
+        *map(_image_sentence, omitted_images),
+    ]
+    return render_sources(completion.unlinked_sources) + "".join(map(render_addendum, sentences))
+
+
+def _file_sentences(completion: Completion) -> Iterator[str]:
+    """Yield a sentence for the files of each container."""
+    names: dict[str, list[str]] = {}
+    for file in completion.made_files:
+        names.setdefault(file.container_id, []).append(_code(file.filename))
+    for container, told in names.items():
+        listed = ", ".join(told[:_MOST_NAMES]) + (", and more" if len(told) > _MOST_NAMES else "")
+        yield f"Files of the code interpreter: {listed}. They are in container {_code(container)} at the server, which is gone 20 minutes after its last use."
+
+
+def _approval_sentence(request: ApprovalRequest) -> str:
+    tool = _code(f"{request.server_label}.{request.name}")
+    given = f" with {_code(request.arguments)}" if request.arguments else ""
+    return (
+        f"The model asks for leave to call {tool}{given}. Nobody can give it here, so nothing was called. "
+        'A server whose calls need no leave says so: "require_approval": "never".'
+    )
+
+
+def _open_sentences(items: Iterable[Item]) -> Iterator[str]:
+    """Yield a sentence for each kind of call that waits for the caller to make it."""
+    held = list(items)
+    answered = {item.get("call_id") for item in held if type_of(item).endswith("_call_output")}
+    kinds = (type_of(item) for item in held if text_or_none(item.get("call_id")) not in answered)
+    for kind in dict.fromkeys(kind for kind in kinds if kind in _CALLERS):
+        yield f"The model called the tool {_code(kind.removesuffix('_call'))}, which nobody here can answer."
+
+
+def _failure_sentences(calls: Iterable[HostedCall]) -> Iterator[str]:
+    """Yield a sentence for each tool that has failed, however often it did so in the same way, and not where it has done its work after that."""
+    told: dict[tuple[str, str], None] = {}
+    for call in calls:
+        name = call.name or call.type
+        if call.status == "failed":
+            told[name, " ".join(call.error.split()).rstrip(".:")] = None
+        elif call.status == "completed":
+            told = {failure: None for failure in told if failure[0] != name}
+    for name, error in told:
+        why = f": {_short(error)}" if error else ""
+        yield f"The tool {_code(name)} failed{why}."
+
+
+def _image_sentence(image: GeneratedImage) -> str:
+    megabytes = len(image.data) * _BYTES_PER_CHARACTER / _MEGABYTE
+    facts = " ".join(filter(None, (image.size, image.format)))
+    return f"An image ({facts}, {megabytes:.1f} MB) was left out, because it is too large to be shown here. Ask for a smaller one."
+
+
+def _code(text: str) -> str:
+    return f"`{_short(_UNFIT_IN_CODE.sub(' ', text).strip())}`"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MOST_CHARACTERS else text[:_MOST_CHARACTERS] + "..."
