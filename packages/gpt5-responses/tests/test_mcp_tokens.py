@@ -1,11 +1,23 @@
 """Tokens of MCP servers among the settings: read, refused by name, shown nowhere, and what keeps connections apart."""
 
+import asyncio
 import json
 from typing import Any
 
 import pytest
+from wire import Wire, body_of, whole
 
-from gpt5_responses import Connection, ModelConfig, SettingsError, find_secrets
+from gpt5_payloads import mcp_tool
+from gpt5_responses import (
+    AsyncResponsesClient,
+    Connection,
+    ModelConfig,
+    Request,
+    ResponsesClient,
+    SettingsError,
+    Transport,
+    find_secrets,
+)
 
 
 TOKEN = "ghp_hidden-value"
@@ -90,10 +102,36 @@ def test_tokens_keep_connections_apart() -> None:
     assert connect({"a": "b", "c": "d"}) == connect({"c": "d", "a": "b"})
 
 
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_client_sends_each_token_to_no_server_but_its_own(*, is_async: bool) -> None:
+    tools = [mcp_tool(label, url=f"https://{label}.example.com") for label in ("github", "other")]
+    request = Request(items=[{"role": "user", "content": "Hello"}], tools=tools)
+    with Wire(whole(json.dumps({"status": "completed", "output": []}).encode())) as wire:
+        config = ModelConfig(
+            model_id="gpt-5.2", api_key="key", base_url=wire.base_url, mcp_tokens={"github": TOKEN}
+        )
+        if is_async:
+            asyncio.run(_complete(config, request))
+        else:
+            transport = Transport()
+            ResponsesClient(config, transport=transport).complete(request)
+            transport.close()
+
+    github, other = body_of(wire.requests[0])["tools"]
+    assert github["authorization"] == TOKEN
+    assert "authorization" not in other
+
+
+async def _complete(config: ModelConfig, request: Request) -> None:
+    async with AsyncResponsesClient(config) as client:
+        await client.complete(request)
+
+
 def test_a_declared_model_has_tokens_of_its_own() -> None:
     config = ModelConfig(model_id="gpt-5.2", api_key="key", mcp_tokens={"github": TOKEN})
 
     assert dict(config.connect().mcp_tokens) == {"github": TOKEN}
     assert TOKEN not in repr(config)
+    assert Connection(api_key="key", mcp_tokens={"github": TOKEN}).mcp_tokens == {"github": TOKEN}
     with pytest.raises(SettingsError, match="mcp_tokens"):
         Connection(api_key="key", mcp_tokens={"github": ""})

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from gpt5_messages import MessageItem, ReasoningItem, ToolCallItem, ToolOutputItem
-from gpt5_payloads import PayloadError
+from gpt5_payloads import PayloadError, mcp_tool, web_search_tool
 from gpt5_responses import Request, ResponsesScheme
 
 
@@ -51,10 +51,48 @@ def test_requirement_2_the_fixed_values_go_out_without_tools_too() -> None:
         "max_output_tokens",
         "temperature",
         "top_p",
+        "max_tool_calls",
+        "prompt_cache_options",
+        "stream_options",
     ],
 )
 def test_requirement_2_what_nobody_asked_for_is_not_sent(key: str) -> None:
     assert key not in body()
+
+
+def test_all_that_can_be_asked_of_the_server_s_tools_goes_out_where_it_is_asked_for() -> None:
+    mcp = mcp_tool("docs", url="https://mcp.example.com")
+    request = Request(
+        items=[QUESTION],
+        tools=[web_search_tool(context_size="low"), TOOL, mcp],
+        allowed_tools=["lookup", "docs"],
+        max_tool_calls=3,
+        reasoning_mode="pro",
+        reasoning_context="all_turns",
+    )
+    scheme = ResponsesScheme(prompt_cache_ttl="12h", include_obfuscation=False, summary=None)
+    sent = scheme.build_body(request, model="gpt-6-luna", mcp_tokens={"docs": "t", "other": "u"})
+
+    assert [tool["type"] for tool in sent["tools"]] == ["web_search", "function", "mcp"]
+    assert sent["tools"][2]["authorization"] == "t"
+    assert [tool["type"] for tool in sent["tool_choice"]["tools"]] == ["function", "mcp"]
+    assert (sent["max_tool_calls"], sent["prompt_cache_options"]) == (3, {"ttl": "12h"})
+    assert sent["stream_options"] == {"include_obfuscation": False}
+    assert sent["reasoning"] == {"mode": "pro", "context": "all_turns"}
+    assert sent["include"] == ["reasoning.encrypted_content", "web_search_call.action.sources"]
+
+
+def test_what_tools_brought_is_told_also_where_no_reasoning_is() -> None:
+    open_scheme = ResponsesScheme(include_encrypted_content=False)
+    sent = body(tools=[web_search_tool()], model="gpt-5.2", scheme=open_scheme)
+
+    assert sent["include"] == ["web_search_call.action.sources"]
+    assert "include" not in body(model="gpt-5.2", scheme=open_scheme)
+
+
+def test_a_tool_that_the_model_lacks_is_refused_by_its_name() -> None:
+    with pytest.raises(PayloadError, match="tool_search"):
+        body(tools=[{"type": "tool_search"}], model="gpt-5.4-nano")
 
 
 def test_requirement_2_tools_are_flat_and_not_strict() -> None:

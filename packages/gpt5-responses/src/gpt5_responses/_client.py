@@ -1,7 +1,7 @@
 """A small client for conversations with GPT-5 models, blocking or asynchronous, from a declared model."""
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 from gpt5_messages import Completion
 
@@ -65,7 +65,7 @@ class ResponsesClient:
             PayloadError: If something of the request cannot be sent.
             MessageError: If a message cannot be read.
         """
-        body = self._scheme.build_body(request, model=self._model)
+        body = self._body(request)
         return open_stream(
             self._connection,
             body,
@@ -107,7 +107,7 @@ class ResponsesClient:
             PayloadError: If something of the request cannot be sent.
             MessageError: If a message cannot be read.
         """
-        body = self._scheme.build_body(request, model=self._model)
+        body = self._body(request)
         return self._make(input_tokens_call(body))
 
     def compact(self, request: Request) -> CompactedWindow:
@@ -118,7 +118,7 @@ class ResponsesClient:
             PayloadError: If something of the request cannot be sent.
             MessageError: If a message cannot be read.
         """
-        body = self._scheme.build_body(request, model=self._model)
+        body = self._body(request)
         return self._make(compact_call(body))
 
     def start(self, request: Request) -> Completion:
@@ -131,7 +131,7 @@ class ResponsesClient:
             PayloadError: If something of the request cannot be sent.
             MessageError: If a message cannot be read.
         """
-        body = self._scheme.build_body(request, model=self._model)
+        body = self._body(request)
         return self._make(start_call(body))
 
     def retrieve(self, response_id: str, *, include: Sequence[str] = ()) -> Completion:
@@ -192,13 +192,17 @@ class ResponsesClient:
 
     def _open(self, request: Request) -> ResponseStream:
         """Return a stream that is opened when it is read."""
-        body = self._scheme.build_body(request, model=self._model)
+        body = self._body(request)
         return ResponseStream(
             self._connection,
             body,
             transport=self._transport,
             flex_fallback=self._scheme.flex_fallback,
         )
+
+    def _body(self, request: Request) -> dict[str, Any]:
+        tokens = self._connection.mcp_tokens
+        return self._scheme.build_body(request, model=self._model, mcp_tokens=tokens)
 
     def _make[T](self, call: Call[T]) -> T:
         with self._transport.lend(self._connection) as client:
@@ -249,7 +253,7 @@ class AsyncResponsesClient:
             PayloadError: If something of the request cannot be sent.
             MessageError: If a message cannot be read.
         """
-        body = self._scheme.build_body(request, model=self._model)
+        body = self._body(request)
         return AsyncResponseStream(
             self._http,
             self._connection,
@@ -292,7 +296,7 @@ class AsyncResponsesClient:
             PayloadError: If something of the request cannot be sent.
             MessageError: If a message cannot be read.
         """
-        body = self._scheme.build_body(request, model=self._model)
+        body = self._body(request)
         return await self._make(input_tokens_call(body))
 
     async def compact(self, request: Request) -> CompactedWindow:
@@ -303,7 +307,7 @@ class AsyncResponsesClient:
             PayloadError: If something of the request cannot be sent.
             MessageError: If a message cannot be read.
         """
-        body = self._scheme.build_body(request, model=self._model)
+        body = self._body(request)
         return await self._make(compact_call(body))
 
     async def start(self, request: Request) -> Completion:
@@ -316,7 +320,7 @@ class AsyncResponsesClient:
             PayloadError: If something of the request cannot be sent.
             MessageError: If a message cannot be read.
         """
-        body = self._scheme.build_body(request, model=self._model)
+        body = self._body(request)
         return await self._make(start_call(body))
 
     async def retrieve(self, response_id: str, *, include: Sequence[str] = ()) -> Completion:
@@ -374,6 +378,10 @@ class AsyncResponsesClient:
         """
         call = input_items_call(response_id, after=after, limit=limit, order=order, include=include)
         return await self._make(call)
+
+    def _body(self, request: Request) -> dict[str, Any]:
+        tokens = self._connection.mcp_tokens
+        return self._scheme.build_body(request, model=self._model, mcp_tokens=tokens)
 
     async def _make[T](self, call: Call[T]) -> T:
         return await aplay(make(self._http, call, self._connection.secrets))

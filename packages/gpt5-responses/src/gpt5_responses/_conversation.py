@@ -23,7 +23,11 @@ class RequestSettings(TypedDict, total=False):
     tools: Sequence[object]
     tool_choice: str | Mapping[str, Any] | None
     parallel_tool_calls: bool
+    allowed_tools: Sequence[str]
+    max_tool_calls: int | None
     effort: str | None
+    reasoning_mode: Literal["standard", "pro"] | None
+    reasoning_context: Literal["auto", "current_turn", "all_turns"] | None
     verbosity: str | None
     response_format: Literal["text", "json_object", "json_schema"] | None
     json_schema: Mapping[str, Any] | str | None

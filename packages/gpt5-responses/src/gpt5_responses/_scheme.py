@@ -7,7 +7,7 @@ Source: docs/contracts/responses-scheme.md, D1 to D8, D19 to D22 and D24.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from gpt5_messages import ConversationItem, build_input, replayable_items
 from gpt5_payloads import build_request
@@ -26,11 +26,15 @@ class Request:
         items: The conversation, oldest first: item values of `gpt5_messages`, or items as on the wire.
         messages: Messages before them, of all kinds that `gpt5_messages.build_input` takes.
         instructions: What stands above the conversation.
-        tools: Function tools as mappings or objects with `name`, `description` and `parameters`; a mapping that has a `type` other than
-            `function` goes out as it is.
+        tools: Function tools as mappings or objects with `name`, `description` and `parameters`, and tool objects of the API, such as the builders
+            of `gpt5_payloads` make (`web_search_tool()`), as they are.
         tool_choice: `auto`, `none`, `required`, the name of a tool, or a form of the API; None means `auto`.
         parallel_tool_calls: Whether the model may call several tools at once.
+        allowed_tools: The names of the only tools that may be called; the others stay in the request, so that its cached beginning does. Empty for all.
+        max_tool_calls: The most calls of the server's own tools in one response, from 1; None for no limit.
         effort: How hard the model reasons, such as `low`, `medium` or `high`, fitted to what the model takes; None leaves it to the model.
+        reasoning_mode: How much work goes into the answer besides: `standard` or `pro`; None leaves it to the model.
+        reasoning_context: Which earlier reasoning the model reads: `auto`, `current_turn` or `all_turns`; None leaves it to the model.
         verbosity: How long the answer is: `low`, `medium` or `high`, fitted likewise; None leaves it to the model.
         response_format: `text`, `json_object` or `json_schema`; None leaves it to the scheme.
         json_schema: The schema of the answer, for `json_schema`: a mapping or JSON text.
@@ -45,7 +49,11 @@ class Request:
     tools: Sequence[object] = ()
     tool_choice: str | Mapping[str, Any] | None = None
     parallel_tool_calls: bool = True
+    allowed_tools: Sequence[str] = ()
+    max_tool_calls: int | None = None
     effort: str | None = None
+    reasoning_mode: Literal["standard", "pro"] | None = None
+    reasoning_context: Literal["auto", "current_turn", "all_turns"] | None = None
     verbosity: str | None = None
     response_format: Literal["text", "json_object", "json_schema"] | None = None
     json_schema: Mapping[str, Any] | str | None = None
@@ -65,6 +73,8 @@ class ResponsesScheme:
         system_role: The role under which system messages of the conversation go out; some servers refuse `system`.
         service_tier: The tier to ask for, or None.
         flex_fallback: Whether the default tier may take the place of a flex one without capacity.
+        prompt_cache_ttl: How long the server keeps the beginning of a request, `30m` or `12h`; None leaves it to the server.
+        include_obfuscation: Whether the server pads the events of a stream, so that their sizes tell nothing; None leaves it to the server.
         prompt_cache_key: Groups requests that begin alike, or None; one for each conversation is a good choice.
         text: `text` options (`verbosity`, `format`), or None.
         send_max_output_tokens: False for servers that refuse the parameter.
@@ -78,40 +88,49 @@ class ResponsesScheme:
     service_tier: str | None = None
     flex_fallback: bool = False
     prompt_cache_key: str | None = None
+    prompt_cache_ttl: Literal["30m", "12h"] | None = None
+    include_obfuscation: bool | None = None
     text: Mapping[str, Any] | None = None
     send_max_output_tokens: bool = True
     send_sampling_params: bool = True
 
-    def build_body(self, request: Request, *, model: str) -> dict[str, Any]:
+    def build_body(
+        self, request: Request, *, model: str, mcp_tokens: Mapping[str, str] | None = None
+    ) -> dict[str, Any]:
         """Build the body of `POST /v1/responses`, of what `gpt5_payloads.build_request` builds; no I/O.
+
+        Args:
+            request: What is wanted.
+            model: The model's name.
+            mcp_tokens: The tokens of MCP servers by the servers' labels, for those among the tools.
 
         Raises:
             PayloadError: If something of the request cannot be sent; `field` names it.
             MessageError: If a message cannot be read.
         """
-        hosted = [tool for tool in request.tools if _is_hosted(tool)]
         built = build_request(
             model=model,
             input=[*build_input(request.messages), *self._input(request.items)],
-            parameters=_parameters(request),
-            tools=[tool for tool in request.tools if not _is_hosted(tool)],
+            parameters={**_parameters(request), "prompt_cache_ttl": self.prompt_cache_ttl},
+            tools=request.tools,
             instructions=request.instructions,
             prompt_cache_key=self.prompt_cache_key,
+            mcp_tokens=mcp_tokens,
         )
-        tools = [
-            *built.get("tools", ()),
-            *(dict(cast("Mapping[str, Any]", tool)) for tool in hosted),
-        ]
+        padding = self.include_obfuscation
         wanted = {
             "instructions": built.get("instructions"),
-            "tools": tools or None,
+            "tools": built.get("tools"),
+            "max_tool_calls": built.get("max_tool_calls"),
             "reasoning": self._reasoning(request, built),
-            "include": [_ENCRYPTED_REASONING] if self.include_encrypted_content else None,
+            "include": self._include(built),
             "max_output_tokens": self._max_output_tokens(request, built),
             "temperature": request.temperature if self.send_sampling_params else None,
             "top_p": request.top_p if self.send_sampling_params else None,
             "service_tier": self.service_tier,
             "prompt_cache_key": built.get("prompt_cache_key"),
+            "prompt_cache_options": built.get("prompt_cache_options"),
+            "stream_options": None if padding is None else {"include_obfuscation": padding},
             "text": self._text(request, built),
         }
         return {
@@ -140,11 +159,21 @@ class ResponsesScheme:
         return {**item, "role": self.system_role} if is_system else item
 
     def _reasoning(self, request: Request, built: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the effort, which only models that reason can be asked for."""
-        if request.effort is None or "reasoning" not in built:
-            return None
-        summary = {"summary": self.summary} if self.summary else {}
-        return {"effort": built["reasoning"]["effort"], **summary}
+        """Return what is asked of the reasoning, which only models that reason can be asked for."""
+        asked = {
+            "effort": request.effort,
+            "mode": request.reasoning_mode,
+            "context": request.reasoning_context,
+        }
+        reasoning: dict[str, Any] = built.get("reasoning", {})
+        told = {key: reasoning[key] for key, value in asked.items() if value and key in reasoning}
+        return {**told, "summary": self.summary} if told and self.summary else told or None
+
+    def _include(self, built: Mapping[str, Any]) -> list[str] | None:
+        """Return what a response is to tell besides: its reasoning, also of a model that is not known to reason, and what its tools brought."""
+        of_tools = [name for name in built.get("include", ()) if name != _ENCRYPTED_REASONING]
+        encrypted = [_ENCRYPTED_REASONING] if self.include_encrypted_content else []
+        return [*encrypted, *of_tools] or None
 
     def _max_output_tokens(self, request: Request, built: Mapping[str, Any]) -> int | None:
         is_sent = self.send_max_output_tokens and request.max_output_tokens is not None
@@ -164,15 +193,13 @@ def _parameters(request: Request) -> dict[str, object]:
     return {
         "tool_choice": request.tool_choice,
         "parallel_tool_calls": request.parallel_tool_calls,
+        "allowed_tools": list(request.allowed_tools),
+        "max_tool_calls": request.max_tool_calls,
+        "reasoning_mode": request.reasoning_mode,
+        "reasoning_context": request.reasoning_context,
         "reasoning_effort": request.effort,
         "verbosity": request.verbosity,
         "response_format": request.response_format,
         "json_schema": request.json_schema,
         "max_output_tokens": request.max_output_tokens,
     }
-
-
-def _is_hosted(tool: object) -> bool:
-    """Return whether a tool is none of the caller's functions, and goes out as it is."""
-    kind = cast("Mapping[str, Any]", tool).get("type") if isinstance(tool, Mapping) else None
-    return kind not in (None, "function")
