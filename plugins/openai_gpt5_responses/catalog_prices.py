@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from gpt5_messages import ToolUsage
 from gpt5_payloads import profile_for
 
 
@@ -54,7 +55,7 @@ def find_rates(model: str, *, input_tokens: int, service_tier: str | None = None
         input_tokens: All input of the call; a long one has a tier of its own.
         service_tier: The tier that the response names; one that the catalog does not know costs what the standard one does.
     """
-    models, tiers = _read_catalog()
+    models, tiers = _models(), _read_catalog()["service_tiers"]
     entry = models.get(model) or models.get(profile_for(model).family)
     if entry is None:
         return Rates()
@@ -67,7 +68,19 @@ def find_rates(model: str, *, input_tokens: int, service_tier: str | None = None
     return Rates(**{name: Decimal(rate) * factor for name, rate in rates.items()})
 
 
+def find_tool_price(usage: ToolUsage) -> Decimal:
+    """Return what the server's tools cost in USD, whatever the model and the tier."""
+    prices: Mapping[str, str] = _read_catalog()["hosted_tools"]
+    return sum(
+        (getattr(usage, name) * Decimal(price) for name, price in prices.items()), Decimal(0)
+    )
+
+
 @cache
-def _read_catalog() -> tuple[Mapping[str, Any], dict[str, str]]:
-    catalog = yaml.safe_load(_CATALOG.read_text(encoding="utf-8"))
-    return {entry["name"]: entry for entry in catalog["models"]}, catalog["service_tiers"]
+def _models() -> Mapping[str, Any]:
+    return {entry["name"]: entry for entry in _read_catalog()["models"]}
+
+
+@cache
+def _read_catalog() -> Mapping[str, Any]:
+    return yaml.safe_load(_CATALOG.read_text(encoding="utf-8"))

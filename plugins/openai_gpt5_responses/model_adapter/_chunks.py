@@ -1,14 +1,25 @@
 """The chunks that Dify reads: text while it comes, and one terminal chunk with everything else."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from dify_plugin.entities.model.llm import LLMResultChunk, LLMResultChunkDelta
-from dify_plugin.entities.model.message import AssistantPromptMessage, TextPromptMessageContent
+from dify_plugin.entities.model.message import (
+    AssistantPromptMessage,
+    ImagePromptMessageContent,
+    PromptMessageContentUnionTypes,
+    TextPromptMessageContent,
+)
 
-from gpt5_messages import Completion, ToolCall
+from gpt5_messages import Completion, GeneratedImage, ToolCall
 
 
+# Of a line's 5 MiB; the rest is for what stands around an image, and for the answer's other parts where all of it is one chunk.
+_MOST_IMAGE_CHARACTERS = 5_000_000
+# Of images in the items that go along with an answer: a strategy's call has one line for all of its history.
+_MOST_CARRIED_CHARACTERS = 1_000_000
+_MIME_TYPES = {"svg": "image/svg+xml"}
 _PIECE_CHARACTERS = 256 * 1024  # in JSON a character takes at most six bytes
 
 
@@ -21,7 +32,7 @@ def chunk(model: str, index: int, message: AssistantPromptMessage, **ending: Any
     )
 
 
-def text_message(text: str, phase: str | None) -> AssistantPromptMessage:
+def text_message(text: str, phase: str | None = None) -> AssistantPromptMessage:
     """Return the message of a chunk of text.
 
     What is said on the way to something else says so in its part, for agent strategies; everything else is plain text, as every reader knows it.
@@ -38,22 +49,67 @@ def iter_pieces(text: str) -> Iterator[str]:
         yield text[start : start + _PIECE_CHARACTERS]
 
 
-def final_message(completion: Completion | None, text: str) -> AssistantPromptMessage:
+def image_message(image: GeneratedImage) -> AssistantPromptMessage:
+    """Return the message of a chunk that is an image."""
+    return AssistantPromptMessage(content=[_image_part(image)])
+
+
+def split_images(
+    images: Iterable[GeneratedImage], *, beside: str | None = None
+) -> tuple[list[GeneratedImage], list[GeneratedImage]]:
+    """Return the images that fit into lines of Dify's, and those that do not.
+
+    Args:
+        images: The images of an answer.
+        beside: The text that all of them share one line with; None where each has a line of its own.
+    """
+    fitting: list[GeneratedImage] = []
+    others: list[GeneratedImage] = []
+    used = len(json.dumps(beside or ""))
+    for image in images:
+        fits = used + len(image.data) <= _MOST_IMAGE_CHARACTERS
+        (fitting if fits else others).append(image)
+        used += len(image.data) if fits and beside is not None else 0
+    return fitting, others
+
+
+def final_message(
+    completion: Completion | None, text: str, images: Sequence[GeneratedImage] = ()
+) -> AssistantPromptMessage:
     """Return the terminal chunk's message; calls and items only of a response that is whole.
 
     Args:
         completion: The whole response; None if it is not whole or was cut short.
         text: All of its text, if Dify has not had it yet.
+        images: Its images likewise.
     """
+    parts: list[PromptMessageContentUnionTypes] = [TextPromptMessageContent(data=text)]
+    content = [*parts, *map(_image_part, images)] if images else text
     if completion is None:
-        return AssistantPromptMessage(content=text)
+        return AssistantPromptMessage(content=content)
     return AssistantPromptMessage(
-        content=text,
+        content=content,
         tool_calls=[_tool_call(call) for call in completion.tool_calls],
-        opaque_body={
-            "responses_output": [dict(item) for item in completion.items],
-            "carry": "content_part",  # asks strategies to put this where the daemon lets it pass
-        },
+        opaque_body=_carried(completion),
+    )
+
+
+def _carried(completion: Completion) -> dict[str, Any] | None:
+    """Return the items for a strategy to hand back; none where their images would fill its line, for the plugin's memory has them."""
+    if sum(len(image.data) for image in completion.images) > _MOST_CARRIED_CHARACTERS:
+        return None
+    return {
+        "responses_output": [dict(item) for item in completion.items],
+        "carry": "content_part",  # asks strategies to put this where the daemon lets it pass
+    }
+
+
+def _image_part(image: GeneratedImage) -> ImagePromptMessageContent:
+    return ImagePromptMessageContent(
+        format=image.format,
+        mime_type=_MIME_TYPES.get(image.format, f"image/{image.format}"),
+        base64_data=image.data,
+        filename=f"image.{image.format}",
     )
 
 

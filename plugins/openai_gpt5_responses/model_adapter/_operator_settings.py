@@ -31,6 +31,11 @@ class PaceSettings:
         )
 
 
+def is_on(environ: Mapping[str, str], name: str) -> bool:
+    """Read a switch, which is off unless it says `1`, `true`, `yes` or `on`."""
+    return environ.get(name, "").strip().lower() in ("1", "true", "yes", "on")
+
+
 def read_seconds(environ: Mapping[str, str], name: str, *, default: int) -> int:
     """Read a number of seconds, brought within 60 to 3600; the default where it is missing or no number."""
     return int(_read(environ, name, default=default, lowest=60, highest=3600))

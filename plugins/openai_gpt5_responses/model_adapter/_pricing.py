@@ -4,8 +4,8 @@ from decimal import ROUND_HALF_UP, Decimal
 
 from dify_plugin.entities.model.llm import LLMUsage
 
-from catalog_prices import find_rates
-from gpt5_messages import Usage
+from catalog_prices import find_rates, find_tool_price
+from gpt5_messages import ToolUsage, Usage
 
 
 _UNIT = Decimal("0.000001")  # prices are per million tokens
@@ -13,12 +13,17 @@ _SMALLEST = Decimal("0.0000001")  # as the SDK rounds
 
 
 def price_usage(
-    model: str, usage: Usage, *, latency_seconds: float, service_tier: str | None = None
+    model: str,
+    usage: Usage,
+    *,
+    latency_seconds: float,
+    service_tier: str | None = None,
+    tool_usage: ToolUsage | None = None,
 ) -> LLMUsage:
     """Return Dify's usage with the price of each token; unknown models cost nothing.
 
     Cached input is priced at the cached rate, and input that is written to the cache at its own where the model has one, so the
-    input's price may differ from its tokens at the unit price.
+    input's price may differ from its tokens at the unit price. So may the output's: what the server's tools cost is part of it, for Dify knows no third price.
     """
     rates = find_rates(model, input_tokens=usage.input_tokens, service_tier=service_tier)
     input_price = _rounded(
@@ -29,7 +34,8 @@ def price_usage(
             written_12h=usage.cache_write_12h_tokens,
         )
     )
-    output_price = _rounded(rates.output_price(usage.output_tokens))
+    tool_price = find_tool_price(tool_usage) if tool_usage else Decimal(0)
+    output_price = _rounded(rates.output_price(usage.output_tokens) + tool_price)
     return LLMUsage(
         prompt_tokens=usage.input_tokens,
         prompt_unit_price=rates.input,

@@ -51,9 +51,15 @@ class Answer:
         return [
             (content, None)
             if isinstance(content, str)
-            else (content[0]["data"], content[0]["opaque_body"])
+            else (content[0].get("data", ""), content[0]["opaque_body"])
             for content in contents
         ]
+
+    @property
+    def images(self) -> list[dict[str, Any]]:
+        contents = [chunk["delta"]["message"]["content"] for chunk in self.chunks]
+        parts = [part for content in contents if isinstance(content, list) for part in content]
+        return [part for part in parts if part["type"] == "image"]
 
     @property
     def last(self) -> dict[str, Any]:

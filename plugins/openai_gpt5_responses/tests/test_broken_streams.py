@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from broken_streams import BrokenStream, broken_streams
+from gpt5_messages import without_addenda
 from gpt5_simulator import ResponsesSimulator
 from model_plugin import PLUGIN, Answer, ModelPlugin, credentials_for
 
@@ -43,7 +44,9 @@ def assert_correct_or_known_error(answer: Answer, stream: BrokenStream) -> None:
         assert answer.error.error_type in DIFY_ERRORS
     else:
         truth = stream.truth
-        assert THINK.sub("", answer.text) == stream.added + truth["text"] + (truth["refusal"] or "")
+        assert without_addenda(THINK.sub("", answer.text)) == stream.added + truth["text"] + (
+            truth["refusal"] or ""
+        )
         calls = [call["call_id"] for call in truth["function_calls"] + truth["custom_tool_calls"]]
         assert [call_id for call_id, _, _ in answer.calls] == calls
 

@@ -1,10 +1,12 @@
 """What tokens cost by the catalog, to the last digit."""
 
+from dataclasses import fields
 from decimal import Decimal
 
 import pytest
 
-from catalog_prices import find_rates
+from catalog_prices import find_rates, find_tool_price
+from gpt5_messages import ToolUsage
 
 
 def price(model, tokens=0, *, output=0, tier=None, **parts):
@@ -44,3 +46,25 @@ def price(model, tokens=0, *, output=0, tier=None, **parts):
 )  # fmt: skip
 def test_each_token_has_its_rate(model, usage, dollars):
     assert price(model, **usage) == Decimal(dollars)
+
+
+@pytest.mark.parametrize(
+    ("usage", "dollars"),
+    [
+        ({}, "0"),
+        ({"web_searches": 1_000}, "10"),
+        ({"file_searches": 1_000}, "2.5"),
+        ({"containers": 1}, "0.03"),
+        ({"image_input_text_tokens": 1_000_000}, "5"),
+        ({"image_input_image_tokens": 1_000_000}, "8"),
+        ({"image_output_tokens": 1_000_000}, "30"),
+        ({"web_searches": 2, "file_searches": 1, "containers": 1}, "0.0525"),
+    ],
+)
+def test_each_use_of_a_tool_has_its_price(usage, dollars):
+    assert find_tool_price(ToolUsage(**usage)) == Decimal(dollars)
+
+
+def test_every_use_that_a_response_tells_has_a_price():
+    for field in fields(ToolUsage):
+        assert find_tool_price(ToolUsage(**{field.name: 1})) > 0

@@ -5,6 +5,8 @@ import inspect
 import json
 import re
 
+import yaml
+
 from gpt5_messages import ItemStore
 from gpt5_simulator import ResponsesSimulator
 from model_plugin import PLUGIN, ModelPlugin, credentials_for
@@ -33,6 +35,7 @@ TOLD_LINES = {
     "_error_mapping.py": "the lines of code",
     "_parameters.py": "names of parameters",
     "_shutdown_notice.py": "models that OpenAI shuts down",
+    "_tool_log.py": "OPENAI_GPT5_LOG_TOOL_CONTENT",
 }
 SETTINGS = {
     *("include", "max_output_tokens", "model", "parallel_tool_calls", "reasoning", "stream"),
@@ -49,6 +52,16 @@ def test_all_that_a_request_holds_is_told(plugin: ModelPlugin, server: Responses
     assert request.body.keys() - SETTINGS == TOLD_FIELDS.keys()
     for words in (*TOLD_HEADERS.values(), *TOLD_FIELDS.values()):
         assert words.lower() in TEXT.lower()
+
+
+def test_every_tool_of_openai_s_says_what_it_receives() -> None:
+    rules = yaml.safe_load((PLUGIN / "parameter_rules.yaml").read_text(encoding="utf-8"))
+    names = {rule["label"]["en_US"].partition(" (")[0] for rule in rules}
+    tools = {"Web Search", "Code Interpreter", "Image Generation", "MCP Servers", "Extra Tools"}
+
+    assert tools <= names
+    for tool in (*tools, "File Search"):
+        assert f"- **{tool.lower()}" in TEXT.lower()
 
 
 def test_the_user_is_sent_as_the_digest_that_is_told(
