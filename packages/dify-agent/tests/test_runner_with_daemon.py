@@ -204,18 +204,18 @@ async def test_a_composition_can_be_checked_without_running_it():
 
 
 IMAGE = {"kind": "binary", "media_type": "image/png"}
-IMAGE |= {"data": "iVBOR/8A", "vendor_metadata": {"filename": "a.png", "detail": "high"}}
+IMAGE |= {"data": "iVBORw0KGgoA", "vendor_metadata": {"filename": "a.png", "detail": "high"}}
 LINKED = {"kind": "document-url", "url": "https://example.com/a.pdf"}
 
 
 async def test_the_files_that_a_tool_and_a_model_make_are_told_to_the_client():
     meta = {"mime_type": "image/png", "filename": "plot.png"}
-    drawn = {"type": "blob", "message": {"blob": "iVBOR/8A"}, "meta": meta}
+    drawn = {"type": "blob", "message": {"blob": "iVBORw0KGgoA"}, "meta": meta}
     painted = {"type": "image", "base64_data": "AAEC", "mime_type": "image/webp", "format": "webp"}
     events = await run_with_daemon(PluginDaemon(found=drawn, last=[painted]))
     tool_result = next(event for event in events if event.type == "tool_result")
     of_tool, of_model = [event for event in events if event.type == "file"]
-    assert (of_tool.data, of_tool.media_type) == (b"\x89PNG\xff\0", "image/png")
+    assert (of_tool.data, of_tool.media_type) == (b"\x89PNG\r\n\x1a\n\0", "image/png")
     assert (of_tool.filename, of_tool.tool_call_id) == ("plot.png", tool_result.tool_call_id)
     assert (of_model.data, of_model.media_type) == (b"\0\1\2", "image/webp")
     assert (of_model.filename, of_model.tool_call_id) == ("", None)
@@ -237,7 +237,7 @@ async def test_files_of_a_composition_reach_the_model(user):
         if prompt["role"] == "user"
     ]
     (image,) = [part for part in said["content"] if part["type"] == "image"]
-    assert (image["base64_data"], image["filename"]) == ("iVBOR/8A", "a.png")
+    assert (image["base64_data"], image["filename"]) == ("iVBORw0KGgoA", "a.png")
     assert (image["mime_type"], image["detail"]) == ("image/png", "high")
     assert len(said["content"]) == len(user)
 
