@@ -29,6 +29,7 @@ from ._events import (
     ToolCallStarted,
     ToolResult,
 )
+from ._file_places import with_files_moved
 from ._messages import Message, Role, ToolCall
 from ._model_failures import read_model_failure
 from ._run import AgentRun
@@ -80,4 +81,5 @@ __all__ = [
     "Usage",
     "read_model_failure",
     "should_emit_text",
+    "with_files_moved",
 ]

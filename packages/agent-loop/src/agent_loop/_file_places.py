@@ -1,0 +1,78 @@
+"""Where an image or a file may stand: in what a user says and what a tool answers; many providers refuse it elsewhere."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from stream_text import read_member
+
+from ._messages import Message, Role
+
+
+_STAYS = "(what follows below)"
+_NOTES: Mapping[Role, str] = {
+    "assistant": "This came with the assistant's message above:",
+    "system": "This belongs to the system message above:",
+}
+
+
+def with_files_moved(messages: Iterable[Message]) -> list[Message]:
+    """Return messages with the images and files of a system's or an assistant's one moved behind it, into what the user says.
+
+    A sentence there says where they come from. Behind an assistant's message that is behind the results of its calls. Where the user speaks next, they
+    stand before what is said: some providers take no two messages of a user in a row.
+    """
+    placed: list[Message] = []
+    moved: list[Any] = []
+    for message in messages:
+        files = [part for part in _parts(message) if not _is_text(part)]
+        if moved and message.role == "user":
+            placed.append(replace(message, content=(*moved, *_parts(message))))
+            moved = []
+        elif message.role not in _NOTES or not files:
+            placed += [*_flushed(moved, message), message]
+        else:
+            placed += [*_flushed(moved, message), *_without_files(message)]
+            moved += [_text(_NOTES[message.role]), *files]
+    return [*placed, *_asked(moved)]
+
+
+def _flushed(moved: list[Any], following: Message) -> list[Message]:
+    """Return what was moved as a message before an answer, which comes after the results of the calls before it."""
+    if following.role != "assistant":
+        return []
+    told = _asked(moved)
+    moved.clear()
+    return told
+
+
+def _asked(parts: Iterable[Any]) -> list[Message]:
+    content = tuple(parts)
+    return [Message(role="user", content=content)] if content else []
+
+
+def _without_files(message: Message) -> list[Message]:
+    rest = [part for part in _parts(message) if _is_text(part)]
+    if all(read_member(part, "opaque_body") is None for part in rest):
+        # Some providers read no text in parts.
+        text = "\n".join(part if isinstance(part, str) else part["text"] for part in rest)
+        if not text and message.role == "system":
+            return []
+        is_told = bool(text or message.tool_calls or message.opaque_body is not None)
+        return [replace(message, content=text if is_told else _STAYS)]
+    return [replace(message, content=tuple(rest))]
+
+
+def _parts(message: Message) -> tuple[Any, ...]:
+    content = message.content
+    if isinstance(content, str):
+        return (_text(content),) if content else ()
+    return tuple(content)
+
+
+def _text(text: str) -> dict[str, str]:
+    return {"type": "text", "text": text}
+
+
+def _is_text(part: object) -> bool:
+    return isinstance(part, str) or str(read_member(part, "type")).endswith("text")
