@@ -15,7 +15,7 @@ from dify_plugin.entities.model.message import (
     ensure_prompt_message,
 )
 
-from agent_loop import Message, Role, ToolCall
+from agent_loop import Message, Role, ToolCall, with_files_moved
 from agent_policy import build_system_instruction
 
 from ._errors import ParameterError
@@ -40,8 +40,8 @@ def build_messages(
 ) -> list[Message]:
     """Return what a run begins with: the system instruction, the history, the files and the query.
 
-    The history stays as it is, thoughts included, but for results that name no call, which are left out, and files that the model
-    cannot read, which are named in their place.
+    The history stays as it is, thoughts included, but for results that name no call, which are left out, files that the model
+    cannot read, which are named in their place, and files where most providers take none, which go into the words of the user behind them.
 
     Args:
         parameters: What the strategy was given.
@@ -55,15 +55,13 @@ def build_messages(
     instruction = build_system_instruction(
         parameters.instruction, parameters.prompt_policy_overrides, model=model.name
     )
-    return [
-        Message(role="system", content=instruction),
-        *(
-            _to_message(_read_prompt(raw, index), model)
-            for index, raw in enumerate(model.history)
-            if not _is_stray_result(raw)
-        ),
-        Message(role="user", content=_build_query(parameters, files, names_files=names_files)),
+    history = [
+        _to_message(_read_prompt(raw, index), model)
+        for index, raw in enumerate(model.history)
+        if not _is_stray_result(raw)
     ]
+    query = Message(role="user", content=_build_query(parameters, files, names_files=names_files))
+    return with_files_moved([Message(role="system", content=instruction), *history, query])
 
 
 def _build_query(

@@ -272,24 +272,28 @@ def test_an_image_of_a_tool_that_cannot_be_reached_or_is_none_is_a_sentence(
     assert said.startswith(f"{DRAWN}\n{read}" if read else DRAWN)
 
 
+ANSWERED = "This came with the assistant's message above:"
+
+
 def test_the_history_keeps_its_images_where_the_model_sees(agent):
     history = [
         {"role": "user", "content": [image(), {"type": "text", "data": "And this?"}]},
         {"role": "assistant", "content": [{"type": "text", "data": "Yes."}, image(JPEG)]},
     ]
     for model, expected in [
-        (SEES, [[PNG, "And this?"], ["Yes.", JPEG]]),
+        (SEES, [[PNG, "And this?"], ["Yes."], [ANSWERED, JPEG, "Look."]]),
         (
             BLIND,
             [
                 ["[image omitted: this model does not read it]\nAnd this?"],
                 ["Yes.\n[image omitted: this model does not read it]"],
+                ["Look."],
             ],
         ),
     ]:
         agent.dify.model = [[chunk("Ok.")]]
-        agent.run(model={**model, "history_prompt_messages": history})
-        assert [seen(message) for message in prompts(agent)[1:3]] == expected
+        agent.run(model={**model, "history_prompt_messages": history}, query="Look.")
+        assert [seen(message) for message in prompts(agent)[1:]] == expected
 
 
 def test_fifty_megabytes_of_history_end_in_an_answer_and_the_newest_images_stay(agent):
