@@ -1,6 +1,6 @@
 import pytest
 
-from stream_text import is_secret_setting
+from stream_text import is_secret_key, is_secret_setting
 
 
 @pytest.mark.parametrize(
@@ -22,3 +22,9 @@ def test_other_settings_are_no_secrets(name):
 
 def test_a_url_with_a_password_is_a_secret_whatever_its_name():
     assert is_secret_setting("DATABASE", "postgres://admin:x@db/main")
+
+
+def test_a_member_is_a_secret_by_its_name_unless_it_is_a_count():
+    assert is_secret_key("access_token", "x")
+    assert not is_secret_key("total_tokens", 12)
+    assert not is_secret_key("monkey", "x")

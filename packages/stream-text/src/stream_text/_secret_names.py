@@ -46,7 +46,16 @@ def _compiled(words: str) -> re.Pattern[str]:
 
 
 def is_secret_key(key: str, value: object) -> bool:
-    """Return whether a key of an object names a secret; a number of tokens is none."""
+    """Return whether a key of an object names a secret; a number of tokens is none.
+
+    Args:
+        key: The key.
+        value: What stands under it.
+
+    Example:
+        >>> is_secret_key("api_key", "abc"), is_secret_key("total_tokens", 12)
+        (True, False)
+    """
     if _compiled(WORDS).search(key) is None:
         return False
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
