@@ -16,10 +16,12 @@ from agent_loop import (
     MessageError,
     ModelDelta,
     ModelDone,
+    TimeShort,
     ToolCall,
     ToolCallFragment,
     ToolResult,
     Usage,
+    read_input,
 )
 
 
@@ -236,3 +238,8 @@ def test_a_delta_is_the_same_as_a_mapping_of_its_fields(delta):
     whole, read = start(), start()
     assert read.feed(fields) == whole.feed(delta)
     assert read.feed(ModelDone()) == whole.feed(ModelDone())
+
+
+@pytest.mark.parametrize("value", [ModelDone(), ModelDelta(text="a"), TimeShort()])
+def test_an_input_is_read_as_itself(value):
+    assert read_input(value) is value

@@ -32,6 +32,7 @@ from ._events import (
 from ._file_places import with_files_moved
 from ._messages import Message, Role, ToolCall
 from ._model_failures import read_model_failure
+from ._reading import read_input
 from ._run import AgentRun
 from ._state import TRANSITIONS, State, Trigger
 from ._time import CallWatch, TimeBudget
@@ -79,6 +80,7 @@ __all__ = [
     "ToolResult",
     "Trigger",
     "Usage",
+    "read_input",
     "read_model_failure",
     "should_emit_text",
     "with_files_moved",

@@ -5,10 +5,21 @@ from typing import Any, cast
 
 from stream_text import MessageError, read_member, read_written_call
 
-from ._events import Input, ModelDelta, ToolCallFragment, ToolResult
+from ._events import (
+    Failure,
+    Input,
+    ModelDelta,
+    ModelDone,
+    ModelFailure,
+    TimePassed,
+    TimeShort,
+    ToolCallFragment,
+    ToolResult,
+)
 from ._usage import Usage
 
 
+_INPUTS = ModelDelta | ModelDone | ModelFailure | ToolResult | TimeShort | TimePassed | Failure
 _ANSWER = ("text", "tool_calls", "usage", "finish_reason", "phase", "opaque_body", "files")
 
 
@@ -28,11 +39,16 @@ def read_messages(messages: object) -> tuple[Any, ...]:
 
 
 def read_input(value: object) -> Input:
-    """Read a piece of an answer, a whole answer or a tool's result from anything that has its fields.
+    """Read a piece of an answer, a whole answer or a tool's result from anything that has its fields; `AgentRun.feed` does the same.
+
+    Args:
+        value: Anything; one of this package's inputs is returned as it is.
 
     Raises:
         MessageError: If it has none of these fields, or one of them is of another type.
     """
+    if isinstance(value, _INPUTS):
+        return value
     if read_member(value, "call_id") is not None:
         return _read_result(value)
     if all(read_member(value, name) is None for name in _ANSWER):
