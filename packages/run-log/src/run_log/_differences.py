@@ -1,0 +1,153 @@
+"""A request put together again, and where it differs from the one before."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import Any, Final, cast
+
+from ._json_lines import Record
+from ._requests import count_same
+
+
+type Expand = Callable[[Any], Any]
+
+_NOTHING: Final = object()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """The first difference between a request and the one before, which it should have begun with.
+
+    Attributes:
+        path: Where it is, such as `messages[2].content[0].text`; of a message whose names only stand in another order, the message.
+        before: What stood there; None where nothing did.
+        now: What stands there; None where nothing does.
+        position: In two texts, the index of the first character that differs.
+    """
+
+    path: str
+    before: Any
+    now: Any
+    position: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoggedRequest:
+    """What a model was asked.
+
+    Attributes:
+        round: The number of the model call.
+        seconds: When, since the run began.
+        kept: How many messages are those that the request before began with.
+        dropped: How many others the request before had: where there are some, the prefix was rewritten, and nothing after it comes from a cache.
+        changed: The names of the settings that are new or other than before, or gone.
+        is_closing: Whether the model had to answer.
+        left_out: How many images and files have become a sentence since the request before.
+    """
+
+    round: int
+    seconds: float
+    kept: int
+    dropped: int
+    changed: tuple[str, ...]
+    is_closing: bool
+    left_out: int
+    written_messages: tuple[Any, ...] = field(repr=False)
+    written_settings: dict[str, Any] = field(repr=False)
+    replaced: Any = field(repr=False)
+    expand: Expand = field(repr=False)
+
+    @property
+    def messages(self) -> list[Any]:
+        """All messages; read from the file as far as they are long."""
+        return cast("list[Any]", self.expand(list(self.written_messages)))
+
+    @property
+    def added(self) -> list[Any]:
+        """The messages that the request before did not have."""
+        return cast("list[Any]", self.expand(list(self.written_messages[self.kept :])))
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Everything else by name: tools, tool choice, model, whatever was logged."""
+        return cast("dict[str, Any]", self.expand(self.written_settings))
+
+    @property
+    def difference(self) -> Difference | None:
+        """The first difference where the prefix was rewritten; None where it was not."""
+        if not self.dropped:
+            return None
+        path = f"messages[{self.kept}]"
+        before, now = self.expand(self.replaced), self.added[0] if self.added else None
+        return find_difference(before, now, path) or Difference(path=path, before=before, now=now)
+
+
+def build_request(record: Record, before: LoggedRequest | None, expand: Expand) -> LoggedRequest:
+    """Return the request of a record that follows from the one before it."""
+    messages = before.written_messages if before else ()
+    settings = dict(before.written_settings) if before else {}
+    kept: int = record["kept"]
+    changed: dict[str, Any] = record.get("set") or {}
+    gone: list[str] = record.get("unset") or []
+    for name in gone:
+        settings.pop(name, None)
+    return LoggedRequest(
+        round=record["round"],
+        seconds=record.get("t", 0.0),
+        kept=kept,
+        dropped=len(messages) - kept,
+        changed=tuple(sorted({*changed, *gone})),
+        is_closing=bool(record.get("is_closing")),
+        left_out=record.get("left_out") or 0,
+        written_messages=(*messages[:kept], *record["added"]),
+        written_settings=settings | changed,
+        replaced=messages[kept] if kept < len(messages) else None,
+        expand=expand,
+    )
+
+
+def find_difference(before: Any, now: Any, path: str) -> Difference | None:
+    """Return the first difference of two values, or None; the order of names is none.
+
+    Args:
+        before: The one.
+        now: The other.
+        path: Where they stand.
+    """
+    pairs = _pair(before, now, path)
+    if pairs is None:
+        return _tell(before, now, path)
+    differences = (find_difference(old, new, place) for place, old, new in pairs)
+    return next(filter(None, differences), None)
+
+
+def _pair(before: Any, now: Any, path: str) -> list[tuple[str, Any, Any]] | None:
+    """Return the members of two objects or two lists side by side, each with its path; None of what is neither."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        old, new = cast("dict[str, Any]", before), cast("dict[str, Any]", now)
+        names = {**old, **new}
+        return [
+            (f"{path}.{name}", old.get(name, _NOTHING), new.get(name, _NOTHING)) for name in names
+        ]
+    if isinstance(before, list) and isinstance(now, list):
+        lists = cast("list[Any]", before), cast("list[Any]", now)
+        both = enumerate(zip_longest(*lists, fillvalue=_NOTHING))
+        return [(f"{path}[{index}]", *pair) for index, pair in both]
+    return None
+
+
+def _tell(before: Any, now: Any, path: str) -> Difference | None:
+    if before == now and type(before) is type(now):
+        return None
+    return Difference(
+        path=path,
+        before=None if before is _NOTHING else before,
+        now=None if now is _NOTHING else now,
+        position=_find_position(before, now),
+    )
+
+
+def _find_position(before: object, now: object) -> int | None:
+    if not isinstance(before, str) or not isinstance(now, str):
+        return None
+    return count_same(before, now)

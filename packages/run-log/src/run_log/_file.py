@@ -1,0 +1,93 @@
+"""The file of a run, as its writer has it: only its owner reads it, lines are whole, and what goes wrong is told once."""
+
+import logging
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from io import FileIO
+from pathlib import Path
+from typing import Final
+
+from ._settings import LogSettings
+
+
+_NAME: Final = re.compile(r"run-\d{8}T\d{6}Z-[0-9a-f]{12}\.jsonl")
+_SECONDS_OF_A_DAY: Final = 86_400
+
+log = logging.getLogger("run_log")
+
+
+class LineFile:
+    """A new file that lines are added to.
+
+    Args:
+        path: Where it will be; its folder is made where there is none.
+
+    Raises:
+        OSError: If it cannot be made.
+    """
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._file = FileIO(path, "xb", opener=_open_private)
+        self.size = 0
+
+    def write(self, line: bytes) -> None:
+        """Add a line.
+
+        Raises:
+            OSError: If it cannot be added whole; then nothing of it stays.
+        """
+        rest = memoryview(line)
+        try:
+            while rest:
+                rest = rest[self._file.write(rest) :]
+        except OSError:
+            with suppress(OSError):
+                self._file.truncate(self.size)
+            raise
+        self.size += len(line)
+
+    def close(self) -> None:
+        """Close the file."""
+        with suppress(OSError):
+            self._file.close()
+
+
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_APPEND, 0o600)
+
+
+def iter_paths(folder: Path) -> Iterator[Path]:
+    """Yield the files of runs in a folder; nothing else that lies there.
+
+    Raises:
+        OSError: If the folder cannot be read.
+    """
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if _NAME.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                yield Path(entry.path)
+
+
+def tidy(new: Path, settings: LogSettings, *, now: float) -> None:
+    """Delete the runs that are too old, and the oldest for as long as all take too much room; a new one stays.
+
+    Several processes may do so at once. What cannot be looked at or deleted stays.
+    """
+    found: list[tuple[float, int, Path]] = []
+    with suppress(OSError):
+        for path in iter_paths(new.parent):
+            with suppress(FileNotFoundError):
+                status = path.stat()
+                found.append((status.st_mtime, status.st_size, path))
+    total = sum(size for _, size, _ in found)
+    oldest = now - settings.max_age_days * _SECONDS_OF_A_DAY
+    for written, size, path in sorted(found):
+        if written >= oldest and total <= settings.max_total_bytes:
+            break
+        if path != new:
+            with suppress(OSError):
+                path.unlink()
+            total -= size

@@ -1,0 +1,192 @@
+"""What reads the records of one run, line by line, and puts its requests together."""
+
+from collections.abc import Iterator, Mapping
+from io import SEEK_END, BufferedReader
+from pathlib import Path
+from typing import Any, Final, cast
+
+from stream_text import InvalidJsonError, parse_json
+
+from ._differences import LoggedRequest, build_request
+from ._json_lines import VERSION, Record, digest, to_text
+from ._plain import LONG_TEXT, from_plain
+from ._problems import Problem, ProblemKind, Problems, RunLogError
+
+
+MAX_LINE_BYTES: Final = 150_000_000
+_END_BYTES: Final = 131_072  # More than an `end` ever has.
+
+_NEEDED: Final[Mapping[str, Mapping[str, type]]] = {
+    "start": {"run": str, "time": str, "about": dict},
+    "long_text": {"digest": str, "size": int},
+    "request": {"round": int, "kept": int, "prefix": str, "added": list, "digest": str},
+    "delta": {"round": int, "text": str},
+    "answer": {"round": int},
+    "call": {"call_id": str, "name": str, "arguments": str},
+    "bound": {"call_id": str, "arguments": dict},
+    "started": {"call_id": str},
+    "result": {"call_id": str, "outcome": str},
+    "budgets": {"budgets": dict},
+    "error": {"kind": str, "message": str},
+    "end": {"reason": str, "time": str},
+}
+
+
+class RunFile:
+    """The log of one run, to be read. What cannot be read is left out and told in `problems`; memory is bounded by the largest request.
+
+    Args:
+        path: The file.
+        max_line_bytes: How long a line may be; a longer one is left out.
+
+    Example:
+        >>> import tempfile
+        >>> from run_log import RunLog
+        >>> with RunLog(tempfile.mkdtemp()).begin() as run:
+        ...     run.request(1, [{"role": "user", "content": "2 + 2?"}], {"model": "gpt-5.5"})
+        ...     run.end("answered")
+        >>> [request] = RunFile(run.path).iter_requests()
+        >>> request.messages, request.settings
+        ([{'role': 'user', 'content': '2 + 2?'}], {'model': 'gpt-5.5'})
+    """
+
+    def __init__(self, path: str | Path, *, max_line_bytes: int = MAX_LINE_BYTES) -> None:
+        self.path = Path(path)
+        self._max_line_bytes = max_line_bytes
+        self._problems = Problems()
+        self._texts: dict[str, int] = {}  # where the line of each begins
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What the last reading could not read."""
+        return self._problems.to_tuple()
+
+    def iter_records(self) -> Iterator[Record]:
+        """Yield the records as they stand there, one after the other; long texts are `{"$long_text": DIGEST}`.
+
+        Raises:
+            RunLogError: If the file cannot be read.
+        """
+        return (record for _, record in self._iter_numbered())
+
+    def iter_requests(self) -> Iterator[LoggedRequest]:
+        """Yield the requests, each whole.
+
+        Raises:
+            RunLogError: If the file cannot be read.
+        """
+        before: LoggedRequest | None = None
+        chain = [digest("")]
+        for number, record in self._iter_numbered():
+            if record["type"] != "request":
+                continue
+            kept, new = record["kept"], list[str]()
+            if 0 <= kept < len(chain) and chain[kept] == record["prefix"]:
+                new = chain[: kept + 1]
+                for message in record["added"]:
+                    new.append(digest(to_text(message), new[-1]))
+            if not new or new[-1] != record["digest"]:
+                self._problems.add("missing", number)
+                continue
+            chain = new
+            before = build_request(record, before, self.expand)
+            yield before
+
+    def read_end(self) -> tuple[int, Record | None]:
+        """Return the file's size in bytes and its `end` record, without reading what is before; None where it has none yet.
+
+        Raises:
+            RunLogError: If the file cannot be read.
+        """
+        try:
+            with self.path.open("rb") as file:
+                size = file.seek(0, SEEK_END)
+                file.seek(max(size - _END_BYTES, 0))
+                lines = file.read(_END_BYTES).splitlines()
+        except OSError as error:
+            raise _unreadable(self.path, error) from None
+        record = _read_record(lines[-1] if lines else b"")
+        is_record = not isinstance(record, str)
+        return size, record if is_record and record["type"] == "end" else None
+
+    def expand(self, value: Any) -> Any:
+        """Return a value of a record with its long texts in their places. What was not logged stays `{"$long_text": DIGEST}`.
+
+        Args:
+            value: A value of a record that this object has read.
+
+        Raises:
+            RunLogError: If the file cannot be read any more.
+        """
+        return from_plain(value, self._find_text)
+
+    def _find_text(self, name: str) -> Any:
+        offset = self._texts.get(name)
+        if offset is None:
+            return {LONG_TEXT: name}
+        try:
+            with self.path.open("rb") as file:
+                file.seek(offset)
+                record = _read_record(file.readline(self._max_line_bytes))
+        except OSError as error:
+            raise _unreadable(self.path, error) from None
+        text = record.get("text") if isinstance(record, dict) else None
+        return text if isinstance(text, str) else {LONG_TEXT: name}
+
+    def _iter_numbered(self) -> Iterator[tuple[int, Record]]:
+        """Yield the records with the numbers of their lines, and take note of everything else."""
+        self._problems, self._texts = problems, texts = Problems(), {}
+        kinds: set[str] = set()
+        try:
+            with self.path.open("rb") as file:
+                for number, offset, line in _iter_lines(file, self._max_line_bytes):
+                    record = "long" if line is None else _read_record(line)
+                    if isinstance(record, str):
+                        is_cut = record == "broken" and not cast("bytes", line).endswith(b"\n")
+                        problems.add("cut" if is_cut else record, number)
+                        continue
+                    kinds.add(record["type"])
+                    if record["type"] == "long_text" and "text" in record:
+                        texts[record["digest"]] = offset
+                    yield number, record
+        except OSError as error:
+            raise _unreadable(self.path, error) from None
+        if not kinds:
+            problems.add("empty")
+        elif "end" not in kinds:
+            problems.add("unfinished")
+
+
+def _iter_lines(file: BufferedReader, max_bytes: int) -> Iterator[tuple[int, int, bytes | None]]:
+    """Yield number, offset and bytes of each line; None of one that is too long."""
+    number, offset = 0, 0
+    while line := file.readline(max_bytes + 1):
+        number += 1
+        length, is_long = len(line), len(line) > max_bytes
+        while is_long and not line.endswith(b"\n") and (line := file.readline(max_bytes)):
+            length += len(line)
+        yield number, offset, None if is_long else line
+        offset += length
+
+
+def _read_record(line: bytes) -> Record | ProblemKind:
+    """Return the record of a line, or what is wrong with it."""
+    try:
+        record = parse_json(line.decode())
+    except (UnicodeDecodeError, InvalidJsonError):
+        return "broken"
+    if not isinstance(record, dict):
+        return "broken"
+    fields = cast("Record", record)
+    version = fields.get("v")
+    if isinstance(version, int) and version > VERSION:
+        return "newer"
+    needed = _NEEDED.get(str(fields.get("type")))
+    if version != VERSION or needed is None:
+        return "unknown" if version == VERSION else "broken"
+    is_whole = all(isinstance(fields.get(name), kind) for name, kind in needed.items())
+    return fields if is_whole else "broken"
+
+
+def _unreadable(path: Path, error: OSError) -> RunLogError:
+    return RunLogError(f"{path}: cannot be read: {error.strerror or error}")

@@ -1,0 +1,217 @@
+"""Secrets taken out of what is written down, and nothing else changed: a run is to be read again as it was."""
+
+import base64
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, cast
+
+from stream_text import (
+    REDACTED,
+    InvalidJsonError,
+    KnownSecrets,
+    SecretFilter,
+    is_secret_key,
+    parse_json,
+    redact_text,
+)
+
+from ._plain import BYTES
+
+
+HIDDEN: Final = "[hidden]"
+"""What stands in the place of a hidden parameter's value."""
+
+_MAX_PARSED_CHARACTERS: Final = 1_000_000
+_LONG_NUMBER: Final = 100_000  # Shorter ones are too common to be secrets.
+_HELD_WORDS: Final = 4  # A name, what stands between it and its value, and the value's beginning.
+_ENCODED: Final = re.compile(r"(?:data:[^,\s]{0,200};base64,|(?=.{500}))([A-Za-z0-9+/_-]*)={0,2}")
+_URL_SAFE: Final = str.maketrans("-_", "+/")
+_WORD: Final = re.compile(r"(?<=\s)\S")
+
+type RedactText = Callable[[str], Any]
+
+
+class Redactor:
+    """What takes secrets out of the records of a run: known ones wherever they stand, others by what they look like.
+
+    Args:
+        known: Secrets that are known.
+    """
+
+    def __init__(self, *known: KnownSecrets) -> None:
+        self._known = known
+
+    @property
+    def known(self) -> tuple[KnownSecrets, ...]:
+        """The secrets that are known by now."""
+        return self._known
+
+    def add(self, values: Iterable[str]) -> bool:
+        """Know these secrets too from now on; return whether there were any."""
+        found = list(values)
+        if found:
+            self._known = (*self._known, KnownSecrets(found))
+        return bool(found)
+
+    def redact(self, value: Any, *, by_name: bool = True, text: RedactText | None = None) -> Any:
+        """Return plain JSON without secrets.
+
+        Args:
+            value: The value.
+            by_name: Whether what has a secret's name is a secret; in the schema of a tool it is none.
+            text: What stands for a text of it, `redact_text` by default.
+        """
+        return self._redact(value, by_name, text or self.redact_text)
+
+    def _redact(self, value: Any, by_name: bool, text: RedactText) -> Any:  # noqa: FBT001 - passed on
+        if isinstance(value, str):
+            return text(value)
+        if isinstance(value, list):
+            return [self._redact(item, by_name, text) for item in cast("list[Any]", value)]
+        if isinstance(value, dict):
+            return self._redact_members(cast("dict[str, Any]", value), by_name, text)
+        if isinstance(value, int) and abs(value) >= _LONG_NUMBER:
+            written = str(value)
+            return value if self._redact_known(written) == written else REDACTED
+        return value
+
+    def _redact_members(self, members: dict[str, Any], by_name: bool, text: RedactText) -> Any:  # noqa: FBT001
+        if members.keys() == {BYTES}:
+            return self._redact_bytes(str(members[BYTES]), text)
+        return {
+            self.redact_text(name): REDACTED
+            if by_name and _is_secret(name, member)
+            else self._redact(member, by_name, text)
+            for name, member in members.items()
+        }
+
+    def _redact_bytes(self, encoded: str, text: RedactText) -> dict[str, Any]:
+        if self._holds_known(encoded):
+            encoded = base64.b64encode(REDACTED.encode()).decode()
+        return {BYTES: text(encoded)}
+
+    def redact_text(self, text: str) -> str:
+        """Return a text without secrets; where it is JSON, they are told by their names too, and it stays as it is if it holds none."""
+        text = self._redact_known(text)
+        if _may_be_json(text) and len(text) <= _MAX_PARSED_CHARACTERS:
+            try:
+                parsed = parse_json(text)
+            except InvalidJsonError:
+                return redact_text(text)
+            redacted = self.redact(parsed)
+            if redacted == parsed and not _has_repeated_names(text):
+                return text
+            return json.dumps(redacted, ensure_ascii=False)
+        encoded = _ENCODED.fullmatch(text)
+        if encoded is None:
+            return redact_text(text)
+        return REDACTED if self._holds_known(encoded[1]) else text
+
+    def _holds_known(self, encoded: str) -> bool:
+        """Return whether what is encoded as base64 is a text with a known secret."""
+        try:
+            decoded = base64.b64decode(f"{encoded.translate(_URL_SAFE)}===")
+        except ValueError:
+            return False
+        text = decoded.decode(errors="replace")
+        return self._redact_known(text) != text
+
+    def _redact_known(self, text: str) -> str:
+        for known in self._known:
+            text = known.redact(text)
+        return text
+
+
+class TextRedactor:
+    """A text that streams in, without secrets: all that is given out is what `Redactor.redact_text` gives of the whole.
+
+    What may go on as a secret is held back: the last words, what stands in quotes that are still open, and all of a text that begins like JSON.
+
+    Args:
+        redactor: What takes secrets out.
+    """
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._filters = [SecretFilter(known) for known in redactor.known]
+        self._held = ""
+        self._next = 0
+        self._has_begun = False
+
+    def feed(self, text: str) -> str:
+        """Take the next piece and return what is certain by now."""
+        for each in self._filters:
+            text = each.feed(text)
+        self._held += text
+        if len(self._held) < self._next or (not self._has_begun and _may_be_json(self._held)):
+            return ""
+        cut = _find_cut(self._held)
+        if not cut:
+            self._next = 2 * len(
+                self._held
+            )  # Or a long word would be looked through again and again.
+            return ""
+        certain, self._held = self._held[:cut], self._held[cut:]
+        self._has_begun, self._next = True, 0
+        return redact_text(certain)
+
+    def close(self) -> str:
+        """End the text and return what was held back."""
+        text = ""
+        for each in self._filters:
+            text = each.feed(text) + each.close()
+        held, self._held = self._held + text, ""
+        return redact_text(held) if self._has_begun else self._redactor.redact_text(held)
+
+
+def find_texts(value: object) -> Iterator[str]:
+    """Yield the texts in a value, and what numbers are as text; without recursion, for it may nest at will."""
+    waiting, seen = [value], set[int]()
+    while waiting:
+        item = waiting.pop()
+        reveal = getattr(item, "get_secret_value", None)  # of pydantic's secrets
+        item = reveal() if callable(reveal) else item
+        if isinstance(item, bytes):
+            yield item.decode(errors="ignore")
+        elif isinstance(item, str | int | float):
+            yield str(item)
+        elif isinstance(item, Mapping | list | tuple | set | frozenset):
+            members = cast("Mapping[object, object] | Iterable[object]", item)
+            if id(members) in seen:
+                continue
+            seen.add(id(members))
+            waiting += members.values() if isinstance(members, Mapping) else members
+
+
+def _find_cut(text: str) -> int:
+    """Return where a text can be cut without a difference to what is found in both pieces, whatever comes; 0 for nowhere."""
+    words = [match.start() for match in _WORD.finditer(text)]
+    if len(words) < _HELD_WORDS:
+        return 0
+    cut = words[-_HELD_WORDS]
+    is_same = redact_text(text[:cut]) + redact_text(text[cut:]) == redact_text(text)
+    return cut if is_same else 0
+
+
+def _may_be_json(text: str) -> bool:
+    beginning = text.lstrip()[:1]
+    return not beginning or beginning in "{["
+
+
+def _is_secret(name: str, value: object) -> bool:
+    is_something = value not in (None, "", HIDDEN, [], {}) and not isinstance(value, bool)
+    return is_something and is_secret_key(name, value)
+
+
+def _has_repeated_names(text: str) -> bool:
+    repeated = False
+
+    def note(pairs: list[tuple[str, Any]]) -> Mapping[str, Any]:
+        nonlocal repeated
+        members = dict(pairs)
+        repeated = repeated or len(members) < len(pairs)
+        return members
+
+    json.loads(text, object_pairs_hook=note)
+    return repeated

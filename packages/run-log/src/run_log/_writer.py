@@ -1,0 +1,360 @@
+"""What writes the records of one run."""
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from functools import wraps
+from pathlib import Path
+from typing import Any, Concatenate, Final, Literal, Self, cast
+
+from stream_text import KnownSecrets
+
+from ._answer import Answer
+from ._file import LineFile, log
+from ._json_lines import VERSION, Record, digest, to_line
+from ._plain import LONG_TEXT, to_plain
+from ._redaction import HIDDEN, Redactor, find_texts
+from ._requests import RequestHistory
+from ._settings import LogSettings
+
+
+LONG_CHARACTERS: Final = 4_096
+"""From which length on a text has a record of its own, once in a run."""
+
+_END_BYTES: Final = 65_536  # Kept for the end of a run that is longer than it may be.
+
+type Outcome = Literal["done", "failed", "refused", "recalled", "unfinished"]
+"""What became of a tool call.
+
+`done`: the tool was called and has answered. `failed`: it was called and has failed. `refused`: it was not called, and the model reads why. `recalled`: it was not
+called, for the same call has answered before. `unfinished`: it was given up while it still ran.
+"""
+
+
+def _guarded[**P](
+    method: Callable[Concatenate["RunWriter", P], None],
+) -> Callable[Concatenate["RunWriter", P], None]:
+    """Make of a method one that does nothing once the log is closed, and ends the log in place of the run where it fails."""
+
+    @wraps(method)
+    def guarded(self: "RunWriter", *args: P.args, **kwargs: P.kwargs) -> None:
+        with self.lock:
+            if not self.is_open:
+                return
+            try:
+                method(self, *args, **kwargs)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on
+                self.give_up(error)
+
+    return guarded
+
+
+class RunWriter:
+    """The log of one run. `RunLog.begin` makes it; its methods may be called from any thread, and none raises: a log that fails ends, and says so once.
+
+    Every value is taken as `to_plain` takes it, and secrets are taken out of all of them. A text of 4,096 characters or more is written once in a run, as
+    a record of its own.
+
+    Args:
+        file: Where lines go; None for a log that could not be begun.
+        path: Its path; the run has the name of the file.
+        known: Secrets that are known.
+        settings: The bounds.
+    """
+
+    def __init__(
+        self,
+        file: LineFile | None,
+        *,
+        path: Path,
+        known: Iterable[KnownSecrets],
+        settings: LogSettings,
+    ) -> None:
+        self.path = path
+        self.lock = threading.RLock()
+        self._file = file
+        self._redactor = Redactor(*known)
+        self._settings = settings
+        self._began = time.monotonic()
+        self._requests = RequestHistory()
+        self._texts: dict[str, str] = {}
+        self._kept: set[str] = set()
+        self._answer = Answer(self._redactor)
+        self._is_full = False
+
+    def __enter__(self) -> Self:
+        """Return the log."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the log."""
+        self.close()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something can be written still."""
+        return self._file is not None
+
+    @_guarded
+    def hide(self, values: Iterable[object]) -> None:
+        """Know further secrets: what is written from now on has none of the texts and long numbers in these values, of six characters or more."""
+        if self._redactor.add(find_texts(list(values))):
+            self._texts.clear()
+
+    @_guarded
+    def start(self, about: Mapping[str, object]) -> None:
+        """Write the first record; `RunLog.begin` does."""
+        time_now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._put("start", time=time_now, run=self.path.stem, about=self._shape(to_plain(about)))
+
+    @_guarded
+    def request(  # noqa: PLR0913 - the fields of a request
+        self,
+        round: int,  # noqa: A002 - the field's name
+        messages: Iterable[object],
+        settings: Mapping[str, object],
+        *,
+        is_closing: bool = False,
+        wait_seconds: float = 0.0,
+        left_out: int = 0,
+    ) -> None:
+        """Write what a model is asked; only what is new since the request before.
+
+        Args:
+            round: The number of the model call, from 1.
+            messages: All messages.
+            settings: Everything else by name: tools, tool choice, model, whatever the model gets.
+            is_closing: Whether it must answer now, without tools.
+            wait_seconds: How long is waited before.
+            left_out: How many images and files have become a sentence since the request before.
+        """
+        fields = self._requests.add(
+            messages, settings, shape=self._shape, shape_setting=self._shape_setting
+        )
+        notes = {"is_closing": is_closing, "wait_seconds": wait_seconds, "left_out": left_out}
+        self._answer = Answer(self._redactor)
+        self._put("request", round=round, **{k: v for k, v in notes.items() if v}, **fields)
+
+    @_guarded
+    def delta(self, round: int, text: str = "", *, phase: str | None = None) -> None:  # noqa: A002
+        """Take a piece of an answer. Pieces are collected for a while; one without text says that something else has come, such as a tool call.
+
+        Args:
+            round: The number of the model call.
+            text: The next piece of its text.
+            phase: What the text is: `commentary`, `final_answer` or whatever the model's client says.
+        """
+        answer, now = self._answer, self._now()
+        answer.take(text, phase, now)
+        if text and answer.is_due(now, self._settings.delta_seconds):
+            self._put_delta(round, answer.flush(now))
+
+    @_guarded
+    def answer(  # noqa: PLR0913 - the fields of an answer
+        self,
+        round: int,  # noqa: A002
+        *,
+        calls: Iterable[object] = (),
+        usage: object = None,
+        finish_reason: str | None = None,
+        opaque_body: object = None,
+        files: Iterable[object] = (),
+        error: str | None = None,
+    ) -> None:
+        """Write how a model call has ended; the text before it stands in its deltas.
+
+        Args:
+            round: The number of the model call.
+            calls: The tool calls, with `call_id`, `name` and `arguments` as the model wrote them.
+            usage: Tokens and prices.
+            finish_reason: Why the model stopped.
+            opaque_body: What the model's client wants back.
+            files: What the model has made.
+            error: Why the call failed.
+        """
+        self._put_delta(round, self._answer.close())
+        values = {
+            "calls": list(calls),
+            "usage": usage,
+            "finish_reason": finish_reason,
+            "opaque_body": opaque_body,
+            "files": list(files),
+            "error": error,
+        }
+        first = {} if self._answer.first is None else {"first": self._answer.first}
+        self._put("answer", round=round, **first, **self._shape_fields(values))
+
+    @_guarded
+    def call(self, call_id: str, name: str, arguments: str) -> None:
+        """Write a tool call as the model wrote it."""
+        values = {"call_id": call_id, "name": name, "arguments": arguments}
+        self._put("call", **self._shape_all(values))
+
+    @_guarded
+    def bound(self, call_id: str, arguments: Mapping[str, object], hidden: Iterable[str]) -> None:
+        """Write what a tool is called with.
+
+        Args:
+            call_id: The call.
+            arguments: The checked arguments.
+            hidden: The names of those that the model does not see, whether among the arguments or not; their values are masked.
+        """
+        masked = {**arguments, **dict.fromkeys(hidden, HIDDEN)}
+        self._put("bound", **self._shape_all({"call_id": call_id, "arguments": masked}))
+
+    @_guarded
+    def started(self, call_id: str) -> None:
+        """Write that a tool begins to run: of more than may run at once the others wait."""
+        self._put("started", **self._shape_all({"call_id": call_id}))
+
+    @_guarded
+    def result(  # noqa: PLR0913 - the fields of a result
+        self,
+        call_id: str,
+        outcome: Outcome,
+        content: object,
+        *,
+        error: str | None = None,
+        cause: BaseException | None = None,
+        artifact: object = None,
+    ) -> None:
+        """Write what became of a tool call.
+
+        Args:
+            call_id: The call.
+            outcome: What became of it.
+            content: What the model reads.
+            error: Why it failed or was refused.
+            cause: The exception behind that.
+            artifact: What the tool made for others than the model.
+        """
+        told = None if cause is None else _describe(cause)
+        values = {"call_id": call_id, "outcome": outcome, "content": content}
+        more = self._shape_fields({"error": error, "cause": told, "artifact": artifact})
+        self._put("result", **self._shape_all(values), **more)
+
+    @_guarded
+    def budgets(self, used: Mapping[str, tuple[object, object]]) -> None:
+        """Write what is used of each budget: the amount and the maximum by the budget's name."""
+        pairs = {name: {"used": amount, "maximum": most} for name, (amount, most) in used.items()}
+        if pairs:
+            self._put("budgets", budgets=to_plain(pairs))
+
+    @_guarded
+    def error(self, error: BaseException | str) -> None:
+        """Write what has broken the run."""
+        self._put("error", **self._shape_all(_describe(error)))
+
+    @_guarded
+    def end(
+        self,
+        reason: str,
+        *,
+        rounds: int | None = None,
+        usage: object = None,
+        error: str | None = None,
+        budget: str | None = None,
+    ) -> None:
+        """Write the last record and close the log.
+
+        Args:
+            reason: Why the run stopped.
+            rounds: How many model calls were made.
+            usage: The usage of all.
+            error: The sentence of its failure.
+            budget: The budget that was used up.
+        """
+        time_now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        values = {"rounds": rounds, "usage": usage, "error": error, "budget": budget}
+        fields = self._shape_all({"reason": reason}) | self._shape_fields(values)
+        cut = {"is_cut": True} if self._is_full else {}
+        self._put("end", time=time_now, **fields, **cut, is_last=True)
+        self._close()
+
+    def close(self) -> None:
+        """Close the log. A run that has not ended is said to be let go of."""
+        self.end("closed")
+
+    def give_up(self, error: BaseException) -> None:
+        """End the log because of an error, and say so."""
+        told = self._redactor.redact_text(str(error) or type(error).__name__)
+        log.warning("the log of the run %s ends here: %s", self.path.stem, told)
+        self._close()
+
+    def _close(self) -> None:
+        cast("LineFile", self._file).close()
+        self._file = None
+
+    def _now(self) -> float:
+        return round(time.monotonic() - self._began, 6)
+
+    def _put_delta(self, number: int, delta: Mapping[str, Any]) -> None:
+        if delta:
+            self._put("delta", round=number, **delta)
+
+    def _put(self, kind: str, /, *, is_last: bool = False, **fields: Any) -> None:
+        """Write a record; of a run that is longer than it may be only the last."""
+        record: Record = {"v": VERSION, "type": kind, "t": self._now(), **fields}
+        if (is_last or not self._is_full) and not self._write(to_line(record), is_last=is_last):
+            self._is_full = True
+            log.warning(
+                "the log of the run %s is cut: it has more than %d bytes (max_run_bytes)",
+                self.path.stem,
+                self._settings.max_run_bytes,
+            )
+
+    def _write(self, line: bytes, *, is_last: bool = False) -> bool:
+        """Write a line where there is room for it."""
+        file = cast("LineFile", self._file)
+        room = self._settings.max_run_bytes + (_END_BYTES if is_last else 0)
+        has_room = file.size + len(line) <= room
+        if has_room:
+            file.write(line)
+        return has_room
+
+    def _shape(self, plain: Any) -> Any:
+        return self._redactor.redact(plain, text=self._shape_text)
+
+    def _shape_setting(self, plain: Any) -> Any:
+        return self._redactor.redact(plain, by_name=False, text=self._shape_text)
+
+    def _shape_all(self, values: Mapping[str, object]) -> dict[str, Any]:
+        return {name: self._shape(to_plain(value)) for name, value in values.items()}
+
+    def _shape_fields(self, values: Mapping[str, object]) -> dict[str, Any]:
+        """Return what stands for optional values: nothing for none."""
+        plain = {name: to_plain(value) for name, value in values.items()}
+        empty: tuple[Any, ...] = (None, "", [], {})
+        return {name: self._shape(value) for name, value in plain.items() if value not in empty}
+
+    def _shape_text(self, text: str) -> Any:
+        if len(text) < LONG_CHARACTERS:
+            return self._redactor.redact_text(text)
+        seen = digest(text)
+        if seen not in self._texts:
+            self._texts[seen] = self._put_long_text(self._redactor.redact_text(text))
+        return {LONG_TEXT: self._texts[seen]}
+
+    def _put_long_text(self, text: str) -> str:
+        """Write a long text, once; return its digest."""
+        name = digest(text)
+        if name in self._kept:
+            return name
+        self._kept.add(name)
+        size = len(text.encode(errors="surrogatepass"))
+        record: Record = {
+            "v": VERSION,
+            "type": "long_text",
+            "t": self._now(),
+            "digest": name,
+            "size": size,
+        }
+        is_wanted = size <= self._settings.max_text_bytes and not self._is_full
+        if not (is_wanted and self._write(to_line({**record, "text": text}))):
+            self._put("long_text", digest=name, size=size, is_omitted=True)
+        return name
+
+
+def _describe(error: BaseException | str) -> dict[str, str]:
+    return {"kind": "" if isinstance(error, str) else type(error).__name__, "message": str(error)}
