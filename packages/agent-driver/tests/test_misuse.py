@@ -77,6 +77,7 @@ async def never() -> bool:
         ("cancelled", {"is_set": True}),
         ("time_budget", 30),
         ("time_budget", "30s"),
+        ("log", "runs"),
         ("max_parallel_tools", "8"),
         ("max_parallel_tools", None),
         ("model", "gpt-5.5"),

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from contextlib import aclosing
 from functools import partial
 from inspect import isawaitable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from agent_loop import AgentRun, CallModel, Event, MessageError, ModelDone, RunTools, TimeBudget
 from agent_tooling import ToolOutput
@@ -29,6 +29,10 @@ from ._tool_calls import Job, Tools, broken, give_up
 
 _LAST_SECONDS = 0.25  # For an answer that is let go of.
 
+if TYPE_CHECKING:
+    from run_log import RunLog
+
+
 type AsyncModel = Callable[[CallModel], Any]
 """Called with a request, it returns an asynchronous iterable of pieces of the answer, or the whole answer, awaited or not."""
 
@@ -42,6 +46,7 @@ def adrive(  # noqa: PLR0913 - the keyword-only settings of one drive
     time_budget: TimeBudget | None = None,
     max_parallel_tools: int = 8,
     result_characters: int = 200_000,
+    log: "RunLog | None" = None,
 ) -> AsyncGenerator[Event]:
     """Play a run to its end, and yield every event as it happens.
 
@@ -57,6 +62,7 @@ def adrive(  # noqa: PLR0913 - the keyword-only settings of one drive
         time_budget: How long the run and its calls may take.
         max_parallel_tools: How many tools run at the same time, at least 1.
         result_characters: How much of one result the model reads.
+        log: Where the run is written; None for nowhere.
 
     Raises:
         LocalProtocolError: If the run has started already.
@@ -73,14 +79,16 @@ def adrive(  # noqa: PLR0913 - the keyword-only settings of one drive
         time_budget=time_budget,
         max_parallel_tools=max_parallel_tools,
         result_characters=result_characters,
+        log=log,
     )
-    return _drive(setup, model)
+    events = _drive(setup, model)
+    return setup.recorder.afollow(events) if setup.recorder else events
 
 
 async def _drive(setup: Setup, model: AsyncModel) -> AsyncGenerator[Event]:
     run, clock = setup.run, setup.clock
     clock.tell(run)
-    events = run.start()
+    events = setup.start()
     for event in events:
         yield event
     action = asked_by(events)
@@ -97,7 +105,7 @@ async def _drive(setup: Setup, model: AsyncModel) -> AsyncGenerator[Event]:
                 if is_decision(received):
                     clock.tell(run)
                 try:
-                    events = run.feed(clock.fit(received))
+                    events = setup.feed(received)
                 except MessageError as error:
                     raise name_piece(error, index) from None
                 for event in events:
@@ -203,14 +211,14 @@ async def _sleep(seconds: float, clock: Clock) -> bool:
 async def _iter_results(setup: Setup, request: RunTools) -> AsyncGenerator[Any]:
     """Run the tools of a round and yield their results as they come."""
     clock, calls = setup.clock, setup.calls
-    sorted_ = calls.sort(request.calls)
+    sorted_ = setup.sort(request.calls)
     for result in sorted_.answered:
         yield result
     room = asyncio.Semaphore(setup.max_parallel_tools)
     threads = Threads(setup.max_parallel_tools, "agent-driver-tool")
     has_time = clock.seconds_for_tools(setup.run) != 0
     due = sorted_.jobs if has_time else ()
-    tasks = {asyncio.create_task(_invoke(job, room, threads)): job for job in due}
+    tasks = {asyncio.create_task(_invoke(setup, job, room, threads)): job for job in due}
     late = () if has_time else sorted_.jobs
     try:
         while tasks and not clock.is_cancelled:
@@ -237,8 +245,9 @@ async def _iter_results(setup: Setup, request: RunTools) -> AsyncGenerator[Any]:
             yield calls.recall(job) or give_up(job)
 
 
-async def _invoke(job: Job, room: asyncio.Semaphore, threads: Threads) -> ToolOutput:
+async def _invoke(setup: Setup, job: Job, room: asyncio.Semaphore, threads: Threads) -> ToolOutput:
     async with room:
+        setup.begin(job)
         if job.tool.is_async:
             return await _ainvoke(job)
         loop = asyncio.get_running_loop()

@@ -1,11 +1,19 @@
 """What both drivers set up alike."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from agent_loop import AgentRun, TimeBudget
+from agent_loop import AgentRun, Event, TimeBudget, ToolCall, read_input
 
 from ._time import Cancelled, Clock, can_say_so
-from ._tool_calls import ToolCalls, Tools
+from ._tool_calls import Job, Sorted, ToolCalls, Tools
+
+
+if TYPE_CHECKING:  # Whoever writes no log need not wait for what writes it.
+    from run_log import RunLog
+
+    from ._recorder import Recorder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,12 +25,43 @@ class Setup:
         calls: What decides about its tool calls.
         clock: Its time.
         max_parallel_tools: How many tools run at the same time.
+        recorder: What writes the run into a log; None where nobody asked for one.
     """
 
     run: AgentRun
     calls: ToolCalls
     clock: Clock
     max_parallel_tools: int
+    recorder: "Recorder | None" = None
+
+    def start(self) -> tuple[Event, ...]:
+        """Start the run and return what follows."""
+        events = self.run.start()
+        if self.recorder is not None:
+            self.recorder.take(None, events)
+        return events
+
+    def feed(self, received: object) -> tuple[Event, ...]:
+        """Feed the run with what has come and return what follows."""
+        fitted = self.clock.fit(received)
+        if self.recorder is None:
+            return self.run.feed(fitted)
+        fitted = read_input(fitted)
+        events = self.run.feed(fitted)
+        self.recorder.take(fitted, events)
+        return events
+
+    def sort(self, calls: Sequence[ToolCall]) -> Sorted:
+        """Check the calls of a round and say which are made."""
+        sorted_ = self.calls.sort(calls)
+        if self.recorder is not None:
+            self.recorder.take_sorted(sorted_)
+        return sorted_
+
+    def begin(self, job: Job) -> None:
+        """Take note that a tool begins to run; from any thread."""
+        if self.recorder is not None:
+            self.recorder.begin(job)
 
 
 def prepare(  # noqa: PLR0913 - the keyword-only settings of one drive
@@ -34,6 +73,7 @@ def prepare(  # noqa: PLR0913 - the keyword-only settings of one drive
     time_budget: TimeBudget | None,
     max_parallel_tools: int,
     result_characters: int,
+    log: "RunLog | None",
 ) -> Setup:
     """Check the settings of a drive, offer its tools where the run has none, and start its clock.
 
@@ -53,7 +93,14 @@ def prepare(  # noqa: PLR0913 - the keyword-only settings of one drive
     if calls.tools and not run.tools:
         run.offer(calls.tools.values())
     clock = Clock(time_budget, cancelled)
-    return Setup(run=run, calls=calls, clock=clock, max_parallel_tools=max_parallel_tools)
+    recorder = None if log is None else _open_recorder(log, calls)
+    return Setup(
+        run=run,
+        calls=calls,
+        clock=clock,
+        max_parallel_tools=max_parallel_tools,
+        recorder=recorder,
+    )
 
 
 def _validate_kinds(
@@ -80,3 +127,13 @@ def _validate_kinds(
     for name, value, expected, fits in kinds:
         if not fits:
             raise TypeError(f"{name}: expected {expected}, got {type(value).__name__}")
+
+
+def _open_recorder(log: object, calls: ToolCalls) -> "Recorder":
+    from run_log import RunLog  # noqa: PLC0415 - only who writes a log waits for it
+
+    from ._recorder import Recorder  # noqa: PLC0415 - likewise
+
+    if not isinstance(log, RunLog):
+        raise TypeError(f"log: expected a RunLog, got {type(log).__name__}")
+    return Recorder(log, calls.tools.values())

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import closing, suppress
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent_loop import AgentRun, CallModel, Event, MessageError, ModelDone, RunTools, TimeBudget
 from agent_tooling import ToolOutput
@@ -27,6 +27,10 @@ from ._time import CANCELLED, Cancelled, Clock, Watch, cancel
 from ._tool_calls import Job, Tools, broken, give_up
 
 
+if TYPE_CHECKING:
+    from run_log import RunLog
+
+
 type Model = Callable[[CallModel], Any]
 """Called with a request, it returns an iterable of pieces of the answer, or the whole answer."""
 
@@ -40,6 +44,7 @@ def drive(  # noqa: PLR0913 - the keyword-only settings of one drive
     time_budget: TimeBudget | None = None,
     max_parallel_tools: int = 8,
     result_characters: int = 200_000,
+    log: "RunLog | None" = None,
 ) -> Generator[Event]:
     """Play a run to its end, and yield every event as it happens.
 
@@ -57,6 +62,7 @@ def drive(  # noqa: PLR0913 - the keyword-only settings of one drive
         time_budget: How long the run and its calls may take.
         max_parallel_tools: How many tools run at the same time, at least 1.
         result_characters: How much of one result the model reads.
+        log: Where the run is written; None for nowhere.
 
     Raises:
         LocalProtocolError: If the run has started already.
@@ -73,14 +79,16 @@ def drive(  # noqa: PLR0913 - the keyword-only settings of one drive
         time_budget=time_budget,
         max_parallel_tools=max_parallel_tools,
         result_characters=result_characters,
+        log=log,
     )
-    return _drive(setup, model)
+    events = _drive(setup, model)
+    return setup.recorder.follow(events) if setup.recorder else events
 
 
 def _drive(setup: Setup, model: Model) -> Generator[Event]:
     run, clock = setup.run, setup.clock
     clock.tell(run)
-    events = run.start()
+    events = setup.start()
     yield from events
     action = asked_by(events)
     while action is not None:
@@ -94,7 +102,7 @@ def _drive(setup: Setup, model: Model) -> Generator[Event]:
                 if is_decision(received):
                     clock.tell(run)
                 try:
-                    events = run.feed(clock.fit(received))
+                    events = setup.feed(received)
                 except MessageError as error:
                     raise name_piece(error, index) from None
                 yield from events
@@ -162,14 +170,14 @@ def _sleep(seconds: float, clock: Clock) -> bool:
 def _iter_results(setup: Setup, request: RunTools) -> Generator[Any]:
     """Run the tools of a round and yield their results as they come."""
     clock, calls = setup.clock, setup.calls
-    sorted_ = calls.sort(request.calls)
+    sorted_ = setup.sort(request.calls)
     yield from sorted_.answered
     threads = Threads(setup.max_parallel_tools, "agent-driver-tool")
     done: SimpleQueue[tuple[Job, ToolOutput]] = SimpleQueue()
     waiting = {job.call.call_id: job for job in sorted_.jobs}
     if clock.seconds_for_tools(setup.run) != 0:
         for job in sorted_.jobs:
-            threads.start(partial(_invoke, job, done, threads))
+            threads.start(partial(_invoke, setup, job, done, threads))
     try:
         while waiting and not clock.is_cancelled:
             left = clock.seconds_for_tools(setup.run)
@@ -190,7 +198,10 @@ def _iter_results(setup: Setup, request: RunTools) -> Generator[Any]:
         yield from (calls.recall(job) or give_up(job) for job in sorted_.repeats)
 
 
-def _invoke(job: Job, done: SimpleQueue[tuple[Job, ToolOutput]], threads: Threads) -> None:
+def _invoke(
+    setup: Setup, job: Job, done: SimpleQueue[tuple[Job, ToolOutput]], threads: Threads
+) -> None:
+    setup.begin(job)
     # The output has no name here: an error in it leads, by its traceback, to this frame, and from there back to the output, which would stay until the
     # garbage is collected.
     done.put((job, _call(job, threads)))

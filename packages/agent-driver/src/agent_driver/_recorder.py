@@ -1,0 +1,182 @@
+"""A drive, written into a run log."""
+
+from collections.abc import AsyncGenerator, Generator, Iterable, Iterator, Mapping
+from contextlib import aclosing
+from typing import Any
+
+from agent_loop import (
+    CallModel,
+    Event,
+    Finished,
+    Input,
+    ModelCallEnded,
+    ModelDelta,
+    RoundEnded,
+    ToolCallEnded,
+    ToolCallStarted,
+    ToolResult,
+)
+from agent_tooling import Tool, parse_tool_arguments
+from run_log import Outcome, RunLog, RunWriter
+
+from ._tool_calls import Job, Sorted
+
+
+class Recorder:
+    """What writes one drive into a log.
+
+    Args:
+        log: The log.
+        tools: The tools that can be called; the values of their hidden parameters stand nowhere in the log.
+    """
+
+    def __init__(self, log: RunLog, tools: Iterable[Tool]) -> None:
+        self._log = log
+        self._tools = tuple(tools)
+        self._writer: RunWriter | None = None
+        self._round = 0
+        self._answer: dict[str, Any] = {}
+        self._begun: set[str] = set()
+
+    @property
+    def writer(self) -> RunWriter:
+        """The log of this run, which begins with its first record."""
+        if self._writer is None:
+            self._writer = self._log.begin()
+            self._writer.hide(value for tool in self._tools for value in tool.hidden.values())
+        return self._writer
+
+    def take(self, received: Input | None, events: Iterable[Event]) -> None:
+        """Write what the run was fed with and what followed from it."""
+        if isinstance(received, ModelDelta):
+            self._take_delta(received)
+        for event in events:
+            match event:
+                case CallModel():
+                    self._take_request(event)
+                case ModelCallEnded():
+                    self._end_answer(event)
+                case ToolCallStarted(call=call):
+                    self.writer.call(call.call_id, call.name, call.arguments)
+                case ToolCallEnded(call=call, result=result):
+                    self._take_result(call.call_id, result)
+                case RoundEnded(budgets=budgets):
+                    self.writer.budgets({use.name: (use.used, use.maximum) for use in budgets})
+                case Finished():
+                    self._finish(event)
+                case _:
+                    pass
+
+    def take_sorted(self, sorted_: Sorted) -> None:
+        """Write what the tools of a round are called with."""
+        for job in (*sorted_.jobs, *sorted_.repeats):
+            names = list(_iter_hidden_names(job))
+            self.writer.hide(job.args.get(name) for name in names)
+            self.writer.bound(job.call.call_id, job.args, [*names, *job.tool.hidden])
+
+    def begin(self, job: Job) -> None:
+        """Write that a tool begins to run; from any thread."""
+        self._begun.add(job.call.call_id)
+        self.writer.started(job.call.call_id)
+
+    def follow(self, events: Generator[Event]) -> Generator[Event]:
+        """Pass the events of a drive on, and end the log with it, however it ends."""
+        try:
+            yield from events
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            self.writer.error(error)
+            raise
+        finally:
+            self.writer.close()
+
+    async def afollow(self, events: AsyncGenerator[Event]) -> AsyncGenerator[Event]:
+        """Do the same with the events of an asynchronous drive."""
+        try:
+            async with aclosing(events):
+                async for event in events:
+                    yield event
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            self.writer.error(error)
+            raise
+        finally:
+            self.writer.close()
+
+    def _take_request(self, call: CallModel) -> None:
+        self._round, self._answer = call.round, {"files": []}
+        self._begun.clear()
+        settings = {
+            "tools": [_show_tool(tool) for tool in call.tools],
+            "tool_choice": call.tool_choice,
+            "answer_schema": call.answer_schema,
+        }
+        self.writer.request(
+            call.round,
+            call.messages,
+            settings,
+            is_closing=call.is_closing,
+            wait_seconds=call.wait_seconds,
+            left_out=call.left_out,
+        )
+
+    def _take_delta(self, delta: ModelDelta) -> None:
+        if delta.text or delta.tool_calls or delta.files:
+            self.writer.delta(self._round, delta.text, phase=delta.phase)
+            self._answer["files"] += delta.files
+        if delta.opaque_body is not None:
+            self._answer["opaque_body"] = delta.opaque_body
+        if delta.finish_reason is not None:
+            self._answer["finish_reason"] = delta.finish_reason
+
+    def _end_answer(self, ended: ModelCallEnded) -> None:
+        self.writer.answer(
+            ended.round,
+            calls=ended.tool_calls,
+            usage=ended.usage,
+            error=ended.error,
+            **self._answer,
+        )
+
+    def _take_result(self, call_id: str, result: ToolResult) -> None:
+        was_made = call_id in self._begun
+        outcome: Outcome = "done" if was_made else "recalled"
+        if result.error is not None:
+            outcome = "failed" if was_made else "refused"
+        if result.is_unfinished:
+            outcome = "unfinished"
+        self.writer.result(
+            call_id,
+            outcome,
+            result.content,
+            error=result.error,
+            cause=result.cause,
+            artifact=result.artifact,
+        )
+
+    def _finish(self, event: Finished) -> None:
+        self.writer.end(
+            event.reason,
+            rounds=event.rounds,
+            usage=event.usage,
+            error=event.error,
+            budget=event.budget,
+        )
+
+
+def _show_tool(tool: object) -> object:
+    """Return a tool as the model is told of it."""
+    if not isinstance(tool, Tool):
+        return tool
+    return {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+
+
+def _iter_hidden_names(job: Job) -> Iterator[str]:
+    """Yield the names of arguments that the model does not see and has not written."""
+    shown: Mapping[str, Any] = job.tool.parameters.get("properties", {})
+    written = parse_tool_arguments(job.call.arguments).args
+    for name, value in job.args.items():
+        if name not in shown and (name not in written or written[name] != value):
+            yield name
