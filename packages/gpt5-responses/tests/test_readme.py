@@ -4,15 +4,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from gpt5_simulator import ResponsesSimulator
 
 
 README = Path(__file__).parent.parent / "README.md"
+EXAMPLES = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
 
 
-def test_the_readme_example_runs() -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
-
+@pytest.mark.parametrize(
+    ("example", "told"), [*zip(EXAMPLES, ["Usage(", "completed"], strict=True)]
+)
+def test_each_example_of_the_readme_runs(example: str, told: str) -> None:
     with ResponsesSimulator() as server:
         settings = {"OPENAI_API_KEY": "any", "OPENAI_BASE_URL": server.base_url}
         run = subprocess.run(
@@ -23,4 +27,4 @@ def test_the_readme_example_runs() -> None:
             text=True,
         )
 
-    assert "Usage(" in run.stdout
+    assert told in run.stdout

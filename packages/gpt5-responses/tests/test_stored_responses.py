@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from gpt5_responses import (
     Transport,
     UnexpectedResponseError,
 )
+from gpt5_simulator import ResponsesSimulator
 
 
 QUEUED = {"id": "resp_1", "object": "response", "status": "queued", "output": []}
@@ -269,3 +271,89 @@ def test_what_cannot_be_sent_is_named(*, is_async: bool) -> None:
         ask(wire, "compact", odd, is_async=is_async)
 
     assert not wire.requests
+
+
+@BOTH
+def test_a_response_of_the_background_lives_as_a_server_has_it(*, is_async: bool) -> None:
+    with ResponsesSimulator() as server:
+        config = ModelConfig(
+            model_id="gpt-5.2", api_key="k", base_url=server.base_url, max_retries=0
+        )
+        told = asyncio.run(_live_async(config)) if is_async else _live(config)
+
+    counted, begun, done, (item,), missing = told
+    assert counted == done.usage.input_tokens > 0
+    assert begun.status in ("queued", "in_progress")
+    assert (done.status, done.response_id) == ("completed", begun.response_id)
+    assert done.text
+    assert item["role"] == "user"
+    assert begun.response_id in missing
+
+
+def _live(config: ModelConfig) -> tuple[Any, ...]:
+    transport = Transport()
+    client = ResponsesClient(config, transport=transport)
+    try:
+        counted, begun = client.input_tokens(ASKED), client.start(ASKED)
+        while (done := client.retrieve(begun.response_id)).status in ("queued", "in_progress"):
+            time.sleep(0.01)
+        page = client.input_items(begun.response_id)
+        client.delete(begun.response_id)
+        with pytest.raises(NotFoundError) as missing:
+            client.retrieve(begun.response_id)
+        return counted, begun, done, page.items, str(missing.value)
+    finally:
+        transport.close()
+
+
+async def _live_async(config: ModelConfig) -> tuple[Any, ...]:
+    async with AsyncResponsesClient(config) as client:
+        counted, begun = await client.input_tokens(ASKED), await client.start(ASKED)
+        done = begun
+        for _ in range(500):  # as a caller who asks again and again
+            if done.status not in ("queued", "in_progress"):
+                break
+            await asyncio.sleep(0.01)
+            done = await client.retrieve(begun.response_id)
+        page = await client.input_items(begun.response_id)
+        await client.delete(begun.response_id)
+        with pytest.raises(NotFoundError) as missing:
+            await client.retrieve(begun.response_id)
+        return counted, begun, done, page.items, str(missing.value)
+
+
+def test_a_response_of_the_background_is_stopped_and_no_other_is() -> None:
+    with ResponsesSimulator(background_seconds=60) as server:
+        config = ModelConfig(
+            model_id="gpt-5.2", api_key="k", base_url=server.base_url, max_retries=0
+        )
+        transport = Transport()
+        stored = ResponsesClient(config, scheme=ResponsesScheme(store=True), transport=transport)
+        begun = stored.start(ASKED)
+        plain = stored.complete(ASKED)
+
+        assert stored.cancel(begun.response_id).status == "cancelled"
+        assert stored.retrieve(begun.response_id).status == "cancelled"
+        with pytest.raises(InvalidRequestError):
+            stored.cancel(plain.response_id)
+        transport.close()
+
+
+def test_a_conversation_goes_on_from_what_a_server_has_made_of_it() -> None:
+    conversation = Conversation()
+    conversation.ask("What is the capital of France?")
+    with ResponsesSimulator() as server:
+        config = ModelConfig(
+            model_id="gpt-5.2", api_key="k", base_url=server.base_url, max_retries=0
+        )
+        transport = Transport()
+        client = ResponsesClient(config, transport=transport)
+        conversation.add(client.complete(conversation.request(effort="low")))
+        conversation.replace(client.compact(conversation.request()))
+        conversation.ask("And of Italy?")
+        after = client.complete(conversation.request(effort="low"))
+        transport.close()
+
+    sent = server.requests[-1].body["input"]
+    assert [item.get("type", "message") for item in sent] == ["message", "compaction", "message"]
+    assert after.status == "completed"
