@@ -1,5 +1,6 @@
 """Runs with the model plugin that this one is made for."""
 
+import base64
 from itertools import count, pairwise
 
 import pytest
@@ -12,6 +13,7 @@ from gpt5_simulator import (
     EncryptedContentRefused,
     FunctionCall,
     HttpError,
+    OutputItem,
     Reasoning,
     Text,
 )
@@ -249,3 +251,76 @@ def test_a_model_that_decides_for_itself_calls_the_tool_and_answers_from_it(both
     assert "CALL echo" in transcript.logs
     assert "seventeen apples" in transcript.text
     assert "output" in both.bodies[1]["input"][-1]
+
+
+SEARCH = {"web_search": "low", "code_interpreter": True, "image_generation": True}
+
+
+def hosted(kind, **fields):
+    return OutputItem(item={"type": kind, **fields})
+
+
+def drawn(size):
+    data = base64.b64encode(b"\xff\xd8\xff" + bytes(size - 3)).decode()
+    fields = {"result": data, "output_format": "jpeg", "size": "1024x1024"}
+    return hosted("image_generation_call", **fields)
+
+
+@pytest.mark.parametrize("strategy", ["gpt5_function_calling", "gpt5_react"])
+@pytest.mark.parametrize("kept_by", KEPT_BY)
+def test_what_openai_s_own_tools_did_is_kept_between_rounds(start_both, kept_by, strategy):
+    both = start_both(kept_by)
+    action = {"type": "search", "query": "time", "queries": ["time"]}
+    code = {"code": "print(1)", "outputs": [{"type": "logs", "logs": "1"}]}
+    cited = {"type": "url_citation", "url": "https://a.example", "title": "A"}
+    both.script(
+        [thoughts(), hosted("web_search_call", action=action), thoughts(), call("a")],
+        [hosted("code_interpreter_call", container_id="cntr_1", **code), thoughts(), call("b")],
+        [thoughts(), Text(text="Done.", annotations=[{**cited, "start_index": 0, "end_index": 4}])],
+    )
+    transcript = both.run(strategy=strategy, model="gpt-6-luna", completion_params=SEARCH)
+
+    assert transcript.error is None
+    first, second, third = (body["input"] for body in both.bodies)
+    added = ["reasoning", "web_search_call", "reasoning", "function_call", "function_call_output"]
+    assert kinds(second[len(first) :]) == added
+    added = ["code_interpreter_call", "reasoning", "function_call", "function_call_output"]
+    assert kinds(third[len(second) :]) == added
+    assert third[: len(second)] == second
+    assert transcript.text.replace("\u2063", "").endswith("Done.\n\n- [A](https://a.example)")
+    assert "print(1)" not in transcript.text
+    assert float(transcript.metadata["total_price"]) > 0.04  # a search and a container
+
+
+@pytest.mark.parametrize("kept_by", KEPT_BY)
+@pytest.mark.parametrize("size", [30_000, 3_000_000])
+def test_an_image_that_openai_has_drawn_leaves_as_a_file_and_the_run_goes_on(
+    start_both, kept_by, size
+):
+    both = start_both(kept_by)
+    both.script([drawn(size), thoughts(), call("a")], [thoughts(), said("Done.")])
+    transcript = both.run(model="gpt-6-luna", completion_params=SEARCH)
+
+    assert transcript.error is None
+    assert transcript.text.endswith("Done.")
+    blobs = [message for message in transcript.messages if message["type"] == "blob"]
+    assert len(blobs) == 1
+    first, second = (body["input"] for body in both.bodies)
+    assert second[: len(first)] == first
+    assert kinds(second)[-2:] == ["function_call", "function_call_output"]
+
+
+def test_below_an_answer_nothing_goes_into_the_next_turn(both):
+    cited = {"type": "url_citation", "url": "https://a.example", "title": "A"}
+    both.script([Text(text="Noon.", annotations=[{**cited, "start_index": 0, "end_index": 4}])])
+    answer = both.run().text
+    history = [
+        {"role": "user", "content": "What time is it?"},
+        {"role": "assistant", "content": answer},
+    ]
+    both.script([said("You are welcome.")])
+    both.run("Thanks.", history=history)
+
+    assert "a.example" in answer
+    assert "a.example" not in str(both.bodies[0]["input"])
+    assert "Noon." in str(both.bodies[0]["input"])
