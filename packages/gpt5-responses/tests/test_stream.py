@@ -402,6 +402,22 @@ def test_refused_reasoning_items_are_left_out_once(transport: Transport) -> None
     assert stream.completion.text == "done"
 
 
+def test_calls_of_hosted_tools_that_another_server_made_are_left_out_once(
+    transport: Transport,
+) -> None:
+    message = "Item with id 'ws_1' not found. Items are not persisted when `store` is set to false."
+    search = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {}}
+    question = {"role": "user", "content": [{"type": "input_text", "text": "Go"}]}
+    request = {**REQUEST, "input": [question, search, question]}
+    with ResponsesSimulator(
+        faults=[HttpError(status=404, message=message)], strict=False
+    ) as server:
+        assert create(connection(server), request, transport=transport).text
+
+    sent = [len(one.body["input"]) for one in server.requests]
+    assert sent == [3, 2]
+
+
 def test_a_server_without_encrypted_reasoning_is_not_asked_for_it_again(
     transport: Transport,
 ) -> None:

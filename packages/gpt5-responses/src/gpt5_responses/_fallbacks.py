@@ -28,7 +28,7 @@ type Request = Mapping[str, Any]
 
 _REFUSED_STATUSES = (400, 403, 404)
 _NO_CAPACITY_STATUS = 429
-_REASONING_WORDS = ("encrypted content", "encrypted_content", "type 'reasoning'", "id 'rs_")
+_REASONING_WORDS = ("encrypted content", "encrypted_content", "type 'reasoning'", "item with id '")
 
 
 def find_fallback(
@@ -87,10 +87,12 @@ def _has_no_capacity(error: ErrorAnswer, request: Request) -> bool:
 
 
 def _has_reasoning_items(request: Request) -> bool:
+    """Return whether there is something among the items that only the server that made it knows."""
     items = request.get("input")
     if not isinstance(items, list):
         return False
-    return any(item.get("type") == "reasoning" for item in cast("list[dict[str, Any]]", items))
+    held = cast("list[dict[str, Any]]", items)
+    return len(without_reasoning(held)) < len(held)
 
 
 def _without_summary(request: Request) -> dict[str, Any]:
@@ -120,7 +122,7 @@ _LEFT_OUT_WORDS: dict[Fallback, str] = {
     "without_summary": "the reasoning summary",
     "without_streaming": "streaming",
     "without_include": "encrypted reasoning",
-    "without_reasoning_items": "earlier reasoning",
+    "without_reasoning_items": "earlier reasoning and what hosted tools did",
     "without_flex": "the flex tier",
 }
 _RELAXATIONS: dict[Fallback, Callable[[Request], dict[str, Any]]] = {
