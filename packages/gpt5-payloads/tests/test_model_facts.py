@@ -7,7 +7,12 @@ from gpt5_simulator import iter_profiles
 
 
 SERVED = list(iter_profiles())
+TIERS = ("auto", "default")  # which every model has
 FACTS = {
+    "takes_sampling": lambda served: served.takes_sampling,
+    "service_tiers": lambda served: (*TIERS, *served.tiers),
+    "reasoning_contexts": lambda served: served.contexts,
+    "cache_ttls": lambda served: ("30m", "12h") if served.has_cache_options else (),
     "efforts": lambda served: served.efforts,
     "summaries": lambda served: served.summaries,
     "verbosities": lambda served: served.verbosities,
@@ -37,6 +42,28 @@ def test_a_retired_model_s_successor_is_the_same_in_both_tables():
     assert {name: profile.replacement for name, profile in ours.items() if profile.retired} == {
         served.name: served.successor for served in SERVED if served.successor
     }
+
+
+def test_a_mode_that_can_be_asked_for_is_the_same_in_both_tables():
+    ours = {served.name: profile_for(served.name).reasoning_modes for served in SERVED}
+
+    assert {name: modes if len(modes) > 1 else () for name, modes in ours.items()} == {
+        served.name: served.modes for served in SERVED
+    }
+
+
+def test_a_tool_that_a_model_lacks_is_the_same_in_both_tables():
+    known = set(profile_for("a name that nobody knows").hosted_tools)
+
+    assert {
+        served.name: known - set(profile_for(served.name).hosted_tools) for served in SERVED
+    } == {served.name: known & served.lacks_tools for served in SERVED}
+
+
+def test_earlier_reasoning_is_asked_for_where_the_simulator_does_not_read_it():
+    asked = {s.name for s in SERVED if profile_for(s.name).default_reasoning_context == "all_turns"}
+
+    assert asked == {s.name for s in SERVED if s.default_context == "current_turn"}
 
 
 def test_the_simulator_serves_models_of_every_kind():

@@ -264,7 +264,40 @@ def test_switches_are_read_strictly(name, value):
     assert error.field == name
 
 
+@pytest.mark.parametrize(
+    ("model", "effort", "is_sent"),
+    [
+        ("gpt-5.2", "none", True),
+        ("gpt-5.2", "low", False),
+        ("gpt-5", "minimal", False),
+        ("gpt-6-astra", "none", False),
+        ("gpt-6-luna", "none", True),
+        ("o3", "low", False),
+        ("gpt-5-chat-latest", "high", True),
+        ("gpt-4o", "high", True),
+        ("some-deployment", "high", True),
+    ],
+)
+def test_settings_of_chance_are_left_out_where_a_model_refuses_them(model, effort, is_sent):
+    request = build(model, reasoning_effort=effort, temperature="0.3", top_p=1)
+    sent = {key: request[key] for key in ("temperature", "top_p") if key in request}
+
+    assert sent == ({"temperature": 0.3, "top_p": 1.0} if is_sent else {})
+
+
+@pytest.mark.parametrize(
+    ("name", "most"), [("temperature", "between 0 and 2"), ("top_p", "between 0 and 1")]
+)
+@pytest.mark.parametrize("value", [-0.1, 2.1, "much", True, [], float("nan"), 10**400])
+def test_settings_of_chance_out_of_range_are_refused(name, most, value):
+    error = refusal_of(**{name: value})
+
+    assert str(error) == f"{name} must be a number {most}"
+    assert error.field == name
+
+
 def test_unknown_parameters_are_never_forwarded():
     assert (
-        build(temperature=0.3, user="alice", metadata={"a": 1}, seed=7, model="gpt-5.2") == build()
+        build(presence_penalty=0.3, user="alice", metadata={"a": 1}, seed=7, model="gpt-5.2")
+        == build()
     )

@@ -32,6 +32,15 @@ def test_what_the_model_reads_is_counted_and_what_it_does_not_is_not() -> None:
     assert read == ["userHello", "f{}", ""]
 
 
+def test_a_generated_image_counts_as_an_image_and_not_as_its_base64() -> None:
+    image = {"type": "image_generation_call", "id": "ig_1", "result": "A" * 1_000_000}
+    program = {"type": "program", "code": "abcd", "fingerprint": "x" * 1_000}
+
+    assert 500 < count_tokens([image], model="gpt-5.6") < 5_000
+    assert count_tokens([{**image, "result": None}]) == 4
+    assert count_tokens([program]) == 5
+
+
 def test_tools_count_as_their_json() -> None:
     tool = function_tool({"name": "lookup", "description": "Look up", "parameters": {}})
 

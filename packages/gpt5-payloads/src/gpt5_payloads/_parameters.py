@@ -25,7 +25,7 @@ from ._profiles import (
     Summary,
     Verbosity,
 )
-from ._values import choose, coerce_bool, coerce_int, is_blank
+from ._values import choose, coerce_bool, coerce_float, coerce_int, is_blank
 
 
 type ResponseFormat = Literal["text", "json_schema", "json_object"]
@@ -58,6 +58,8 @@ class Parameters:
         reasoning_context: Which earlier reasoning the model reads.
         prompt_cache_ttl: How long the prompt stays in the cache.
         hosted: The tools that the server runs.
+        temperature: How much chance is in the answer, 0 to 2.
+        top_p: From which share of the likely words the next is taken, 0 to 1.
     """
 
     max_output_tokens: int
@@ -75,6 +77,8 @@ class Parameters:
     reasoning_context: ReasoningContext | None
     prompt_cache_ttl: CacheTtl | None
     hosted: HostedParameters
+    temperature: float | None
+    top_p: float | None
 
     @classmethod
     def read(cls, raw: Mapping[str, object]) -> Self:
@@ -108,6 +112,8 @@ class Parameters:
             reasoning_context=_option(set_values, "reasoning_context", REASONING_CONTEXTS),
             prompt_cache_ttl=_option(set_values, "prompt_cache_ttl", CACHE_TTLS),
             hosted=HostedParameters.read(set_values),
+            temperature=_number(set_values, "temperature", maximum=2),
+            top_p=_number(set_values, "top_p", maximum=1),
         )
 
 
@@ -121,6 +127,11 @@ def _option[T: str](
 ) -> T | None:
     value = set_values.get(name)
     return None if value is None else choose(value, field=name, options=options)
+
+
+def _number(set_values: Mapping[str, object], name: str, *, maximum: float) -> float | None:
+    value = set_values.get(name)
+    return None if value is None else coerce_float(value, field=name, maximum=maximum)
 
 
 def _reasoning_summary(value: object) -> SummarySetting:

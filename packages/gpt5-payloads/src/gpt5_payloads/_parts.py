@@ -33,7 +33,9 @@ def with_fitted_parts(
 
 
 def iter_parts(item: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the parts of a message or of a call's output."""
+    """Yield the parts of a message or of a call's output, and a generated image as one."""
+    if item.get("type") == "image_generation_call" and item.get("result"):
+        yield {"type": "input_image", "image_url": f"data:image/png;base64,{item['result']}"}
     for name in _PLACES:
         parts = item.get(name)
         for part in cast("Sequence[object]", parts if isinstance(parts, list | tuple) else ()):

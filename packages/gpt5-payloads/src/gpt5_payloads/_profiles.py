@@ -60,6 +60,7 @@ class ModelProfile:
         files: Whether the model reads files, such as PDF.
         image_details: Accepted `detail` values of images, least first.
         system_role: The role that carries the operator's instructions: `developer` where `system` is refused.
+        takes_sampling: Whether `temperature` and `top_p` may be given at any effort, and not only at `none`.
         service_tiers: Accepted `service_tier` values.
         reasoning_modes: What `reasoning.mode` can be. It is sent only where there is a choice: a pro model has no other than `pro`.
         reasoning_contexts: Accepted `reasoning.context` values; empty where the model does not reason.
@@ -86,6 +87,7 @@ class ModelProfile:
     files: bool = True
     image_details: tuple[ImageDetail, ...] = ("low", "auto", "high")
     system_role: SystemRole = "system"
+    takes_sampling: bool = True
     service_tiers: tuple[ServiceTier, ...] = SERVICE_TIERS
     reasoning_modes: tuple[ReasoningMode, ...] = REASONING_MODES
     reasoning_contexts: tuple[ReasoningContext, ...] = REASONING_CONTEXTS
@@ -124,6 +126,7 @@ _GPT5_TOOLS = ("web_search", "file_search", "code_interpreter", "image_generatio
 _FIRST = ModelProfile(
     family="gpt-5",
     summaries=_GPT5_SUMMARIES,
+    takes_sampling=False,
     service_tiers=_FLEX_AND_PRIORITY,
     reasoning_modes=("standard",),
     reasoning_contexts=("auto", "current_turn"),
@@ -330,6 +333,7 @@ def _o_series(family: str, *, images: bool = True) -> ModelProfile:
         efforts=_GPT5_CODEX_EFFORTS,
         summaries=_GPT5_SUMMARIES,
         verbosities=(),
+        takes_sampling=False,
         reasoning_modes=("standard",),
         reasoning_contexts=("auto", "current_turn"),
         cache_ttls=(),

@@ -95,6 +95,7 @@ def build_request(  # noqa: PLR0913  one keyword for each independent part of a 
         "include": _include(profile, offered),
         "text": _text(settings, profile),
         **_tools(settings, profile, offered),
+        **_sampling(settings, profile, effort),
         "service_tier": settings.service_tier,
         "prompt_cache_options": {"ttl": ttl} if ttl else None,
         "truncation": "disabled" if stop else None,
@@ -154,6 +155,18 @@ def _reasoning(
         "context": settings.reasoning_context or profile.default_reasoning_context,
     }
     return {key: value for key, value in reasoning.items() if value is not None}
+
+
+def _sampling(
+    settings: Parameters, profile: ModelProfile, effort: str | None
+) -> dict[str, float | None]:
+    """Build the settings of chance, which a model that reasons refuses as long as it does.
+
+    Source: https://platform.openai.com/docs/guides/latest-model, "Unsupported parameter: 'temperature'".
+    """
+    if profile.reasoning and effort != "none" and not profile.takes_sampling:
+        return {}
+    return {"temperature": settings.temperature, "top_p": settings.top_p}
 
 
 def _include(profile: ModelProfile, tools: Iterable[Mapping[str, Any]]) -> list[str] | None:

@@ -15,6 +15,7 @@ _NOT_READ = frozenset(
     {
         *("type", "id", "status", "call_id", "encrypted_content"),
         *("image_url", "file_data", "file_url", "file_id", "detail"),  # counted by other rules
+        "fingerprint",
     }
 )
 
@@ -56,7 +57,10 @@ def iter_texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
-        for key, part in cast("Mapping[str, object]", value).items():
+        members = cast("Mapping[str, object]", value)
+        if members.get("type") == "image_generation_call":
+            return  # an image and nothing else
+        for key, part in members.items():
             if key not in _NOT_READ:
                 yield from iter_texts(part)
     elif isinstance(value, list):

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, cast
 
 import stream_text
@@ -51,6 +52,21 @@ def coerce_int(value: object, *, field: str, minimum: int, maximum: int) -> int:
         raise PayloadError(
             f"{field} must be an integer between {minimum} and {maximum}", field=field
         )
+    return number
+
+
+def coerce_float(value: object, *, field: str, maximum: float) -> float:
+    """Read a number between 0 and `maximum`, both included, also as text.
+
+    Raises:
+        PayloadError: If `value` is no number, or out of range.
+    """
+    number = -1.0
+    if isinstance(value, int | float | str) and not isinstance(value, bool):
+        with suppress(ValueError, OverflowError):
+            number = float(value)
+    if not 0 <= number <= maximum:
+        raise PayloadError(f"{field} must be a number between 0 and {maximum:g}", field=field)
     return number
 
 

@@ -98,6 +98,7 @@ _CODEX = ModelProfile(
     takes_system=False,
     successor="gpt-5.5",
     shutdown_date="2026-07-23",
+    lacks_tools=_LACKED | {"apply_patch"},
 )
 _PRO: tuple[Effort, ...] = ("medium", "high", "xhigh")
 _NEWEST: tuple[Effort, ...] = ("none", "low", "medium", "high", "xhigh", "max")
@@ -217,7 +218,13 @@ _PROFILES = (
         tiers=_PRIORITY,
     ),
     _CODEX,
-    replace(_CODEX, name="gpt-5.1-codex", snapshot="gpt-5.1-codex", summaries=_EVERY_SUMMARY),
+    replace(
+        _CODEX,
+        name="gpt-5.1-codex",
+        snapshot="gpt-5.1-codex",
+        summaries=_EVERY_SUMMARY,
+        lacks_tools=_LACKED,
+    ),
 )
 
 
