@@ -19,10 +19,11 @@ from gpt5_simulator._server import ResponsesSimulator
 _BAD_USAGE = 2
 _PORT = typer.Option(help="Port on 127.0.0.1; 0 picks a free one.", min=0, max=65535)
 _REPLAY = typer.Option(
-    help="Answer with this recording (.sse or .response.json), or with all in this folder. May be repeated."
+    help="Answer with this recording (.sse or .response.json), or with all in this folder. May be repeated. Without it the demonstration model answers."
 )
 _FAULT = typer.Option(
     help="Make a request go wrong, as NAME;setting=value. May be repeated: the first is for the first request, and so on. "
+    "Without it nothing goes wrong. "
     f"Names: {', '.join(fault_names())}."
 )
 
@@ -38,7 +39,7 @@ _API_KEY = typer.Option(
     callback=_validated_texts,
 )
 _MODEL = typer.Option(
-    help="Serve this model id. May be repeated. Without it all known models are served.",
+    help="Serve this model id. May be repeated. Without it all known models are served that are not retired.",
     callback=_validated_texts,
 )
 
@@ -54,7 +55,8 @@ def _validated_days(texts: list[str] | None) -> list[str] | None:
 
 
 _SHUTDOWN = typer.Option(
-    help="Shut a model down on a day, as MODEL=YYYY-MM-DD. May be repeated. GET /v1/models tells it; from that day on the model is not found.",
+    help="Shut a model down on a day, as MODEL=YYYY-MM-DD. May be repeated. GET /v1/models tells it; from that day on the model is not found. "
+    "Without it no model ends.",
     callback=_validated_days,
 )
 _MODELS_STATUS = typer.Option(
@@ -66,12 +68,19 @@ _HOSTED_RESULTS = typer.Option(
     help="What hosted tools find and make, as a JSON file. Without it they have a few examples.",
     metavar="FILE.json",
 )
-_CHUNK_BYTES = typer.Option(help="Cut streams into chunks of this many bytes.", min=1)
+_CHUNK_BYTES = typer.Option(
+    help="Cut streams into chunks of this many bytes. Without it each event is a chunk.", min=1
+)
 _DELAY = typer.Option(
     help="Seconds to wait before each chunk of a stream, except the first.", min=0
 )
-_BACKGROUND = typer.Option(help="Seconds that a background response takes.", min=0)
-_LENIENT = typer.Option("--lenient", help="Accept requests that OpenAI would refuse.")
+_BACKGROUND = typer.Option(
+    help="Seconds that a background response takes: queued for a quarter of them, then in progress.",
+    min=0,
+)
+_LENIENT = typer.Option(
+    "--lenient", help="Accept requests that OpenAI would refuse. Without it they are refused."
+)
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 

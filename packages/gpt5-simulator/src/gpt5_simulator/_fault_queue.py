@@ -4,8 +4,13 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import replace
 from threading import Lock
+from typing import get_args
 
+from gpt5_simulator._arguments import entries_of, wrong_kind
 from gpt5_simulator._faults import Fault
+
+
+_FAULTS: tuple[type, ...] = get_args(Fault.__value__)
 
 
 class FaultQueue:
@@ -19,11 +24,18 @@ class FaultQueue:
         self._lock = Lock()
         self._lasting: list[Fault] = []
         self._queue: deque[Fault | None] = deque()
-        for fault in faults:
-            self.add(fault)
+        for index, fault in enumerate(entries_of("faults", faults)):
+            self.add(fault, where=f"faults[{index}]")
 
-    def add(self, fault: Fault | None) -> None:
-        """Put a fault at the end of the queue, or among those that hit every request."""
+    def add(self, fault: Fault | None, *, where: str = "fault") -> None:
+        """Put a fault at the end of the queue, or among those that hit every request.
+
+        Raises:
+            TypeError: If it is no fault.
+        """
+        hint = f"parse_fault({fault!r})" if isinstance(fault, str) else ""
+        if fault is not None and not isinstance(fault, _FAULTS):
+            raise wrong_kind(where, "a fault such as CutStream(), or None", fault, hint)
         with self._lock:
             if fault is not None and fault.times is None:
                 self._lasting.append(fault)

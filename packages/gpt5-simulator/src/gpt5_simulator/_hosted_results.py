@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gpt5_simulator._arguments import wrong_kind
 from gpt5_simulator._errors import ResultsError
 from gpt5_simulator._json import Json, is_array, is_object
 
@@ -59,7 +60,7 @@ class HostedResults:
         ]
 
 
-def read_hosted_results(value: Mapping[str, Any]) -> HostedResults:
+def read_hosted_results(value: dict[str, Any]) -> HostedResults:
     """Read a table of what hosted tools find and make.
 
     Args:
@@ -67,7 +68,11 @@ def read_hosted_results(value: Mapping[str, Any]) -> HostedResults:
 
     Raises:
         ResultsError: If a tool or a field is not known, or a value is of the wrong type.
+        TypeError: If it is no mapping.
     """
+    hint = f"hosted_results=read_results_file(Path({value!r}))" if isinstance(value, str) else ""
+    if not is_object(value):
+        raise wrong_kind("hosted_results", "a dict of tools", value, hint)
     for tool, rows in value.items():
         if tool not in _FIELDS:
             raise ResultsError(f"{tool}: expected one of {', '.join(_FIELDS)}", path=tool)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpt5_simulator._arguments import entries_of, validate_kind
 from gpt5_simulator._errors import RecordingError
 from gpt5_simulator._json import is_object
 from gpt5_simulator._reply import Reply
@@ -48,9 +49,12 @@ def read_recordings(sources: Iterable[Recording | str | Path]) -> tuple[Recordin
 
     Raises:
         RecordingError: If a path is missing or no recording, or if a folder holds none.
+        TypeError: If it is no list, or something in it is no path and no recording.
     """
     recordings: list[Recording] = []
-    for source in sources:
+    for index, source in enumerate(entries_of("replay", sources)):
+        wanted = "a path or a Recording"
+        validate_kind(f"replay[{index}]", source, (str, Path, Recording), wanted)
         if isinstance(source, Recording):
             recordings.append(source)
         else:

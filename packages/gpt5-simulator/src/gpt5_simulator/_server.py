@@ -15,6 +15,7 @@ import uvicorn
 
 from gpt5_simulator._answer import Responder
 from gpt5_simulator._app import Api, Behaviour
+from gpt5_simulator._arguments import entries_of, validate_kind, validate_number, wrong_kind
 from gpt5_simulator._demo_model import DemoModel
 from gpt5_simulator._errors import StartError
 from gpt5_simulator._fault_queue import FaultQueue
@@ -63,7 +64,9 @@ class ResponsesSimulator:
 
     Raises:
         RecordingError: If a path to replay is missing or holds no recording.
-        ValueError: If a day of shutdown is no date.
+        ResultsError: If the table of hosted results names an unknown tool or field, or a value of the wrong type.
+        TypeError: If an argument is of the wrong kind.
+        ValueError: If a day of shutdown is no date, or a number is out of range.
 
     Example:
         >>> with ResponsesSimulator() as simulator:
@@ -77,7 +80,7 @@ class ResponsesSimulator:
         port: int = 0,
         api_keys: Collection[str] | None = None,
         model: Model | None = None,
-        hosted_results: Mapping[str, Any] | HostedResults | None = None,
+        hosted_results: dict[str, Any] | HostedResults | None = None,
         replay: Iterable[Recording | str | Path] = (),
         chunk_bytes: ChunkSizes | None = None,
         delay_seconds: float = 0.0,
@@ -90,15 +93,23 @@ class ResponsesSimulator:
         seed: int = 0,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        served = None if models is None else tuple(models)
+        served = _read_texts("models", models)
+        validate_number("port", port, least=0, is_whole=True)
+        validate_number("models_status", models_status, least=200, most=599, is_whole=True)
+        validate_number("delay_seconds", delay_seconds, least=0)
+        validate_number("background_seconds", background_seconds, least=0)
+        validate_kind("strict", strict, (bool,), "True or False")
+        validate_kind("shutdown_dates", shutdown_dates, (Mapping,), "a mapping of ids to days")
+        if not callable(clock):
+            raise wrong_kind("clock", "a function that returns seconds", clock)
         self._port = port
         self._log = RequestLog()
         self._faults = FaultQueue(faults)
         self._behaviour = Behaviour(
-            api_keys=api_keys,
+            api_keys=_read_texts("api_keys", api_keys),
             models=served,
             models_status=models_status,
-            chunk_bytes=chunk_bytes,
+            chunk_bytes=_read_chunks(chunk_bytes),
             delay_seconds=delay_seconds,
         )
         self._responder = Responder(
@@ -165,13 +176,36 @@ class ResponsesSimulator:
 
 
 def _chosen_model(
-    model: Model | None, hosted_results: Mapping[str, Any] | HostedResults | None
+    model: Model | None, hosted_results: dict[str, Any] | HostedResults | None
 ) -> Model:
     if model is not None and hosted_results is not None:
         raise TypeError("hosted_results: expected no model beside it, for only a DemoModel uses it")
+    if model is not None and not callable(getattr(model, "respond", None)):
+        raise wrong_kind("model", "an object with a method `respond`", model)
     if hosted_results is None or isinstance(hosted_results, HostedResults):
         return model or DemoModel(hosted_results)
     return DemoModel(read_hosted_results(hosted_results))
+
+
+def _read_texts(where: str, texts: Collection[str] | None) -> tuple[str, ...] | None:
+    if texts is None:
+        return None
+    found = tuple(entries_of(where, texts))
+    for index, text in enumerate(found):
+        validate_kind(f"{where}[{index}]", text, (str,), "text")
+    return found
+
+
+def _read_chunks(sizes: ChunkSizes | None) -> ChunkSizes | None:
+    if sizes is None or callable(sizes):
+        return sizes
+    if isinstance(sizes, int):
+        validate_number("chunk_bytes", sizes, least=1, is_whole=True)
+        return sizes
+    found = tuple(entries_of("chunk_bytes", sizes))
+    for index, size in enumerate(found):
+        validate_number(f"chunk_bytes[{index}]", size, least=1, is_whole=True)
+    return found
 
 
 class _Running:

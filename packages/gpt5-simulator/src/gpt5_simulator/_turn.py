@@ -4,8 +4,9 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
+from gpt5_simulator._arguments import entries_of, validate_kind
 from gpt5_simulator._errors import ApiError
 from gpt5_simulator._request import ModelRequest
 
@@ -111,16 +112,33 @@ class Model(Protocol):
         ...
 
 
+_ITEMS: tuple[type, ...] = get_args(TurnItem.__value__)
+
+
+def _read_turn(where: str, turn: Turn) -> tuple[TurnItem, ...]:
+    items = tuple(entries_of(where, turn))
+    for index, item in enumerate(items):
+        wanted = "an item of a turn, such as Text(text='Hello')"
+        validate_kind(f"{where}[{index}]", item, _ITEMS, wanted)
+    return items
+
+
 class ScriptedModel:
     """A script of turns, one for each request, whatever is asked.
 
     Args:
         turns: The turns; each is a sequence of items.
         repeat: Whether to start again after the last one; otherwise further requests get a 500.
+
+    Raises:
+        TypeError: If a turn is no list of items.
     """
 
     def __init__(self, turns: Iterable[Turn], *, repeat: bool = False) -> None:
-        self._turns = deque(tuple(turn) for turn in turns)
+        self._turns = deque(
+            _read_turn(f"turns[{index}]", turn)
+            for index, turn in enumerate(entries_of("turns", turns))
+        )
         self._repeat = repeat
         self._lock = Lock()
 
