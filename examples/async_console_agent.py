@@ -1,6 +1,6 @@
 """The console agent, asynchronous: its tools wait for each other no more than the console does.
 
-`OPENAI_API_KEY=... python async_console_agent.py`, with `gpt5-agent-driver` and `gpt5-responses` installed. `OPENAI_BASE_URL` may name another server.
+`OPENAI_API_KEY=... python async_console_agent.py`, with `gpt5-agent-driver` and `gpt5-responses` installed. `OPENAI_BASE_URL` may name another server, `RUN_LOG` a folder to log runs in.
 """
 
 import asyncio
@@ -10,6 +10,7 @@ from typing import Any
 from agent_driver import adrive
 from agent_loop import AgentRun, Finished, ShowText
 from gpt5_responses import AsyncResponsesClient, ModelConfig
+from run_log import RunLog
 
 
 async def wait(seconds: float) -> str:
@@ -24,12 +25,12 @@ async def main() -> None:
         api_key=os.environ["OPENAI_API_KEY"],
         base_url=os.environ.get("OPENAI_BASE_URL", "https://api.openai.com"),
     )
-    messages = list[Any]()
+    log, messages = RunLog.from_env(known=[config.api_key]), list[Any]()
     async with AsyncResponsesClient(config) as client:
         while question := await asyncio.to_thread(input, "> "):
             messages.append({"role": "user", "content": question})
             run = AgentRun(messages, maximum_iterations=10)
-            async for event in adrive(run, client.answer, [wait]):
+            async for event in adrive(run, client.answer, [wait], log=log):
                 if isinstance(event, ShowText):
                     print(event.text, end="", flush=True)
                 elif isinstance(event, Finished):

@@ -1,6 +1,6 @@
 """An agent on the console: two tools, streamed, its reasoning carried from turn to turn.
 
-`OPENAI_API_KEY=... python console_agent.py`, with `gpt5-agent-driver` and `gpt5-responses` installed. `OPENAI_BASE_URL` may name another server.
+`OPENAI_API_KEY=... python console_agent.py`, with `gpt5-agent-driver` and `gpt5-responses` installed. `OPENAI_BASE_URL` may name another server, `RUN_LOG` a folder to log runs in.
 """
 
 import os
@@ -10,6 +10,7 @@ from typing import Any
 from agent_driver import drive
 from agent_loop import AgentRun, Finished, ShowText
 from gpt5_responses import ModelConfig, ResponsesClient
+from run_log import RunLog
 
 
 def power(base: int, exponent: int) -> int:
@@ -27,10 +28,11 @@ config = ModelConfig(
     api_key=os.environ["OPENAI_API_KEY"],
     base_url=os.environ.get("OPENAI_BASE_URL", "https://api.openai.com"),
 )
+log = RunLog.from_env(known=[config.api_key])
 client, messages = ResponsesClient(config), list[Any]()
 while question := input("> "):
     run = AgentRun([*messages, {"role": "user", "content": question}], maximum_iterations=10)
-    for event in drive(run, client.answer, [power, clock]):
+    for event in drive(run, client.answer, [power, clock], log=log):
         if isinstance(event, ShowText):
             print(event.text, end="", flush=True)
         elif isinstance(event, Finished):

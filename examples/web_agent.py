@@ -1,7 +1,7 @@
 """An agent behind a web server: each answer streams as plain text, and stops when its reader leaves.
 
 `OPENAI_API_KEY=... uvicorn web_agent:app`, with `gpt5-agent-driver`, `gpt5-responses`, `starlette` and `uvicorn` installed; then
-`curl -N -d '{"messages": [{"role": "user", "content": "Hello"}]}' http://127.0.0.1:8000/`.
+`curl -N -d '{"messages": [{"role": "user", "content": "Hello"}]}' http://127.0.0.1:8000/`. `RUN_LOG` may name a folder to log runs in.
 """
 
 import os
@@ -17,6 +17,7 @@ from agent_driver import adrive
 from agent_loop import AgentRun, Finished, MessageError, ShowText
 from gpt5_messages import build_input
 from gpt5_responses import AsyncResponsesClient, ModelConfig
+from run_log import RunLog
 
 
 def power(base: int, exponent: int) -> int:
@@ -32,6 +33,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         api_key=os.environ["OPENAI_API_KEY"],
         base_url=os.environ.get("OPENAI_BASE_URL", "https://api.openai.com"),
     )
+    app.state.log = RunLog.from_env(known=[config.api_key])
     async with AsyncResponsesClient(config) as app.state.client:
         yield
 
@@ -43,10 +45,10 @@ async def answer(request: Request) -> Response:
         build_input(messages)
     except (ValueError, KeyError, TypeError, MessageError) as error:
         return PlainTextResponse(f"cannot be read: {error}\n", status_code=422)
-    run = AgentRun(messages, maximum_iterations=10)
+    run, state = AgentRun(messages, maximum_iterations=10), request.app.state
 
     async def stream() -> AsyncIterator[str]:
-        async for event in adrive(run, request.app.state.client.answer, [power]):
+        async for event in adrive(run, state.client.answer, [power], log=state.log):
             if isinstance(event, ShowText):
                 yield event.text
             elif isinstance(event, Finished) and not event.is_answered:

@@ -65,6 +65,26 @@ def test_the_oldest_runs_go_first_where_all_take_too_much_room(tmp_path):
     assert [path.exists() for path in [*paths, new]] == [False] * 4 + [True]
 
 
+def test_an_environment_may_name_a_log(tmp_path, monkeypatch):
+    old, young = begin_all(tmp_path, 2, 3_000)
+    age(old, 8)
+    age(young, 6)
+    assert RunLog.from_env(environ={"RUN_LOG": " "}) is None
+    monkeypatch.setenv("MY_LOG", str(tmp_path))
+    monkeypatch.setenv("MY_LOG_DAYS", "7")
+    monkeypatch.setenv("MY_LOG_MEGABYTES", "0.5")
+    log = RunLog.from_env("MY_LOG", known=["hunter22"], about={"program": "hunter22"})
+    with log.begin() as run:
+        assert find(run, "start")[0]["about"] == {"program": "[redacted]"}
+    assert (old.exists(), young.exists()) == (False, True)
+    [big] = begin_all(tmp_path, 1, 1_200_000)
+    age(big, 1)
+    begin_all(tmp_path, 1)
+    assert big.exists()
+    RunLog.from_env("MY_LOG", {"MY_LOG": str(tmp_path), "MY_LOG_MEGABYTES": "1"}).begin().close()
+    assert not big.exists()
+
+
 def test_nothing_else_in_the_folder_is_deleted(tmp_path):
     names = ["notes.txt", "run-1.jsonl", "run-20260101T000000Z-00112233445.jsonl"]
     for name in names:

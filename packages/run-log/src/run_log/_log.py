@@ -3,8 +3,10 @@
 import os
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Self
 
 from stream_text import KnownSecrets
 
@@ -45,6 +47,38 @@ class RunLog:
         self._about = dict(about or {})
         self._settings = settings or LogSettings()
 
+    @classmethod
+    def from_env(
+        cls,
+        variable: str = "RUN_LOG",
+        environ: Mapping[str, str] | None = None,
+        *,
+        known: KnownSecrets | Iterable[str] = (),
+        about: Mapping[str, object] | None = None,
+    ) -> Self | None:
+        """Make the log of the folder that a variable names; None where it is empty or not there.
+
+        `RUN_LOG_DAYS` and `RUN_LOG_MEGABYTES` say for how long runs are kept and how much all may take; what is no number over 0 is as if it were not there.
+
+        Args:
+            variable: The variable; the names of the others begin with it.
+            environ: The environment to read; the process's own if None.
+            known: As for the log itself.
+            about: Likewise.
+        """
+        found = os.environ if environ is None else environ
+        folder = found.get(variable, "").strip()
+        if not folder:
+            return None
+        bounds = LogSettings()
+        settings = replace(
+            bounds,
+            max_age_days=_read_number(found.get(f"{variable}_DAYS"), bounds.max_age_days),
+            max_total_bytes=1_000_000
+            * _read_number(found.get(f"{variable}_MEGABYTES"), bounds.max_total_bytes // 1_000_000),
+        )
+        return cls(folder, known=known, about=about, settings=settings)
+
     def begin(self, about: Mapping[str, object] | None = None) -> RunWriter:
         """Begin the log of a run, and delete what is too old or too much.
 
@@ -65,3 +99,8 @@ class RunLog:
         writer = RunWriter(file, path=path, known=[self._known], settings=self._settings)
         writer.start({**self._about, **(about or {})})
         return writer
+
+
+def _read_number(text: str | None, default: float) -> int:
+    number = int(text) if text and text.isdecimal() else 0
+    return number or int(default)
