@@ -76,6 +76,8 @@ def test_the_reasoning_of_a_call_comes_back_from_its_chat_shape(items: list[Any]
         {"role": "tool", "id": "msg_1", "tool_call_id": "c1", "content": "4"},
         {"role": "tool", "id": "msg_1", "call_id": " c1", "content": "4"},
         {"tool_call_id": "c1", "content": "4"},
+        {"call_id": "c1", "output": "4"},
+        {"role": "tool", "tool_call_id": "c1", "output": "4"},
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "4"}]},
         {"role": "tool", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "4"}]},
     ],
@@ -157,6 +159,8 @@ def test_blanks_around_a_name_or_an_id_keep_the_reasoning(written: str) -> None:
         ({"role": "assistant", "content": None, "audio": {"transcript": "Four."}}, "Four."),
         ({"role": "assistant", "audio": {"id": "audio_1"}}, "This came with the assistant's"),
         ({"role": "model", "content": "Four."}, "Four."),
+        ({"role": "assistant", "content": "Four.", "refusal": "No."}, "Four.\nNo."),
+        ({"role": "assistant", "content": ["Four."], "audio": {"transcript": "5"}}, "Four.\n5"),
         ({"role": "ai", "content": "Four."}, "Four."),
         ({"content": "Four.", "opaque_body": {"other": 1}}, "Four."),
         ({"parts": [{"part_kind": "speech", "speaker": "assistant", "transcript": "4"}]}, "4"),
@@ -184,6 +188,31 @@ def test_rare_parts_of_pydantic_ai_are_read(parts: list[Any], role: str, text: s
     (item,) = build_input([{"parts": parts}])
     assert item["role"] == role
     assert item["content"][0]["text"].startswith(text)
+
+
+@pytest.mark.parametrize("kind", ["thinking", "reasoning", "function_call"])
+def test_nobody_but_a_model_thinks_or_calls(kind: str) -> None:
+    (_, result) = build_input([FUNCTION, {**ANSWERED, "content": [{"type": kind}]}])
+    assert result["output"] == f"[{kind} omitted: it is no text, image or document]"
+
+
+def test_a_document_may_be_plain_text() -> None:
+    """As Anthropic has it."""
+    source = {"type": "text", "media_type": "text/plain", "data": "Größe: 4"}
+    (item,) = build_input([{"role": "user", "content": [{"type": "document", "source": source}]}])
+    assert item["content"][0]["file_data"] == "data:text/plain;base64,R3LDtsOfZTogNA=="
+
+
+def test_an_image_may_be_a_file_that_lies_at_the_server() -> None:
+    """As the Assistants API has it."""
+    part = {"type": "image_file", "image_file": {"file_id": "file-1", "detail": "low"}}
+    (item,) = build_input([{"role": "user", "content": [part]}])
+    assert item["content"] == [{"type": "input_image", "detail": "low", "file_id": "file-1"}]
+
+
+def test_the_arguments_of_a_call_may_be_called_parameters() -> None:
+    call = {"id": "c1", "name": "f", "parameters": {"a": 1}}
+    assert build_input([asking(call), ANSWERED])[0]["arguments"] == '{"a": 1}'
 
 
 def test_notes_that_pydantic_ai_keeps_for_itself_are_no_messages() -> None:
@@ -236,6 +265,11 @@ NAMELESS = {"id": "c1", "function": {"arguments": "{}"}}
             "the name of the tool",
         ),
         ([asking({"id": "c1"}), {"role": "tool", "content": "4"}], "messages[2].tool_call_id", ""),
+        ([asking(FUNCTION), {"role": "tool", "tool_call_id": "c1"}], "messages[2].content", "what the tool has answered"),
+        ([asking(FUNCTION), {"call_id": "c1", "result": "4"}], "messages[2].content", "what the tool has answered"),
+        ([{"type": "function", "name": "f", "parameters": {}}], "messages[1].content", "what the tool has answered"),
+        ([{"text": "4", "tool_calls": []}], "messages[1]", "a message with role"),
+        ([{"role": "assistant", "tool_calls": [], "opaque_body": None}], "messages[1].content", "a text or a list of parts"),
         ([{**ANSWERED, "tool_call_id": 5}], "messages[1].tool_call_id", "the id of the call"),
         ([{"role": "tool", "content": "4"}], "messages[1].tool_call_id", "the id of the call"),
         ([{"role": "tool", "id": "x", "content": "4"}], "messages[1].tool_call_id", "the id"),

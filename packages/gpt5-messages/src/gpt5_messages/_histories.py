@@ -31,6 +31,7 @@ _LANGCHAIN_ROLES = {
 }
 _ITEM_VALUES = MessageItem | ReasoningItem | ToolCallItem | ToolOutputItem | OtherItem
 _SAID = ("content", "refusal")
+_TOLD = ("content", "output", "error")
 _MADE = ("tool_calls", "function_call", "opaque_body", "audio")
 
 
@@ -105,16 +106,16 @@ class _Reader:
 
     def _with_role(self, value: object, field: str) -> dict[str, Any]:
         """Return a message that does not say whose it is as what its members make of it."""
-        is_named = bool(self._own_id(value)) and has_member(value, *_SAID, "error")
+        is_named = bool(self._own_id(value)) and has_member(value, *_TOLD)
         if is_named or read_member(value, "call_id", "tool_call_id") is not None:
             role = "tool"
-        elif any(read_member(value, name) is not None for name in _MADE):
+        elif any(read_member(value, name) for name in _MADE):
             role = "assistant"
-        elif has_member(value, *_SAID, *_MADE) and read_member(value, "id") is None:
+        elif has_member(value, *_SAID) and read_member(value, "id") is None:
             role = "user"
         else:
             raise wrong_kind(field, "a message with role and content", value)
-        names = (*_SAID, *_MADE, "error", "call_id", "tool_call_id", "id", "name")
+        names = (*_SAID, *_MADE, *_TOLD, "call_id", "tool_call_id", "id", "name")
         told = {name: read_member(value, name) for name in names if has_member(value, name)}
         return {"role": role, **told}
 
@@ -126,13 +127,15 @@ class _Reader:
         if role == "tool":
             if results:
                 return
+            if not has_member(message, *_TOLD):
+                raise wrong_kind(f"{field}.content", "what the tool has answered", None)
             if not content:
-                content = read_member(message, "error") or content
+                content = read_member(message, "output", "error") or content
             call_id = self._find_answered(message)
             yield Entry(field=field, role=role, content=content, call_id=call_id)
             return
-        names = (*_SAID, *_MADE) if role == "assistant" else _SAID
-        if not has_member(message, *names):
+        has_made = role == "assistant" and any(read_member(message, name) for name in _MADE)
+        if not has_made and not has_member(message, *_SAID):
             raise wrong_kind(f"{field}.content", "a text or a list of parts", None)
         calls, loose = self._take_calls(read_calls(message, field=field), field)
         if calls and role != "assistant":

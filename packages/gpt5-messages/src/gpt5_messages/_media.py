@@ -22,7 +22,7 @@ from stream_text import MAX_SIGNATURE_BYTES, find_media_type, read_member, rende
 type Part = dict[str, Any]
 
 _KINDS = {
-    **dict.fromkeys(("image", "image_url", "image-url", "input_image"), "image"),
+    **dict.fromkeys(("image", "image_url", "image-url", "image_file", "input_image"), "image"),
     **dict.fromkeys(("file", "input_file", "document", "document-url", "text-plain"), "file"),
     **dict.fromkeys(("binary", "media", "resource", "uploaded-file"), "file"),
     **dict.fromkeys(("audio", "audio-url", "input_audio"), "audio"),
@@ -32,6 +32,7 @@ _OWN_KINDS = ("input_image", "input_file")
 # Where some keep what others say of a part in the part itself.
 _HOLDERS = (
     "image_url",
+    "image_file",
     "file",
     "source",
     "input_audio",
@@ -134,6 +135,8 @@ class _Media:
         elif not url and not data:
             # Asked for last: Dify's classes make it of everything else.
             data = _find_data(holders, ("data",))
+        if isinstance(data, str) and kind_of(read_member(part, "source")) == "text":
+            data = data.encode(errors="replace")  # as Anthropic's documents of plain text have it
         name = _find(holders, _NAME)
         media_type = _media_type(holders, data, name)
         told = kind_of(part) or "part"

@@ -50,14 +50,17 @@ def iter_results(content: object, field: str) -> Iterator[tuple[object, object]]
 
 
 def read_content(message: object) -> object:
-    """Read the content of a message; where there is none, its refusal, or what was spoken."""
-    content = read_member(message, "content")
-    if content not in (None, ""):
+    """Read the content of a message, and behind it its refusal and what was spoken."""
+    content, refusal, audio = (
+        read_member(message, name) for name in ("content", "refusal", "audio")
+    )
+    spoken = None if audio is None else read_member(audio, "transcript") or {"type": "audio"}
+    further = [part for part in (refusal, spoken) if part]
+    if not further:
         return content
-    audio = read_member(message, "audio")
-    if audio is not None:
-        return read_member(audio, "transcript") or {"type": "audio"}
-    return read_member(message, "refusal")
+    is_list = isinstance(content, (list, tuple))
+    said = cast("Sequence[object]", content) if is_list else (content,) if content else ()
+    return [*said, *further]
 
 
 def read_role(message: object) -> str:

@@ -1,6 +1,6 @@
 """The content of a message: a text, or parts of many kinds."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import cast
 
 from stream_text import MessageError, read_member
@@ -15,8 +15,9 @@ CALL_KINDS = frozenset({"custom_tool_call", "function_call", "tool_call", "tool_
 RESULT_KINDS = frozenset({"tool_result"})
 """Parts that are results of tool calls."""
 
-# Read elsewhere, or thoughts, which go back in no other shape than the API's own.
-_UNTOLD = CALL_KINDS | RESULT_KINDS | {"cache-point", "reasoning", "redacted_thinking", "thinking"}
+_READ_ELSEWHERE = RESULT_KINDS | {"cache-point"}
+# What a model has done or thought besides; thoughts go back in no other shape than the API's own.
+_OF_MODELS = CALL_KINDS | {"reasoning", "redacted_thinking", "thinking"}
 _TEXT_NAMES = ("text", "data", "refusal", "content")
 _TEXTS = frozenset({"input_text", "output_text", "refusal", "text", "text-content"})
 
@@ -48,7 +49,7 @@ def read_parts(content: object, *, field: str = "message") -> list[Part]:
     """
     parts = [
         {"type": "input_text", "text": part} if isinstance(part, str) else media_part(part)
-        for part in _iter_content(content, field)
+        for part in _iter_content(content, field, untold=_READ_ELSEWHERE)
         if part != ""
     ]
     if len(parts) > 1 and all(part["type"] == "input_text" for part in parts):
@@ -56,15 +57,17 @@ def read_parts(content: object, *, field: str = "message") -> list[Part]:
     return parts
 
 
-def _iter_content(content: object, field: str) -> Iterator[object]:
+def _iter_content(
+    content: object, field: str, *, untold: Collection[str] = _READ_ELSEWHERE | _OF_MODELS
+) -> Iterator[object]:
     """Yield the parts of content: a text as such, anything else as it is."""
     if isinstance(content, (list, tuple)):
         for index, part in enumerate(cast("Sequence[object]", content)):
-            yield _text_or_part(part, f"{field}.content[{index}]")
+            yield _text_or_part(part, f"{field}.content[{index}]", untold)
     elif isinstance(content, (str, int, float)):
         yield str(content)
     elif kind_of(content) is not None:
-        yield _text_or_part(content, f"{field}.content")
+        yield _text_or_part(content, f"{field}.content", untold)
     elif content is not None:
         got = type(content).__name__
         raise MessageError(
@@ -73,11 +76,11 @@ def _iter_content(content: object, field: str) -> Iterator[object]:
         )
 
 
-def _text_or_part(part: object, field: str) -> object:
+def _text_or_part(part: object, field: str, untold: Collection[str]) -> object:
     if isinstance(part, str):
         return part
     kind = kind_of(part)
-    if kind in _UNTOLD:
+    if kind in untold:
         return ""
     if kind is not None and kind not in _TEXTS:
         return part
