@@ -184,6 +184,28 @@ def test_the_response_says_how_it_was_reasoned(server, ask, model, asked, echoed
     assert {key: value for key, value in reasoning.items() if key in {"context", "mode"}} == echoed
 
 
+@pytest.mark.parametrize(
+    ("model", "context", "is_withheld"),
+    [
+        ("gpt-5.5", None, True),
+        ("gpt-5.5", "all_turns", False),
+        ("gpt-5.6", None, False),
+        ("gpt-5.6", "current_turn", True),
+        ("gpt-5.2", "current_turn", False),
+    ],
+)
+def test_reasoning_of_earlier_turns_may_be_withheld(server, ask, model, context, is_withheld):
+    body = {"model": model, "store": False, "include": ["reasoning.encrypted_content"]}
+    body["reasoning"] = {"effort": "low", "context": context}
+    question = {"role": "user", "content": "Hello"}
+    first = ask(server, body, input=[question]).json()
+    then = ask(server, body, input=[question, *first["output"], question]).json()
+    withheld = {"type": "reasoning", "action": "removed", "reason": "turn_boundary"}
+    expected = [{"id": first["output"][0]["id"]} | withheld] if is_withheld else None
+    assert then.get("input_transformations") == expected
+    assert "input_transformations" not in first
+
+
 LONG = "word " * 1200
 
 

@@ -37,7 +37,7 @@ def build_response(
     Source: the keys of recorded GPT-5 responses.
     """
     status = "incomplete" if output.is_cut else "completed"
-    echoed = {key: _echo(request.body, key) for key in _ECHOED}
+    echoed: Json = {key: _echo(request.body, key) for key in _ECHOED}
     head: Json = {
         "id": response_id,
         "object": "response",
@@ -59,8 +59,11 @@ def build_response(
         "tools": [echoed_tool(tool) for tool in objects_in(request.body.get("tools"))],
         "usage": usage,
     }
-    options: Json | None = request.body.get("prompt_cache_options")
-    return head | echoed | ({} if options is None else {"prompt_cache_options": options})
+    if request.body.get("prompt_cache_options") is not None:
+        echoed["prompt_cache_options"] = request.body["prompt_cache_options"]
+    if withheld := _withheld(request):
+        echoed["input_transformations"] = withheld
+    return head | echoed
 
 
 def _echo(body: Json, key: str) -> object:
@@ -78,15 +81,30 @@ def _tier(request: ModelRequest) -> str:
 
 def _reasoning(request: ModelRequest) -> Json:
     """Return the reasoning settings in force; older models know no context and no mode."""
-    asked = object_at(request.body, "reasoning")
-    context, mode = asked.get("context"), asked.get("mode")
-    profile = request.profile
     echoed: Json = {"effort": request.effort, "summary": _effective_summary(request.summary)}
-    if profile.default_context is not None:
-        echoed["context"] = profile.default_context if context in {None, "auto"} else context
-    if profile.modes:
-        echoed["mode"] = mode or "standard"
+    if request.profile.default_context is not None:
+        echoed["context"] = _context(request)
+    if request.profile.modes:
+        echoed["mode"] = object_at(request.body, "reasoning").get("mode") or "standard"
     return echoed
+
+
+def _context(request: ModelRequest) -> str | None:
+    asked = object_at(request.body, "reasoning").get("context")
+    return request.profile.default_context if asked in {None, "auto"} else asked
+
+
+def _withheld(request: ModelRequest) -> list[Json]:
+    """Return which reasoning the model does not get to read: that of earlier turns, in the context of the current one.
+
+    Source: `input_transformations` in `response.py` of openai 3.54.0.
+    """
+    if request.profile.default_context is None or _context(request) != "current_turn":
+        return []
+    asked = [index for index, item in enumerate(request.items) if item.get("role") == "user"]
+    earlier = request.items[: asked[-1] if asked else 0]
+    head = {"type": "reasoning", "action": "removed", "reason": "turn_boundary"}
+    return [{"id": item.get("id")} | head for item in earlier if item.get("type") == "reasoning"]
 
 
 def _effective_summary(asked: str | None) -> str | None:
