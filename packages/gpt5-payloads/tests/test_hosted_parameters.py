@@ -154,6 +154,21 @@ def test_web_search_is_off_unless_asked_for(off):
     assert build(web_search=off) == build()
 
 
+def test_a_dated_web_search_gives_its_sources_too_and_the_old_one_has_none():
+    dated, old = {"type": "web_search_2025_08_26"}, {"type": "web_search_preview"}
+
+    assert build(tools=[dated])["include"][1:] == ["web_search_call.action.sources"]
+    assert build(tools=[old])["include"] == ["reasoning.encrypted_content"]
+
+
+def test_nothing_is_refused_of_a_model_that_nobody_knows():
+    odd = {"web_search": "low", "response_format": "json_object", "reasoning_effort": "minimal"}
+    request = build_request(model="my-deployment", input="JSON", parameters=odd)
+
+    assert request["reasoning"]["effort"] == "minimal"
+    assert request["tools"][0]["type"] == "web_search"
+
+
 def test_a_web_search_says_how_much_it_reads_and_gives_its_sources():
     request = build(web_search="low")
 
@@ -263,6 +278,7 @@ def test_tokens_that_are_no_texts_by_label_are_refused_unseen(tokens):
         {"authorization": "hush-1"},
         {"headers": {"Authorization": "Bearer hush-1"}},
         {"headers": {"X-Api-Key": "hush-1"}},
+        {"headers": {"X-Custom": "Bearer hush-1234567890"}},
         {"server_url": "https://me:hush-1@mcp.example.org/"},
         {"server_url": "https://mcp.example.org/?access_token=hush-1"},
     ],

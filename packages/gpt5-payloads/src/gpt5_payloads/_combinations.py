@@ -4,14 +4,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ._errors import PayloadError
+from ._hosted import tool_kind
 from ._parameters import Parameters
 from ._profiles import HOSTED_TOOLS, ModelProfile
 
 
 # Source: docs/evidence/responses-api.md, R30.
 _NOT_WITH_MINIMAL = frozenset({"web_search", "image_generation"})
+
 # The API's other names of a tool.
-_FAMILIES = {
+_OTHER_NAMES = {
     "web_search_preview": "web_search",
     "computer_use": "computer",
     "computer_use_preview": "computer",
@@ -47,7 +49,7 @@ def validate_tools(
     effort: str | None,
     text_format: str,
 ) -> None:
-    """Refuse a tool that the model does not have, or that does not go with its effort or the format of the answer.
+    """Refuse a tool that the model does not have, or that does not go with its effort or the format of the answer. Of a model that is not known, nothing is.
 
     Args:
         tools: Each tool with the name of the parameter that it comes from.
@@ -58,8 +60,8 @@ def validate_tools(
     Raises:
         PayloadError: If there is one; `field` is the parameter's name.
     """
-    for field, tool in tools:
-        kind = _FAMILIES.get(tool["type"], tool["type"].partition("_20")[0])
+    for field, tool in () if profile.family == "default" else tools:
+        kind = _OTHER_NAMES.get(tool_kind(tool), tool_kind(tool))
         told = kind if field == kind else f"{field} {kind}"
         if kind in HOSTED_TOOLS and kind not in profile.hosted_tools:
             raise PayloadError(f"{told} is not available for this model", field=field)

@@ -251,6 +251,12 @@ def read_tool(tool: object) -> dict[str, Any]:
     return copy_json(tool, field="tools") if _is_api_tool(tool) else function_tool(tool)
 
 
+def tool_kind(tool: Mapping[str, Any]) -> str:
+    """Return the type of a tool without the date of a version, as `web_search_2025_08_26` has one."""
+    kind: str = tool["type"]
+    return kind.partition("_20")[0]
+
+
 def _is_api_tool(tool: object) -> bool:
     """Return whether a tool is an object of the API of another type than `function`."""
     if not isinstance(tool, Mapping):

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Self, cast
 
+from stream_text import is_secret_key, redact_text
+
 from ._errors import PayloadError
 from ._hosted import (
     ContextSize,
@@ -21,8 +23,6 @@ _MAX_TOOL_CALLS = 10_000  # our choice: beyond any use, and no number that a ser
 _SEARCHES: tuple[ContextSize | Literal["off"], ...] = ("off", "low", "medium", "high")
 _DOMAIN = re.compile(r"\w([\w.-]*\w)?\.\w+")
 _ADDRESSES = ("server_url", "connector_id", "tunnel_id")
-_SECRET_WORDS = re.compile(r"auth|token|secret|password|cookie|api[-_]?key", re.IGNORECASE)
-_IN_URL = re.compile(r"//[^/?#]*@")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,11 +132,11 @@ def _refuse_secrets(server: Mapping[str, Any], *, field: str) -> None:
         PayloadError: If there is one; nothing of it is shown.
     """
     headers = server.get("headers")
-    names = list(cast("Mapping[str, object]", headers)) if isinstance(headers, Mapping) else []
-    url = server.get("server_url")
-    address, _, query = url.partition("?") if isinstance(url, str) else ("", "", "")
-    is_in_url = _IN_URL.search(address) or _SECRET_WORDS.search(query)
-    if "authorization" in server or is_in_url or any(map(_SECRET_WORDS.search, names)):
+    is_given = isinstance(headers, Mapping)
+    given: Mapping[str, object] = cast("Mapping[str, object]", headers) if is_given else {}
+    texts = [str(server.get("server_url")), *map(str, given.values())]
+    is_named = any(is_secret_key(name, value) for name, value in given.items())
+    if "authorization" in server or is_named or any(redact_text(text) != text for text in texts):
         raise PayloadError(
             f"{field} must not hold a token; put it into mcp_tokens, under the server's label",
             field=field,

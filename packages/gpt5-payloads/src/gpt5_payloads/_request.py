@@ -6,7 +6,7 @@ from typing import Any, cast
 from ._choice import resolve_tool_choice
 from ._combinations import validate_settings, validate_tools
 from ._errors import PayloadError
-from ._hosted import read_tool
+from ._hosted import read_tool, tool_kind
 from ._hosted_parameters import read_tokens, with_token
 from ._parameters import Parameters
 from ._parts import with_fitted_parts
@@ -171,7 +171,7 @@ def _sampling(
 
 def _include(profile: ModelProfile, tools: Iterable[Mapping[str, Any]]) -> list[str] | None:
     """List what a response is to hold beyond the usual: what the next request needs, and what tells where an answer comes from."""
-    kinds = {tool["type"] for tool in tools}
+    kinds = {tool_kind(tool) for tool in tools}
     told = ["reasoning.encrypted_content"] if profile.reasoning else []
     told += [more for kind, more in _INCLUDED.items() if kind in kinds]
     return told or None
