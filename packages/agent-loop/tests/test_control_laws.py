@@ -13,6 +13,7 @@ from agent_loop import (
     Budgets,
     CallModel,
     Failure,
+    FallbackModel,
     Finished,
     Message,
     ModelDelta,
@@ -70,6 +71,8 @@ class World:
             allowed_tools=self.allowed,
             answer_schema=SCHEMA if self.has_schema else None,
             has_answer_format=self.chance.random() < 0.5,
+            model="a",
+            fallback=self.chance.choice([None, FallbackModel(name="b")]),
         )
         self.used = {"max_total_tokens": 0, "max_cost": Decimal(0), "max_seconds": 0.0}
         self.used["max_tool_calls"] = 0
@@ -114,7 +117,10 @@ class World:
         if self.chance.random() < 0.95:
             self.used["max_total_tokens"] += tokens
             self.used["max_cost"] += price
-            yield ModelDelta(usage=Usage(total_tokens=tokens, total_price=price))
+            opaque = {"of": request.model}
+            yield ModelDelta(
+                opaque_body=opaque, usage=Usage(total_tokens=tokens, total_price=price)
+            )
         yield from self.wait()
         breaks = self.chance.random() < 0.25
         yield self.failure() if breaks else ModelDone()
@@ -124,6 +130,7 @@ class World:
             message="the line broke",
             is_transient=self.chance.random() < 0.8,
             wait_seconds=self.chance.choice([0, 0, 30]),
+            may_pass_elsewhere=self.chance.random() < 0.3,
         )
 
     def wait(self):
@@ -173,9 +180,15 @@ def hold_every_law(seed):
         assert shown.rstrip().endswith('{"n": 4}') or not finished.is_answered
     notices = [m.content for m in finished.messages if m.role == "user" and NOTICE in m.content]
     assert len(notices) <= 1
+    assert finished.models == tuple(request.model for request in requests)
+    assert list(finished.models) == sorted(finished.models)
+    for request in requests:
+        bodies = [getattr(m, "opaque_body", None) for m in request.messages]
+        assert all(body["of"] == request.model for body in bodies if body)
     for before, after in pairwise(requests):
-        assert after.messages[: len(before.messages)] == before.messages
-        assert after.tools in (before.tools, ())
+        begins = after.messages[: len(before.messages)] == before.messages
+        keeps = after.tools in (before.tools, ())
+        assert (begins and keeps) or before.model != after.model
     started = [event.call.call_id for event in world.only(ToolCallStarted)]
     assert sorted(event.call.call_id for event in world.only(ToolCallEnded)) == sorted(started)
     rounds = world.only(RoundEnded)

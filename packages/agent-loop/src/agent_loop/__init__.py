@@ -32,6 +32,7 @@ from ._events import (
 from ._file_places import with_files_moved
 from ._messages import Message, Role, ToolCall
 from ._model_failures import read_model_failure
+from ._models import FallbackModel
 from ._reading import read_input
 from ._run import AgentRun
 from ._state import TRANSITIONS, State, Trigger
@@ -51,6 +52,7 @@ __all__ = [
     "ClosingReason",
     "Event",
     "Failure",
+    "FallbackModel",
     "Finished",
     "Input",
     "InvalidSettingError",

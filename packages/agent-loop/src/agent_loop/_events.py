@@ -102,12 +102,14 @@ class ModelFailure:
         is_transient: Whether the platform broke it off, so that it may pass when it is made again.
         wait_seconds: How long to wait before that.
         has_time: Whether there is time for that.
+        may_pass_elsewhere: Whether another model may answer at once: a rate limit, an overload, a content filter, a model that is gone.
     """
 
     message: str
     is_transient: bool
     wait_seconds: float = 0.0
     has_time: bool = True
+    may_pass_elsewhere: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,9 +205,11 @@ class RoundStarted:
 
     Attributes:
         round: The number of the round, from 1.
+        model: The model that is called, where the run has names for its models.
     """
 
     round: int
+    model: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,7 +219,8 @@ class CallModel:
     Attributes:
         round: The number of the round, from 1 to the maximum.
         messages: The whole request; it begins with the whole request of the round before, unless something was left out. Those that the run was given are as they came, those that
-            it adds are `Message`s.
+            it adds are `Message`s. The first request to a fallback model does not begin with the one before: it has none of another model's reasoning.
+        model: Which model to call, where the run has names for its models.
         tools: The tools to offer: those the run was given, or none in a closing call to a model without tool choice.
         tool_choice: `auto`, `none`, `required` or a tool's name; None leaves it unset.
         is_closing: Whether the model must answer now, without tools.
@@ -233,6 +238,7 @@ class CallModel:
     wait_seconds: float = 0.0
     allowed_tools: tuple[str, ...] | None = None
     answer_schema: Mapping[str, Any] | None = None
+    model: str | None = None
     left_out: int = 0
 
 
@@ -331,6 +337,7 @@ class Finished:
             failure. If not, the driver has to tell of `error`.
         budget: The budget that was used up, whatever the reason.
         budgets: How much of each budget was used.
+        models: The model of each round, where the run has names for its models.
         value: What the JSON of the answer is, where the run has a schema for it and is answered.
     """
 
@@ -343,6 +350,7 @@ class Finished:
     is_answered: bool = True
     budget: BudgetName | None = None
     budgets: tuple[BudgetUse, ...] = ()
+    models: tuple[str, ...] = ()
     value: Any = None
 
 

@@ -9,7 +9,7 @@ Source: langgenius/dify-plugin-daemon at bdb5642a, internal/core and pkg/utils; 
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from ._events import ModelFailure
@@ -138,6 +138,15 @@ _TOO_SLOW = re.compile(r"request timed out|did not answer (in|within)|no answer 
 _CONNECTION_NAME = re.compile(r"\] (connection|server unavailable) error,")
 _REFUSAL_NAME = re.compile(r"\] bad request error,|incorrect model credentials|error code: 4(?!29)")
 _RATE_LIMIT_NAME = re.compile(r"\] rate limit error,|error code: 429|rate limit|too many requests")
+# What another model may not have: a rate limit, an overload, a content filter, a model that is gone.
+_ANOTHERS: Final = _RATE_LIMITS | {"InvokeServerUnavailableError"}
+_FOR_ANOTHER = re.compile(
+    r"\] rate limit error,|error code: (429|503|529)|rate.?limit|too many requests|quota|"
+    r"overload|over capacity|server unavailable|high demand|"
+    r"content.?(filter|management|policy)|responsible ?ai|flagged|moderation|"
+    r"model.{0,200}(not found|not exist|no longer|deprecated|decommissioned|retired|shut down)|model_not_found|"
+    r"plugin not found|pluginnotfounderror|plugindaemonnotfounderror"
+)
 _QUOTA = re.compile(r"quota|billing|credit")
 _WAIT = re.compile(
     r"(?:try again|retry|wait)\D{0,20}?(?:(\d+)m(?:in\w*)? ?)?(\d+(?:\.\d+)?) ?(ms|s\b|sec)"
@@ -151,15 +160,20 @@ def _as_it_is(text: str) -> str:
 def read_model_failure(text: str, *, redact: Callable[[str], str] = _as_it_is) -> ModelFailure:
     """Read why a model call failed, in the words of Dify's platform, of a model's plugin or of its provider.
 
-    A text that nobody knows is taken for a refusal: made again, the call would fail again.
+    A text that nobody knows is taken for a refusal: made again, the call would fail again, by another model too.
 
     Args:
         text: The text of the error, in whatever it is wrapped.
         redact: Takes secrets out of what is left of it.
     """
-    said = to_plain_text(text, redact)
     lowered = text[:MAX_CHARACTERS].lower()
     types = find_error_types(text)
+    failure = _read(lowered, types, to_plain_text(text, redact))
+    may_pass = bool(types & _ANOTHERS or _FOR_ANOTHER.search(lowered))
+    return replace(failure, may_pass_elsewhere=may_pass)
+
+
+def _read(lowered: str, types: frozenset[str], said: str) -> ModelFailure:
     if status := _INNER_STATUS.search(lowered):
         return _read_status(int(status[1]))
     if types & _RATE_LIMITS or _RATE_LIMIT_NAME.search(lowered):

@@ -80,6 +80,12 @@ class Round:
         return self._has_files or bool(self.answer.strip())
 
     @property
+    def is_filtered(self) -> bool:
+        """Whether a content filter has left nothing of the answer."""
+        is_empty = not (self.has_answer or self.has_tool_calls)
+        return self.finish_reason == "content_filter" and is_empty
+
+    @property
     def ending(self) -> StopReason:
         """Why the run ends with this answer."""
         if self.finish_reason == "length":

@@ -31,6 +31,7 @@ from ._events import (
 )
 from ._gate import Gate
 from ._messages import Message, ToolCall
+from ._models import FallbackModel, without_reasoning
 from ._reading import read_input, read_messages
 from ._request_size import bound_requests
 from ._round import Round
@@ -46,7 +47,12 @@ from ._sentences import (
     build_unknown_budget,
 )
 from ._state import State, Trigger, next_state
-from ._structured import Accepted, Invalid, Repair, StructuredAnswer
+from ._structured import Accepted, Repair, StructuredAnswer
+
+
+_FILTERED = ModelFailure(
+    message="a content filter stopped the answer", is_transient=False, may_pass_elsewhere=True
+)
 
 
 class AgentRun:
@@ -77,11 +83,13 @@ class AgentRun:
         answer_schema: What the last answer has to be. Text of a round is held back until it has ended, and of the last one only the valid answer is shown. An answer that is
             not valid is asked for once more; then the run ends with an error, and so does one that ends without an answer.
         has_answer_format: Whether the model takes the schema as its format; if not, the request asks for it in words.
+        model: What the events call the model.
+        fallback: The model that takes over, once and for the rest of the run, after an error that another may not have, or one that has broken off a call twice.
         max_request_bytes: How many bytes the messages of a request may have, as JSON writes them.
         redact: Takes what nobody may read out of what tools are called by a model and have answered, before that is shown.
 
     Raises:
-        InvalidSettingError: If `maximum_iterations` or `max_request_bytes` is under 1.
+        InvalidSettingError: If `maximum_iterations` or `max_request_bytes` is under 1, or there is a fallback and no `model`.
         MessageError: If the messages are no list of messages.
     """
 
@@ -98,11 +106,15 @@ class AgentRun:
         allowed_tools: Iterable[str] | None = None,
         answer_schema: AnswerSchema | None = None,
         has_answer_format: bool = False,
+        model: str | None = None,
+        fallback: FallbackModel | None = None,
         max_request_bytes: int | None = None,
         redact: Callable[[str], str] = str,
     ) -> None:
         if maximum_iterations < 1:
             raise InvalidSettingError("maximum_iterations", "at least 1", maximum_iterations)
+        if fallback is not None and model is None:
+            raise InvalidSettingError("model", "named where there is a fallback", model)
         self._messages = read_messages(messages)
         self._tools = tuple(tools)
         self._maximum = maximum_iterations
@@ -117,6 +129,10 @@ class AgentRun:
         self._redact = redact
         self._is_time_short = False
         self._is_retry = False
+        self._model = model
+        self._models: list[str] = []
+        self._fallback = fallback
+        self._has_answer_format = has_answer_format
         self._structured: StructuredAnswer | None = None
         if answer_schema is not None:
             maximum = maximum_iterations
@@ -171,10 +187,13 @@ class AgentRun:
     @property
     def may_retry(self) -> bool:
         """Whether the open model call would be made once more if it failed now, for a passing reason and with time left."""
-        is_first = (
-            self._state == "model" and not self._is_retry and not self._round.is_beyond_budget
-        )
-        return is_first and self._round.number < self._maximum and not self._display.has_words
+        return self._can_repeat and not self._is_retry
+
+    @property
+    def _can_repeat(self) -> bool:
+        """Whether the open model call could be followed by one with the same request."""
+        is_open = self._state == "model" and not self._round.is_beyond_budget
+        return is_open and self._round.number < self._maximum and not self._display.has_words
 
     @property
     def _has_to_answer(self) -> bool:
@@ -205,6 +224,8 @@ class AgentRun:
         match received:
             case ModelDelta():
                 events = self._take_delta(received)
+            case ModelDone() if self._round.is_filtered and self._find_fallback(_FILTERED):
+                events = self._take_model_failure(_FILTERED)
             case ModelDone():
                 events = self._end_answer()
             case ToolResult():
@@ -258,7 +279,9 @@ class AgentRun:
         left_out = self._fit_request()
         tools = self._tools if self._has_tool_choice or not is_closing else ()
         choice = "none" if is_closing else self._tool_choice
-        yield RoundStarted(round=self._round.number)
+        if self._model is not None:
+            self._models.append(self._model)
+        yield RoundStarted(round=self._round.number, model=self._model)
         yield CallModel(
             round=self._round.number,
             messages=self._messages,
@@ -268,6 +291,7 @@ class AgentRun:
             wait_seconds=failure.wait_seconds if failure else 0.0,
             allowed_tools=self._gate.allowed,
             answer_schema=self._structured and self._structured.schema.schema,
+            model=self._model,
             left_out=left_out,
         )
 
@@ -340,9 +364,9 @@ class AgentRun:
                 self._messages += (*self._round.to_messages(), _user_says(request))
                 yield self._round.to_ended(budgets=self._spending.uses)
                 yield from self._call_model()
-            case Invalid(error=error):
+            case invalid:
                 self._move("refusal")
-                yield from self._finish("invalid_answer", error=error, is_answered=False)
+                yield from self._finish("invalid_answer", error=invalid.error, is_answered=False)
 
     def _request_tools(self) -> Iterator[Event]:
         yield from self._end_model_call()
@@ -418,7 +442,9 @@ class AgentRun:
 
     def _take_model_failure(self, failure: ModelFailure) -> Iterator[Event]:
         error = build_model_failure(self._round.number, failure.message)
-        if not (failure.is_transient and failure.has_time and self.may_retry):
+        fallback = self._find_fallback(failure)
+        is_retried = failure.is_transient and failure.has_time and self.may_retry
+        if not (fallback or is_retried):
             next_state(self._state, "retry")  # Taken where a model call is open, and nowhere else.
             yield from self._end_failed(error, "error", is_answered=failure.is_transient)
             return
@@ -426,8 +452,26 @@ class AgentRun:
         self._round.break_answer()  # What was held back of it is not shown any more.
         yield self._build_broken_call(error)
         yield self._round.to_ended(error, budgets=self._spending.uses)
+        if fallback:
+            self._take_over(fallback)
+            yield from self._call_model()
+            return
         self._spending.seconds += failure.wait_seconds  # Passed when the call is made.
         yield from self._call_model(failure)
+
+    def _find_fallback(self, failure: ModelFailure) -> FallbackModel | None:
+        """Return the model that takes over after a failure, if one does."""
+        is_for_another = failure.may_pass_elsewhere or (failure.is_transient and not self.may_retry)
+        may_call = self._can_repeat and failure.has_time and is_for_another
+        return self._fallback if may_call else None
+
+    def _take_over(self, fallback: FallbackModel) -> None:
+        self._fallback = None
+        self._model = fallback.name
+        self._has_tool_choice = fallback.has_tool_choice
+        self._messages = tuple(map(without_reasoning, self._messages))
+        if self._structured and self._has_answer_format and not fallback.has_answer_format:
+            self._messages += (_user_says(build_schema_request(self._structured.schema.schema)),)
 
     def _take_time_passed(self, passed: TimePassed) -> tuple[Event, ...]:
         self._move("time_passed")
@@ -475,6 +519,7 @@ class AgentRun:
             is_answered=is_answered,
             budget=self._spending.used_up,
             budgets=self._spending.uses,
+            models=tuple(self._models),
             value=value,
         )
 
