@@ -38,6 +38,7 @@ from ._output import split_text
 from ._parameters import Parameters
 from ._plugin_log import log_break, log_unused
 from ._prompts import build_messages
+from ._run_log import find_run_log
 from ._secrets import find_secrets
 from ._settings import Settings
 from ._sources import build_resources
@@ -127,6 +128,7 @@ class _Invocation:
             self._toolbox.tools,
             time_budget=settings.time,
             result_characters=settings.result_characters,
+            log=find_run_log(os.environ, model=parameters.model, known=self._known),
         )
 
     def run(self) -> Iterator[InvokeMessage]:

@@ -19,6 +19,9 @@ _logger.addHandler(plugin_logger_handler)
 # What fails is told in Dify's log, redacted. The driver's own log would have it as it is.
 logging.getLogger("agent_driver").addHandler(logging.NullHandler())
 logging.getLogger("agent_driver").propagate = False
+# That a run cannot be logged, the administrator has to know who wants it logged.
+logging.getLogger("run_log").addHandler(plugin_logger_handler)
+logging.getLogger("run_log").propagate = False
 
 
 def log_break(error: Exception, known: KnownSecrets) -> None:

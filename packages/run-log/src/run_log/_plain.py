@@ -137,7 +137,7 @@ def _find_members(value: object) -> Mapping[object, object] | None:
 
 def _dump_model(model: Any) -> Mapping[object, object] | None:
     try:
-        return cast("Mapping[object, object]", model.model_dump())
+        return cast("Mapping[object, object]", model.model_dump(warnings=False))
     except Exception:  # noqa: BLE001 - a model of a stranger's; its name is told
         return None
 

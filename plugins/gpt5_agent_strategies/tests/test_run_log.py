@@ -1,0 +1,71 @@
+"""The log of whole runs, where the administrator wants one."""
+
+import json
+import stat
+
+import pytest
+
+from run_log import RunFile, list_runs
+from scripted_dify import call, chunk, parameter, text_message, tool, usage
+
+
+KEY = "unguessable/key"
+SEARCH = tool(
+    "search",
+    parameter("query"),
+    parameter("api_key", form="form"),
+    runtime_parameters={"api_key": KEY},
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("logs") / "runs"
+
+
+@pytest.fixture(scope="module")
+def logging_process(start_agent, folder):
+    return start_agent(GPT5_AGENT_RUN_LOG=str(folder), GPT5_AGENT_RUN_LOG_DAYS="1")
+
+
+def run_search(agent):
+    agent.dify.model = [
+        [
+            chunk("<think>Look it up.</think>", usage=usage()),
+            chunk(calls=[call("search", '{"query": "answers"}')], opaque={"responses_output": []}),
+        ],
+        [chunk("It is "), chunk("42.", usage=usage(), finish="stop")],
+    ]
+    agent.dify.tools["search"] = [text_message(f"Asked with {KEY}.")]
+    return agent.run(tools=[SEARCH])
+
+
+def test_a_run_is_written_whole_and_without_secrets(logging_process, folder):
+    transcript = run_search(logging_process.reset())
+    assert transcript.text.endswith("It is 42.")
+    [run] = list_runs(folder)
+    assert stat.S_IMODE(run.path.stat().st_mode) == 0o600
+    assert run.about["model"] == "gpt-5.2"
+    assert (run.end["reason"], run.end["rounds"]) == ("answered", 2)
+    assert run.end["usage"]["total_price"] == "0.0004"
+    file = RunFile(run.path)
+    records = list(file.iter_records())
+    [bound] = [record for record in records if record["type"] == "bound"]
+    assert bound["arguments"] == {"query": "answers", "api_key": "[hidden]"}
+    [result] = [record for record in records if record["type"] == "result"]
+    assert (result["outcome"], result["content"]) == ("done", "Asked with [redacted].")
+    first, second = file.iter_requests()
+    assert second.messages[: len(first.messages)] == first.messages
+    assert [message["role"] for message in second.added] == ["assistant", "tool"]
+    assert first.settings["tools"][0]["name"] == "search"
+    assert file.problems == ()
+    assert KEY not in json.dumps([file.expand(record) for record in records])
+
+
+def test_a_folder_that_is_none_ends_no_run_and_is_told_to_the_administrator(start_agent, tmp_path):
+    (tmp_path / "runs").write_text("no folder")
+    agent = start_agent(GPT5_AGENT_RUN_LOG=str(tmp_path / "runs"))
+    assert run_search(agent).text.endswith("It is 42.")
+    told = [notice.text for notice in agent.notices if "not logged" in notice.text]
+    assert len(told) == 1
+    assert f"{tmp_path}/runs: runs are not logged: " in told[0]
