@@ -183,6 +183,7 @@ def test_a_model_that_fails_says_why(chat):
         ("--strategy", "steps"),
         ("--tools", "a.py"),
         ("--max-iterations", "3"),
+        ("--run-log", "runs"),
         ("--max-total-tokens", "3"),
     ],
 )

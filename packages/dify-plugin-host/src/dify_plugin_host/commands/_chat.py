@@ -45,6 +45,7 @@ from ._screen import Screen
 
 _DEFAULT_STRATEGY = "gpt5_function_calling"
 _DEFAULT_MODEL = "gpt-5.2"
+_RUN_LOG = "GPT5_AGENT_RUN_LOG"
 _QUIET_LEVELS = frozenset({"DEBUG", "INFO"})
 
 type Show = Callable[[RunEvent], None]
@@ -67,6 +68,7 @@ class ChatOptions:
     tools: tuple[Path, ...] = ()
     files: tuple[Path, ...] = ()
     save_files: Path | None = None
+    run_log: Path | None = None
     direct: bool = False
     hide_thoughts: bool = False
     reload: bool = False
@@ -101,7 +103,7 @@ def _answer(options: ChatOptions, show: Show) -> None:
         host = PluginHost(
             *plugins,
             credentials=server.credentials,
-            environment=server.environment,
+            environment={**server.environment, **_log_setting(options)},
             tools=tools,
             settings=settings,
             on_notice=chat.take_notice,
@@ -111,6 +113,11 @@ def _answer(options: ChatOptions, show: Show) -> None:
             asyncio.run(chat.run(host))
         except PluginHostError as error:
             raise chat.explain(error) from error
+
+
+def _log_setting(options: ChatOptions) -> dict[str, str]:
+    """Return the variable by which our strategies are asked to log their runs; one of the caller's own stays where no option is given."""
+    return {} if options.run_log is None else {_RUN_LOG: str(options.run_log.absolute())}
 
 
 def _plugins(options: ChatOptions) -> list[PluginFolder | PluginSource]:

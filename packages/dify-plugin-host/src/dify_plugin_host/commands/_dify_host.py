@@ -129,6 +129,9 @@ def chat(  # noqa: PLR0913 - every option is one
     save_files: Annotated[
         Path | None, typer.Option(help="A folder to save the files of the answer to.")
     ] = None,
+    run_log: Annotated[
+        Path | None, typer.Option(help="A folder to write each run to, as JSON lines.")
+    ] = None,
     direct: Annotated[
         bool,
         typer.Option("--direct", help="Ask the model itself, without an agent and its tools."),
@@ -162,6 +165,7 @@ def chat(  # noqa: PLR0913 - every option is one
         "max_tool_calls": max_tool_calls,
     }
     for_agents = {"--strategy": strategy, "--tools": tools, "--max-iterations": max_iterations}
+    for_agents |= {"--run-log": run_log}
     for_agents |= {f"--{name.replace('_', '-')}": value for name, value in controls.items()}
     if direct and (unfit := [name for name, value in for_agents.items() if value is not None]):
         raise typer.BadParameter("expected either this or --direct, not both", param_hint=unfit[0])
@@ -179,6 +183,7 @@ def chat(  # noqa: PLR0913 - every option is one
         tools=tuple(tools or ()),
         files=tuple(file or ()),
         save_files=save_files,
+        run_log=run_log,
         direct=direct,
         hide_thoughts=hide_thoughts,
         reload=reload,
