@@ -12,7 +12,8 @@ from ._hosted import (
     tool_search_tool,
     web_search_tool,
 )
-from ._profiles import ModelProfile, profile_for
+from ._model_profile import ModelProfile
+from ._profiles import profile_for
 from ._request import build_request
 from ._tokens import count_tokens, estimate_text_tokens
 from ._tools import function_tool

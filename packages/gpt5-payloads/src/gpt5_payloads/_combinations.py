@@ -5,8 +5,8 @@ from typing import Any
 
 from ._errors import PayloadError
 from ._hosted import tool_kind
+from ._model_profile import HOSTED_TOOLS, ModelProfile
 from ._parameters import Parameters
-from ._profiles import HOSTED_TOOLS, ModelProfile
 
 
 # Source: docs/evidence/responses-api.md, R30.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ._image_size import find_image_size
-from ._profiles import ModelProfile
+from ._model_profile import ModelProfile
 
 
 _PATCH, _TILE = 32, 512

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 from ._choice import ToolChoice, read_tool_choice
 from ._formats import json_schema_format, validate_format
 from ._hosted_parameters import HostedParameters
-from ._profiles import (
+from ._model_profile import (
     CACHE_TTLS,
     EFFORTS,
     IMAGE_DETAILS,

@@ -5,7 +5,8 @@ from typing import Any, cast
 
 from stream_text import render_omission
 
-from ._profiles import IMAGE_DETAILS, ImageDetail, ModelProfile, fit
+from ._model_profile import IMAGE_DETAILS, ImageDetail, ModelProfile
+from ._profiles import fit
 
 
 _PLACES = ("content", "output")

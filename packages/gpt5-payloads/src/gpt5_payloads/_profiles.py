@@ -15,90 +15,22 @@ values that no source says are refused. A successor that no source names (those 
 """
 
 import re
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
-
-type Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
-type Summary = Literal["auto", "concise", "detailed"]
-type Verbosity = Literal["low", "medium", "high"]
-type ImageDetail = Literal["low", "auto", "high", "original"]
-type SystemRole = Literal["system", "developer"]
-type ServiceTier = Literal["auto", "default", "flex", "priority", "ultrafast"]
-type ReasoningMode = Literal["standard", "pro"]
-type ReasoningContext = Literal["auto", "current_turn", "all_turns"]
-type CacheTtl = Literal["30m", "12h"]
-
-EFFORTS: tuple[Effort, ...] = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-SUMMARIES: tuple[Summary, ...] = ("auto", "concise", "detailed")
-VERBOSITIES: tuple[Verbosity, ...] = ("low", "medium", "high")
-IMAGE_DETAILS: tuple[ImageDetail, ...] = ("low", "auto", "high", "original")
-SERVICE_TIERS: tuple[ServiceTier, ...] = ("auto", "default", "flex", "priority", "ultrafast")
-REASONING_MODES: tuple[ReasoningMode, ...] = ("standard", "pro")
-REASONING_CONTEXTS: tuple[ReasoningContext, ...] = ("auto", "current_turn", "all_turns")
-CACHE_TTLS: tuple[CacheTtl, ...] = ("30m", "12h")
-HOSTED_TOOLS = (
-    *("web_search", "file_search", "code_interpreter", "image_generation", "mcp"),
-    *("shell", "apply_patch", "computer", "tool_search", "programmatic_tool_calling"),
+from ._model_profile import (
+    CACHE_TTLS,
+    HOSTED_TOOLS,
+    IMAGE_DETAILS,
+    REASONING_CONTEXTS,
+    REASONING_MODES,
+    SERVICE_TIERS,
+    SUMMARIES,
+    Effort,
+    ModelProfile,
+    ServiceTier,
+    Summary,
+    Verbosity,
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelProfile:
-    """What one family of models accepts, and how large it is.
-
-    Attributes:
-        family: The family's name, which is also its plainest model name; `default` for a name not known.
-        reasoning: Whether the model reasons: takes `reasoning` and gives reasoning items.
-        efforts: Accepted `reasoning.effort` values, least first; empty where the model does not reason.
-        summaries: Accepted `reasoning.summary` values; empty where the model does not reason.
-        verbosities: Accepted `text.verbosity` values, shortest first; empty where the parameter is refused.
-        structured_outputs: False where the API is known to refuse `text.format` of type `json_schema`.
-        streaming: False where the API is known to refuse `stream: true`.
-        parallel_tool_calls: False where the API is known to refuse the parameter of that name.
-        images: Whether the model reads images.
-        files: Whether the model reads files, such as PDF.
-        image_details: Accepted `detail` values of images, least first.
-        system_role: The role that carries the operator's instructions: `developer` where `system` is refused.
-        takes_sampling: Whether `temperature` and `top_p` may be given at any effort, and not only at `none`.
-        service_tiers: Accepted `service_tier` values.
-        reasoning_modes: What `reasoning.mode` can be. It is sent only where there is a choice: a pro model has no other than `pro`.
-        reasoning_contexts: Accepted `reasoning.context` values; empty where the model does not reason.
-        default_reasoning_context: What is sent where nothing is said, because the server's own default ignores the reasoning of earlier
-            turns; None where nothing needs to be.
-        hosted_tools: Types of tools beside functions that the model is not known to lack.
-        cache_ttls: Accepted `prompt_cache_options.ttl` values; empty where the model has no such options.
-        context_size: Tokens of input and output together.
-        max_output_tokens: Most tokens of one output, reasoning included.
-        shutdown_date: The day on which api.openai.com shuts the model down, or did, as YYYY-MM-DD; None where none is known.
-        retired: Whether that day was over when this table was written; other servers may still run the model.
-        replacement: The model to use instead of one that is shut down.
-    """
-
-    family: str
-    reasoning: bool = True
-    efforts: tuple[Effort, ...] = EFFORTS
-    summaries: tuple[Summary, ...] = SUMMARIES
-    verbosities: tuple[Verbosity, ...] = VERBOSITIES
-    structured_outputs: bool = True
-    streaming: bool = True
-    parallel_tool_calls: bool = True
-    images: bool = True
-    files: bool = True
-    image_details: tuple[ImageDetail, ...] = ("low", "auto", "high")
-    system_role: SystemRole = "system"
-    takes_sampling: bool = True
-    service_tiers: tuple[ServiceTier, ...] = SERVICE_TIERS
-    reasoning_modes: tuple[ReasoningMode, ...] = REASONING_MODES
-    reasoning_contexts: tuple[ReasoningContext, ...] = REASONING_CONTEXTS
-    default_reasoning_context: ReasoningContext | None = None
-    hosted_tools: tuple[str, ...] = HOSTED_TOOLS
-    cache_ttls: tuple[CacheTtl, ...] = CACHE_TTLS
-    context_size: int = 400_000
-    max_output_tokens: int = 128_000
-    shutdown_date: str | None = None
-    retired: bool = False
-    replacement: str | None = None
 
 
 # `concise` came after gpt-5 (docstring of `reasoning.summary` in openai-python 3.54).

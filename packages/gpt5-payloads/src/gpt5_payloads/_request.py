@@ -8,16 +8,10 @@ from ._combinations import validate_settings, validate_tools
 from ._errors import PayloadError
 from ._hosted import read_tool, tool_kind
 from ._hosted_parameters import read_tokens, with_token
+from ._model_profile import EFFORTS, SUMMARIES, VERBOSITIES, ModelProfile
 from ._parameters import Parameters
 from ._parts import with_fitted_parts
-from ._profiles import (
-    EFFORTS,
-    SUMMARIES,
-    VERBOSITIES,
-    ModelProfile,
-    fit,
-    profile_for,
-)
+from ._profiles import fit, profile_for
 from ._tokens import iter_texts
 from ._values import is_blank
 
