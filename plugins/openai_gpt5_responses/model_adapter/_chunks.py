@@ -12,13 +12,13 @@ from dify_plugin.entities.model.message import (
     TextPromptMessageContent,
 )
 
-from gpt5_messages import Completion, GeneratedImage, ToolCall
+from gpt5_messages import Completion, GeneratedImage, ToolCall, fit_items
 
 
 # Of a line's 5 MiB; the rest is for what stands around an image, and for the answer's other parts where all of it is one chunk.
 _MOST_IMAGE_CHARACTERS = 5_000_000
-# Of images in the items that go along with an answer: a strategy's call has one line for all of its history.
-_MOST_CARRIED_CHARACTERS = 1_000_000
+# Of the items that go along with an answer, as far as images are what makes them large: a strategy's call has one line for all of its history.
+_MOST_CARRIED_BYTES = 1_000_000
 _MIME_TYPES = {"svg": "image/svg+xml"}
 _PIECE_CHARACTERS = 256 * 1024  # in JSON a character takes at most six bytes
 
@@ -94,12 +94,10 @@ def final_message(
     )
 
 
-def _carried(completion: Completion) -> dict[str, Any] | None:
-    """Return the items for a strategy to hand back; none where their images would fill its line, for the plugin's memory has them."""
-    if sum(len(image.data) for image in completion.images) > _MOST_CARRIED_CHARACTERS:
-        return None
+def _carried(completion: Completion) -> dict[str, Any]:
+    """Return the items for a strategy to hand back, with a sentence for each image that would fill its line."""
     return {
-        "responses_output": [dict(item) for item in completion.items],
+        "responses_output": fit_items(completion.items, max_bytes=_MOST_CARRIED_BYTES),
         "carry": "content_part",  # asks strategies to put this where the daemon lets it pass
     }
 

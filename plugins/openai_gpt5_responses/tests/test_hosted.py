@@ -173,8 +173,10 @@ def test_an_image_of_three_megabytes_passes(plugin: ModelPlugin) -> None:
     assert answer.error is None
     assert len(answer.images[0]["base64_data"]) == 4_000_000
     assert all(len(json.dumps(chunk)) < LINE_BYTES for chunk in answer.chunks)
-    # The items would fill the one line that a strategy has for all of its history.
-    assert answer.last["message"]["opaque_body"] is None
+    # The image would fill the one line that a strategy has for all of its history.
+    carried = answer.last["message"]["opaque_body"]["responses_output"]
+    assert [item["type"] for item in carried] == ["message", "message"]
+    assert "4000000 characters are too many to be carried" in json.dumps(carried[0])
 
 
 @pytest.mark.parametrize("stream", [True, False])
