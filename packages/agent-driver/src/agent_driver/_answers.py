@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import suppress
 from inspect import isawaitable
 from typing import Any, cast
 
@@ -55,7 +56,7 @@ def is_whole(answer: object) -> bool:
 
     Of a record that could be iterated over, such as a model of pydantic's or a named tuple, its fields tell.
     """
-    if isinstance(answer, str | Mapping):
+    if isinstance(answer, str | bytes | Mapping):
         return True
     is_iterable = hasattr(answer, "__iter__") or hasattr(answer, "__aiter__")
     is_stream = hasattr(answer, "__next__") or hasattr(answer, "__anext__")
@@ -70,7 +71,10 @@ def to_failure(error: BaseException) -> ModelFailure:
     """
     _log.warning("the model call failed", exc_info=error)
     is_transient = getattr(error, "is_transient", False) is True
-    return ModelFailure(message=str(error) or type(error).__name__, is_transient=is_transient)
+    told = ""
+    with suppress(Exception):  # What is raised here would pass for the end of the answer.
+        told = str(error)
+    return ModelFailure(message=told or type(error).__name__, is_transient=is_transient)
 
 
 def name_piece(error: MessageError, index: int) -> MessageError:

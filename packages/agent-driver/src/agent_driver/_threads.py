@@ -4,7 +4,9 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
+from contextvars import copy_context
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ._answers import AsyncModelError, close, to_failure
@@ -71,9 +73,9 @@ class Threads:
         self._abandoned: Future[None] = Future()
 
     def start(self, work: Callable[[], Any]) -> None:
-        """Run a function, which raises nothing, as soon as there is a thread for it."""
+        """Run a function, which raises nothing, as soon as there is a thread for it, with the context variables of whoever starts it."""
         with self._lock:
-            self._waiting.append(work)
+            self._waiting.append(partial(copy_context().run, work))
             if not self._free:
                 return
             self._free -= 1

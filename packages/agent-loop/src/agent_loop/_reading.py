@@ -20,7 +20,8 @@ from ._usage import Usage
 
 
 _INPUTS = ModelDelta | ModelDone | ModelFailure | ToolResult | TimeShort | TimePassed | Failure
-_ANSWER = ("text", "tool_calls", "usage", "finish_reason", "phase", "opaque_body", "files")
+_TEXT = ("text", "content")
+_ANSWER = (*_TEXT, "tool_calls", "usage", "finish_reason", "phase", "opaque_body", "files")
 
 
 def read_messages(messages: object) -> tuple[Any, ...]:
@@ -79,7 +80,7 @@ def _read_delta(value: object) -> ModelDelta:
         raise _wrong_type("files", "a list", files)
     usage = read_member(value, "usage")
     return ModelDelta(
-        text=_read_text(value, "text") or "",
+        text=next((text for name in _TEXT if (text := _read_text(value, name))), ""),
         tool_calls=tuple(
             _read_fragment(call, f"tool_calls[{index}]")
             for index, call in enumerate(cast("Sequence[object]", calls))
