@@ -48,7 +48,7 @@ def _written(item: Json) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheUse:
-    """How many tokens of a prompt came from the cache, and how many were written to it.
+    """The tokens of a prompt that came from the cache, and those that were written to it.
 
     Attributes:
         cached: Tokens read from the cache.
