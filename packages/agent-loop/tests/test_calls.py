@@ -5,6 +5,7 @@ from agent_loop import (
     ModelCallEnded,
     ModelDelta,
     ModelDone,
+    ModelFailure,
     ToolCall,
     ToolCallFragment,
 )
@@ -42,3 +43,17 @@ def test_pieces_with_an_index_are_joined():
 )
 def test_calls_without_id_or_name_are_left_out(fragments):
     assert merge(*fragments) == ()
+
+
+@pytest.mark.parametrize("error", [None, "It failed."])
+def test_the_end_of_a_call_has_what_the_client_told_last(error):
+    run = AgentRun([], maximum_iterations=2)
+    run.start()
+    run.feed(ModelDelta(text="a", opaque_body={"first": 1}))
+    run.feed(ModelDelta(opaque_body={"last": 1}))
+    events = run.feed(
+        ModelDone() if error is None else ModelFailure(message=error, is_transient=False)
+    )
+
+    [ended] = [event for event in events if isinstance(event, ModelCallEnded)]
+    assert ended.opaque_body == {"last": 1}

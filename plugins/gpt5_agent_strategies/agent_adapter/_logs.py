@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 from dify_plugin.entities.agent import AgentInvokeMessage
 from dify_plugin.entities.provider_config import LogMetadata
@@ -17,7 +17,7 @@ from agent_loop import (
     Usage,
 )
 from agent_tooling import parse_tool_arguments
-from stream_text import KnownSecrets, redact_log_data
+from stream_text import KnownSecrets, read_member, redact_log_data
 
 from ._budgets import to_figures
 from ._model import Model
@@ -27,6 +27,7 @@ from ._tools import Toolbox
 _MAX_LISTED = (
     128  # Of calls and results: looking for secrets in them all at once would hold up other runs.
 )
+_OWN_CALLS = ("function_call", "custom_tool_call")  # which the run makes itself
 _Status = AgentInvokeMessage.LogMessage.LogStatus
 
 
@@ -98,6 +99,9 @@ class RunLog:
                 for call in event.tool_calls[:_MAX_LISTED]
             ],
         }
+        if ran := _server_calls(event.opaque_body):
+            content["server_tools"] = ran
+            counts["server_tools"] = [call["type"] for call in ran]
         if self._model_call is not None:
             yield self._close(
                 self._model_call, content, counts, error=event.error, usage=event.usage
@@ -194,6 +198,18 @@ class RunLog:
         if error is None:
             return None
         return self._redact(error) if self._has_content else "failed"
+
+
+def _server_calls(body: object) -> list[dict[str, Any]]:
+    """List what tools did that the model's server ran by itself: code, logs, searches; of an image all but its bytes."""
+    items = read_member(body, "responses_output")
+    listed = cast("list[object]", items) if isinstance(items, list) else []
+    calls = [cast("dict[str, Any]", item) for item in listed if isinstance(item, dict)]
+    return [
+        {key: value for key, value in call.items() if key not in ("id", "result")}
+        for call in calls
+        if str(call.get("type")).endswith("_call") and call["type"] not in _OWN_CALLS
+    ][:_MAX_LISTED]
 
 
 def _build_metadata(log: AgentInvokeMessage, usage: Usage | None) -> dict[LogMetadata, Any]:

@@ -111,3 +111,41 @@ def test_overrides_that_change_nothing_are_told_in_both_logs(agent, overrides, t
     assert finding.startswith(told)
     assert f"Prompt policy overrides: {told}" in agent.log
     assert "French" not in agent.dify.model_requests[0]["prompt_messages"][0]["content"]
+
+
+SERVER_CALLS = [
+    {"type": "reasoning", "id": "rs_1", "encrypted_content": "gAAA"},
+    {
+        "type": "code_interpreter_call",
+        "id": "ci_1",
+        "status": "completed",
+        "code": "password = 'hunter2-hunter2'",
+        "outputs": [{"type": "logs", "logs": "n" * 3000}],
+    },
+    {"type": "image_generation_call", "id": "ig_1", "result": "QUJD" * 1000, "size": "1x1"},
+    {"type": "function_call", "call_id": "c1", "name": "login", "arguments": "{}"},
+    {"type": None},
+    "odd",
+]
+
+
+def run_server_calls(agent, items):
+    body = {"responses_output": items, "carry": "content_part"}
+    agent.dify.model = [[chunk("Done.", opaque=body)]]
+    return agent.run().logs["gpt-5.2 Thought"]["data"]
+
+
+def test_what_ran_at_the_model_s_server_stands_in_the_log_of_its_call(agent, configured_agent):
+    code, image = run_server_calls(agent, SERVER_CALLS)["output"]["server_tools"]
+    counts = run_server_calls(configured_agent, SERVER_CALLS)["output_summary"]
+
+    assert code["type"] == "code_interpreter_call"
+    assert "password" in code["code"]
+    assert len(code["outputs"][0]["logs"]) <= 2000
+    assert image == {"type": "image_generation_call", "size": "1x1"}
+    assert counts["server_tools"] == ["code_interpreter_call", "image_generation_call"]
+
+
+@pytest.mark.parametrize("items", [None, [], "odd", [1], [{"type": "message"}]])
+def test_a_body_without_such_calls_adds_nothing_to_the_log(agent, items):
+    assert "server_tools" not in run_server_calls(agent, items)["output"]

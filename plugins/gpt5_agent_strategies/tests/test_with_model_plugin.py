@@ -289,6 +289,9 @@ def test_what_openai_s_own_tools_did_is_kept_between_rounds(start_both, kept_by,
     assert third[: len(second)] == second
     assert transcript.text.replace("\u2063", "").endswith("Done.\n\n- [A](https://a.example)")
     assert "print(1)" not in transcript.text
+    # Where the platform drops the body, the model plugin's own log has it.
+    logged = str([message for message in transcript.messages if message["type"] == "log"])
+    assert ("print(1)" in logged) == (kept_by == "content parts")
     assert float(transcript.metadata["total_price"]) > 0.04  # a search and a container
 
 

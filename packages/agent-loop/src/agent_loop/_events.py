@@ -266,6 +266,7 @@ class ModelCallEnded:
         tool_calls: The valid tool calls of the answer.
         usage: The usage of this call alone.
         error: Why it failed, or None.
+        opaque_body: What the model's client told along with the answer, for a log: see `ModelDelta`.
     """
 
     round: int
@@ -273,6 +274,7 @@ class ModelCallEnded:
     tool_calls: tuple[ToolCall, ...]
     usage: Usage
     error: str | None = None
+    opaque_body: Any = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -174,6 +174,7 @@ class Round:
             tool_calls=self.calls if error is None else (),
             usage=self.usage,
             error=error,
+            opaque_body=self._opaque_body,
         )
 
     def to_ended(
