@@ -327,6 +327,7 @@ def test_hosted_items_come_back_with_reasoning_and_function_calls(
         [
             Reasoning(summary=("Look first.",)),
             hosted("web_search_call", action=search),
+            hosted("web_search_call", status="failed", action=search),
             Reasoning(),
             FunctionCall(name="clock", arguments={"city": "Paris"}, call_id="call_1"),
         ],
