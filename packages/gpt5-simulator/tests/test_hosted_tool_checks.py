@@ -68,6 +68,10 @@ def error_of(response, status=400):
         (PICTURE | {"output_format": "bmp"}, "tools[0].output_format", "invalid_value"),
         (PICTURE | {"size": "big"}, "tools[0].size", "invalid_value"),
         (PICTURE | {"size": 1024}, "tools[0].size", "invalid_value"),
+        (PICTURE | {"size": "1000x1000"}, "tools[0].size", "invalid_value"),
+        (PICTURE | {"size": "1024x256"}, "tools[0].size", "invalid_value"),
+        (PICTURE | {"size": "3840x3840"}, "tools[0].size", "invalid_value"),
+        (PICTURE | {"size": "4096x2048"}, "tools[0].size", "invalid_value"),
         (
             PICTURE | {"background": "transparent", "output_format": "jpeg"},
             "tools[0].background",
@@ -193,3 +197,11 @@ def test_a_tool_of_a_namespace_can_be_chosen(server, ask):
     choice = {"type": "function", "name": "f"}
     answer = ask(server, model="gpt-5.4", tools=[SPACE], tool_choice=choice)
     assert answer.json()["output"][-1]["namespace"] == "crm"
+
+
+@pytest.mark.parametrize(("model", "status"), [("gpt-5.5", 400), ("gpt-5.6", 200)])
+def test_newer_models_choose_tools_that_were_added(server, ask, model, status):
+    added = {"type": "additional_tools", "role": "developer", "tools": [FUNCTION]}
+    choice = {"type": "function", "name": "f"}
+    items = [added, {"role": "user", "content": "Go on"}]
+    assert ask(server, model=model, input=items, tool_choice=choice).status_code == status

@@ -12,7 +12,7 @@ from gpt5_simulator._demo_values import Values
 from gpt5_simulator._hosted_results import HostedResults
 from gpt5_simulator._images import build_picture, parse_size
 from gpt5_simulator._json import Json, dump, is_array, is_object, object_at
-from gpt5_simulator._request import ModelRequest
+from gpt5_simulator._request import ModelRequest, plain_type
 from gpt5_simulator._turn import OutputItem
 
 
@@ -74,7 +74,7 @@ class HostedTools:
         return [*calls, *self._calls_of(hosted[0], is_forced=True)]
 
     def _calls_of(self, tool: Json, *, is_forced: bool = False) -> list[HostedCall]:
-        kind = str(tool.get("type")).removesuffix("_preview")
+        kind = plain_type(tool).removesuffix("_preview")
         if kind == "mcp":
             return list(self._mcp_calls(tool, is_forced=is_forced))
         builders: dict[str, Callable[[Json, list[Json]], HostedCall]] = {

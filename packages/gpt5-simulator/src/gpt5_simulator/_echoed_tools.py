@@ -6,6 +6,7 @@ Source: the tools in recorded response objects.
 from urllib.parse import urlsplit
 
 from gpt5_simulator._json import Json, is_object, object_at, objects_in
+from gpt5_simulator._request import plain_type
 
 
 _USUAL: dict[str, Json] = {
@@ -38,7 +39,7 @@ _HIDDEN = "<redacted>"
 
 def echoed_tool(tool: Json) -> Json:
     """Return a tool as OpenAI echoes it."""
-    kind = str(tool.get("type"))
+    kind = plain_type(tool)
     if kind == "function":
         return _echoed_function(tool)
     if kind == "namespace":

@@ -63,7 +63,11 @@ _NUMBERS: dict[str, Mapping[str, tuple[int, int]]] = {
     "file_search": {"max_num_results": (1, 50)},
     "image_generation": {"partial_images": (0, 3), "output_compression": (0, 100)},
 }
-_SIZE = re.compile(r"auto|[1-9]\d{0,3}x[1-9]\d{0,3}")
+_SIZE = re.compile(r"([1-9]\d{0,3})x([1-9]\d{0,3})")
+_STEP = 16
+_MAX_EDGE = 3840
+_MAX_PIXELS = 3840 * 2160
+_MAX_RATIO = 3
 _MEMORY = ("1g", "4g", "16g", "64g")
 _MAX_DOMAINS = 100
 _SERVERS = ("server_url", "connector_id", "tunnel_id")
@@ -167,12 +171,28 @@ def _validate_container(tool: Json, where: str) -> None:
 
 def _validate_picture(tool: Json, where: str) -> None:
     size: object = tool.get("size")
-    if size is not None and not (isinstance(size, str) and _SIZE.fullmatch(size)):
-        text = f"Invalid value: '{size}'. Expected 'auto' or a size such as '1024x1024'."
+    if size not in (None, "auto") and not _is_size(size):
+        text = (
+            f"Invalid value: '{size}'. Expected 'auto' or 'WIDTHxHEIGHT' with edges that are divisible by {_STEP}, "
+            f"a ratio of at most {_MAX_RATIO} to 1, and at most 3840x2160 pixels."
+        )
         raise ApiError(text, param=f"{where}.size", code="invalid_value")
     if tool.get("background") == "transparent" and tool.get("output_format") == "jpeg":
         text = "Transparent background is not supported for JPEG output format."
         raise ApiError(text, param=f"{where}.background", code="invalid_value")
+
+
+def _is_size(value: object) -> bool:
+    """Return whether a text is a size that pictures can have.
+
+    Source: the docstring of `size` in `tool.py` of openai 3.54.0.
+    """
+    found = _SIZE.fullmatch(value) if isinstance(value, str) else None
+    if found is None:
+        return False
+    short, long = sorted((int(found[1]), int(found[2])))
+    is_step = short % _STEP == long % _STEP == 0
+    return is_step and long <= min(_MAX_EDGE, short * _MAX_RATIO) and short * long <= _MAX_PIXELS
 
 
 def _validate_server(tool: Json, where: str) -> None:

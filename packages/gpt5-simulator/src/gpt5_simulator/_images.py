@@ -1,5 +1,6 @@
 """Pictures of one colour in the formats that image generation has: valid, of any size, and small."""
 
+import re
 import struct
 import zlib
 from collections.abc import Callable
@@ -8,14 +9,15 @@ from collections.abc import Callable
 FORMATS = ("png", "jpeg", "webp", "gif", "svg")
 
 _SIZE = (1024, 1024)
+_SIZE_TEXT = re.compile(r"([1-9]\d{0,3})x([1-9]\d{0,3})")
 _PNG = b"\x89PNG\r\n\x1a\n"
 _JPEG_BLOCK = 8
 
 
 def parse_size(text: str) -> tuple[int, int]:
     """Parse `WIDTHxHEIGHT`; anything else, `auto` above all, is 1024 by 1024."""
-    width, cross, height = text.partition("x")
-    return (int(width), int(height)) if cross and width.isdigit() and height.isdigit() else _SIZE
+    found = _SIZE_TEXT.fullmatch(text)
+    return (int(found[1]), int(found[2])) if found else _SIZE
 
 
 def build_picture(output_format: str, size: tuple[int, int], colour: tuple[int, int, int]) -> bytes:
@@ -38,7 +40,8 @@ def build_picture(output_format: str, size: tuple[int, int], colour: tuple[int, 
 
 def _png(size: tuple[int, int], colour: tuple[int, int, int]) -> bytes:
     width, height = size
-    rows = (b"\x00" + bytes(colour) * width) * height
+    row = b"\x00" + bytes(colour) * width
+    pixels = zlib.compressobj(1)
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return (
@@ -46,8 +49,8 @@ def _png(size: tuple[int, int], colour: tuple[int, int, int]) -> bytes:
         )
 
     head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    pixels = zlib.compress(rows, 1)
-    return _PNG + chunk(b"IHDR", head) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
+    data = b"".join(pixels.compress(row) for _ in range(height)) + pixels.flush()
+    return _PNG + chunk(b"IHDR", head) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
 
 
 def _jpeg(size: tuple[int, int], colour: tuple[int, int, int]) -> bytes:

@@ -53,6 +53,7 @@ class ModelProfile:
         lacks_tools: The types of tools that it does not take.
         tiers: The service tiers that serve it, beside the usual one. A request for another is refused, and for `priority` served as usual.
         keeps_cache: Whether its cache is kept for a day, so that `prompt_cache_retention` cannot be `in_memory`.
+        chooses_added: Whether `tool_choice` may name a tool that only an input item declares.
         has_cache_options: Whether it takes `prompt_cache_options`, and bills what it writes to the cache.
         successor: The model to use instead of a retired one; None while it is served.
         shutdown_date: The day that `GET /v1/models` tells, as `YYYY-MM-DD`; None where there is none.
@@ -75,6 +76,7 @@ class ModelProfile:
     lacks_tools: frozenset[str] = _LACKED
     has_cache_options: bool = False
     keeps_cache: bool = False
+    chooses_added: bool = False
     tiers: tuple[str, ...] = _USUAL_TIERS
     successor: str | None = None
     shutdown_date: str | None = None
@@ -128,6 +130,7 @@ _5_6 = replace(
     modes=("standard", "pro"),
     lacks_tools=frozenset(),
     has_cache_options=True,
+    chooses_added=True,
     tiers=_EVERY_TIER,
 )
 _6 = replace(_5_6, name="gpt-6-sol", snapshot="gpt-6-sol", tiers=_USUAL_TIERS)
@@ -260,5 +263,6 @@ def profile_for_unknown(model: str) -> ModelProfile:
         modes=("standard", "pro"),
         lacks_tools=frozenset(),
         has_cache_options=True,
+        chooses_added=True,
         tiers=_EVERY_TIER,
     )

@@ -1,5 +1,6 @@
 """The request as a model reads it: defaults filled in, stored items fetched, tools sorted out."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -8,6 +9,7 @@ from gpt5_simulator._json import Json, is_object, object_at, objects_in
 from gpt5_simulator._profiles import ModelProfile
 
 
+_DATED = re.compile(r"_\d{4}_\d{2}_\d{2}$")
 _CLIENT_TOOLS = frozenset({"function", "custom", "namespace"})
 
 type ToolMode = Literal["none", "auto", "required"]
@@ -83,6 +85,11 @@ def input_items(body: Json) -> list[Json]:
     if isinstance(value, str):
         return [{"type": "message", "role": "user", "content": value}]
     return objects_in(value)
+
+
+def plain_type(entry: Json) -> str:
+    """Return a tool's type without the date of its version, as in `web_search_2025_08_26`."""
+    return _DATED.sub("", str(entry.get("type")))
 
 
 def item_text(item: Json) -> str:

@@ -10,6 +10,7 @@ from gpt5_simulator._errors import ApiError
 from gpt5_simulator._hosted_tool_checks import HOSTED_TYPES, validate_hosted_tool
 from gpt5_simulator._json import Json, is_array, is_object, object_at, objects_in
 from gpt5_simulator._profiles import ModelProfile
+from gpt5_simulator._request import input_items, plain_type
 
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -22,7 +23,6 @@ _OWN_FIELDS = {
     "custom": (*_COMMON, "format"),
 }
 _NOT_MINIMAL = frozenset({"image_generation", "web_search"})
-_DATED = re.compile(r"_\d{4}_\d{2}_\d{2}$")
 
 
 def validate_tools(body: Json, *, profile: ModelProfile) -> None:
@@ -39,11 +39,11 @@ def validate_tools(body: Json, *, profile: ModelProfile) -> None:
             raise missing(f"{where}.type")
         _validate_tool(tool, where, profile)
     _validate_effort(body, profile)
-    _validate_choice(body)
+    _validate_choice(body, profile)
 
 
 def _validate_tool(tool: Json, where: str, profile: ModelProfile) -> None:
-    kind = _plain_type(tool["type"])
+    kind = plain_type(tool)
     if kind in _OWN_TYPES:
         _validate_own_tool(tool, where)
         return
@@ -55,11 +55,6 @@ def _validate_tool(tool: Json, where: str, profile: ModelProfile) -> None:
     validate_hosted_tool(tool | {"type": kind}, where)
     if kind == "namespace":
         _validate_namespace(tool, where)
-
-
-def _plain_type(kind: str) -> str:
-    """Return a type without the date of its version, as in `web_search_2025_08_26`."""
-    return _DATED.sub("", kind)
 
 
 def _validate_namespace(tool: Json, where: str) -> None:
@@ -84,7 +79,7 @@ def _validate_effort(body: Json, profile: ModelProfile) -> None:
     Source: openai/codex, issue 3559.
     """
     effort = object_at(body, "reasoning").get("effort") or profile.default_effort
-    kinds = {_plain_type(tool["type"]) for tool in objects_in(body.get("tools"))}
+    kinds = {plain_type(tool) for tool in objects_in(body.get("tools"))}
     ruled_out = sorted(kinds & _NOT_MINIMAL)
     if effort == "minimal" and ruled_out:
         listed = ", ".join(ruled_out)
@@ -120,11 +115,14 @@ def _validate_parameters(tool: Json, where: str) -> None:
         validate_closed(schema, label=label, param=param, code=_CODE)
 
 
-def _validate_choice(body: Json) -> None:
+def _validate_choice(body: Json, profile: ModelProfile) -> None:
     choice: object = body.get("tool_choice")
     if isinstance(choice, str) and choice not in _MODES:
         raise bad_value("tool_choice", choice, accepted=_MODES)
     tools = objects_in(body.get("tools"))
+    if profile.chooses_added:
+        added = (item for item in input_items(body) if item.get("type") == "additional_tools")
+        tools += [tool for item in added for tool in objects_in(item.get("tools"))]
     if choice not in {None, "none", "auto"} if isinstance(choice, str) else is_object(choice):
         _validate_forced(choice, tools)
 
@@ -149,7 +147,7 @@ def _validate_chosen(choice: Json, tools: list[Json]) -> None:
     kind: object = choice.get("type")
     if not isinstance(kind, str):
         raise missing("tool_choice.type")
-    if kind not in _OWN_TYPES and _plain_type(kind) not in HOSTED_TYPES:
+    if kind not in _OWN_TYPES and plain_type(choice) not in HOSTED_TYPES:
         accepted = ("allowed_tools", *_OWN_TYPES, *HOSTED_TYPES)
         raise bad_value("tool_choice.type", kind, accepted=accepted)
     key = {"function": "name", "custom": "name", "mcp": "server_label"}.get(kind, "type")
