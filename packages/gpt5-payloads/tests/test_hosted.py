@@ -148,6 +148,12 @@ def test_a_builder_refuses_what_the_api_would(build, positional, named, field):
     assert caught.value.field == field
 
 
+def test_a_single_text_is_a_list_of_one():
+    assert file_search_tool("vs_1") == file_search_tool(["vs_1"])
+    assert web_search_tool(blocked_domains="a.org") == web_search_tool(blocked_domains=["a.org"])
+    assert code_interpreter_tool(file_ids="file-1") == code_interpreter_tool(file_ids=["file-1"])
+
+
 def test_tools_of_the_api_stand_beside_declarations_in_order_and_as_they_are():
     shell = {"type": "shell", "environment": {"type": "container_auto"}, "unheard-of": [1]}
     tools = [web_search_tool(), CLOCK, shell, custom_tool("sql")]

@@ -40,13 +40,14 @@ def web_search_tool(
     Raises:
         PayloadError: If there are more than 100 domains of a kind.
     """
-    for domains in (allowed_domains, blocked_domains):
+    allowed, blocked = _listed(allowed_domains), _listed(blocked_domains)
+    for domains in (allowed, blocked):
         if len(domains) > _MOST_DOMAINS:
             raise PayloadError(
                 f"web_search_domains must be at most {_MOST_DOMAINS} allowed and {_MOST_DOMAINS} blocked ones",
                 field="web_search_domains",
             )
-    filters = _given(allowed_domains=list(allowed_domains), blocked_domains=list(blocked_domains))
+    filters = _given(allowed_domains=allowed, blocked_domains=blocked)
     located = {"type": "approximate", **user_location} if user_location else None
     return _tool(
         "web_search",
@@ -81,7 +82,7 @@ def file_search_tool(
         )
     return _tool(
         "file_search",
-        vector_store_ids=list(store_ids),
+        vector_store_ids=_listed(store_ids),
         max_num_results=max_results,
         filters=filters,
         ranking_options=ranking_options,
@@ -101,7 +102,7 @@ def code_interpreter_tool(
         memory_limit: The memory of a container that the server makes.
         file_ids: Files to lay into it.
     """
-    made = {"type": "auto"} | _given(memory_limit=memory_limit, file_ids=list(file_ids))
+    made = {"type": "auto"} | _given(memory_limit=memory_limit, file_ids=_listed(file_ids))
     return _tool("code_interpreter", container=container_id or made)
 
 
@@ -267,6 +268,11 @@ def _is_api_tool(tool: object) -> bool:
 
 def _tool(kind: str, **fields: object) -> dict[str, Any]:
     return copy_json({"type": kind, **_given(**fields)}, field="tools")
+
+
+def _listed(texts: Sequence[str]) -> list[str]:
+    """Return texts as a list, also where somebody gave a single one."""
+    return [texts] if isinstance(texts, str) else list(texts)
 
 
 def _given(**fields: object) -> dict[str, Any]:

@@ -111,13 +111,14 @@ def _mcp_servers(value: object) -> Iterator[dict[str, Any]]:
     labels: set[str] = set()
     for server in _objects(value, field="mcp_servers"):
         _refuse_secrets(server, field="mcp_servers")
-        label = server.get("server_label")
-        if server.get("type", "mcp") != "mcp" or not isinstance(label, str | None):
+        label, *addresses = (server.get(key) for key in ("server_label", *_ADDRESSES))
+        are_texts = all(isinstance(text, str | None) for text in (label, *addresses))
+        if server.get("type", "mcp") != "mcp" or not are_texts:
             raise PayloadError(
-                "mcp_servers must be objects of type mcp, each with a server_label",
+                "mcp_servers must be objects of type mcp, with texts for server_label and address",
                 field="mcp_servers",
             )
-        url, connector, tunnel = (server.get(key) for key in _ADDRESSES)
+        url, connector, tunnel = addresses
         mcp_tool(label or "", url=url, connector_id=connector, tunnel_id=tunnel)
         if label in labels:
             raise PayloadError(f"mcp_servers has two servers {label!r}", field="mcp_servers")
@@ -131,12 +132,13 @@ def _refuse_secrets(server: Mapping[str, Any], *, field: str) -> None:
     Raises:
         PayloadError: If there is one; nothing of it is shown.
     """
-    headers = server.get("headers")
-    is_given = isinstance(headers, Mapping)
-    given: Mapping[str, object] = cast("Mapping[str, object]", headers) if is_given else {}
+    headers = server.get("headers") or {}
+    if not isinstance(headers, Mapping):
+        raise PayloadError(f"{field}: headers must be an object of texts", field=field)
+    given = cast("Mapping[str, object]", headers)
     texts = [str(server.get("server_url")), *map(str, given.values())]
-    is_named = any(is_secret_key(name, value) for name, value in given.items())
-    if "authorization" in server or is_named or any(redact_text(text) != text for text in texts):
+    is_named = any(is_secret_key(name, value) for name, value in [*server.items(), *given.items()])
+    if is_named or any(redact_text(text) != text for text in texts):
         raise PayloadError(
             f"{field} must not hold a token; put it into mcp_tokens, under the server's label",
             field=field,
