@@ -194,6 +194,22 @@ def test_an_image_that_its_message_shows_too_is_sent_once() -> None:
     assert "ig_1.jpg" in json.dumps(rebuilt)
 
 
+def test_of_the_images_that_a_message_shows_only_those_are_left_out_that_its_items_hold() -> None:
+    items = fit_items([large("ig_1", 2_000), large("ig_2", 400), MESSAGE], max_bytes=1_500)
+    urls = [f"data:image/jpeg;base64,{'A' * size}" for size in (2_000, 400)]
+    shown = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
+    answer = {**carried(*items), "content": [{"type": "text", "text": "Noon."}, *shown]}
+
+    sent = build_input([QUESTION, answer])
+
+    assert [item.get("type") for item in sent[1:4]] == [
+        "message",
+        "image_generation_call",
+        "message",
+    ]
+    assert [part["image_url"] for part in sent[4]["content"][1:]] == urls[:1]
+
+
 def test_remembered_calls_bring_the_items_of_hosted_tools_with_them() -> None:
     store = ItemStore()
     items = [REASONING, SEARCH, IMAGE, MESSAGE, CALL]

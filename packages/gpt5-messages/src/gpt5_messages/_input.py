@@ -223,8 +223,15 @@ def _shown_media(parts: list[Part]) -> list[dict[str, Any]]:
     return [{"role": "assistant", "content": parts}] if parts else []
 
 
-def _without_drawn(media: list[Part], items: list[dict[str, Any]]) -> list[Part]:
-    """Return the parts of an answer without the images that the server has drawn, which its items hold; they come first."""
-    drawn = sum(1 for _ in iter_images(items))
-    images = [index for index, part in enumerate(media) if part["type"] == "input_image"][:drawn]
-    return [part for index, part in enumerate(media) if index not in images]
+def _without_drawn(parts: list[Part], items: list[dict[str, Any]]) -> list[Part]:
+    """Return the parts of an answer without the images that its items hold because the server has drawn them: the same data, or links in their place."""
+    drawn = [image.data for image in iter_images(items)]
+    rest: list[Part] = []
+    for part in parts:
+        url = str(part.get("image_url") or "")
+        data = url.partition(",")[2] if url.startswith("data:") else ""
+        if part["type"] == "input_image" and (data in drawn or (drawn and not data)):
+            drawn.remove(data or drawn[0])
+        else:
+            rest.append(part)
+    return rest
