@@ -210,6 +210,18 @@ def test_a_refused_ping_is_told_without_the_server_s_words(
     assert "'gpt-5.2'" in str(caught.value)
 
 
+def test_a_list_that_is_an_error_is_told_without_the_key(transport: Transport) -> None:
+    with Wire(
+        whole(b'{"error": {"message": "no", "code": "no key like Sesame0pen+42/x"}}')
+    ) as wire:
+        asked = wire.connection(api_key="Sesame0pen+42/x")
+        with pytest.raises(ResponseFailedError) as caught:
+            validate_server(asked, transport=transport)
+
+    assert caught.value.code is not None
+    assert "Sesame0pen" not in f"{caught.value} {caught.value.code}"
+
+
 def test_a_refused_list_is_told_without_the_server_s_words(transport: Transport) -> None:
     with (
         ResponsesSimulator(models_status=400) as server,

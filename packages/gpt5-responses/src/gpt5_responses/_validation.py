@@ -42,7 +42,7 @@ def validate_server(connection: Connection, *, transport: Transport = TRANSPORT)
     """
     with transport.lend(connection) as client:
         try:
-            models = _read_models(client)
+            models = _read_models(client, connection)
         except Exception as error:  # noqa: BLE001  the client lets some errors of its HTTP library through
             told = to_responses_error(error, model=_CHEAPEST_MODEL, secrets=connection.secrets)
             raise _without_server_text(told, _CHEAPEST_MODEL) from None
@@ -90,7 +90,7 @@ def _without_server_text(error: ResponsesError, model: str) -> ResponsesError:
     )
 
 
-def _read_models(client: HttpClient) -> dict[str, Any] | None:
+def _read_models(client: HttpClient, connection: Connection) -> dict[str, Any] | None:
     """Return the server's list of models, or None where it has none; a web page instead of it is none.
 
     Raises:
@@ -112,7 +112,9 @@ def _read_models(client: HttpClient) -> dict[str, Any] | None:
         failure = ResponseFailure(
             code=_text(error.get("code")) or _text(error.get("type")), message=""
         )
-        raise from_event(failure, model=_CHEAPEST_MODEL, request_id=None)
+        raise from_event(
+            failure, model=_CHEAPEST_MODEL, request_id=None, secrets=connection.secrets
+        )
     return models
 
 
