@@ -146,7 +146,7 @@ def ask_officially(wire: Wire) -> tuple[str, list[tuple[str, str, str]]] | None:
             (
                 item.call_id,
                 item.name,
-                item.arguments if item.type == "function_call" else item.input,
+                (item.arguments or "{}") if item.type == "function_call" else item.input,
             )
             for item in final.output or done
             if item.type in ("function_call", "custom_tool_call") and item.status != "incomplete"
