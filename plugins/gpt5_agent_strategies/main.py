@@ -8,9 +8,11 @@ import sys
 from typing import Any, override
 
 from dify_plugin.config.logger_format import plugin_logger_handler
-from dify_plugin.core.server.tcp.request_reader import TCPReaderWriter
+from dify_plugin.core.server.stdio import request_reader as stdio_reader
+from dify_plugin.core.server.tcp import request_reader as tcp_reader
 
 from agent_adapter import read_seconds, request_errors, shorten_line
+from stream_text.stdin import bound_depth
 from stream_text.stdout import bound_stdout, bound_writer
 
 
@@ -31,7 +33,9 @@ plugin = _Plugin(
         MAX_INVOCATION_TIMEOUT=read_seconds(os.environ, "MAX_INVOCATION_TIMEOUT", default=900),
     )
 )
-if isinstance(plugin.request_reader, TCPReaderWriter):
+bound_depth(stdio_reader)
+bound_depth(tcp_reader)
+if isinstance(plugin.request_reader, tcp_reader.TCPReaderWriter):
     bound_writer(plugin.request_reader, shorten_line)
 
 if __name__ == "__main__":

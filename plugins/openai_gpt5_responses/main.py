@@ -18,12 +18,13 @@ from typing import Any, override
 
 import yaml
 from dify_plugin.config.logger_format import plugin_logger_handler
-from dify_plugin.core.server.tcp.request_reader import TCPReaderWriter
+from dify_plugin.core.server.tcp import request_reader as tcp_reader
 
 import model_adapter
 
 # What a call cannot do without is imported before the first heartbeat: a call that came at once would wait for it.
 from model_adapter import read_seconds, request_errors, shorten_line, widen_pipe
+from stream_text.stdin import bound_depth
 from stream_text.stdout import bound_stdout, bound_writer
 
 
@@ -58,7 +59,8 @@ plugin = _Plugin(
         MAX_INVOCATION_TIMEOUT=read_seconds(os.environ, "MAX_INVOCATION_TIMEOUT", default=900),
     )
 )
-if isinstance(plugin.request_reader, TCPReaderWriter):
+bound_depth(tcp_reader)
+if isinstance(plugin.request_reader, tcp_reader.TCPReaderWriter):
     bound_writer(plugin.request_reader, shorten_line)
 widen_pipe(plugin.request_reader)
 gc.freeze()

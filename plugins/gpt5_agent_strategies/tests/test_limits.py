@@ -60,6 +60,32 @@ def test_whatever_a_tool_says_at_length_the_run_goes_on(agent, message):
     assert transcript.metadata["stop_reason"] == "answered"
 
 
+def nested(levels):
+    """Return JSON of so many levels. The SDK's parser takes 200 of a line."""
+    inside = "deep"
+    for _ in range(levels // 2):
+        inside = {"a": [inside]}
+    return inside
+
+
+@pytest.mark.parametrize("levels", [180, 400])
+def test_however_deep_a_tool_s_answer_nests_the_run_goes_on(agent, levels):
+    transcript = run_echo(
+        agent,
+        {"type": "json", "message": {"json_object": nested(levels)}},
+        text_message("And text."),
+    )
+    assert transcript.text.endswith("Done.")
+    told = json.dumps(agent.dify.model_requests[-1]["prompt_messages"][-1])
+    assert "And text." in told
+    assert ("nested deeper than 150 levels" in told) == (levels == 400)
+
+
+def test_however_deep_a_model_s_answer_nests_the_run_ends(agent):
+    agent.dify.model = [[chunk("Done.", opaque={"responses_output": [nested(400)]})]]
+    assert agent.run().text == "Done."
+
+
 def test_what_is_too_long_to_be_shown_is_told_to_be_left_out(agent):
     transcript = run_echo(agent, shown("image_link", meta={"mime_type": LONG}))
     assert "A file of the tool is left out: what describes it is too long." in transcript.text

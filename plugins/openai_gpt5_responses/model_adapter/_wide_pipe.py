@@ -17,6 +17,8 @@ from dify_plugin.core.server.stdio.response_writer import StdioResponseWriter
 from gevent.os import tp_read
 from pydantic import TypeAdapter
 
+from stream_text.stdin import parse_line
+
 
 _PIPE_BYTES = 1024 * 1024  # the most that Linux gives a process without privileges
 _END_SECONDS = (
@@ -67,7 +69,7 @@ def _parse_request(line: bytes, reader: RequestReader) -> PluginInStream:
 
     Source: dify-plugin 0.10.2, `core/server/stdio/request_reader.py`.
     """
-    told = _LINE.validate_json(line)
+    told = parse_line(line, _LINE.validate_json)
     return PluginInStream(
         session_id=told["session_id"],
         conversation_id=told.get("conversation_id"),

@@ -49,6 +49,22 @@ def test_the_key_stands_in_nothing_that_leaves(
     assert not any(form in left for form in FORMS)
 
 
+def test_a_request_that_nests_deeper_than_the_sdk_reads_is_answered(plugin: ModelPlugin) -> None:
+    deep: Any = "deep"
+    for _ in range(200):
+        deep = {"a": [deep]}
+    history = [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": "Hello", "opaque_body": {"seen": deep}},
+        {"role": "user", "content": "Hi again"},
+    ]
+    with ResponsesSimulator() as server:
+        answer = plugin.invoke(server, history, model_parameters={"unknown": deep})
+
+    assert answer.error is None
+    assert len(server.requests[0].body["input"]) == 3
+
+
 @pytest.mark.parametrize("request_id", [KEY, "very-secret-key-1"])
 def test_the_key_stands_in_no_log_line(configured_plugin: ModelPlugin, request_id: str) -> None:
     """A name of a model and an id of a request are logged, and a server may call both what it likes."""
