@@ -329,6 +329,13 @@ def test_an_answered_call_without_a_name_is_left_out_where_that_is_asked_for() -
     assert build_input([asking(NAMELESS), ANSWERED], lenient=True) == [output()]
 
 
+@pytest.mark.parametrize("more", [{}, {"opaque_body": {"responses_output": [FUNCTION]}}])
+def test_a_result_answers_no_call_behind_it(more: dict[str, Any]) -> None:
+    call = asking(FUNCTION, **more)
+    assert build_input([ANSWERED, call]) == [output()]
+    assert build_input([ANSWERED, call, ANSWERED]) == [output(), FUNCTION, output()]
+
+
 def test_an_opaque_body_of_another_client_is_its_own_business() -> None:
     message = {"role": "assistant", "content": "4", "opaque_body": {"signature": 5}}
     assert build_input([message]) == [{"role": "assistant", "content": "4"}]

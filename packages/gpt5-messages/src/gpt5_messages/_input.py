@@ -1,5 +1,6 @@
 """A conversation, turned into the input items of a Responses request."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, cast
@@ -52,7 +53,7 @@ def build_input(
         MessageError: If something can't be read; `field` says where, such as `messages[1].content[0]`.
     """
     history = list(iter_entries(messages))
-    builder = _InputBuilder(set(_iter_answered(history)), recall, lenient=lenient)
+    builder = _InputBuilder(Counter(map(_answered_id, history)), recall, lenient=lenient)
     for are_items, entries in groupby(history, key=lambda entry: entry.item is not None):
         if are_items:
             builder.add_items(list(entries))
@@ -62,22 +63,21 @@ def build_input(
     return with_media_moved(builder.items)
 
 
-def _iter_answered(history: Iterable[Entry]) -> Iterator[str]:
-    """Yield the ids of all calls that have a result."""
-    for entry in history:
-        call_id = entry.call_id
-        if entry.item is not None and type_of(entry.item) in OUTPUT_TYPES:
-            call_id = pair_id(entry.item)
-        if isinstance(call_id, str):
-            yield call_id.strip()
+def _answered_id(entry: Entry) -> str:
+    """Return the id of the call that this is a result of; an empty text where it is none."""
+    call_id = entry.call_id
+    if entry.item is not None and type_of(entry.item) in OUTPUT_TYPES:
+        call_id = pair_id(entry.item)
+    return call_id.strip() if isinstance(call_id, str) else ""
 
 
 class _InputBuilder:
     """The items of a conversation, message by message."""
 
-    def __init__(self, answered: set[str], recall: Recall | None, *, lenient: bool) -> None:
+    def __init__(self, results: Counter[str], recall: Recall | None, *, lenient: bool) -> None:
         self.items: list[dict[str, Any]] = []
-        self._answered = answered
+        self._results = results  # that are still to come
+        self._answered = results.keys() - {""}
         self._recall = recall
         self._lenient = lenient
         self._before = History()
@@ -106,9 +106,13 @@ class _InputBuilder:
         self._note([entry])
 
     def _note(self, entries: Iterable[Entry]) -> None:
-        """Take in what the conversation shows, by which items are recalled."""
-        if self._recall is not None:
-            for entry in entries:
+        """Take in what the conversation shows, by which items are recalled, and which results are behind us: they answer no later call."""
+        for entry in entries:
+            call_id = _answered_id(entry)
+            self._results[call_id] -= 1
+            if not self._results[call_id]:
+                self._answered.discard(call_id)
+            if self._recall is not None:
                 self._before.add(entry)
 
     def _answer(self, entry: Entry) -> list[dict[str, Any]]:
@@ -156,7 +160,7 @@ class _InputBuilder:
             MessageError: If it can't be read, or does not say which call it answers.
         """
         parts = read_parts(entry.content, field=entry.field)
-        call_id = entry.call_id.strip() if isinstance(entry.call_id, str) else ""
+        call_id = _answered_id(entry)
         if not call_id:
             if self._lenient or (entry.call_id is None and not parts):
                 return []
