@@ -117,8 +117,8 @@ def test_an_image_that_is_left_out_is_told_with_its_size() -> None:
     unknown = GeneratedImage(data="A" * 8_000_000, format="png")
 
     assert told(omitted=(image, unknown)) == [
-        "An image (2048x2048 png, 6.0 MB) was left out, because it is too large to be shown here. Ask for a smaller one.",
-        "An image (png, 6.0 MB) was left out, because it is too large to be shown here. Ask for a smaller one.",
+        "An image (2048x2048 png, 6.0 MB) was left out, because it is damaged or too large to be shown here. Ask for a smaller one.",
+        "An image (png, 6.0 MB) was left out, because it is damaged or too large to be shown here. Ask for a smaller one.",
     ]
 
 

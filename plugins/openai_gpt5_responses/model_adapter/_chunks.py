@@ -1,5 +1,6 @@
 """The chunks that Dify reads: text while it comes, and one terminal chunk with everything else."""
 
+import base64
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -19,7 +20,13 @@ from gpt5_messages import Completion, GeneratedImage, ToolCall, fit_items
 _MOST_IMAGE_CHARACTERS = 5_000_000
 # Of the items that go along with an answer, as far as images are what makes them large: a strategy's call has one line for all of its history.
 _MOST_CARRIED_BYTES = 1_000_000
-_MIME_TYPES = {"svg": "image/svg+xml"}
+_MIME_TYPES = {
+    "gif": "image/gif",
+    "jpeg": "image/jpeg",
+    "png": "image/png",
+    "svg": "image/svg+xml",
+    "webp": "image/webp",
+}
 _PIECE_CHARACTERS = 256 * 1024  # in JSON a character takes at most six bytes
 
 
@@ -57,7 +64,7 @@ def image_message(image: GeneratedImage) -> AssistantPromptMessage:
 def split_images(
     images: Iterable[GeneratedImage], *, beside: str | None = None
 ) -> tuple[list[GeneratedImage], list[GeneratedImage]]:
-    """Return the images that fit into lines of Dify's, and those that do not.
+    """Return the images that fit into lines of Dify's, and those that do not or are damaged, which would fail a node that stores them.
 
     Args:
         images: The images of an answer.
@@ -67,7 +74,7 @@ def split_images(
     others: list[GeneratedImage] = []
     used = len(json.dumps(beside or ""))
     for image in images:
-        fits = used + len(image.data) <= _MOST_IMAGE_CHARACTERS
+        fits = used + len(image.data) <= _MOST_IMAGE_CHARACTERS and _is_base64(image.data)
         (fitting if fits else others).append(image)
         used += len(image.data) if fits and beside is not None else 0
     return fitting, others
@@ -103,12 +110,22 @@ def _carried(completion: Completion) -> dict[str, Any]:
 
 
 def _image_part(image: GeneratedImage) -> ImagePromptMessageContent:
+    # Dify makes a file's ending of it, so it is one that we know.
+    known = image.format if image.format in _MIME_TYPES else "png"
     return ImagePromptMessageContent(
-        format=image.format,
-        mime_type=_MIME_TYPES.get(image.format, f"image/{image.format}"),
+        format=known,
+        mime_type=_MIME_TYPES[known],
         base64_data=image.data,
-        filename=f"image.{image.format}",
+        filename=f"image.{known}",
     )
+
+
+def _is_base64(data: str) -> bool:
+    try:
+        base64.b64decode(data, validate=True)
+    except ValueError:
+        return False
+    return True
 
 
 def _tool_call(call: ToolCall) -> AssistantPromptMessage.ToolCall:

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 from collections.abc import Iterable, Iterator
 
 from gpt5_messages import HostedCall
@@ -15,6 +16,7 @@ _LOGGER.setLevel(logging.INFO)
 _HAS_CONTENT = is_on(os.environ, "OPENAI_GPT5_LOG_TOOL_CONTENT")
 _MOST_CALLS = 100  # of one answer
 _MOST_CHARACTERS = 4_000  # of each text
+_TYPE = re.compile(r"[a-z_]{1,40}", re.ASCII)
 _WORDS = frozenset({"completed", "failed", "incomplete", "in_progress", "searching", "generating"})
 
 
@@ -25,9 +27,10 @@ def log_hosted_calls(calls: Iterable[HostedCall], secrets: KnownSecrets) -> None
 
 
 def _iter_lines(call: HostedCall) -> Iterator[str]:
-    # What a server calls a state may be anything.
+    # What a server calls a tool or a state may be anything.
+    kind = call.type if _TYPE.fullmatch(call.type) else "another tool"
     status = call.status if call.status in _WORDS else "other"
-    yield f"OpenAI ran {call.type[:60]}: {status}"
+    yield f"OpenAI ran {kind}: {status}"
     if not _HAS_CONTENT:
         return
     for name, text in (

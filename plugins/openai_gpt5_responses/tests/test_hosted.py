@@ -191,6 +191,47 @@ def test_an_image_that_does_not_fit_is_told_with_its_size(
     assert "An image (1024x1024 jpeg, 4.5 MB) was left out" in answer.text
 
 
+@pytest.mark.parametrize(
+    ("fields", "kind"),
+    [
+        ({"output_format": "webp"}, ("webp", "image/webp")),
+        ({"output_format": "svg"}, ("svg", "image/svg+xml")),
+        ({"output_format": "../../a"}, ("png", "image/png")),
+        ({"output_format": None}, ("jpeg", "image/jpeg")),
+    ],
+)
+def test_an_image_has_a_format_that_dify_can_name_a_file_by(
+    plugin: ModelPlugin, fields: dict[str, Any], kind: tuple[str, str]
+) -> None:
+    with saying(drawn(3_000, **fields)) as server:
+        [image] = ask(plugin, server).images
+
+    assert (image["format"], image["mime_type"]) == kind
+    assert image["filename"] == f"image.{kind[0]}"
+
+
+@pytest.mark.parametrize("data", ["%%%", "QUJ", "QUJD QUJD", "é"])
+def test_an_image_that_is_none_fails_no_node(plugin: ModelPlugin, data: str) -> None:
+    with saying(drawn(3_000, result=data), Text(text="Here.")) as server:
+        answer = ask(plugin, server)
+
+    assert (answer.error, answer.images) == (None, [])
+    assert answer.text.startswith("Here.")
+    assert "left out" in answer.text
+
+
+def test_what_a_server_calls_its_tools_and_states_makes_no_line_of_its_own(
+    plugin: ModelPlugin,
+) -> None:
+    plugin.notices.clear()
+    odd = hosted("my\nnew_call", status="well\nso")
+    with ResponsesSimulator(model=ScriptedModel([[odd, Text(text="Hi.")]]), strict=False) as server:
+        assert ask(plugin, server).text == "Hi."
+
+    told = [notice.text for notice in plugin.notices if "OpenAI ran" in notice.text]
+    assert told == ["OpenAI ran another tool: other"]
+
+
 def test_two_images_that_do_not_fit_into_one_chunk_are_told_where_there_is_but_one(
     plugin: ModelPlugin,
 ) -> None:

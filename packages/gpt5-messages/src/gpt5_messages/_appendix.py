@@ -26,7 +26,7 @@ def render_appendix(completion: Completion, omitted_images: Iterable[GeneratedIm
 
     Args:
         completion: The answer.
-        omitted_images: Its images that are too large for whoever shows it.
+        omitted_images: Its images that are damaged, or too large for whoever shows it.
     """
     sentences = [
         *_file_sentences(completion),
@@ -83,7 +83,7 @@ def _failure_sentences(calls: Iterable[HostedCall]) -> Iterator[str]:
 def _image_sentence(image: GeneratedImage) -> str:
     megabytes = len(image.data) * _BYTES_PER_CHARACTER / _MEGABYTE
     facts = " ".join(filter(None, (image.size, image.format)))
-    return f"An image ({facts}, {megabytes:.1f} MB) was left out, because it is too large to be shown here. Ask for a smaller one."
+    return f"An image ({facts}, {megabytes:.1f} MB) was left out, because it is damaged or too large to be shown here. Ask for a smaller one."
 
 
 def _code(text: str) -> str:
