@@ -132,7 +132,7 @@ def _refuse_secrets(server: Mapping[str, Any], *, field: str) -> None:
     Raises:
         PayloadError: If there is one; nothing of it is shown.
     """
-    headers = server.get("headers") or {}
+    headers: object = server.get("headers") or {}
     if not isinstance(headers, Mapping):
         raise PayloadError(f"{field}: headers must be an object of texts", field=field)
     given = cast("Mapping[str, object]", headers)

@@ -186,7 +186,7 @@ def _tools(
 ) -> dict[str, Any]:
     """Build what only makes sense, and is only accepted, when there are tools."""
     hosted = settings.hosted
-    if not offered:
+    if not offered and (settings.tool_choice == "none" or not hosted.allowed_tools):
         return {}
     parallel = settings.parallel_tool_calls if profile.parallel_tool_calls else None
     return {
