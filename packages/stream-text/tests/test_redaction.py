@@ -432,3 +432,45 @@ def test_the_beginning_of_a_secret_with_a_percent_sign_is_held_back(text: str) -
 )
 def test_every_value_of_headers_is_a_secret(headers, secrets):
     assert set(iter_header_secrets(headers)) - {""} == secrets
+
+
+LETTERS = st.sampled_from(
+    [
+        *(
+            "tok",
+            "en",
+            "TO\u212aEN",
+            "\u017fecret",
+            "pa\u017fsword",
+            "API KEY",
+            "private-key",
+            "key",
+            "_key",
+        ),
+        *("db_dsn", "db-pass", "signingKey", "session id", "jwt", "auth", "author", "Cookie: "),
+        *(
+            "bearer ",
+            "ba\u017f\u0131c ",
+            "BAS\u0130C ",
+            "sk-",
+            "S\u212a-",
+            "se\u017fs-",
+            "org-",
+            "pk-",
+            "://",
+            "u:p@",
+            ": ",
+            "=",
+        ),
+        *('"', "a", "b" * 9, " ", "\n"),
+    ]
+)
+
+
+@given(st.lists(LETTERS, max_size=8))
+def test_a_pattern_is_looked_for_wherever_it_could_be_found(pieces):
+    text = "".join(pieces)
+    all_words = (
+        "cookie. bearer. sess-. ://. key.\n"  # With one of each kind nothing is passed over.
+    )
+    assert redact_text(all_words + text) == all_words + redact_text(text)

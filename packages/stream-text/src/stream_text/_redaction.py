@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 from ._errors import InvalidJsonError
 from ._json import parse_json
 from ._known_secrets import REDACTED, KnownSecrets
-from ._secret_names import WORDS, is_secret_key
+from ._secret_names import SECRET_WORDS, WORDS, is_secret_key
 
 
 MAX_LOGGED_CHARACTERS: Final = 2_000
@@ -23,20 +23,24 @@ _VALUE: Final = r"""(?:
     | '[^']*(?:'|$)
     | (?:(?:bearer|basic|token)\s+)?[^\s,;&"'\\]+
 )"""
+# Each with the words of which a text has at least one where the pattern finds something: looking for them is much faster.
 _PATTERNS: Final = (
-    rf"""(?P<head>(?:{WORDS})[\w-]{{0,64}}\\?["']?\s*[:=]\s*){_VALUE}""",
-    r"(?P<head>\bcookie\s*:\s*)[^\r\n\"']+",
-    r"(?P<head>\b(?:bearer|basic)\s+)[\w.~+/=-]{8,}",
-    r"(?P<head>\b(?:sk|sess|pk|rk|org|proj)-)[\w*-]{8,}",  # OpenAI's, Stripe's, and those of many that copied the habit
-    r"(?P<head>://)[^/\s@:]*:[^/\s@]*(?=@)",  # user and password of a URL
+    (SECRET_WORDS, rf"""(?P<head>(?:{WORDS})[\w-]{{0,64}}\\?["']?\s*[:=]\s*){_VALUE}"""),
+    (("cookie",), r"(?P<head>\bcookie\s*:\s*)[^\r\n\"']+"),
+    (("bearer", "basic"), r"(?P<head>\b(?:bearer|basic)\s+)[\w.~+/=-]{8,}"),
+    (
+        ("k-", "sess-", "org-", "proj-"),
+        r"(?P<head>\b(?:sk|sess|pk|rk|org|proj)-)[\w*-]{8,}",
+    ),  # OpenAI's, Stripe's, and those of many that copied the habit
+    (("://",), r"(?P<head>://)[^/\s@:]*:[^/\s@]*(?=@)"),  # user and password of a URL
 )
 
 
 @cache
-def _patterns() -> tuple[re.Pattern[str], ...]:
+def _patterns() -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
     # Compiled at the first use: whoever imports this package for something else need not wait.
     flags = re.IGNORECASE | re.VERBOSE | re.DOTALL
-    return tuple(re.compile(pattern, flags) for pattern in _PATTERNS)
+    return tuple((words, re.compile(pattern, flags)) for words, pattern in _PATTERNS)
 
 
 _NONE_KNOWN: Final = KnownSecrets(())
@@ -119,6 +123,15 @@ def redact_text(text: str) -> str:
         >>> redact_text("Incorrect API key provided: sk-proj-1234567890.")
         'Incorrect API key provided: sk-[redacted].'
     """
-    for pattern in _patterns():
-        text = pattern.sub(rf"\g<head>{REDACTED}", text)
+    folded = _fold(text)
+    for words, pattern in _patterns():
+        if any(word in folded for word in words):
+            text = pattern.sub(rf"\g<head>{REDACTED}", text)
     return text
+
+
+def _fold(text: str) -> str:
+    """Return a text in small letters, with an ASCII letter for each other that a pattern takes for it where case is ignored."""
+    if text.isascii():
+        return text.lower()
+    return text.replace("\u0130", "i").casefold().replace("\u0131", "i")

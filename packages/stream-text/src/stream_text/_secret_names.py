@@ -32,6 +32,12 @@ _LAST_WORD: Final = "|".join(
 WORDS: Final = "|".join((*_CLEAR, _LAST_WORD))
 """Matches what names a secret within the key of an object or a pair, ignoring case."""
 
+SECRET_WORDS: Final = (
+    *("token", "secret", "passw", "passphrase", "passcode", "credential", "cookie", "webhook"),
+    *("jwt", "auth", *_AMBIGUOUS),
+)
+"""Words of which a text has at least one, in small letters, where `WORDS` finds something."""
+
 _COUNT: Final = re.compile(r"tokens$", re.IGNORECASE)
 _SETTING: Final = "|".join(
     (*_CLEAR, *(rf"\B{word}" if word == "pwd" else word for word in _AMBIGUOUS))
