@@ -15,9 +15,11 @@ from agent_loop import (
     AgentRun,
     Budgets,
     Failure,
+    FallbackModel,
     LocalProtocolError,
     MessageError,
     ModelDelta,
+    ModelFailure,
     TimeBudget,
     ToolResult,
     Usage,
@@ -341,3 +343,16 @@ def test_the_schema_of_an_answer_is_part_of_the_request(play, log):
     first, second = RunFile(summary.path).iter_requests()
     assert first.settings["answer_schema"]["required"] == ["n"]
     assert (second.settings, second.changed, second.dropped) == (first.settings, (), 0)
+
+
+def test_which_model_is_asked_is_part_of_the_request(play, log):
+    fallback = FallbackModel(name="second")
+    messages = [{"role": "user", "content": "?"}]
+    run = AgentRun(messages, maximum_iterations=3, model="first", fallback=fallback)
+    limited = ModelFailure(message="limited", is_transient=False, may_pass_elsewhere=True)
+    play(run, Script([limited], ["Done."]), log=log)
+    [summary] = list_runs(log.folder)
+    first, second = RunFile(summary.path).iter_requests()
+    assert (first.settings["model"], second.settings["model"]) == ("first", "second")
+    assert second.changed == ("model",)
+    assert "limited" in find(log, "answer")[0]["error"]

@@ -109,6 +109,7 @@ class Recorder:
         self._round, self._answer = call.round, {"files": []}
         self._begun.clear()
         settings = {
+            "model": call.model,
             "tools": [_show_tool(tool) for tool in call.tools],
             "tool_choice": call.tool_choice,
             "answer_schema": call.answer_schema,
