@@ -1,6 +1,8 @@
 """Whole conversations with a server that checks each request as the real one would."""
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -260,6 +262,16 @@ def test_the_asynchronous_client_reports_failures_alike(
 
     with ResponsesSimulator(faults=[fault]) as server, pytest.raises(error):
         asyncio.run(ask(server))
+
+
+def test_a_process_that_ends_leaves_no_connection_open() -> None:
+    with ResponsesSimulator() as server:
+        connection = f"Connection(api_key='k', base_url={server.base_url!r})"
+        code = f"from gpt5_responses import Connection, create\ncreate({connection}, {{'model': 'gpt-5', 'input': 'Hi'}})"
+        command = [sys.executable, "-W", "error::ResourceWarning", "-c", code]
+        ended = subprocess.run(command, capture_output=True, text=True, check=True)
+
+    assert ended.stderr == ""
 
 
 def test_leaving_an_asynchronous_stream_early_closes_it() -> None:

@@ -1,5 +1,6 @@
 """Sending requests: one HTTP client for each connection, kept between calls, and what its server has refused or told before."""
 
+import atexit
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Mapping
@@ -146,7 +147,8 @@ class Transport:
 
 
 TRANSPORT = Transport()
-"""The transport of this process, shared by all calls."""
+"""The transport of this process, shared by all calls; what it keeps is closed when the process ends."""
+atexit.register(TRANSPORT.close)
 
 
 def prepare_transport() -> None:
