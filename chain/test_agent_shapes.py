@@ -20,6 +20,7 @@ from message_shapes import NOT_HEARD, SHAPES, MessageShape, differences
 
 
 LOOK = FunctionCall(name="look", arguments={})
+STRATEGIES = ["gpt5_function_calling", "gpt5_react"]
 TURNS = [[LOOK], [LOOK], [Text(text="Done.")]]
 
 
@@ -210,7 +211,7 @@ def test_which_shapes_an_agent_node_has_a_form_for():
     }
 
 
-@pytest.mark.parametrize("strategy", ["gpt5_function_calling", "gpt5_react"])
+@pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("case", GIVEN, ids=lambda case: case.name)
 def test_every_part_arrives_in_each_round_of_a_run(case, agents, strategy):
     inputs, answer = agents.run(case, strategy)
@@ -238,11 +239,12 @@ def names(chosen):
     return {case.name for case in GIVEN if chosen(case)}
 
 
-def test_our_strategies_with_the_official_openai_plugin(runner, package_official):
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_our_strategies_with_the_official_openai_plugin(strategy, runner, package_official):
     """It does not declare that its models read documents, which are told of then."""
     model_plugin = installed(package_official("models/openai"))
     with Agents(runner, STRATEGY_PLUGIN, model_plugin).running() as agents:
-        runs = run_all(agents, "gpt5_function_calling")
+        runs = run_all(agents, strategy)
 
     def has(case, *kinds):
         return case.shape.name.startswith(kinds)
