@@ -184,6 +184,21 @@ def test_the_response_says_how_it_was_reasoned(server, ask, model, asked, echoed
     assert {key: value for key, value in reasoning.items() if key in {"context", "mode"}} == echoed
 
 
+def test_the_conversation_changes_the_effort(server, ask):
+    update = {"type": "configuration_update", "reasoning": {"effort": "high"}}
+    question = {"role": "user", "content": "Hello"}
+    body = {"model": "gpt-6-astra", "reasoning": {"effort": "low"}}
+    before = ask(server, body, input=[question]).json()
+    after = ask(server, body, input=[update, {"type": "configuration_update"}, question]).json()
+    assert before["reasoning"] == after["reasoning"]
+    spent = [one["usage"]["output_tokens_details"]["reasoning_tokens"] for one in (before, after)]
+    assert spent[0] < spent[1]
+    wrong = update | {"reasoning": {"effort": "none"}}
+    assert error_of(ask(server, body, input=[wrong, question]))["param"] == (
+        "input[0].reasoning.effort"
+    )
+
+
 @pytest.mark.parametrize(
     ("model", "context", "is_withheld"),
     [

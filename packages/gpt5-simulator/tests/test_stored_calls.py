@@ -493,15 +493,17 @@ def test_the_official_client_resumes_a_stream(server):
 
 def test_references_stand_for_stored_items(ask):
     turn = [FunctionCall(name="f", arguments={}, call_id="call_1")]
-    script = ScriptedModel([turn, [Text(text="Done")], [Text(text="Other")]])
+    script = ScriptedModel([turn, *([Text(text=text)] for text in ("Done", "Again", "Other"))])
     with ResponsesSimulator(model=script) as simulator:
         call_item = ask(simulator).json()["output"][0]
         answer = {"type": "function_call_output", "call_id": "call_1", "output": "x"}
         items = [{"type": "item_reference", "id": call_item["id"]}, answer]
         done = ask(simulator, input=items)
+        bare = ask(simulator, input=[{"id": call_item["id"]}, answer])
         ask(simulator, key="sk-other")
         lost = ask(simulator, input=[{"type": "item_reference", "id": "fc_none"}])
     assert done.json()["output"][0]["content"][0]["text"] == "Done"
+    assert bare.json()["output"][0]["content"][0]["text"] == "Again"
     assert lost.status_code == 404
     assert "Items are not persisted" in lost.json()["error"]["message"]
 

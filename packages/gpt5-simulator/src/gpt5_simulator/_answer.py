@@ -16,7 +16,7 @@ from gpt5_simulator._json import Json, dump, objects_in
 from gpt5_simulator._lifetimes import Lifetimes
 from gpt5_simulator._output import IdSource, Output, build_output
 from gpt5_simulator._profiles import ModelProfile, profile_for, profile_for_unknown
-from gpt5_simulator._request import ModelRequest, input_items, read_request
+from gpt5_simulator._request import ModelRequest, input_items, item_type, read_request
 from gpt5_simulator._response import build_response
 from gpt5_simulator._setting_checks import validate_settings
 from gpt5_simulator._store import ResponseStore, StoredResponse
@@ -218,7 +218,7 @@ class Responder:
 
     def _referenced(self, item: Json, owner: str) -> Json:
         is_bare = item.get("type") == "image_generation_call" and "result" not in item
-        if item.get("type") != "item_reference" and not is_bare:
+        if item_type(item) != "item_reference" and not is_bare:
             return item
         found = self.store.find_item(str(item.get("id")), owner=owner)
         if found is None:

@@ -5,12 +5,13 @@ Source: recorded 400 bodies; docs/evidence/responses-api.md, R4 to R11.
 
 from collections.abc import Callable, Sequence
 
-from gpt5_simulator._checks import bad_value, missing, unknown, wrong_type
+from gpt5_simulator._checks import bad_value, missing, unknown, unsupported_value, wrong_type
 from gpt5_simulator._errors import ApiError
 from gpt5_simulator._item_kinds import kind_of
-from gpt5_simulator._json import Json, is_array, is_object, objects_in
+from gpt5_simulator._json import Json, is_array, is_object, object_at, objects_in
 from gpt5_simulator._part_checks import validate_amounts, validate_parts
 from gpt5_simulator._profiles import ModelProfile
+from gpt5_simulator._request import item_type
 
 
 _ROLES = ("assistant", "system", "developer", "user")
@@ -107,7 +108,7 @@ def validate_conversation(
 
 
 def _validate_item(item: Json, where: str, profile: ModelProfile) -> None:
-    kind: object = item.get("type", "message")
+    kind = item_type(item)
     if kind not in _ITEM_TYPES:
         raise bad_value(where, kind, accepted=_ITEM_TYPES)
     if kind == "message":
@@ -117,14 +118,27 @@ def _validate_item(item: Json, where: str, profile: ModelProfile) -> None:
             raise missing(f"{where}.{name}")
     if kind == "image_generation_call":
         _validate_picture(item, where)
+    if kind == "configuration_update":
+        _validate_update(item, where, profile)
     _validate_id(item, where)
     if kind in _WITH_PARTS:
         validate_parts(item["output"], f"{where}.output", role=None, profile=profile)
+    _validate_texts(item, where)
+
+
+def _validate_texts(item: Json, where: str) -> None:
     for name in ("call_id", "name", "arguments"):
         value: object = item.get(name)
-        is_open = kind == "tool_search_call" and name == "arguments"  # an object there
+        is_open = item.get("type") == "tool_search_call" and name == "arguments"  # an object there
         if value is not None and not isinstance(value, str) and not is_open:
             raise wrong_type(f"{where}.{name}", wanted="a string", got=value)
+
+
+def _validate_update(item: Json, where: str, profile: ModelProfile) -> None:
+    effort: object = object_at(item, "reasoning").get("effort")
+    if effort is not None and effort not in profile.efforts:
+        param = f"{where}.reasoning.effort"
+        raise unsupported_value(param, effort, profile=profile, accepted=profile.efforts)
 
 
 def _validate_picture(item: Json, where: str) -> None:

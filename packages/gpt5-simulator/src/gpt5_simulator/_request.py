@@ -50,7 +50,7 @@ class ModelRequest:
         hosted: The tools that the server runs itself, as the request declares them; without those that `tool_choice` rules out.
         tool_mode: Whether a tool may, must or must not be called.
         parallel: Whether one response may hold several calls.
-        effort: The reasoning effort that is in force.
+        effort: The reasoning effort that is in force: the request's, or what the conversation has changed it to.
         summary: The kind of reasoning summary asked for, or None.
         text_format: `text.format`, `{"type": "text"}` by default.
         max_output_tokens: The budget for reasoning and visible text, or None.
@@ -136,7 +136,7 @@ def read_request(body: Json, *, profile: ModelProfile, items: Sequence[Json]) ->
         hosted=tuple(entry for entry in entries if entry.get("type") not in _CLIENT_TOOLS),
         tool_mode=mode,
         parallel=body.get("parallel_tool_calls") is not False,
-        effort=str(reasoning.get("effort") or profile.default_effort),
+        effort=_effort(items) or str(reasoning.get("effort") or profile.default_effort),
         summary=reasoning.get("summary"),
         text_format=object_at(object_at(body, "text"), "format") or {"type": "text"},
         max_output_tokens=body.get("max_output_tokens"),
@@ -145,6 +145,21 @@ def read_request(body: Json, *, profile: ModelProfile, items: Sequence[Json]) ->
         include=include,
         max_tool_calls=body.get("max_tool_calls"),
     )
+
+
+def item_type(item: Json) -> object:
+    """Return the type of an input item; one that has no type is a message, or a reference if it only has an id."""
+    kind: object = item.get("type")
+    if kind is not None:
+        return kind
+    return "item_reference" if "id" in item and "role" not in item else "message"
+
+
+def _effort(items: Sequence[Json]) -> str | None:
+    """Return the effort that the conversation has changed to; None where it has not."""
+    updates = [item for item in items if item.get("type") == "configuration_update"]
+    efforts = [object_at(item, "reasoning").get("effort") for item in updates]
+    return next((str(effort) for effort in reversed(efforts) if effort is not None), None)
 
 
 def _instructions(body: Json, items: Sequence[Json]) -> str:

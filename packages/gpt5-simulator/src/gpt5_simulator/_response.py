@@ -81,7 +81,8 @@ def _tier(request: ModelRequest) -> str:
 
 def _reasoning(request: ModelRequest) -> Json:
     """Return the reasoning settings in force; older models know no context and no mode."""
-    echoed: Json = {"effort": request.effort, "summary": _effective_summary(request.summary)}
+    effort = object_at(request.body, "reasoning").get("effort") or request.profile.default_effort
+    echoed: Json = {"effort": effort, "summary": _effective_summary(request.summary)}
     if request.profile.default_context is not None:
         echoed["context"] = _context(request)
     if request.profile.modes:
