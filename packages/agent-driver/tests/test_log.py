@@ -183,7 +183,7 @@ def test_a_tool_that_is_given_up_is_unfinished(play, run, log):
     assert [result["outcome"] for result in find(log, "result")] == ["unfinished"]
 
 
-def test_usage_prices_and_budgets_are_kept(play, log):
+def test_usage_prices_and_budgets_are_written(play, log):
     budgets = Budgets(max_total_tokens=1_000, max_tool_calls=5)
     run = AgentRun([{"role": "user", "content": "?"}], maximum_iterations=5, budgets=budgets)
     usage = {"input_tokens": 100, "output_tokens": 20, "currency": "USD"}

@@ -83,7 +83,7 @@ def test_json_stays_what_it_is(value):
         ({"$bytes": "x", "a": 1}, {"$literal": {"$bytes": "x", "a": 1}}),
     ],
 )
-def test_everything_else_becomes_what_can_be_kept(value, plain):
+def test_everything_else_becomes_what_can_be_written(value, plain):
     assert to_plain(value) == plain
     json.dumps(to_plain(value), allow_nan=False)
 

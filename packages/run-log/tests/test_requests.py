@@ -42,7 +42,7 @@ def normal(value):
 
 @given(conversations())
 @settings(max_examples=50)
-def test_every_request_is_read_as_it_was_kept(requests):
+def test_every_request_is_read_as_it_was_written(requests):
     with temporary_log() as log:
         with log.begin() as run:
             for number, (messages, chosen) in enumerate(requests, start=1):
@@ -82,7 +82,8 @@ def test_a_rewritten_prefix_is_told_with_its_first_difference():
             run.request(2, second, {"model": "b"})
             run.request(3, second[:1], {"model": "b"})
             run.request(4, [], {"model": "b"})
-        _, told, shorter, none = RunFile(run.path).iter_requests()
+        begun, told, shorter, none = RunFile(run.path).iter_requests()
+        assert begun.difference is None
         assert [record.get("dropped") for record in find(run, "request")] == [None, 2, 1, 1]
         assert told.difference == Difference(
             path="messages[0].content[0].text",
@@ -135,6 +136,15 @@ def test_bytes_are_read_as_their_base64():
         assert request.messages == [to_plain(picture)]
         [long] = find(run, "long_text")
     assert long["size"] == 8_000
+
+
+def test_half_of_a_pair_of_surrogates_is_read_as_it_was_written():
+    messages = [{"content": "\ud800 and \U0001f600"}, {"content": "\udc00" * 5_000}]
+    with temporary_log() as log:
+        with log.begin() as run:
+            run.request(1, messages, {})
+        [request] = RunFile(run.path).iter_requests()
+        assert request.messages == messages
 
 
 def test_what_only_looks_like_bytes_stays():

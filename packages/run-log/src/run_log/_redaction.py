@@ -148,9 +148,8 @@ class TextRedactor:
             return ""
         cut = _find_cut(self._held)
         if not cut:
-            self._next = 2 * len(
-                self._held
-            )  # Or a long word would be looked through again and again.
+            # Or a long word would be looked through again and again.
+            self._next = 2 * len(self._held)
             return ""
         certain, self._held = self._held[:cut], self._held[cut:]
         self._has_begun, self._next = True, 0
