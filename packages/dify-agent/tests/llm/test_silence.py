@@ -55,7 +55,9 @@ async def test_a_reply_that_never_begins_ends(slow_daemon, build_model):
     assert "has sent nothing for 0.05 seconds: the plugin's process may have died" in str(
         caught.value
     )
-    await slow_daemon.gone.wait()
+    if slow_daemon.asked.is_set():  # A busy machine may give up before the daemon has heard of it.
+        with anyio.fail_after(10):
+            await slow_daemon.gone.wait()
 
 
 async def test_a_daemon_that_does_not_even_answer_is_silent(daemon):
