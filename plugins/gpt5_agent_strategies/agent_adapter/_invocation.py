@@ -29,6 +29,7 @@ from agent_loop import (
 from ._allowed_tools import find_allowed
 from ._answer_schema import to_json_object
 from ._errors import AgentRunError, ParameterError
+from ._fallback import to_fallback
 from ._file_links import accept_file_links
 from ._files import GivenFiles
 from ._logs import RunLog
@@ -46,6 +47,7 @@ from ._tools import Toolbox
 
 
 _OLD_FILES = "Images and files replaced by a sentence: no room in the request"
+_TOOK_OVER = "Another model takes over, because the first has failed"
 _BROKEN = "The agent run broke because of an error in the plugin. The plugin's log says more."
 
 
@@ -95,9 +97,10 @@ class _Invocation:
         allowed, self._not_there = find_allowed(parameters.allowed_tools, self._toolbox.own_names)
         self._known = find_secrets(parameters.tools)
         self._finished: Finished | None = None
+        self._model = parameters.model.full_name
         self._log = RunLog(
             strategy,
-            model=parameters.model,
+            models=parameters.models,
             toolbox=self._toolbox,
             has_content=settings.logs_content,
             known=self._known,
@@ -113,12 +116,14 @@ class _Invocation:
             allowed_tools=allowed,
             answer_schema=parameters.answer_schema,
             has_answer_format=parameters.model.has_answer_format,
-            max_request_bytes=find_room(self._toolbox.prompts, parameters.model),
+            model=parameters.model.full_name,
+            fallback=parameters.fallback and to_fallback(parameters.fallback),
+            max_request_bytes=find_room(self._toolbox.prompts, parameters.models.values()),
             redact=self._known.redact,
         )
         model = ModelCalls(
             strategy.session,
-            parameters.model,
+            parameters.models,
             run_seconds=settings.time.run_seconds,
             known=self._known,
         )
@@ -182,6 +187,7 @@ class _Invocation:
             case CallModel(left_out=count) if count:
                 yield from self._warn(_OLD_FILES, (f"{count} images or files of the request",))
             case RoundStarted():
+                yield from self._tell_model(event)
                 yield from self._log.start_round(event)
             case ModelCallEnded():
                 yield from self._log.end_model_call(event)
@@ -194,6 +200,12 @@ class _Invocation:
                 yield from self._log.end_round(event)
             case _:
                 pass
+
+    def _tell_model(self, event: RoundStarted) -> Iterator[InvokeMessage]:
+        """Tell of another model that takes over."""
+        if event.model is not None and event.model != self._model:
+            self._model = event.model
+            yield from self._warn(_TOOK_OVER, (f"{event.model}, from round {event.round} on",))
 
     def _tell_sources(self) -> Iterator[AgentInvokeMessage]:
         resources = build_resources(self._parameters.context)

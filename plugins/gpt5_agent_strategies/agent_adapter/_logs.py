@@ -36,7 +36,7 @@ class RunLog:
 
     Args:
         strategy: Builds the messages.
-        model: The model that is called.
+        models: The models that may be called, by the names that a run has for them.
         toolbox: The tools that are called.
         has_content: Whether texts, arguments and results are logged, redacted, or only their sizes.
         known: Secrets that are taken out wherever they stand.
@@ -46,13 +46,13 @@ class RunLog:
         self,
         strategy: AgentStrategy,
         *,
-        model: Model,
+        models: Mapping[str, Model],
         toolbox: Toolbox,
         has_content: bool,
         known: KnownSecrets,
     ) -> None:
         self._strategy = strategy
-        self._model = model
+        self._models = models
         self._toolbox = toolbox
         self._has_content = has_content
         self._known = known
@@ -74,8 +74,9 @@ class RunLog:
         """Open a round and the model call in it."""
         self._round = self._open(f"ROUND {event.round}")
         yield self._round
+        model = self._models[event.model or ""]
         self._model_call = self._open(
-            f"{self._model.name} Thought", parent=self._round, provider=self._model.provider
+            f"{model.name} Thought", parent=self._round, provider=model.provider
         )
         yield self._model_call
 

@@ -39,6 +39,7 @@ class Model:
         parameter_names: The parameters that it takes; None when Dify did not say.
         has_answer_format: Whether Dify has said that it takes a JSON schema as the format of its answer.
         is_unpriced: Whether Dify has said that it has no prices.
+        currency: That of its prices; empty where Dify did not say.
         history: The conversation so far, as Dify dumps it.
     """
 
@@ -50,36 +51,44 @@ class Model:
     parameter_names: frozenset[str] | None
     has_answer_format: bool
     is_unpriced: bool
+    currency: str
     history: tuple[Any, ...]
 
+    @property
+    def full_name(self) -> str:
+        """The name that no other model has."""
+        return f"{self.provider}/{self.name}"
+
     @classmethod
-    def from_raw(cls, raw: object) -> Self:
-        """Read the parameter.
+    def from_raw(cls, raw: object, *, field: str = "model") -> Self:
+        """Read the parameter `field`.
 
         Raises:
             ParameterError: If it names no model, or a part of it has another shape than Dify gives it.
         """
         if not isinstance(raw, Mapping):
-            raise ParameterError("model", "a model with provider and name", raw)
+            raise ParameterError(field, "a model with provider and name", raw)
         fields = cast("Mapping[str, Any]", raw)
         provider, name = fields.get("provider"), fields.get("model")
         if not isinstance(provider, str) or not isinstance(name, str) or not provider or not name:
-            raise ParameterError("model", "a model with provider and name", raw)
-        entity = _read_object(fields.get("entity"), "model.entity")
-        rules = _read_rules(entity)
+            raise ParameterError(field, "a model with provider and name", raw)
+        entity = _read_object(fields.get("entity"), f"{field}.entity")
+        pricing = _read_object(entity.get("pricing"), f"{field}.entity.pricing")
+        rules = _read_rules(entity, field)
         return cls(
             provider=provider,
             name=name,
             mode=str(fields.get("mode") or "chat"),
             completion_params=_read_object(
-                fields.get("completion_params"), "model.completion_params"
+                fields.get("completion_params"), f"{field}.completion_params"
             ),
-            features=_read_features(entity) if entity else None,
+            features=_read_features(entity, field) if entity else None,
             parameter_names=frozenset(rules) if entity else None,
             has_answer_format=_takes_schema(rules),
             is_unpriced="pricing" in entity and not entity["pricing"],
+            currency=str(pricing.get("currency") or ""),
             history=_read_list(
-                fields.get("history_prompt_messages"), "model.history_prompt_messages"
+                fields.get("history_prompt_messages"), f"{field}.history_prompt_messages"
             ),
         )
 
@@ -157,18 +166,18 @@ def _read_list(value: object, field: str) -> tuple[Any, ...]:
     return tuple(cast("list[Any]", value or []))
 
 
-def _read_features(entity: Mapping[str, Any]) -> frozenset[str]:
-    features = _read_list(entity.get("features"), "model.entity.features")
+def _read_features(entity: Mapping[str, Any], field: str) -> frozenset[str]:
+    features = _read_list(entity.get("features"), f"{field}.entity.features")
     for index, feature in enumerate(features):
         if not isinstance(feature, str):
-            raise ParameterError(f"model.entity.features[{index}]", "text", feature)
+            raise ParameterError(f"{field}.entity.features[{index}]", "text", feature)
     return frozenset(features)
 
 
-def _read_rules(entity: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    rules = _read_list(entity.get("parameter_rules"), "model.entity.parameter_rules")
+def _read_rules(entity: Mapping[str, Any], field: str) -> dict[str, Mapping[str, Any]]:
+    rules = _read_list(entity.get("parameter_rules"), f"{field}.entity.parameter_rules")
     objects = (
-        _read_object(rule, f"model.entity.parameter_rules[{index}]")
+        _read_object(rule, f"{field}.entity.parameter_rules[{index}]")
         for index, rule in enumerate(rules)
     )
     return {str(rule.get("name")): rule for rule in objects}

@@ -1,8 +1,9 @@
 """The model calls of a run, as its driver makes them."""
 
 import json
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 
 from dify_plugin.core.runtime import Session
 from dify_plugin.entities.model.message import PromptMessage, PromptMessageTool
@@ -15,6 +16,7 @@ from ._answer_schema import build_format
 from ._errors import RequestTooLargeError
 from ._interruptible import Interruptible
 from ._model import Model
+from ._parts import fit_parts
 from ._plugin_log import log_model_failure
 from ._prompts import to_prompt
 
@@ -30,16 +32,22 @@ class ModelCalls:
 
     Args:
         session: The session to call it through.
-        model: The model.
+        models: The models, by the names that a run has for them.
         run_seconds: How long the run may take.
         known: Secrets that are taken out of what an error says.
     """
 
     def __init__(
-        self, session: Session, model: Model, *, run_seconds: float, known: KnownSecrets
+        self,
+        session: Session,
+        models: Mapping[str, Model],
+        *,
+        run_seconds: float,
+        known: KnownSecrets,
     ) -> None:
         self._session = session
-        self._model = model
+        self._models = models
+        self._called = ""
         self._run_seconds = run_seconds
         self._known = known
         self._prompts: list[PromptMessage] = []
@@ -48,7 +56,7 @@ class ModelCalls:
         """Call the model and iterate over what comes of it: deltas, then the failure that it ended in, if any.
 
         Args:
-            request: The call; its messages begin with those of the call before, unless something was left out of them.
+            request: The call; its messages begin with those of the call before, unless something was left out of them or it is another model's.
         """
         return Interruptible(self._iter_answer(request))
 
@@ -62,20 +70,26 @@ class ModelCalls:
             yield self._to_failure(error)
 
     def _open(self, request: CallModel) -> Generator[ModelDelta]:
-        if request.left_out:
+        called = request.model or ""
+        model = self._models[called]
+        if request.left_out or called != self._called:
             self._prompts.clear()
+        self._called = called
         known = len(self._prompts)
-        self._prompts += [to_prompt(message) for message in request.messages[known:]]
+        self._prompts += [
+            to_prompt(replace(message, content=fit_parts(message.content, model)))
+            for message in request.messages[known:]
+        ]
         # The SDK counts seconds of silence, for the whole of a call. The driver's watch is more exact and comes first.
         self._session.max_invocation_timeout = int(self._run_seconds) + 2
-        return self._model.stream(
+        return model.stream(
             self._session,
             prompts=self._prompts,
             tools=list(request.tools),
             tool_choice=request.tool_choice,
             more_parameters={
-                **build_model_parameter(request, self._model),
-                **build_format(request, self._model),
+                **build_model_parameter(request, model),
+                **build_format(request, model),
             },
         )
 
@@ -99,8 +113,9 @@ class ModelCalls:
         )
 
 
-def find_room(tools: Sequence[PromptMessageTool], model: Model) -> int:
-    """Return how many bytes the messages of a request to a model may have beside everything else in its line."""
+def find_room(tools: Sequence[PromptMessageTool], models: Iterable[Model]) -> int:
+    """Return how many bytes the messages of a request to any of the models may have beside everything else in its line."""
     others = [tool.model_dump(mode="json") for tool in tools]
-    rest = json.dumps([others, model.completion_params], ensure_ascii=False, default=str)
+    parameters = [model.completion_params for model in models]
+    rest = json.dumps([others, parameters], ensure_ascii=False, default=str)
     return max(_LINE_BYTES - _RESERVE_BYTES - len(rest.encode(errors="replace")), _RESERVE_BYTES)

@@ -12,6 +12,7 @@ from ._allowed_tools import read_allowed_tools
 from ._answer_schema import read_answer_schema
 from ._budgets import read_budgets
 from ._errors import ParameterError
+from ._fallback import read_fallback
 from ._model import Model
 
 
@@ -37,6 +38,7 @@ class Parameters:
         budgets: What the run may use.
         allowed_tools: The names of the only tools that may be called; None for all.
         answer_schema: What the answer has to be; None for a text.
+        fallback: The model that takes over; None for none.
     """
 
     query: str
@@ -51,6 +53,7 @@ class Parameters:
     budgets: Budgets
     allowed_tools: tuple[str, ...] | None
     answer_schema: AnswerSchema | None
+    fallback: Model | None
 
     @classmethod
     def from_raw(cls, raw: Mapping[str, Any]) -> Self:
@@ -60,6 +63,7 @@ class Parameters:
             ParameterError: If a parameter has a type that cannot be read, or cannot be kept with this model.
         """
         model = Model.from_raw(raw.get("model"))
+        budgets = read_budgets(raw, model)
         return cls(
             query=_read_text(raw, "query"),
             instruction=_read_text(raw, "instruction"),
@@ -70,10 +74,17 @@ class Parameters:
             emit_intermediate_thoughts=_read_flag(raw.get("emit_intermediate_thoughts")),
             context=raw.get("context"),
             files=raw.get("files"),
-            budgets=read_budgets(raw, model),
+            budgets=budgets,
             allowed_tools=read_allowed_tools(raw.get("allowed_tools")),
             answer_schema=read_answer_schema(raw.get("answer_schema")),
+            fallback=read_fallback(raw.get("fallback_model"), model, budgets),
         )
+
+    @property
+    def models(self) -> Mapping[str, Model]:
+        """The models that may be called, by name."""
+        both = (self.model, *((self.fallback,) if self.fallback else ()))
+        return {model.full_name: model for model in both}
 
     @property
     def unused_overrides(self) -> tuple[str, ...]:

@@ -87,6 +87,17 @@ def read_part(part: PromptMessageContent, model: Model) -> Part:
     return {**members, "type": kind}
 
 
+def fit_parts(content: str | tuple[Part, ...], model: Model) -> str | tuple[Part, ...]:
+    """Return a content with a sentence in the place of each part that a model does not read."""
+    if isinstance(content, str):
+        return content
+    fitted = tuple(
+        part if is_readable(part["type"], model) else unread(part["type"], part.get("filename", ""))
+        for part in content
+    )
+    return content if fitted == content else join_texts(fitted)
+
+
 def to_sdk_part(part: Mapping[str, Any]) -> PromptMessageContent:
     """Return a part of a run as Dify's."""
     kind = _CLASSES.get(str(part["type"]))

@@ -44,6 +44,7 @@ PARAMETERS = {
     "max_cost": {"type": "number", "required": False, "min": 0, "max": 10_000, "precision": 4},
     "max_seconds": {"type": "number", "required": False, "min": 0, "max": 3_600},
     "max_tool_calls": {"type": "number", "required": False, "min": 0, "max": 10_000},
+    "fallback_model": {"type": "model-selector", "required": False, "scope": "tool-call&llm"},
     "answer_schema": {"type": "string", "required": False, "template": {"enabled": True}},
 }
 

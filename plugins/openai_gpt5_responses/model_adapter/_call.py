@@ -199,8 +199,8 @@ def _falls_back(call: ModelCall) -> bool:
 
 
 def _item_scope(call: ModelCall, connection: Connection) -> str:
-    """Return who alone gets the items of this call's response back: the same user with the same credentials."""
-    return f"{connection.fingerprint} {safety_identifier(call.user)}"
+    """Return who alone gets the items of this call's response back: the same model, for the same user with the same credentials."""
+    return f"{connection.fingerprint} {call.model} {safety_identifier(call.user)}"
 
 
 def _iter_texts(stream: ResponseStream, visible: VisibleText) -> Iterator[tuple[str, str | None]]:

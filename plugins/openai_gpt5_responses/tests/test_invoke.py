@@ -166,6 +166,17 @@ def test_what_is_remembered_for_one_key_is_not_sent_with_another(plugin: ModelPl
     assert [item["type"] for item in sent] == ["function_call", "function_call_output"]
 
 
+def test_what_one_model_has_thought_is_not_sent_to_another(plugin: ModelPlugin) -> None:
+    first = (Reasoning(), FunctionCall(name="lookup", arguments={"word": "x"}, call_id="c-models"))
+    with ResponsesSimulator(model=ScriptedModel([first, (Text(text="done"),)])) as server:
+        asked = plugin.invoke(server, "Look x up", tools=[TOOL], model="gpt-5.2")
+        messages = after_tool_call("Look x up", asked, "c-models")
+        plugin.invoke(server, messages, tools=[TOOL], model="gpt-5.1")
+
+    _, *sent = server.requests[-1].body["input"]
+    assert [item["type"] for item in sent] == ["function_call", "function_call_output"]
+
+
 def after_tool_call(question: object, asked: Answer, call_id: str) -> list[dict[str, Any]]:
     """Return the conversation after a tool's result, as a platform sends it that has dropped `opaque_body`."""
     calls = asked.last["message"]["tool_calls"]

@@ -170,6 +170,7 @@ def test_options_reach_the_strategy(events):
         ("--allowed-tools", "clock"),
         ("--allowed-tools", "mail"),
         ("--answer-schema", '{"type": "object"}'),
+        ("--fallback-model", "echo-2"),
         ("--max-seconds", "9.5"),
         ("--instruction", "Be brief."),
     ]
@@ -183,6 +184,9 @@ def test_options_reach_the_strategy(events):
     assert budgets == [500, 0.25, 9.5, None]
     assert params["allowed_tools"] == ["clock", "mail"]
     assert params["answer_schema"] == '{"type": "object"}'
+    second = params["fallback_model"]
+    assert (second["model"], second["completion_params"]) == ("echo-2", {})
+    assert second["entity"]["model"] == "echo-2"
     assert params["emit_intermediate_thoughts"] is False
     assert params["instruction"] == "Be brief."
 
@@ -194,6 +198,12 @@ def test_budgets_are_shown_as_they_are_used(dify_host, events, data):
     question = "logs " + json.dumps([["ROUND 1", "start", {}], ["ROUND 1", "success", data]])
     assert events(question)[2] == {"event": "budget", **used[0]}
     assert "max_cost: 0.1 of 2 used\n" in dify_host("chat", question)[1]
+
+
+def test_a_fallback_model_that_is_not_there_is_refused(dify_host):
+    code, _, err = dify_host("chat", "hello", "--strategy", "quiet", "--fallback-model", "none")
+    assert code == 2
+    assert "there is no model 'none'; expected one of: echo-2" in err
 
 
 def test_a_budget_that_a_strategy_does_not_know_is_refused(dify_host):

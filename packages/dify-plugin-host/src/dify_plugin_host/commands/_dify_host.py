@@ -102,6 +102,9 @@ def chat(  # noqa: PLR0913 - every option is one
     answer_schema: Annotated[
         str | None, typer.Option(help="The JSON schema that the answer has to fulfil, as JSON.")
     ] = None,
+    fallback_model: Annotated[
+        str | None, typer.Option(help="The model that takes over where the first one fails.")
+    ] = None,
     max_total_tokens: Annotated[
         int | None, typer.Option(min=1, help="How many tokens a run may use.")
     ] = None,
@@ -159,6 +162,7 @@ def chat(  # noqa: PLR0913 - every option is one
     controls: dict[str, object] = {
         "allowed_tools": allowed_tools,
         "answer_schema": answer_schema,
+        "fallback_model": fallback_model,
         "max_total_tokens": max_total_tokens,
         "max_cost": max_cost,
         "max_seconds": max_seconds,

@@ -6,6 +6,7 @@ import functools
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from dify_plugin_host._errors import PluginHostError, UnknownNameError
@@ -52,7 +53,7 @@ class AgentRequest:
         instruction: The agent's instruction.
         completion_params: The parameters set for the model, such as `{"reasoning_effort": "low"}`.
         history: The prompt messages of earlier turns.
-        parameters: Further parameters of the strategy, such as `{"maximum_iterations": 3}`.
+        parameters: Further parameters of the strategy, such as `{"maximum_iterations": 3}`; of one that takes a model, its name.
         provider: The model's provider, short or long; None where there is only one.
         files: The files that come with the question, for the parameter of the strategy that takes files.
     """
@@ -66,6 +67,10 @@ class AgentRequest:
     parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
     provider: str | None = None
     files: Sequence[LocalFile] = ()
+
+
+def _takes_model(strategy: Strategy, name: str) -> bool:
+    return strategy.parameters.get(name, {}).get("type") == "model-selector"
 
 
 def _ignore_error(error: PluginHostError) -> None:
@@ -270,25 +275,43 @@ class PluginHost(Running):
         return found[name]
 
     async def _strategy_params(self, strategy: Strategy, request: AgentRequest) -> JsonObject:
-        schema = await self.model_schema(request.model, provider=request.provider)
-        validate_completion_params(schema, request.completion_params)
-        model = build_model_value(
-            self._models.find(request.provider),
-            schema,
-            completion_params=request.completion_params,
-            history=request.history,
-            filter_features=self.settings.rules.filter_features,
-        )
+        model = functools.partial(self._model_value, provider=request.provider)
+        named = {
+            name: await model(value)
+            for name, value in request.parameters.items()
+            if isinstance(value, str) and _takes_model(strategy, name)
+        }
         given = {
-            "model": model,
+            "model": await model(
+                request.model, params=request.completion_params, history=request.history
+            ),
             "tools": [tool.to_entity() for tool in self.tools],
             "instruction": request.instruction,
             "query": request.query,
             **await self._shared(strategy, request.files),
             **request.parameters,
+            **named,
         }
         params = build_strategy_parameters(strategy, given)
         return through_go(params) if self.settings.rules.float_numbers else params
+
+    async def _model_value(
+        self,
+        name: str,
+        *,
+        provider: str | None,
+        params: Mapping[str, Any] = MappingProxyType({}),
+        history: Sequence[JsonObject] = (),
+    ) -> JsonObject:
+        schema = await self.model_schema(name, provider=provider)
+        validate_completion_params(schema, params)
+        return build_model_value(
+            self._models.find(provider),
+            schema,
+            completion_params=params,
+            history=history,
+            filter_features=self.settings.rules.filter_features,
+        )
 
     async def _shared(self, strategy: Strategy, files: Sequence[LocalFile]) -> JsonObject:
         if not files:
