@@ -71,6 +71,24 @@ def test_a_run_is_written_from_its_start_to_its_end(play, run, log):
     assert (end["reason"], end["rounds"]) == ("answered", 2)
 
 
+def test_each_request_says_what_is_new_of_its_model_and_the_tools_that_it_may_call(play, log):
+    failure = ModelFailure(message="busy", is_transient=False, may_pass_elsewhere=True)
+    run = AgentRun(
+        [{"role": "user", "content": "?"}],
+        maximum_iterations=5,
+        allowed_tools=["add"],
+        model="a",
+        fallback=FallbackModel(name="b"),
+    )
+    model = Script(ask(use("add", '{"a": 2, "b": 3}')), [failure], ["Five."])
+    play(run, model, [add], log=log)
+    assert [call.model for call in model.requests] == ["a", "a", "b"]
+    first, second, third = (record.get("set", {}) for record in find(log, "request"))
+    assert (first["model"], first["allowed_tools"]) == ("a", ["add"])
+    assert second == {}
+    assert third == {"model": "b"}
+
+
 def test_the_requests_are_those_that_the_model_got(play, run, log):
     body = {"responses_output": [{"encrypted_content": "x" * 5_000}]}
     first = [{"text": "Wait.", "tool_calls": [use("add", '{"a": 1, "b": 1}')], "opaque_body": body}]

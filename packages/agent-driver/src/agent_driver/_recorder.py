@@ -113,6 +113,7 @@ class Recorder:
             "tools": [_show_tool(tool) for tool in call.tools],
             "tool_choice": call.tool_choice,
             "answer_schema": call.answer_schema,
+            "allowed_tools": call.allowed_tools,
         }
         self.writer.request(
             call.round,
