@@ -97,6 +97,8 @@ def _fetch(url: str, room: _Room) -> Fetched:
         return Fetched(problem=str(error))
     except Exception:  # noqa: BLE001 - whatever a server sends, the run goes on
         return Fetched(problem="its link could not be read")
+    if not data:
+        return Fetched(problem="it is empty")
     return Fetched(data=bytes(data), media_type=media_type)
 
 
@@ -112,8 +114,10 @@ def _open(url: str) -> Generator[httpx.Response]:
     Raises:
         FetchError: If it can't be reached, leads elsewhere or nowhere, or must not be followed.
     """
-    if not url.startswith(("https://", "http://")):
+    if url.startswith("/"):
         raise FetchError("its link has no address: FILES_URL is not set in Dify")
+    if not url.lower().startswith(("https://", "http://")):
+        raise FetchError("its link is no http or https address")
     try:
         host = plain_host(urlsplit(url).hostname or "")
     except ValueError:  # also of a name that nobody can look up

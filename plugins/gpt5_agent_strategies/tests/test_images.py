@@ -140,6 +140,13 @@ def test_one_file_alone_and_lists_with_other_things_in_them_are_read(agent, give
     }
 
 
+def test_the_scheme_of_a_link_may_be_in_capitals(agent, give):
+    agent.dify.model = [[chunk("A cat.")]]
+    file = give("a.png", PNG)
+    agent.run(query="?", files=[{**file, "url": file["url"].replace("http", "HTTP")}], model=SEES)
+    assert seen(prompts(agent)[-1]) == [PNG, "?"]
+
+
 def test_a_model_that_does_not_see_reads_the_names(agent, give):
     agent.dify.model = [[chunk("No.")]]
     files = [give("a.png", PNG), give("b.mp3", b"ID3", "audio", "audio/mpeg")]
@@ -162,14 +169,18 @@ def test_a_model_that_does_not_see_reads_the_names(agent, give):
         ({"url": "moved.png"}, "its link is not valid any more (status 302)"),
         ({"size": 16 << 20}, "it has 16,777,216 bytes, and 15,728,640 are read at most"),
         ({"url": "large.png"}, "it has over 15 MB"),
+        ({"url": "empty.png"}, "it is empty"),
+        ({"url": "ftp://dify.example/a.png"}, "its link is no http or https address"),
+        ({"url": ""}, "its link is no http or https address"),
     ],
 )
 def test_a_file_that_is_gone_is_told_by_its_name_and_the_run_goes_on(
     agent, server, give, change, told
 ):
     server.files["/moved.png"] = f"{server.url}/a.png"
+    server.files["/empty.png"] = b""
     server.files["/large.png"] = bytes((15 << 20) + 1)
-    if "/" not in change.get("url", "/"):
+    if "/" not in (change.get("url") or "/"):
         change = {"url": f"{server.url}/{change['url']}"}
     agent.dify.model = [[chunk("Please send it again.")]]
     transcript = agent.run(query="What?", files=[give("a.png", PNG, **change)], model=SEES)
