@@ -2,28 +2,22 @@
 
 import os
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from dify_plugin.entities.model.llm import LLMResultChunk, LLMUsage
-from dify_plugin.entities.model.message import (
-    PromptMessage,
-    PromptMessageTool,
-)
+from dify_plugin.entities.model.llm import LLMResultChunk
 
 from gpt5_messages import (
     BlockStart,
-    Completion,
     ItemStore,
     MessageError,
     StreamEvent,
     VisibleText,
     build_input,
     drop_orphan_outputs,
-    render_appendix,
 )
 from gpt5_payloads import PayloadError, build_request, coerce_bool
 from gpt5_responses import (
@@ -37,20 +31,12 @@ from gpt5_responses.pacing import Pacer
 
 from ._audit import audit_without
 from ._base_model import base_model
-from ._chunks import (
-    chunk,
-    final_message,
-    image_message,
-    iter_pieces,
-    split_images,
-    text_message,
-)
+from ._chunks import chunk, iter_pieces, text_message
+from ._ending import Ending, iter_ending
 from ._identity import prompt_cache_key, safety_identifier
+from ._model_call import ModelCall
 from ._operator_settings import PaceSettings
-from ._pricing import price_usage
 from ._shutdown_notice import note_shutdown
-from ._tokens import estimate_usage
-from ._tool_log import log_hosted_calls
 
 
 # Remembered in this process only, for platforms that drop `opaque_body` on the way: docs/decisions/0007-item-store.md.
@@ -58,20 +44,6 @@ _ITEMS = ItemStore()
 _PACER = Pacer(**asdict(PaceSettings.from_env(os.environ)))
 
 _ATE_THE_BUDGET = "The model used up max_output_tokens before it could answer. Raise max_output_tokens or lower reasoning_effort."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelCall:
-    """What Dify asks for in one call, as the SDK hands it over."""
-
-    model: str
-    credentials: Mapping[str, Any]
-    messages: Sequence[PromptMessage]
-    parameters: Mapping[str, Any]
-    tools: Sequence[PromptMessageTool]
-    stop: Sequence[str]
-    stream: bool
-    user: str | None
 
 
 def iter_chunks(call: ModelCall) -> Generator[LLMResultChunk]:
@@ -136,43 +108,26 @@ def _iter_response(
         service_tier=completion.service_tier,
         left_out=stream.left_out,
     )
-    log_hosted_calls(completion.hosted_calls, connection.secrets)
     is_whole = completion.status == "completed" and not visible.is_stopped
     if is_whole:
         scope = _item_scope(call, connection)
         _ITEMS.remember(scope, call.messages, completion.items, answer_only=answer_only)
-    beside = None if call.stream else whole_text
-    images, omitted = split_images(() if visible.is_stopped else completion.images, beside=beside)
-    is_told = not (visible.is_stopped or answer_only)
-    note = connection.secrets.redact(render_appendix(completion, omitted)) if is_told else ""
-    if call.stream:
-        for message in (*map(text_message, iter_pieces(note)), *map(image_message, images)):
-            index += 1
-            yield chunk(call.model, index, message)
-    else:
-        whole_text += note
-    yield chunk(
-        completion.model or call.model,
-        index + 1,
-        final_message(completion if is_whole else None, whole_text, () if call.stream else images),
-        usage=_usage(call, request, completion, latency_seconds=time.perf_counter() - started),
-        finish_reason="stop" if visible.is_stopped else completion.finish_reason,
+    yield from iter_ending(
+        call,
+        Ending(
+            completion=completion,
+            is_whole=is_whole,
+            is_stopped=visible.is_stopped,
+            answer_only=answer_only,
+            secrets=connection.secrets,
+            latency_seconds=time.perf_counter() - started,
+        ),
+        request,
+        index=index,
+        text=whole_text,
     )
     if completion.finish_reason == "length" and not completion.text:
         raise InvalidRequestError(_ATE_THE_BUDGET, code=completion.incomplete_reason)
-
-
-def _usage(
-    call: ModelCall, request: Mapping[str, Any], completion: Completion, *, latency_seconds: float
-) -> LLMUsage:
-    return price_usage(
-        base_model(call.model, call.credentials),
-        # A stream that a stop sequence has closed never comes to its usage.
-        completion.usage or estimate_usage(request, completion),
-        latency_seconds=latency_seconds,
-        service_tier=completion.service_tier,
-        tool_usage=completion.tool_usage,
-    )
 
 
 def _request(call: ModelCall, connection: Connection) -> dict[str, Any]:
