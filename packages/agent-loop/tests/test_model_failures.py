@@ -209,6 +209,7 @@ def test_what_the_platform_breaks_off_may_pass_the_next_time(text, message, wait
             "Model gpt-9 credentials is not initialized.",
         ),
         ("boom at 12:30", "boom at 12:30"),
+        ("[2001:db8::1]:443 PluginInvokeError: it is closed", "it is closed"),
         ("'it'", "it"),
         ("the proxy said <b>no</b>", "the proxy said"),
         ("it broke Traceback (most recent call last):\n  File x", "it broke"),

@@ -28,7 +28,7 @@ _PREFIX = re.compile(
     r"(invoke|read) \w+( model)? failed: |request failed: |req_id: \w* |run failed: |error: |"
     r"\[[\w ./-]*\] (error: |(connection|server unavailable|rate limit|bad request) error, )?|"
     r'post "\(address\)": |(dial|read) tcp \(address\)(->\(address\))?: |'
-    r"plugin daemon: |[a-z]\w*(error|exception): ",
+    r"plugin daemon: |(\(address\) )?[a-z]\w*(error|exception): ",
     re.IGNORECASE,
 )
 _CODE = re.compile(r"\b(error|status) code: \d{3} - $", re.IGNORECASE)
