@@ -264,6 +264,21 @@ def test_a_wheel_is_listed_by_its_path_as_well(read, found):
     assert found(files) == []
 
 
+def test_what_only_a_group_of_the_lock_leads_to_is_not_expected_in_the_list(read, found):
+    """The official command line writes no group into it."""
+    files = read(MODEL)
+    source = 'source = { registry = "https://pypi.org/simple" }'
+    lock = (
+        f'\n[[package]]\nname = "tester"\nversion = "1"\n{source}\n'
+        'dependencies = [{ name = "helper" }, { name = "tester" }]\n'
+        f'\n[[package]]\nname = "helper"\nversion = "1"\n{source}\n'
+        '\n[[package]]\nname = "mine"\nversion = "1"\nsource = { virtual = "." }\n'
+        '\n[package.dev-dependencies]\ndev = [{ name = "tester" }]\n'
+    )
+    files["uv.lock"] += lock.encode()
+    assert not any("differ" in str(finding) for finding in found(files))
+
+
 def test_where_no_index_is_asked_a_wheel_needs_no_label(read, found):
     files = read(MODEL)
     rebuild(BASE, relabelled, PLAIN)(files)

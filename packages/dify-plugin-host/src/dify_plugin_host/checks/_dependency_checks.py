@@ -8,7 +8,7 @@ import contextlib
 import hashlib
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -345,15 +345,50 @@ def _check_pins(
     if loose:
         shown = ", ".join(map(repr, loose[:_SHOWN]))
         yield Finding("advice", f"requirements.txt: expected 'name==version', got {shown}")
+    entries = objects_at(_toml(contents, "uv.lock"), "package")
+    only_for_work = _names_for_work(entries)
     locked = {
-        str(entry.get("name")): str(entry.get("version"))
-        for entry in objects_at(_toml(contents, "uv.lock"), "package")
+        name: str(entry.get("version"))
+        for entry in entries
         if "registry" in object_at(entry, "source")
+        and ((name := str(entry.get("name"))) in pins or name not in only_for_work)
     }
     asked = {name: version for name, version in pins.items() if name not in bundled}
     if locked and not loose and (differing := _differing(asked, locked)):
         text = f"expected the versions of uv.lock; {', '.join(differing[:_SHOWN])} differ"
         yield Finding("advice", f"requirements.txt: {text}")
+
+
+def _names_for_work(entries: Iterable[JsonObject]) -> set[str]:
+    """Return the packages of a lock that only its groups lead to, such as `dev`: the official command line writes none of them into the list."""
+    wanted: dict[str, set[str]] = {}
+    groups: set[str] = set()
+    own: set[str] = set()
+    for entry in entries:
+        name = str(entry.get("name"))
+        extras = object_at(entry, "optional-dependencies")
+        wanted.setdefault(name, set()).update(_names(entry, "dependencies"))
+        wanted[name].update(each for extra in extras for each in _names(extras, extra))
+        if "registry" not in object_at(entry, "source"):
+            own.add(name)
+            found = object_at(entry, "dev-dependencies")
+            groups.update(each for group in found for each in _names(found, group))
+    return _reach(groups, wanted) - _reach(own, wanted)
+
+
+def _names(value: JsonObject, key: str) -> set[str]:
+    return {str(each.get("name")) for each in objects_at(value, key)}
+
+
+def _reach(names: Iterable[str], wanted: Mapping[str, Iterable[str]]) -> set[str]:
+    reached: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached.add(name)
+            waiting.extend(wanted.get(name, ()))
+    return reached
 
 
 def _differing(pins: Mapping[str, str], locked: Mapping[str, str]) -> list[str]:
