@@ -1,12 +1,16 @@
+import asyncio
 import base64
 import contextlib
 import hashlib
+import importlib
 import json
 import socket
 from pathlib import Path
 
 import psutil
 import pytest
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 
 from gpt5_simulator import (
     CutStream,
@@ -231,6 +235,18 @@ def test_clients_that_go_while_they_ask_leave_no_word_in_the_log(server):
             client.sendall(HEAD)
     assert server.client.get("/agents").status_code == 200
     assert "Traceback" not in "".join(server.lines)
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch):
+    reading = importlib.import_module("agent_runner._request")
+    monkeypatch.setattr(reading, "_BODY_SECONDS", 0)
+
+    async def ask():
+        headers = [(b"content-type", b"application/json")]
+        await reading.read_body(Request({"type": "http", "headers": headers}, asyncio.Event().wait))
+
+    with pytest.raises(HTTPException, match="expected the body within 0 seconds"):
+        asyncio.run(ask())
 
 
 @pytest.mark.long

@@ -1,4 +1,5 @@
 import json
+import socket
 
 import pytest
 
@@ -215,3 +216,20 @@ def test_a_path_or_method_that_there_is_not_is_refused_like_everything_else(
     assert response.status_code == status
     assert response.json()["error"]["code"] == code
     assert response.headers.get("allow") == ("POST" if status == 405 else None)
+
+
+HEAD = b"POST /runs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(client, monkeypatch):
+    monkeypatch.setattr("dify_agent.server._http._BODY_SECONDS", 0.05)
+    with socket.create_connection((client.base_url.host, client.base_url.port)) as asking:
+        asking.sendall(HEAD)
+        assert asking.recv(4096).startswith(b"HTTP/1.1 408")
+
+
+def test_a_client_that_goes_while_it_asks_is_nobody_s_business(client, capfd):
+    with socket.create_connection((client.base_url.host, client.base_url.port)) as asking:
+        asking.sendall(HEAD)
+    assert client.get("/health").status_code == 200
+    assert "Traceback" not in capfd.readouterr().err
