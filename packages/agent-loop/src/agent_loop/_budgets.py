@@ -113,8 +113,8 @@ class Spending:
         return count
 
     def take_near(self) -> BudgetName | None:
-        """Return the budget whose end is near, when it is for the first time."""
-        near = None if self._is_told else self._find(_NEAR)
+        """Return the budget whose end is near, when it is for the first time and none is used up."""
+        near = None if self._is_told or self.used_up else self._find(_NEAR)
         self._is_told = self._is_told or near is not None
         return near
 

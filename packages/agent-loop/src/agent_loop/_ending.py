@@ -1,0 +1,95 @@
+"""How a run ends: with an answer, with tools that are refused, or because it has failed."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ._events import ClosingReason, Event, Finished, StopReason, ToolResult
+from ._rounds import Rounds
+from ._sentences import CUT_BEFORE_ANSWER, MAX_CALLS, NO_ANSWER, build_refusal
+
+
+class Ending:
+    """The end of a run, told in events of which the last is `Finished`.
+
+    Args:
+        rounds: The rounds by now.
+        redact: Takes out of a tool's name what nobody may read.
+    """
+
+    def __init__(self, rounds: Rounds, *, redact: Callable[[str], str]) -> None:
+        self._rounds = rounds
+        self._redact = redact
+
+    def answer(self) -> Iterator[Event]:
+        """End with the answer of the current round, or with the sentence that there is none."""
+        current, display = self._rounds.current, self._rounds.display
+        if not display.has_words:  # Then the commentary is the answer.
+            yield from display.show("".join(current.commentary))
+        yield from self._rounds.end_answer()
+        ending = current.ending
+        if not current.has_answer:
+            is_cut = ending == "output_limit"
+            yield from display.show(CUT_BEFORE_ANSWER if is_cut else NO_ANSWER)
+        yield from self.finish(ending)
+
+    def refuse_tools(self, reason: ClosingReason) -> Iterator[Event]:
+        """End a closing call in which the model has asked for tools all the same."""
+        display = self._rounds.display
+        yield from self._rounds.end_answer()
+        display.open_round()
+        for number, call in enumerate(self._rounds.current.calls):
+            name = self._redact(call.name)
+            text = build_refusal(name, reason=reason, maximum_iterations=self._rounds.maximum)
+            yield from self._rounds.refuse_call(call, text)
+            if number < MAX_CALLS:
+                yield from display.show(text)
+                display.open_round()
+        yield from self.finish(reason)
+
+    def fail(
+        self, error: str, reason: StopReason, *, is_call_open: bool, is_answered: bool
+    ) -> Iterator[Event]:
+        """End without an answer.
+
+        Args:
+            error: The sentence of the failure.
+            reason: Why the run stops.
+            is_call_open: Whether a model call has failed with it.
+            is_answered: Whether the sentence, and what is known so far, are shown in the place of an answer; never where that has to fulfil a schema.
+        """
+        if is_call_open:
+            yield from self._rounds.break_answer(error, shows_rest=True)
+        for call in self._rounds.current.open_calls:
+            result = ToolResult(call_id=call.call_id, error=error, is_unfinished=is_answered)
+            yield self._rounds.end_call(result)
+        if is_answered := is_answered and self._rounds.structured is None:
+            yield from self._rounds.display.show_outcome(error, is_late=reason == "time_limit")
+        yield from self.finish(reason, error=error, is_answered=is_answered)
+
+    def finish(
+        self,
+        reason: StopReason,
+        *,
+        error: str | None = None,
+        is_answered: bool = True,
+        value: Any = None,
+    ) -> Iterator[Event]:
+        """End the current round, if one has begun, and the run; the attributes of `Finished` say what is what."""
+        current, requests = self._rounds.current, self._rounds.requests
+        if current.number:
+            requests.add(*current.to_messages())
+            yield self._rounds.end(error)
+        spending = self._rounds.spending
+        yield Finished(
+            reason=reason,
+            rounds=current.number,
+            usage=spending.usage,
+            answer=current.answer,
+            messages=requests.messages,
+            error=error,
+            is_answered=is_answered,
+            budget=spending.used_up,
+            budgets=spending.uses,
+            models=tuple(requests.models),
+            value=value,
+        )
