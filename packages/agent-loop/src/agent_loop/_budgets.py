@@ -81,20 +81,26 @@ class Spending:
         self.seconds = 0.0
         self.tool_calls = 0
         self._is_told = False
+        self._maxima: dict[BudgetName, float | Decimal] = {
+            cast("BudgetName", field.name): maximum
+            for field in fields(budgets)
+            if (maximum := getattr(budgets, field.name)) is not None
+        }
 
     @property
     def uses(self) -> tuple[BudgetUse, ...]:
         """How much of each budget is used."""
-        used = {
+        if not self._maxima:
+            return ()
+        used: dict[str, float | Decimal] = {
             "max_total_tokens": self.usage.total_tokens,
             "max_cost": self.usage.total_price,
             "max_seconds": self.seconds,
             "max_tool_calls": self.tool_calls,
         }
         return tuple(
-            BudgetUse(name=cast("BudgetName", name), used=amount, maximum=maximum)
-            for name, amount in used.items()
-            if (maximum := getattr(self.budgets, name)) is not None
+            BudgetUse(name=name, used=used[name], maximum=maximum)
+            for name, maximum in self._maxima.items()
         )
 
     @property

@@ -58,16 +58,16 @@ class Display:
         self.has_words = False
         self._owes_break = not self._ends_line
 
-    def show(self, text: str) -> Iterator[ShowText]:
-        """Yield the event that shows `text`; none for an empty one."""
+    def show(self, text: str) -> tuple[ShowText, ...]:
+        """Return the event that shows `text`; none for an empty one."""
         if not text:
-            return
+            return ()
         if self._owes_break:
             text = f"\n{text}"
         self._owes_break = False
         self._ends_line = text.endswith("\n")
-        self.has_words = self.has_words or bool(text.strip())
-        yield ShowText(text=text)
+        self.has_words = self.has_words or not text.isspace()
+        return (ShowText(text=text),)
 
     def show_status(self, names: Iterable[str]) -> Iterator[ShowText]:
         """Say which tools are about to be called."""

@@ -52,6 +52,8 @@ class Round:
         self._opaque_body: Any = None
         self._fragments = ToolCallMerger()
         self._text: list[str] = []
+        self._read = 0  # how many of these stand in the answer
+        self._in_commentary = False
         self._answer: list[str] = []
         self._final: list[str] = []
         self._open: dict[str, ToolCall] = {}
@@ -67,12 +69,14 @@ class Round:
     @property
     def answer(self) -> str:
         """The answer without thoughts."""
+        self._read_text()
         return "".join(self._answer)
 
     @property
     def final_answer(self) -> str:
         """The answer without thoughts, and without commentary where there is anything else."""
-        return "".join(self._final).strip() or self.answer
+        answer = self.answer
+        return "".join(self._final).strip() or answer
 
     @property
     def has_answer(self) -> bool:
@@ -82,8 +86,9 @@ class Round:
     @property
     def is_filtered(self) -> bool:
         """Whether a content filter has left nothing of the answer."""
-        is_empty = not (self.has_answer or self.has_tool_calls)
-        return self.finish_reason == "content_filter" and is_empty
+        if self.finish_reason != "content_filter":
+            return False
+        return not (self.has_answer or self.has_tool_calls)
 
     @property
     def ending(self) -> StopReason:
@@ -100,8 +105,9 @@ class Round:
     @property
     def fault(self) -> str:
         """What is wrong with an answer that is nothing but tool calls that cannot be made, as a clause; empty where it is none."""
-        broken = self._fragments.broken_calls
-        if self.has_answer or self.has_tool_calls or not broken:
+        if self.has_tool_calls or self.has_answer:
+            return ""
+        if not (broken := self._fragments.broken_calls):
             return ""
         return f"its tool call has no {'id' if broken[0].name else 'name'}"
 
@@ -123,11 +129,10 @@ class Round:
 
     def take_text(self, text: str, *, is_commentary: bool) -> str:
         """Take a piece of the answer and return what of it can be shown."""
+        if is_commentary != self._in_commentary:
+            self._read_text()
+            self._in_commentary = is_commentary
         self._text.append(text)
-        spoken = self._spoken.feed(text)
-        self._answer.append(spoken)
-        if not is_commentary:
-            self._final.append(spoken)
         return self._shown.feed(text)
 
     def take_rest(self, delta: ModelDelta) -> None:
@@ -139,7 +144,8 @@ class Round:
                 name=fragment.name,
                 arguments=fragment.arguments,
             )
-        self._opaque_body = self._opaque_body if delta.opaque_body is None else delta.opaque_body
+        if delta.opaque_body is not None:
+            self._opaque_body = delta.opaque_body
         self.usage = delta.usage or self.usage
         self.finish_reason = delta.finish_reason or self.finish_reason
         self._has_files = self._has_files or bool(delta.files)
@@ -156,6 +162,7 @@ class Round:
 
     def break_answer(self) -> str:
         """End an answer that will never be complete and return what is still to be shown."""
+        self._read_text()
         rest = self._spoken.close()
         self._answer.append(rest)
         self._final.append(rest)
@@ -215,3 +222,12 @@ class Round:
             for result in self.results
         )
         return (assistant, *tools)
+
+    def _read_text(self) -> None:
+        """Tell thoughts and words apart in what has come since the last time; all at once costs far less than piece by piece."""
+        if self._read < len(self._text):
+            spoken = self._spoken.feed("".join(self._text[self._read :]))
+            self._read = len(self._text)
+            self._answer.append(spoken)
+            if not self._in_commentary:
+                self._final.append(spoken)

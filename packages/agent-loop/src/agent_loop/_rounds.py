@@ -84,14 +84,14 @@ class Rounds:
         yield RoundStarted(round=number, model=self.requests.model)
         yield self.requests.build(number, is_closing=self.has_to_answer, wait_seconds=wait_seconds)
 
-    def take_delta(self, delta: ModelDelta) -> Iterator[Event]:
-        """Take a piece of the model's answer and show what can be shown of it."""
+    def take_delta(self, delta: ModelDelta) -> tuple[Event, ...]:
+        """Take a piece of the model's answer and return what is shown of it."""
         is_commentary = delta.phase == "commentary"
         text = self.current.take_text(delta.text, is_commentary=is_commentary) if delta.text else ""
         # The calls first: text that comes in one piece with them is hidden where text around calls is.
         self.current.take_rest(delta)
-        yield from self._show_answer(text, is_commentary=is_commentary)
-        yield from (ShowFile(file=file) for file in delta.files)
+        shown = self._show_answer(text, is_commentary=is_commentary) if text else ()
+        return (*shown, *(ShowFile(file=file) for file in delta.files)) if delta.files else shown
 
     def end_answer(self) -> Iterator[Event]:
         """End a model call that has succeeded."""
@@ -137,15 +137,16 @@ class Rounds:
             show_thoughts=self.show_thoughts,
         )
 
-    def _show_answer(self, text: str, *, is_commentary: bool = False) -> Iterator[Event]:
+    def _show_answer(self, text: str, *, is_commentary: bool = False) -> tuple[Event, ...]:
         if self.structured:
             self.structured.hold(text)
         elif should_emit_text(
-            has_tool_calls=self.current.has_tool_calls or is_commentary,
+            has_tool_calls=is_commentary or self.current.has_tool_calls,
             iteration=self.current.number,
             maximum_iterations=self.maximum,
             emit_intermediate_thoughts=self.show_thoughts,
         ):
-            yield from self.display.show(text)
+            return self.display.show(text)
         elif is_commentary:
             self.current.commentary.append(text)
+        return ()

@@ -208,7 +208,7 @@ class AgentRun:
         match received:
             case ModelDelta():
                 self._move("delta")
-                events = self._rounds.take_delta(received)
+                return self._rounds.take_delta(received)
             case ModelDone() if self._rounds.current.is_filtered and self._find_fallback(_FILTERED):
                 events = self._take_model_failure(_FILTERED)
             case ModelDone():

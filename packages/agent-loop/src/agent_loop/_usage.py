@@ -81,8 +81,8 @@ class Usage:
         """Return the usage of both."""
         return Usage(
             **{
-                known.name: _add(getattr(self, known.name), getattr(other, known.name), known.name)
-                for known in fields(self)
+                name: _add(getattr(self, name), getattr(other, name), name)
+                for name in _KINDS  # far faster than `fields`
             }
         )
 
