@@ -210,6 +210,8 @@ def test_what_the_platform_breaks_off_may_pass_the_next_time(text, message, wait
         ),
         ("boom at 12:30", "boom at 12:30"),
         ("[2001:db8::1]:443 PluginInvokeError: it is closed", "it is closed"),
+        ("[2001:db8::1]:443 dial tcp 127.0.0.1:5001: OSError: it is closed", "it is closed"),
+        ("10.0.0.1:80 10.0.0.2:80 plugin daemon: it is closed", "it is closed"),
         ("'it'", "it"),
         ("the proxy said <b>no</b>", "the proxy said"),
         ("it broke Traceback (most recent call last):\n  File x", "it broke"),

@@ -25,10 +25,11 @@ _MAX_DEPTH = 8
 _NO_TEXT = "no reason was given"
 _KEYS = ("message", "error", "detail", "description", "error_msg", "msg", "errors", "args")
 _PREFIX = re.compile(
+    r"(\(address\) )*("
     r"(invoke|read) \w+( model)? failed: |request failed: |req_id: \w* |run failed: |error: |"
     r"\[[\w ./-]*\] (error: |(connection|server unavailable|rate limit|bad request) error, )?|"
     r'post "\(address\)": |(dial|read) tcp \(address\)(->\(address\))?: |'
-    r"plugin daemon: |(\(address\) )?[a-z]\w*(error|exception): ",
+    r"plugin daemon: |[a-z]\w*(error|exception): )",
     re.IGNORECASE,
 )
 _CODE = re.compile(r"\b(error|status) code: \d{3} - $", re.IGNORECASE)
