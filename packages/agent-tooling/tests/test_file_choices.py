@@ -43,12 +43,40 @@ def test_a_tool_gets_what_stands_under_the_names_that_the_model_chose():
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    ['{"picture": "c.png"}', '{"picture": ["a.png"]}', '{"picture": "a.png", "mask": "a.png"}'],
+    ("arguments", "told"),
+    [
+        (
+            '{"picture": "/b/a.png"}',
+            "parameter 'picture': no file at hand has the name \"/b/a.png\"; at hand are: a.png",
+        ),
+        (
+            '{"picture": "a.png", "others": ["a.png", 7]}',
+            "parameter 'others': no file at hand has the name \"7\"; at hand are: a.png",
+        ),
+        ('{"picture": ["a.png"]}', "parameter 'picture' requires string"),
+        ('{"picture": "a.png", "others": "a.png"}', "parameter 'others' requires array"),
+        ('{"others": ["a.png"]}', "missing required parameter 'picture'"),
+        ('{"picture": "a.png", "mask": "a.png"}', "unknown parameters ['mask']"),
+    ],
 )
-def test_nothing_else_can_be_chosen(arguments):
+def test_nothing_else_can_be_chosen(arguments, told):
     tool, _ = make({"a.png": lambda: 1})
-    assert "validation error" in tool.bind(arguments).error
+    assert tool.bind(arguments).error == f"tool arguments validation error: {told}"
+
+
+def test_a_file_that_comes_later_can_be_chosen_and_the_schema_stays():
+    files = {}
+    tool, given = make(files)
+    schema = str(tool.parameters)
+    assert tool.bind('{"picture": "a.png"}').error.endswith("at hand are: none")
+    files |= {f"{number}.png": lambda: 1 for number in range(30)}
+    told = tool.bind(f'{{"picture": "{"a" * 200}"}}').error
+    assert f'"{"a" * 99}…; at hand are: ..., 10.png, ' in told
+    assert told.endswith(", 29.png")
+    assert tool.invoke(tool.bind('{"picture": "0.png", "others": []}').args).error is None
+    assert given == [{"picture": 1, "others": []}]
+    assert (str(tool.parameters), "enum" in schema) == (schema, False)
+    assert tool.parameters["properties"]["others"]["items"] == {"type": "string"}
 
 
 def test_what_is_set_by_hand_stays_hidden():
@@ -59,7 +87,7 @@ def test_what_is_set_by_hand_stays_hidden():
 
 
 def test_without_files_nothing_is_offered():
-    tool, _ = make({})
+    tool, _ = make(None)
     assert list(tool.parameters["properties"]) == ["text"]
     assert not tool.takes_files
     assert not Tool.from_schema("a", "", {"type": "object"}, print).takes_files

@@ -1,27 +1,22 @@
-"""The files that come with a question: fetched once at the start of a run, shown to the model, and handed to the tools that it chooses them for."""
+"""The files that come with a question: fetched once at the start of a run, shown to the model, and at hand for tools."""
 
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
-from pathlib import PurePosixPath
 from typing import Any, Self, cast
 
-from dify_plugin.core.runtime import Session
 from dify_plugin.file.constants import DIFY_FILE_IDENTITY
 from dify_plugin.file.file import File
 
-from agent_tooling import ToolError, ToolFiles, mime_type_of
+from agent_tooling import mime_type_of
 from stream_text import render_omission
 
-from ._fetch import MAX_FILE_BYTES, Fetched, fetch_all, is_alive
+from ._fetch import MAX_FILE_BYTES, Fetched, fetch_all
+from ._files_at_hand import FilesAtHand
 from ._model import Model
 from ._parts import IMAGE_TYPES, Part, file_part, is_readable, text_part, unread
 
 
 _UNKNOWN_TYPE = "application/octet-stream"
-_UNFIT = re.compile(r'[\[\]"\x00-\x1f\x7f]+')
-_MAX_NAME = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,25 +58,6 @@ class GivenFile:
             return text_part(render_omission(self.kind, reason=problem, name=self.name))
         return file_part(self.kind, data, mime_type=mime_type, name=self.name)
 
-    def to_value(self, session: Session) -> dict[str, Any]:
-        """Return what a tool gets: the file as Dify described it, uploaded anew where its link has ended.
-
-        Raises:
-            ToolError: If it has ended and there is nothing to upload.
-        """
-        if is_alive(str(self.described["url"])):
-            return dict(self.described)
-        data = self.fetched.data
-        if data is None:
-            raise ToolError(f"the file {self.name!r} cannot be handed over: its link has ended")
-        try:
-            uploaded = session.file.upload(self.name, data, self.mime_type)
-        except Exception as error:
-            raise ToolError(f"the file {self.name!r} could not be uploaded") from error
-        if not uploaded.preview_url:
-            raise ToolError(f"the file {self.name!r} was uploaded, and Dify gave no link to it")
-        return {**self.described, "url": uploaded.preview_url, "size": len(data)}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenFiles:
@@ -96,8 +72,8 @@ class GivenFiles:
     left_out: tuple[str, ...] = ()
 
     @classmethod
-    def fetch(cls, raw: object) -> Self:
-        """Read the parameter, in whatever shape Dify gives it, and fetch the files in it.
+    def fetch(cls, raw: object, at_hand: FilesAtHand) -> Self:
+        """Read the parameter, in whatever shape Dify gives it, fetch the files in it, and put them at hand.
 
         Unset it may be missing, None, a list of None or an empty list or text.
         """
@@ -111,27 +87,17 @@ class GivenFiles:
             if found is None
         )
         fitting = [item for item in described if _size(item) <= MAX_FILE_BYTES]
-        fetched = iter(fetch_all([item["url"] for item in fitting]))
-        files = tuple(
-            GivenFile(
-                name=name,
-                described=item,
-                fetched=next(fetched) if item in fitting else _too_large(_size(item)),
-            )
-            for name, item in zip(_unique_names(described), described, strict=True)
-        )
-        return cls(files=files, left_out=left_out)
+        waiting = iter(fetch_all([item["url"] for item in fitting]))
+        files: list[GivenFile] = []
+        for item in described:
+            fetched = next(waiting) if item in fitting else _too_large(_size(item))
+            name = at_hand.add(item, fetched.data)
+            files.append(GivenFile(name=name, described=item, fetched=fetched))
+        return cls(files=tuple(files), left_out=left_out)
 
     def to_parts(self, model: Model) -> list[Part]:
         """Return what the model sees of the files."""
         return [file.to_part(model) for file in self.files]
-
-    def to_values(self, session: Session) -> ToolFiles:
-        """Return the files as tools get them, by their names."""
-        values: dict[str, Callable[[], Any]] = {
-            file.name: partial(file.to_value, session) for file in self.files
-        }
-        return values
 
 
 def _describe(item: object) -> dict[str, Any] | None:
@@ -153,16 +119,3 @@ def _size(described: Mapping[str, Any]) -> int:
 
 def _too_large(size: int) -> Fetched:
     return Fetched(problem=f"it has {size:,} bytes, and {MAX_FILE_BYTES:,} are read at most")
-
-
-def _unique_names(described: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return a name for each file, as plain as a model can choose it by."""
-    names: list[str] = []
-    for number, item in enumerate(described, 1):
-        told = _UNFIT.sub("_", str(item.get("filename") or "")).strip()[-_MAX_NAME:]
-        path = PurePosixPath(told or f"file-{number}{item.get('extension') or ''}")
-        name, count = path.name, 2
-        while name in names:
-            name, count = f"{path.stem}-{count}{path.suffix}", count + 1
-        names.append(name)
-    return names

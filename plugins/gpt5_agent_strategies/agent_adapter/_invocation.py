@@ -31,7 +31,7 @@ from ._answer_schema import to_json_object
 from ._errors import AgentRunError, ParameterError
 from ._fallback import to_fallback
 from ._file_links import accept_file_links
-from ._files import GivenFiles
+from ._files_at_hand import FilesAtHand
 from ._logs import RunLog
 from ._metadata import build_execution_metadata
 from ._model_calls import ModelCalls, find_room
@@ -86,14 +86,15 @@ class _Invocation:
     def __init__(self, strategy: AgentStrategy, parameters: Parameters, settings: Settings) -> None:
         self._strategy = strategy
         self._parameters = parameters
-        self._files = GivenFiles.fetch(parameters.files)
+        at_hand = FilesAtHand(strategy.session)
         self._toolbox = Toolbox.from_raw(
             parameters.tools,
             strategy.session,
             settings,
             model=parameters.model,
-            files=self._files.to_values(strategy.session),
+            at_hand=at_hand,
         )
+        messages, self._files = build_messages(parameters, at_hand)
         allowed, self._not_there = find_allowed(parameters.allowed_tools, self._toolbox.own_names)
         self._known = find_secrets(parameters.tools)
         self._finished: Finished | None = None
@@ -106,7 +107,7 @@ class _Invocation:
             known=self._known,
         )
         self._run = AgentRun(
-            build_messages(parameters, self._files, names_files=self._toolbox.takes_files),
+            messages,
             tools=self._toolbox.prompts,
             maximum_iterations=parameters.maximum_iterations,
             emit_intermediate_thoughts=parameters.emit_intermediate_thoughts,

@@ -2,7 +2,8 @@
 
 import base64
 import mimetypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Any, cast
 
 from dify_plugin.entities.model.message import (
@@ -18,6 +19,7 @@ from dify_plugin.entities.model.message import (
 from agent_tooling import FILE_FEATURES
 from stream_text import render_omission
 
+from ._files_at_hand import FilesAtHand
 from ._model import Model
 
 
@@ -65,6 +67,23 @@ def join_texts(parts: Sequence[Part]) -> str | tuple[Part, ...]:
     return "\n".join(part["text"] for part in parts)
 
 
+def name_files(content: Sequence[Part]) -> list[Part]:
+    """Return parts with a line before the files among them that tells their names."""
+    named: list[Part] = []
+    for is_text, group in groupby(content, key=lambda part: part["type"] == "text"):
+        parts = list(group)
+        names = [part["filename"] for part in parts if part.get("filename")]
+        if names and not is_text:
+            named.append(text_part(list_files(names)))
+        named += parts
+    return named
+
+
+def list_files(names: Iterable[str]) -> str:
+    """Return the line that tells the names of files."""
+    return f"Files, in this order: {', '.join(names)}"
+
+
 def is_readable(kind: str, model: Model) -> bool:
     """Return whether a model reads parts of a kind."""
     return kind not in FILE_FEATURES or model.has_feature(FILE_FEATURES[kind])
@@ -75,16 +94,28 @@ def unread(kind: str, name: str) -> Part:
     return text_part(render_omission(kind, reason=_UNREAD, name=name))
 
 
-def read_part(part: PromptMessageContent, model: Model) -> Part:
-    """Return a part of Dify's as a run carries it."""
+def read_part(part: PromptMessageContent, model: Model, at_hand: FilesAtHand) -> Part:
+    """Return a part of Dify's as a run carries it; a file in it is put at hand where a tool takes files, and bears the name that it has there."""
     if isinstance(part, TextPromptMessageContent):
         body = {} if part.opaque_body is None else {"opaque_body": part.opaque_body}
         return {**text_part(part.data), **body}
     kind = str(cast("Any", part).type)
-    if not is_readable(kind, model):
-        return unread(kind, getattr(part, "filename", ""))
-    members = part.model_dump(mode="json", exclude_none=True)
-    return {**members, "type": kind}
+    members = {**part.model_dump(mode="json", exclude_none=True), "type": kind}
+    if at_hand.are_offered and (members.get("base64_data") or members.get("url")):
+        members["filename"] = _put_at_hand(members, at_hand)
+    return members if is_readable(kind, model) else unread(kind, members.get("filename", ""))
+
+
+def _put_at_hand(members: Part, at_hand: FilesAtHand) -> str:
+    url, data = members.get("url") or "", members.get("base64_data") or ""
+    if url.startswith("data:"):
+        url, data = "", url.partition(",")[2]
+    described = {"mime_type": members.get("mime_type"), "type": members["type"]}
+    if url:
+        described["url"] = url
+    if members.get("format"):
+        described["extension"] = f".{members['format']}"
+    return at_hand.add(described, data or None, name=members.get("filename", ""))
 
 
 def fit_parts(content: str | tuple[Part, ...], model: Model) -> str | tuple[Part, ...]:

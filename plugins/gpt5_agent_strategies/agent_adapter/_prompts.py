@@ -1,6 +1,7 @@
 """Dify's prompt messages and the messages of a run, translated both ways."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 from dify_plugin.entities.model.message import (
@@ -20,9 +21,10 @@ from agent_policy import build_system_instruction
 
 from ._errors import ParameterError
 from ._files import GivenFiles
+from ._files_at_hand import FilesAtHand
 from ._model import Model
 from ._parameters import Parameters
-from ._parts import Part, join_texts, read_part, text_part, to_sdk_part
+from ._parts import Part, join_texts, name_files, read_part, text_part, to_sdk_part
 
 
 # Dify's core has no developer role: to it such a message is a system message.
@@ -36,17 +38,17 @@ _ROLES: Mapping[PromptMessageRole, Role] = {
 
 
 def build_messages(
-    parameters: Parameters, files: GivenFiles, *, names_files: bool
-) -> list[Message]:
-    """Return what a run begins with: the system instruction, the history, the files and the query.
+    parameters: Parameters, at_hand: FilesAtHand
+) -> tuple[list[Message], GivenFiles]:
+    """Return what a run begins with: the system instruction, the history, the files and the query; and these files.
 
     The history stays as it is, thoughts included, but for results that name no call, which are left out, files that the model
     cannot read, which are named in their place, and files where most providers take none, which go into the words of the user behind them.
+    Where a tool takes files the name of each stands before it.
 
     Args:
         parameters: What the strategy was given.
-        files: The files that came with the query.
-        names_files: Whether the model gets to know the names of the files.
+        at_hand: Gets the files.
 
     Raises:
         ParameterError: If something in the history is no prompt message.
@@ -56,30 +58,34 @@ def build_messages(
         parameters.instruction, parameters.prompt_policy_overrides, model=model.name
     )
     history = [
-        _to_message(_read_prompt(raw, index), model)
+        _to_message(_read_prompt(raw, index), model, at_hand)
         for index, raw in enumerate(model.history)
         if not _is_stray_result(raw)
     ]
-    query = Message(role="user", content=_build_query(parameters, files, names_files=names_files))
-    return with_files_moved([Message(role="system", content=instruction), *history, query])
+    files = GivenFiles.fetch(parameters.files, at_hand)
+    query = Message(role="user", content=_build_query(parameters, files))
+    moved = with_files_moved([Message(role="system", content=instruction), *history, query])
+    return [_with_names(message) if at_hand.are_offered else message for message in moved], files
 
 
-def _build_query(
-    parameters: Parameters, files: GivenFiles, *, names_files: bool
-) -> str | tuple[Part, ...]:
+def _build_query(parameters: Parameters, files: GivenFiles) -> str | tuple[Part, ...]:
     if not files.files:
         return parameters.query
-    names = ", ".join(file.name for file in files.files)
-    told = [text_part(f"Files, in this order: {names}")] if names_files else []
     question = [text_part(parameters.query)] if parameters.query else []
-    return join_texts((*told, *files.to_parts(parameters.model), *question))
+    return join_texts((*files.to_parts(parameters.model), *question))
 
 
-def _to_message(prompt: PromptMessage, model: Model) -> Message:
+def _with_names(message: Message) -> Message:
+    if isinstance(message.content, str):
+        return message
+    return replace(message, content=tuple(name_files(message.content)))
+
+
+def _to_message(prompt: PromptMessage, model: Model, at_hand: FilesAtHand) -> Message:
     calls = prompt.tool_calls if isinstance(prompt, AssistantPromptMessage) else []
     return Message(
         role=_ROLES[prompt.role],
-        content=_to_content(prompt, model),
+        content=_to_content(prompt, model, at_hand),
         tool_calls=tuple(
             ToolCall(call_id=call.id, name=call.function.name, arguments=call.function.arguments)
             for call in calls
@@ -107,11 +113,13 @@ def _read_prompt(raw: object, index: int) -> PromptMessage:
         raise ParameterError(field, "a prompt message with role and content", raw) from error
 
 
-def _to_content(prompt: PromptMessage, model: Model) -> str | tuple[Part, ...]:
+def _to_content(
+    prompt: PromptMessage, model: Model, at_hand: FilesAtHand
+) -> str | tuple[Part, ...]:
     content = prompt.content or ""
     if isinstance(content, str):
         return content
-    parts = tuple(read_part(part, model) for part in content)
+    parts = tuple(read_part(part, model, at_hand) for part in content)
     is_changed = [part["type"] for part in parts] != [_kind(part) for part in content]
     return join_texts(parts) if is_changed else parts
 

@@ -1,6 +1,7 @@
 """What of a tool's result goes to the user, and what the model reads of it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dify_plugin.entities.invoke_message import InvokeMessage
@@ -22,8 +23,18 @@ from stream_text import render_omission
 from ._answer_files import to_blob
 from ._fetch import MAX_FILE_BYTES, Fetched, fetch_all
 from ._file_links import FileLink
+from ._files_at_hand import FilesAtHand
 from ._model import Model
-from ._parts import IMAGE_TYPES, Part, file_part, is_readable, join_texts, kind_of, text_part
+from ._parts import (
+    IMAGE_TYPES,
+    Part,
+    file_part,
+    is_readable,
+    join_texts,
+    kind_of,
+    list_files,
+    text_part,
+)
 
 
 _TYPES = ToolInvokeMessage.MessageType
@@ -32,16 +43,45 @@ _SHOWN = frozenset({*_IMAGES, _TYPES.BLOB, _TYPES.FILE})
 _FILE_KEYS = ("tool_file_id", "file")
 # Of what describes a file: it leaves with every piece of the file.
 _MAX_META_CHARACTERS = 64 * 1024
+_MAX_TYPE_CHARACTERS = 100
 _READ_TYPES = IMAGE_TYPES | {"application/pdf", "application/json"}
 _READ_BEGINNINGS = ("text/", "application/vnd.openxmlformats-officedocument.")
+_UNKNOWN_TYPE = "application/octet-stream"
 _TOO_LONG = "A file of the tool is left out: what describes it is too long."
 
 
-def read_answer(messages: Iterable[object], *, files_root: str, model: Model) -> ToolOutput:
-    """Read a tool's messages, the files under `files_root` that they name as images, and what their links lead to that the model can read.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ToolFile:
+    """A file in a tool's message, or behind the link in it.
+
+    Attributes:
+        name: Its name, at hand or as the tool calls it.
+        mime_type: Its MIME type, as the tool or the server says.
+        fetched: Its bytes, or why there are none.
+        url: The link; empty where there is none.
+        kind: Which of Dify's kinds of files a link is said to lead to that a model could read; empty for none.
+    """
+
+    name: str
+    mime_type: str
+    fetched: Fetched = field(repr=False)
+    url: str = ""
+    kind: str = ""
+
+    @property
+    def found_type(self) -> str:
+        """The MIME type that it has by its bytes, where these tell one, or else by what is said; empty where nothing is known."""
+        found = mime_type_of(self.fetched.data) if self.fetched.data else ""
+        return self.mime_type or found if found in {"", _UNKNOWN_TYPE} else found
+
+
+def read_answer(
+    messages: Iterable[object], *, files_root: str, model: Model, at_hand: FilesAtHand
+) -> ToolOutput:
+    """Read a tool's messages, the files under `files_root` that they name as images, and what their links lead to that the model can read or choose.
 
     What goes to the user, files and images, is the artifact. It stays a tool message: of those, and of no other, the SDK sends the content in chunks, and a line with a whole file of several
-    megabytes would kill the plugin.
+    megabytes would kill the plugin. Where a tool takes files all of them are put at hand, and the model reads their names first.
 
     Raises:
         BlobError: If the chunks of a file do not add up, or it is over 15 MiB.
@@ -50,40 +90,79 @@ def read_answer(messages: Iterable[object], *, files_root: str, model: Model) ->
     said = [_to_sdk(message) for message in merged]
     local = [_load_local(message, files_root) for message in said]
     told = [_to_told(old, new) for old, new in zip(said, local, strict=True)]
-    parts = {id(old): part for old, part in zip(told, _find_parts(local, model), strict=True)}
+    files = _find_files(local, model, has_all=at_hand.are_offered)
+    names: list[str] = []
+    if at_hand.are_offered:
+        files = [file and _put_at_hand(file, at_hand, names) for file in files]
+    parts = {
+        id(message): file and _find_part(file, model)
+        for message, file in zip(told, files, strict=True)
+    }
     content = observation_content(told, find_part=lambda message: parts[id(message)])
-    return ToolOutput(content=_joined(content), artifact=tuple(_iter_shown(local)))
+    return ToolOutput(content=_with_names(content, names), artifact=tuple(_iter_shown(local)))
 
 
-def _joined(content: ToolContent) -> ToolContent:
-    return content if isinstance(content, str) else join_texts([dict(part) for part in content])
+def _with_names(content: ToolContent, names: Sequence[str]) -> ToolContent:
+    if isinstance(content, str):
+        return "\n".join(filter(None, (list_files(names), content))) if names else content
+    named = [text_part(list_files(names))] if names else []
+    return join_texts([*named, *map(dict, content)])
 
 
-def _find_parts(messages: Sequence[ToolInvokeMessage], model: Model) -> list[Part | None]:
-    """Return what the model sees of each message besides a text: the file in it, or behind the link in it."""
-    urls = {_text(message): _kind_of_link(message) for message in messages}
-    wanted = [url for url, kind in urls.items() if kind and is_readable(kind, model)]
+def _find_files(
+    messages: Sequence[ToolInvokeMessage], model: Model, *, has_all: bool
+) -> list[_ToolFile | None]:
+    """Return the file of each message; of those behind links that the model does not read only where `has_all`."""
+    kinds = {_text(message): _kind_of_link(message) for message in messages if _is_link(message)}
+    wanted = [url for url, kind in kinds.items() if has_all or (kind and is_readable(kind, model))]
     fetched = dict(zip(wanted, fetch_all(wanted), strict=True)) if wanted else {}
-    return [_find_part(message, fetched, model) for message in messages]
+    return [_find_file(message, fetched) for message in messages]
 
 
-def _find_part(
-    message: ToolInvokeMessage, fetched: Mapping[str, Fetched], model: Model
-) -> Part | None:
+def _find_file(message: ToolInvokeMessage, fetched: Mapping[str, Fetched]) -> _ToolFile | None:
     meta = message.meta or {}
-    name = str(meta.get("filename") or "")
-    mime_type = str(meta.get("mime_type") or "")
+    name, mime_type = str(meta.get("filename") or ""), str(meta.get("mime_type") or "")
     match message.message:
         case InvokeMessage.BlobMessage(blob=data):
-            pass
-        case InvokeMessage.TextMessage(text=url) if url in fetched and _kind_of_link(message):
-            data = fetched[url].data
-            mime_type = mime_type or fetched[url].media_type
-            if data is None:
-                kind = _kind_of_link(message)
-                return text_part(render_omission(kind, reason=fetched[url].problem, name=name))
+            return _ToolFile(name=name, mime_type=mime_type, fetched=Fetched(data=data))
+        case InvokeMessage.TextMessage(text=url) if url in fetched and _is_link(message):
+            return _ToolFile(
+                name=name,
+                mime_type=mime_type or fetched[url].media_type,
+                fetched=fetched[url],
+                url=url,
+                kind=_kind_of_link(message),
+            )
         case _:
             return None
+
+
+def _put_at_hand(file: _ToolFile, at_hand: FilesAtHand, names: list[str]) -> _ToolFile:
+    """Put a file at hand where there are bytes of it or a link that could lead to them, and add what the model is told of it to `names`."""
+    data = file.fetched.data
+    if not data and not file.url.lower().startswith(("https://", "http://")):
+        return file
+    mime_type = file.found_type
+    kind = file.kind if file.kind and not data else kind_of(mime_type)
+    described: dict[str, Any] = {"mime_type": mime_type or None, "type": kind}
+    if file.url:
+        described["url"] = file.url
+    facts = [mime_type[:_MAX_TYPE_CHARACTERS] or kind]
+    if data:
+        described["size"] = len(data)
+        facts.append(f"{len(data):,} bytes")
+    name = at_hand.add(described, data, name=file.name, is_held=True)
+    names.append(f"{name} ({', '.join(facts)})")
+    return replace(file, name=name)
+
+
+def _find_part(file: _ToolFile, model: Model) -> Part | None:
+    """Return what the model sees of a file besides a text."""
+    if file.url and not (file.kind and is_readable(file.kind, model)):
+        return None
+    data, mime_type = file.fetched.data, file.mime_type
+    if data is None:
+        return text_part(render_omission(file.kind, reason=file.fetched.problem, name=file.name))
     kind = kind_of(mime_type)
     if kind == "image" or not mime_type:
         mime_type = mime_type_of(
@@ -92,7 +171,7 @@ def _find_part(
         kind = kind_of(mime_type)
     if not data or not _is_shown(mime_type) or not is_readable(kind, model):
         return None
-    return file_part(kind, data, mime_type=mime_type, name=name)
+    return file_part(kind, data, mime_type=mime_type, name=file.name)
 
 
 def _is_shown(mime_type: str) -> bool:
@@ -108,6 +187,19 @@ def _kind_of_link(message: ToolInvokeMessage) -> str:
     return "image" if message.type in _IMAGES else ""
 
 
+def _is_link(message: ToolInvokeMessage) -> bool:
+    """Return whether a message is a link to a file, and not to some page."""
+    return bool(_text(message)) and (
+        message.type in _IMAGES or _is_stored(message) or bool(_kind_of_link(message))
+    )
+
+
+def _is_stored(message: ToolInvokeMessage) -> bool:
+    """Return whether a message is a link to a file that Dify has stored."""
+    keys = message.meta or {}
+    return message.type is _TYPES.LINK and any(keys.get(key) for key in _FILE_KEYS)
+
+
 def _to_told(said: ToolInvokeMessage, local: ToolInvokeMessage) -> ToolInvokeMessage:
     """Return what the model is told of a message: an image stays an image, and not some file, unless it must not be read."""
     if isinstance(said, FileLink):
@@ -117,11 +209,8 @@ def _to_told(said: ToolInvokeMessage, local: ToolInvokeMessage) -> ToolInvokeMes
 
 def _iter_shown(messages: Iterable[ToolInvokeMessage]) -> Iterator[ToolInvokeMessage]:
     for message in messages:
-        is_file_link = message.type is _TYPES.LINK and any(
-            (message.meta or {}).get(key) for key in _FILE_KEYS
-        )
         is_failure = message.type is _TYPES.TEXT and _text(message) == LOCAL_FILE_FAILED
-        if message.type not in _SHOWN and not is_file_link and not is_failure:
+        if message.type not in _SHOWN and not _is_stored(message) and not is_failure:
             continue
         is_long = len(str(message.meta)) > _MAX_META_CHARACTERS
         yield _to_text(_TOO_LONG) if is_long else message

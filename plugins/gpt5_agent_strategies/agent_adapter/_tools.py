@@ -10,8 +10,9 @@ from dify_plugin.entities.model.message import PromptMessageTool
 from dify_plugin.entities.tool import ToolInvokeMessage, ToolProviderType
 from pydantic import ValidationError
 
-from agent_tooling import Tool, ToolFiles, ToolingError, unique_tool_names
+from agent_tooling import Tool, ToolingError, unique_tool_names
 
+from ._files_at_hand import FilesAtHand
 from ._model import Model
 from ._open_answers import OpenAnswers
 from ._settings import Settings
@@ -90,7 +91,7 @@ class Toolbox:
         settings: Settings,
         *,
         model: Model,
-        files: ToolFiles,
+        at_hand: FilesAtHand,
     ) -> Self:
         """Read the tools one by one: one that cannot be read never stands in the way of the others.
 
@@ -99,7 +100,7 @@ class Toolbox:
             session: The session to call them through.
             settings: How long a tool may be silent, and where its images may lie.
             model: The model, which reads images and files that tools make, or not.
-            files: The files at hand, which the model chooses for tools.
+            at_hand: The files at hand; offered where one of the tools takes files.
         """
         readable: list[Mapping[str, Any]] = []
         left_out: list[str] = []
@@ -115,9 +116,14 @@ class Toolbox:
         for raw, name in zip(readable, unique_tool_names(readable), strict=True):
             identity = ToolIdentity.from_raw(raw)
             invoke = partial(_invoke, identity, session, settings.tool_seconds, answers)
-            reader = partial(read_answer, files_root=settings.files_root, model=model)
-            tools[name] = Tool.from_declaration(raw, invoke, name=name, reader=reader, files=files)
+            reader = partial(
+                read_answer, files_root=settings.files_root, model=model, at_hand=at_hand
+            )
+            tools[name] = Tool.from_declaration(
+                raw, invoke, name=name, reader=reader, files=at_hand
+            )
             identities[name] = identity
+        at_hand.are_offered = any(tool.takes_files for tool in tools.values())
         return cls(
             tools=tools,
             providers={name: identity.provider for name, identity in identities.items()},
@@ -125,11 +131,6 @@ class Toolbox:
             left_out=tuple(left_out),
             answers=answers,
         )
-
-    @property
-    def takes_files(self) -> bool:
-        """Whether the model may choose files for one of the tools."""
-        return any(tool.takes_files for tool in self.tools.values())
 
     @property
     def prompts(self) -> list[PromptMessageTool]:

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from dify_plugin_host import PluginProcess
+from file_server import serve_files
 from scripted_dify import Agent
 
 
@@ -71,3 +72,29 @@ def configured_process(start_agent, files_root):
 def configured_agent(configured_process):
     """A plugin whose administrator has chosen where images lie, and logs without contents."""
     return configured_process.reset()
+
+
+@pytest.fixture
+def server():
+    with serve_files() as running:
+        yield running
+
+
+@pytest.fixture
+def give(server):
+    """Put a file behind a link; return what Dify says of it."""
+
+    def put(name, data, kind="image", mime_type="image/png", **rest):
+        server.files[f"/{name}"] = data
+        return {
+            "dify_model_identity": "__dify__file__",
+            "url": f"{server.url}/{name}",
+            "filename": name,
+            "extension": f".{name.rpartition('.')[2]}",
+            "mime_type": mime_type,
+            "type": kind,
+            "size": len(data) if isinstance(data, bytes) else None,
+            **rest,
+        }
+
+    return put

@@ -1,101 +1,14 @@
 """Images and documents: those that come with the question, those of the history, and those that tools and models make."""
 
 import base64
-import http.server
-import threading
 
 import pytest
 
-from scripted_dify import call, chunk, parameter, text_message, tool
+from file_server import BLIND, JPEG, PDF, PNG, SEES, prompts, seen
+from scripted_dify import call, chunk, text_message, tool
 
 
-PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
-JPEG = b"\xff\xd8\xff\xe0" + bytes(range(200))
-PDF = b"%PDF-1.7\n" + bytes(range(100))
-SEES = {"entity": {"features": ["tool-call", "vision", "document"]}}
-BLIND = {"entity": {"features": ["tool-call"]}}
 LINE = 5 * 1024 * 1024
-
-
-class Files(http.server.BaseHTTPRequestHandler):
-    """A server of files as Dify has one: what it is asked for is noted, and a link may have ended."""
-
-    def do_GET(self):
-        self.server.asked.append(self.path)
-        found = self.server.files.get(self.path)
-        if isinstance(found, str):
-            self.send_response(302)
-            self.send_header("location", found)
-            self.end_headers()
-            return
-        if found is None:
-            self.send_error(403)
-            return
-        if found == b"wait":
-            self.server.waiting.wait(8)
-            return
-        self.send_response(200)
-        self.send_header("content-length", str(len(found)))
-        self.end_headers()
-        self.wfile.write(found)
-
-    def do_POST(self):
-        data = self.rfile.read(int(self.headers["content-length"]))
-        self.server.uploads.append(data)
-        self.send_response(201)
-        self.end_headers()
-        new = b'{"id":"new","name":"a.png","size":1,"extension":".png","mime_type":"image/png","preview_url":"http://new/a.png"}'
-        self.wfile.write(new)
-
-    def log_message(self, *_):
-        """Say nothing."""
-
-
-@pytest.fixture
-def server():
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Files) as running:
-        running.files, running.asked, running.uploads = {}, [], []
-        running.waiting = threading.Event()
-        running.url = f"http://127.0.0.1:{running.server_port}"
-        threading.Thread(target=running.serve_forever, daemon=True).start()
-        yield running
-        running.waiting.set()
-        running.shutdown()
-
-
-@pytest.fixture
-def give(server):
-    """Put a file behind a link; return what Dify says of it."""
-
-    def put(name, data, kind="image", mime_type="image/png", **rest):
-        server.files[f"/{name}"] = data
-        return {
-            "dify_model_identity": "__dify__file__",
-            "url": f"{server.url}/{name}",
-            "filename": name,
-            "extension": f".{name.rpartition('.')[2]}",
-            "mime_type": mime_type,
-            "type": kind,
-            "size": len(data) if isinstance(data, bytes) else None,
-            **rest,
-        }
-
-    return put
-
-
-def prompts(agent, request=-1):
-    return agent.dify.model_requests[request]["prompt_messages"]
-
-
-def seen(message):
-    """What a model sees of a message: the texts, and the bytes of everything else."""
-    content = message["content"]
-    if isinstance(content, str):
-        return [content]
-    return [
-        part["data"] if part["type"] == "text" else base64.b64decode(part["base64_data"])
-        for part in content
-    ]
 
 
 def image(data=PNG, **rest):
@@ -361,59 +274,3 @@ def test_an_answer_that_is_an_image_alone_is_an_answer(agent, server, give):
 def test_an_image_of_the_answer_that_is_none_is_a_sentence(agent):
     agent.dify.model = [[chunk(content=[{**image(), "base64_data": "no base64"}])]]
     assert agent.run().text == "[image omitted: its data could not be read]"
-
-
-EDIT = tool(
-    "edit",
-    parameter("picture", "file", required=True),
-    parameter("others", "files"),
-)
-
-
-def edit(agent, arguments, **rest):
-    agent.dify.model = [[chunk(calls=[call("edit", arguments)])], [chunk("Done.")]]
-    agent.dify.tools["edit"] = [text_message("edited")]
-    return agent.run(query="Edit it.", tools=[EDIT], model=SEES, **rest)
-
-
-def test_a_tool_gets_the_files_that_the_model_names(agent, give):
-    files = [give("a.png", PNG), give("a.png", PNG), give("b.jpg", JPEG)]
-    edit(agent, '{"picture": "a-2.png", "others": ["b.jpg", "a.png"]}', files=files)
-    [offered] = agent.dify.model_requests[0]["tools"]
-    properties = offered["parameters"]["properties"]
-    assert properties["picture"]["enum"] == ["a.png", "a-2.png", "b.jpg"]
-    assert properties["others"]["items"]["enum"] == ["a.png", "a-2.png", "b.jpg"]
-    assert seen(prompts(agent, 0)[-1])[0] == "Files, in this order: a.png, a-2.png, b.jpg"
-    [asked] = agent.dify.tool_requests
-    given = asked["tool_parameters"]
-    assert given == {"picture": files[1], "others": [files[2], files[0]]}
-
-
-@pytest.mark.parametrize("name", ["/etc/passwd", "http://127.0.0.1/a.png", "c.png", ""])
-def test_a_path_or_an_address_of_the_model_s_own_reaches_no_tool(agent, give, name):
-    edit(agent, f'{{"picture": "{name}"}}', files=[give("a.png", PNG)])
-    assert agent.dify.tool_requests == []
-    assert prompts(agent)[-1]["content"].startswith("tool arguments validation error: ")
-
-
-def test_without_files_a_parameter_for_files_is_not_offered(agent):
-    edit(agent, '{"picture": "a.png"}')
-    assert agent.dify.model_requests[0]["tools"][0]["parameters"]["properties"] == {}
-    assert agent.dify.tool_requests == []
-
-
-def test_a_link_that_has_ended_is_replaced_by_an_upload(agent, server, give):
-    given = give("a.png", PNG)
-
-    def end_link(_):
-        del server.files["/a.png"]
-        return [chunk(calls=[call("edit", '{"picture": "a.png"}')])]
-
-    agent.dify.model = [end_link, [chunk("Done.")]]
-    agent.dify.tools["edit"] = [text_message("edited")]
-    agent.dify.uploads = f"{server.url}/upload"
-    agent.run(query="Edit it.", tools=[EDIT], model=SEES, files=[given])
-    [uploaded] = server.uploads
-    assert PNG in uploaded
-    [asked] = agent.dify.tool_requests
-    assert asked["tool_parameters"]["picture"] == {**given, "url": "http://new/a.png"}

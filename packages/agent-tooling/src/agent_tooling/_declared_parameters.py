@@ -1,6 +1,6 @@
 """The parameters of a tool that Dify declares."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self, cast
 
@@ -12,11 +12,15 @@ from ._errors import DeclarationError
 from ._observation import ObservationPolicy, observation_text
 from ._parameters import FILE_TYPES, ToolParameter, to_parameters
 from ._schema import JsonSchema, llm_json_schema
-from ._tool_arguments import ToolArguments
+from ._sentences import unknown_file_text
+from ._tool_arguments import RefusedArguments, ToolArguments
 
 
 type ToolFiles = Mapping[str, Callable[[], Any]]
-"""The files at hand, by the names that a model chooses them by: each is called for what a tool takes, when a tool takes it."""
+"""The files at hand, by the names that a model chooses them by: each is called for what a tool takes, when a tool takes it.
+
+There may be more with each call; one that was there stays.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +32,7 @@ class DeclaredParameters:
         schema: JSON schema of the arguments that a model may supply, as every model API takes it.
         parameters: All parameters.
         runtime_parameters: What the app's builder has set.
-        files: The files at hand.
+        files: The files at hand, now and later.
     """
 
     description: str
@@ -41,7 +45,7 @@ class DeclaredParameters:
     def from_raw(cls, raw: object, files: ToolFiles | None = None) -> Self:
         """Read a tool as Dify dumps it, or its object.
 
-        Parameters that take files, and that nothing is set for, become choices among the files at hand.
+        Parameters that take files, and that nothing is set for, become names of files at hand; without `files` they stay hidden.
 
         Raises:
             DeclarationError: If it cannot be read.
@@ -53,10 +57,10 @@ class DeclaredParameters:
             raise DeclarationError("runtime_parameters", "values by name", configured)
         values = dict(cast("Mapping[str, Any]", configured))
         parameters = to_parameters(declared)
-        if files:
+        if files is not None:
             unset = {parameter.name for parameter in parameters if not values.get(parameter.name)}
             parameters = tuple(
-                _to_choice(parameter, files) if parameter.name in unset else parameter
+                _to_choice(parameter) if parameter.name in unset else parameter
                 for parameter in parameters
             )
             for parameter in parameters:
@@ -67,44 +71,57 @@ class DeclaredParameters:
             schema=llm_json_schema(parameters, portable=True),
             parameters=parameters,
             runtime_parameters=values,
-            files=files or {},
+            files={} if files is None else files,
         )
 
     @property
     def takes_files(self) -> bool:
-        """Whether one of the parameters is a choice among the files at hand."""
+        """Whether one of the parameters takes names of files at hand."""
         return any(isinstance(parameter, _FileChoice) for parameter in self.parameters)
 
     def bind(self, tool_name: str, args: dict[str, Any]) -> ToolArguments:
-        """Check a model's arguments, and add what is configured."""
-        return bind_arguments(tool_name, self.parameters, args, self.runtime_parameters)
+        """Check a model's arguments, the names of files among them, and add what is configured."""
+        bound = bind_arguments(tool_name, self.parameters, args, self.runtime_parameters)
+        for parameter, names in self._iter_chosen(bound.args):
+            for name in names:
+                if name not in self.files:
+                    error = unknown_file_text(parameter.name, name, self.files)
+                    return RefusedArguments(error=error)
+        return bound
 
     def to_values(self, args: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values for a call: the arguments, with the files that are chosen in them."""
         values = dict(args)
+        for parameter, names in self._iter_chosen(args):
+            chosen = [self.files[name]() for name in names]
+            values[parameter.name] = chosen if parameter.multiple else chosen[0]
+        return values
+
+    def _iter_chosen(self, args: Mapping[str, Any]) -> Iterator[tuple[ToolParameter, list[str]]]:
+        """Yield the parameters that take files, each with the names that were chosen for it."""
         for parameter in self.parameters:
             if isinstance(parameter, _FileChoice) and parameter.name in args:
                 chosen = args[parameter.name]
-                many = [self.files[name]() for name in (chosen if parameter.multiple else [chosen])]
-                values[parameter.name] = many if parameter.multiple else many[0]
-        return values
+                yield parameter, chosen if parameter.multiple else [chosen]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _FileChoice(ToolParameter):
-    """A parameter that takes files, as a choice among their names."""
+    """A parameter that takes files, by their names.
+
+    The schema does not list them: there are more with each round, and tools that change would have every request begin anew.
+    """
 
 
-def _to_choice(parameter: ToolParameter, files: ToolFiles) -> ToolParameter:
+def _to_choice(parameter: ToolParameter) -> ToolParameter:
     if parameter.type not in FILE_TYPES or parameter.form != "llm":
         return parameter
-    told = "The name of a file" if parameter.type == "file" else "Names of files"
+    told = "the name of a file" if parameter.type == "file" else "names of files"
     return _FileChoice(
         name=parameter.name,
         type="select",
         required=parameter.required,
-        llm_description=f"{parameter.llm_description} ({told})".strip(),
-        options=tuple(files),
+        llm_description=f"{parameter.llm_description} ({told} at hand, as told in the conversation)".strip(),
         multiple=parameter.type != "file",
     )
 

@@ -8,6 +8,8 @@ Source: docs/contracts/gpt5-agent-strategies.md, B22 to B31 and B36; docs/contra
 from collections.abc import Iterable
 from typing import Final
 
+from ._shown import value_text
+
 
 _NAMES_TOLD: Final = 20
 
@@ -51,6 +53,16 @@ def disallowed_tool_text(name: str, allowed: Iterable[str]) -> str:
 def unknown_tool_text(name: str) -> str:
     """Return the sentence for a call of a tool that does not exist."""
     return f"there is not a tool named {name}"
+
+
+def unknown_file_text(parameter: str, name: str, names: Iterable[str]) -> str:
+    """Return the sentence for a name that no file at hand has; it tells the last 20 of the `names` that there are."""
+    known = list(names)
+    more = "..., " if len(known) > _NAMES_TOLD else ""
+    told = ", ".join(known[-_NAMES_TOLD:]) or "none"
+    return validation_error_text(
+        f"parameter '{parameter}': no file at hand has the name {value_text(name)}; at hand are: {more}{told}"
+    )
 
 
 def parse_error_text(error: str) -> str:

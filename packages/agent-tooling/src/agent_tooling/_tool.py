@@ -175,8 +175,9 @@ class Tool:
             name: The name that the model calls it by, if not its own.
             policy: The wording in which the model is told of its messages.
             reader: Makes of its messages what the model reads and what is for others, in the place of that wording.
-            files: The files at hand. The model chooses among their names where a parameter takes files and nothing is set for it, and what the tool gets is
-                what is called for under that name.
+            files: The files at hand, a mapping to which more may be added. Where a parameter takes files and nothing is set for it, the model writes their
+                names, which are looked up in it with each call, and what the tool gets is what is called for under that name. Without it such
+                a parameter stays hidden.
 
         Raises:
             DeclarationError: If it cannot be read.

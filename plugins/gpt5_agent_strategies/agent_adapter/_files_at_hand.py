@@ -1,0 +1,164 @@
+"""The files at hand in a run: those that the model may choose for tools, by names that it has been told."""
+
+import binascii
+import mimetypes
+import re
+import unicodedata
+from base64 import b64decode
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import PurePosixPath
+from threading import Lock
+from typing import Any
+
+from dify_plugin.core.runtime import Session
+from dify_plugin.file.constants import DIFY_FILE_IDENTITY
+
+from agent_tooling import ToolError, mime_type_of
+
+from ._fetch import MAX_BYTES, is_alive
+
+
+_UNFIT = re.compile(r'[\[\]"\x00-\x1f\x7f\ud800-\udfff]+')
+_MAX_NAME = 72  # With its number a sentence in the place of the file still holds it.
+_MAX_HELD_BYTES = MAX_BYTES
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class FileAtHand:
+    """A file that the model may choose for a tool.
+
+    Attributes:
+        name: Its name, which no other file of the run has.
+        described: What a tool gets: what Dify says of it, or would.
+        data: Its bytes, also in base64; None where there are none, or none any more.
+    """
+
+    name: str
+    described: Mapping[str, Any]
+    data: bytes | str | None = field(repr=False)
+
+    def to_value(self, session: Session) -> dict[str, Any]:
+        """Return what a tool gets: the file with a link that leads to it, uploaded where none does.
+
+        Raises:
+            ToolError: If there is neither a link nor anything to upload.
+        """
+        url = self.described.get("url")
+        if not url or not is_alive(str(url)):
+            self.described = {**self.described, **self._upload(session)}
+        return dict(self.described)
+
+    def _upload(self, session: Session) -> dict[str, Any]:
+        data = self._read_data()
+        if not data:
+            raise ToolError(
+                f"the file {self.name!r} cannot be handed over: its link has ended, and its bytes are not held"
+            )
+        told = str(self.described.get("mime_type") or "").partition(";")[0].strip()
+        mime_type = told or mime_type_of(data, self.name)
+        try:
+            uploaded = session.file.upload(self.name, data, mime_type)
+        except Exception as error:
+            raise ToolError(f"the file {self.name!r} could not be uploaded") from error
+        if not uploaded.preview_url:
+            raise ToolError(f"the file {self.name!r} was uploaded, and Dify gave no link to it")
+        return {"url": uploaded.preview_url, "size": len(data)}
+
+    def _read_data(self) -> bytes | None:
+        if not isinstance(self.data, str):
+            return self.data
+        try:
+            return b64decode(self.data, validate=True)
+        except binascii.Error:
+            return None
+
+
+class FilesAtHand(Mapping[str, Callable[[], Any]]):
+    """The files of a run, by the names that the model chooses them by.
+
+    Those of the conversation come first, in order, so that they keep their names from run to run; those that tools make follow as they come. Of the bytes of these
+    the newest are held.
+
+    Attributes:
+        are_offered: Whether a tool takes files, so that the model is told of these.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.are_offered = False
+        self._session = session
+        self._files: dict[str, FileAtHand] = {}
+        self._numbers: dict[str, int] = {}
+        self._held: deque[FileAtHand] = deque()
+        self._held_bytes = 0
+        self._lock = Lock()  # Tools of a round end at the same time.
+
+    def __getitem__(self, name: str) -> Callable[[], Any]:
+        return partial(self._files[name].to_value, self._session)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(tuple(self._files))
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def add(
+        self,
+        described: Mapping[str, Any],
+        data: bytes | str | None,
+        *,
+        name: str = "",
+        is_held: bool = False,
+    ) -> str:
+        """Add a file and return its name: its own, with a number where another has it.
+
+        Args:
+            described: What is known of it, by Dify's words: `filename`, `extension`, `mime_type`, `type`, `size` and `url`.
+            data: Its bytes, also in base64.
+            name: Its own name, where the description holds none.
+            is_held: Whether nobody else holds them, so that they are let go of when newer ones need the room.
+        """
+        with self._lock:
+            name = self._find_name(name or str(described.get("filename") or ""), described)
+            file = FileAtHand(name=name, described=_complete(described, name), data=data)
+            self._files[name] = file
+            if is_held and data:
+                self._hold(file, len(data))
+        return name
+
+    def _hold(self, file: FileAtHand, size: int) -> None:
+        self._held.append(file)
+        self._held_bytes += size
+        while self._held_bytes > _MAX_HELD_BYTES:
+            oldest = self._held.popleft()
+            self._held_bytes -= len(oldest.data or b"")
+            oldest.data = None
+
+    def _find_name(self, told: str, described: Mapping[str, Any]) -> str:
+        """Return a name that is free, as plain as a model can write it."""
+        plain = _UNFIT.sub("_", unicodedata.normalize("NFC", told)).strip()[-_MAX_NAME:]
+        own = PurePosixPath(plain).name.strip()
+        if not own.strip("."):
+            own = _build_name(described)
+        name, path = own, PurePosixPath(own)
+        while name in self._files:
+            self._numbers[own] = self._numbers.get(own, 1) + 1
+            name = f"{path.stem}-{self._numbers[own]}{path.suffix}"
+        return name
+
+
+def _build_name(described: Mapping[str, Any]) -> str:
+    """Return a name for a file that has none: its kind and its extension."""
+    kind = str(described.get("type") or "custom")
+    extension = described.get("extension") or mimetypes.guess_extension(
+        str(described.get("mime_type") or "")
+    )
+    return f"{'file' if kind == 'custom' else kind}{extension or ''}"
+
+
+def _complete(described: Mapping[str, Any], name: str) -> dict[str, Any]:
+    own = {"filename": name, "extension": PurePosixPath(name).suffix}
+    missing = {key: value for key, value in own.items() if not described.get(key)}
+    return {"dify_model_identity": DIFY_FILE_IDENTITY, **described, **missing}
