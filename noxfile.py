@@ -135,8 +135,13 @@ def tests(session: nox.Session, package: str) -> None:
         if session.posargs:
             session.run("pytest", *session.posargs)
             return
-        session.run("coverage", "run", "-m", "pytest")
+        declared = _pyproject(package)["tool"]["pytest"].get("markers", [])
+        markers = [line.split(":")[0] for line in declared]
+        others = " and ".join(f"not {marker}" for marker in markers)
+        session.run("coverage", "run", "-m", "pytest", "-m", others)
         session.run("coverage", "report")
+        if "untraced" in markers:
+            session.run("pytest", "-m", "untraced")
 
 
 @nox.session

@@ -191,6 +191,7 @@ def bury(value):
 PLANTED = st.sampled_from(KEYS).map(lambda key: {key: SECRET})
 
 
+@pytest.mark.untraced
 @given(PLANTED.flatmap(bury).flatmap(bury).flatmap(bury))
 def test_a_planted_secret_never_comes_out(data):
     assert SECRET not in json.dumps(redact_log_data(data))
@@ -272,6 +273,7 @@ AWKWARD = [
 ]
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("name", ENCODINGS | EVERY_CHARACTER)
 @pytest.mark.parametrize("secret", AWKWARD)
 def test_a_known_secret_is_found_however_it_is_written_and_written_again(secret, name):
@@ -283,6 +285,7 @@ def test_a_known_secret_is_found_however_it_is_written_and_written_again(secret,
     assert redacted == ";".join([REDACTED] * len(texts))
 
 
+@pytest.mark.untraced
 @given(st.data(), st.sampled_from(AWKWARD))
 def test_a_known_secret_is_found_with_any_of_its_characters_escaped(data, secret):
     if "\\" in secret:  # beside which an escape is another character's
@@ -295,6 +298,7 @@ def test_a_known_secret_is_found_with_any_of_its_characters_escaped(data, secret
         assert KnownSecrets([secret]).redact(f";{text};") == f";{REDACTED};"
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize(
     "near", ["\\u005", "%5", "%25", "%5C", "\\\\", "\\u005a%5A", "%255C%255Cu005A", "Z\\x5a"]
 )
@@ -336,6 +340,7 @@ def test_what_only_resembles_a_form_of_a_secret_stays(text):
     assert KnownSecrets(["a\nb\nsecr", "a&b-secr", "pass%w0rd"]).redact(text) == text
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize(
     "secret", ["\\" * 20, "%25" * 20, "%" * 20, " +" * 20, "a\\" * 20, "&<" * 20]
 )
@@ -397,6 +402,7 @@ def test_a_known_secret_that_no_url_can_carry_is_found_as_it_is():
     assert KnownSecrets(["half-\ud83d"]).redact("half-\ud83d") == REDACTED
 
 
+@pytest.mark.untraced
 @given(st.text(min_size=6).filter(lambda text: len(text.strip()) >= 6), st.text(), st.text())
 def test_a_known_secret_never_stays_whole(secret, before, after):
     redacted = KnownSecrets([secret]).redact(before + secret + after)

@@ -29,6 +29,7 @@ def stream(known, pieces):
     return [*map(secret_filter.feed, pieces), secret_filter.close()]
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("written", WRITTEN)
 def test_no_cut_lets_a_secret_through(written):
     known = KnownSecrets([SECRET, "p&ss-and-more"])
@@ -69,6 +70,7 @@ def test_without_secrets_nothing_waits():
 LETTERS = 'ab"\\%25é'
 
 
+@pytest.mark.untraced
 @given(
     st.lists(
         st.text(LETTERS, min_size=6, max_size=9).filter(
@@ -112,6 +114,7 @@ AGAIN = [
 ]
 
 
+@pytest.mark.untraced
 @given(
     st.text('ab01u+ %25c{}&"é\U0001f511', min_size=8, max_size=11).filter(
         lambda text: text.strip() == text
@@ -156,6 +159,7 @@ def test_what_a_secret_and_its_escapes_have_in_common_cuts_nothing(secret, writt
         assert "".join(stream(known, [written[:cut], written[cut:] + ";"])) == shown
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize(
     ("secret", "piece"),
     [
