@@ -205,7 +205,12 @@ FLOODS = {
 
 
 @pytest.mark.parametrize(
-    ("kind", "messages", "tools"), [("text", 12, 8), ("wide text", 36, 1), ("nested JSON", 4, 1)]
+    ("kind", "messages", "tools"),
+    [
+        pytest.param("text", 12, 8, marks=long),
+        pytest.param("wide text", 36, 1, marks=long),
+        ("nested JSON", 4, 1),
+    ],
 )
 def test_memory_does_not_follow_what_tools_say(agent, kind, messages, tools):
     """Each takes more memory than it has characters, or all of them together do."""
