@@ -285,6 +285,8 @@ def test_tokens_that_are_no_texts_by_label_are_refused_unseen(tokens):
         {"headers": {"X-Custom": "Bearer hush-1234567890"}},
         {"server_url": "https://me:hush-1@mcp.example.org/"},
         {"server_url": "https://mcp.example.org/?access_token=hush-1"},
+        {"server_url": "https://hush-1@mcp.example.org/"},
+        {"server_url": "https://mcp.example.org/?team=a&key=hush-1"},
     ],
 )
 def test_a_token_in_a_field_that_everybody_reads_is_refused_unseen(field, secret):

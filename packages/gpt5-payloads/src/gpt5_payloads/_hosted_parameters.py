@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Self, cast
 
-from stream_text import is_secret_key, redact_text
+from stream_text import is_secret_key, is_secret_setting, redact_text
 
 from ._errors import PayloadError
 from ._hosted import (
@@ -22,6 +22,8 @@ from ._values import choose, coerce_bool, coerce_int, copy_json, is_blank, parse
 _MAX_TOOL_CALLS = 10_000  # our choice: beyond any use, and no number that a server cannot read
 _SEARCHES: tuple[ContextSize | Literal["off"], ...] = ("off", "low", "medium", "high")
 _DOMAIN = re.compile(r"\w([\w.-]*\w)?\.\w+")
+_USER = re.compile(r"://[^/?#]*@")
+_QUERY_NAME = re.compile(r"[?&]([^=&#]+)=")
 _ADDRESSES = ("server_url", "connector_id", "tunnel_id")
 
 
@@ -136,13 +138,19 @@ def _refuse_secrets(server: Mapping[str, Any], *, field: str) -> None:
     if not isinstance(headers, Mapping):
         raise PayloadError(f"{field}: headers must be an object of texts", field=field)
     given = cast("Mapping[str, object]", headers)
-    texts = [str(server.get("server_url")), *map(str, given.values())]
+    url = str(server.get("server_url"))
     is_named = any(is_secret_key(name, value) for name, value in [*server.items(), *given.items()])
-    if is_named or any(redact_text(text) != text for text in texts):
+    is_seen = any(redact_text(text) != text for text in [url, *map(str, given.values())])
+    if is_named or is_seen or _holds_secret(url):
         raise PayloadError(
             f"{field} must not hold a token; put it into mcp_tokens, under the server's label",
             field=field,
         )
+
+
+def _holds_secret(url: str) -> bool:
+    """Return whether an address has a user, or a part of its query that is called like a secret."""
+    return bool(_USER.search(url)) or any(map(is_secret_setting, _QUERY_NAME.findall(url)))
 
 
 def with_token(tool: dict[str, Any], tokens: Mapping[str, str]) -> dict[str, Any]:
