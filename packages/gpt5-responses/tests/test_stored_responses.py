@@ -259,8 +259,8 @@ def test_what_is_no_such_answer_is_told(name: str, value: Any, answer: bytes) ->
 
 
 def test_an_answer_without_end_is_given_up() -> None:
-    endless = b'{"output": "' + b"a" * 8 * 1024 * 1024 + b'"}'
-    with Wire(whole(endless)) as wire, pytest.raises(UnexpectedResponseError, match="8 MiB"):
+    endless = b'{"output": "' + b"a" * 16 * 1024 * 1024 + b'"}'
+    with Wire(whole(endless)) as wire, pytest.raises(UnexpectedResponseError, match="16 MiB"):
         ask(wire, "retrieve", "resp_1", is_async=False)
 
 

@@ -525,15 +525,15 @@ def test_an_endless_error_is_given_up(transport: Transport) -> None:
 
 
 def test_a_body_that_is_too_large_is_given_up(transport: Transport) -> None:
-    told = failure(whole(b" " * 9_000_000), transport, WHOLE)
-    assert "larger than 8 MiB" in str(told)
+    told = failure(whole(b" " * 17_000_000), transport, WHOLE)
+    assert "larger than 16 MiB" in str(told)
     packed = gzip.compress(b" " * 40_000_000, compresslevel=1)
     answer = whole(packed, content_encoding="gzip")
     assert _peak_bytes(lambda: failure(answer, transport, WHOLE)) < 20_000_000
 
 
 def test_a_list_of_models_that_is_too_large_is_none(transport: Transport) -> None:
-    with Wire(whole(b" " * 9_000_000 + b"{}")) as wire, pytest.raises(ResponsesError):
+    with Wire(whole(b" " * 17_000_000 + b"{}")) as wire, pytest.raises(ResponsesError):
         validate_server(wire.connection(), transport=transport)
 
     assert len(wire.requests) == 2

@@ -9,6 +9,9 @@ from ._errors import UnexpectedResponseError
 ACCEPTED = "gzip"
 """What a request asks for in `accept-encoding`."""
 
+MOST_WHOLE_BYTES = 16 * 1024 * 1024
+"""How much is read of what is decoded in one go: an answer that is not streamed, one event, a stored response. Images make them large."""
+
 _OTHER_ENCODINGS = ("br", "compress", "dcb", "dcz", "zstd")
 _PIECE_BYTES = 256 * 1024
 _GZIP_OR_ZLIB = zlib.MAX_WBITS + 32

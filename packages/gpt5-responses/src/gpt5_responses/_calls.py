@@ -12,10 +12,11 @@ from urllib.parse import urlencode
 from gpt5_messages import Completion, Item, MessageError, Usage, read_response
 from stream_text import InvalidJsonError, KnownSecrets, parse_json
 
+from ._bodies import MOST_WHOLE_BYTES
 from ._error_answer import ErrorAnswer
 from ._errors import InvalidRequestError, NotFoundError, ResponsesError, UnexpectedResponseError
 from ._failures import build_error, instead, to_responses_error
-from ._http import MOST_WHOLE_BYTES, HttpClient, Steps
+from ._http import HttpClient, Steps
 from ._request_body import write_body
 
 

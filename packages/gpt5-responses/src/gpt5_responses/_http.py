@@ -25,7 +25,7 @@ import httpcore
 
 from stream_text.addresses import plain_host
 
-from ._bodies import ACCEPTED, BoundedBody
+from ._bodies import ACCEPTED, MOST_WHOLE_BYTES, BoundedBody
 from ._causes import NoAnswerError
 from ._connection import Connection
 from ._error_answer import ErrorAnswer, usual_pause_seconds
@@ -34,9 +34,6 @@ from ._network import AsyncNetwork, Blocking, Network, NetworkKind
 from ._proxies import find_proxy
 from ._request_body import RequestBody
 
-
-MOST_WHOLE_BYTES = 8 * 1024 * 1024
-"""How much is read of what is asked for whole: a list of models, for one, or a stored response."""
 
 _MOST_ERROR_BYTES = 64 * 1024
 _MOST_IDLE = 100

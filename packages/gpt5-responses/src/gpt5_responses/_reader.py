@@ -15,7 +15,7 @@ from gpt5_messages import (
 )
 from stream_text import InvalidJsonError, KnownSecrets, parse_json
 
-from ._bodies import Unpacker
+from ._bodies import MOST_WHOLE_BYTES, Unpacker
 from ._errors import ResponsesError, UnexpectedResponseError
 from ._failures import build_error, from_event, instead, short_fact
 
@@ -30,8 +30,6 @@ _WITHOUT_ANSWER = ("cancelled", "queued", "in_progress")
 # Every response has one, however little of it a gateway fills in; unless it says what has failed.
 _RESPONSE_FIELDS = ("output", "status")
 _MAX_BYTES = 128 * 1024 * 1024  # far beyond any answer, and within a server's memory
-_MAX_FRAME_BYTES = 16 * 1024 * 1024  # of one event, which is decoded in one go
-_MAX_BODY_BYTES = 8 * 1024 * 1024  # likewise, of an answer that is not streamed
 _CHECK = "Check base_url."
 _NO_RESPONSE = f"The server's answer is not a response of the Responses API. {_CHECK}"
 
@@ -63,7 +61,7 @@ class ResponseReader:
         self._has_begun = False  # whether any event was one of a response
         self._size = 0
         self._unpacker: Unpacker | None = None
-        self._frames = SSEDecoder(max_frame_bytes=_MAX_FRAME_BYTES)
+        self._frames = SSEDecoder(max_frame_bytes=MOST_WHOLE_BYTES)
         self._body: list[bytes] = []
         self._decoder = StreamDecoder()
 
@@ -111,7 +109,7 @@ class ResponseReader:
         """
         for piece in (data,) if self._unpacker is None else self._unpacker.unpack(data):
             self._size += len(piece)
-            max_bytes = _MAX_BYTES if self._is_stream else _MAX_BODY_BYTES
+            max_bytes = _MAX_BYTES if self._is_stream else MOST_WHOLE_BYTES
             if self._size > max_bytes:
                 raise self._unexpected(
                     f"The server's answer was given up: it is larger than {max_bytes // 1024 // 1024} MiB."
