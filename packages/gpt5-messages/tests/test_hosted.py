@@ -400,6 +400,19 @@ def test_what_is_billed_beside_tokens_is_read_or_counted() -> None:
     assert completed(tool_usage=bare).tool_usage == ToolUsage(image_input_text_tokens=7)
 
 
+@pytest.mark.parametrize(
+    ("told", "searches"), [(0, 0), (3, 3), (10**30, 1), ("7", 1), (-1, 1), (7.5, 1), (None, 1)]
+)
+def test_a_number_of_searches_that_is_none_is_counted_instead(told: object, searches: int) -> None:
+    search = {"type": "web_search_call", "status": "completed", "action": {"type": "search"}}
+    huge = {"output_tokens": 10**30}
+    completion = completed(
+        search, tool_usage={"web_search": {"num_requests": told}, "image_gen": huge}
+    )
+
+    assert completion.tool_usage == ToolUsage(web_searches=searches)
+
+
 def test_what_the_server_left_out_of_the_input_and_its_moderation_are_kept() -> None:
     removed = {"id": "rs_1", "type": "reasoning", "action": "removed", "reason": "model_mismatch"}
     completion = completed(input_transformations=[removed, "odd"], moderation={"input": {}})
@@ -466,11 +479,13 @@ def test_sources_are_a_list_of_links_that_markdown_reads() -> None:
         [
             Source(title="A [draft]\n`x`", url="https://a.org/x_(y) z"),
             Source(title="B", url="https://b.org"),
+            Source(title="C", url="https://c.org/é\n\n# Title"),
         ]
     )
 
     assert shown.replace("\u2063", "") == (
         "\n\n- [A draft x](https://a.org/x_%28y%29%20z)\n- [B](https://b.org)"
+        "\n- [C](https://c.org/é%0A%0A#%20Title)"
     )
     assert render_sources([]) == render_addendum(" ") == ""
 
@@ -488,6 +503,25 @@ def test_what_was_added_to_an_answer_comes_out_again(
         assert without_addenda(shown) == (answer.rstrip() + between.rstrip() + rest)
     else:
         assert without_addenda(shown) == answer + between + rest
+
+
+@given(before=st.text(), added=st.text(min_size=1), data=st.data())
+def test_what_was_added_comes_out_also_where_a_platform_has_cut_the_text_within_it(
+    before: str, added: str, data: st.DataObject
+) -> None:
+    answer, told = before.replace("\u2063", ""), "x" + added.replace("\u2063", "")
+    shown = answer + render_addendum("Told before.") + render_addendum(told)
+    kept = data.draw(st.integers(len(shown) - len(told.strip()) - 1, len(shown) - 1))
+
+    for cut in (shown[:kept], shown[:kept] + "..."):
+        assert without_addenda(cut) == answer.rstrip()
+        assert without_addenda(cut.replace("\n\n", " ")) == answer.replace("\n\n", " ").rstrip()
+
+
+def test_a_mark_that_ends_what_was_cut_away_takes_nothing_along() -> None:
+    shown = "Noon." + render_addendum("- [A](https://a.org)") + " Then more."
+
+    assert without_addenda(shown[12:]).endswith("Then more.")
 
 
 def test_an_approval_request_is_a_value_of_its_own() -> None:

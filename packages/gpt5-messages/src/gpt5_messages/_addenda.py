@@ -1,7 +1,7 @@
 r"""What a program adds to an answer for its reader, and the model need not see again.
 
 An addendum stands between two invisible characters (U+2063, which no model writes), so that it is found in whatever text it is part
-of: `build_input` and `ItemStore` pass over it.
+of, also where that text was cut within it: `build_input` and `ItemStore` pass over it.
 """
 
 import re
@@ -13,15 +13,10 @@ from ._citations import Source
 
 
 _MARK = "\u2063"
-_ADDENDUM = re.compile(rf"\s*{_MARK}[^{_MARK}]*{_MARK}")
+# Whole, or cut off by the end of the text: then something blank tells the mark that begins it from one that ends another. White space is looked through once.
+_ADDENDUM = re.compile(rf"(?<!\s)(?:\s*{_MARK}[^{_MARK}]*{_MARK}|(?:\A|\s+){_MARK}[^{_MARK}]*\Z)")
 _UNFIT_IN_TITLE = re.compile(r"[\[\]\\`<>\s]+")
-_UNFIT_IN_LINK = {
-    ord("("): "%28",
-    ord(")"): "%29",
-    ord(" "): "%20",
-    ord("<"): "%3C",
-    ord(">"): "%3E",
-}
+_UNFIT_IN_LINK = re.compile(r"[\s()<>\x00-\x1f]")
 
 
 def render_addendum(text: str) -> str:
@@ -43,17 +38,21 @@ def render_sources(sources: Iterable[Source]) -> str:
         'Noon.'
     """
     links = (
-        f"- [{_UNFIT_IN_TITLE.sub(' ', source.title).strip()}]({source.url.translate(_UNFIT_IN_LINK)})"
+        f"- [{_UNFIT_IN_TITLE.sub(' ', source.title).strip()}]({_UNFIT_IN_LINK.sub(_escaped, source.url)})"
         for source in sources
     )
     return render_addendum("\n".join(links))
 
 
 def without_addenda(text: str) -> str:
-    """Return a text without what programs have added to it."""
+    """Return a text without what programs have added to it, also where it was cut within that."""
     return _ADDENDUM.sub("", text) if _MARK in text else text
 
 
 def said_text(text: str) -> str:
     """Return what the model itself has said in the text of an answer: no thoughts, and nothing that was added."""
     return strip_think(without_addenda(text))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in match[0].encode())

@@ -101,7 +101,8 @@ def read_tool_usage(body: Mapping[str, Any], items: Iterable[_Item]) -> ToolUsag
     counted = sum(type_of(mapping(item.get("action"))) == "search" for item in web)
     containers = {text_or_none(item.get("container_id")) for item in done} - {None, ""}
     return ToolUsage(
-        web_searches=count(searches, "num_requests") if searches else counted,
+        web_searches=count(searches, "num_requests")
+        or (0 if searches.get("num_requests") == 0 else counted),
         file_searches=sum(type_of(item) == "file_search_call" for item in done),
         containers=len(containers),
         image_input_text_tokens=count(given, "text_tokens")

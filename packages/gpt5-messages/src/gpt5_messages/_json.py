@@ -29,7 +29,13 @@ def type_of(value: Mapping[str, Any]) -> str:
     return text_or_none(value.get("type")) or ""
 
 
+MOST_COUNTED = 10**15
+"""Beyond it a number counts nothing that there is."""
+
+
 def count(counts: object, key: str) -> int:
     """Read a number that may be missing, null, negative or nonsense as 0."""
     value = mapping(counts).get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    if not isinstance(value, int) or isinstance(value, bool):
+        return 0
+    return value if 0 < value <= MOST_COUNTED else 0

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ._errors import MessageError
-from ._json import iter_mappings, mapping, type_of
+from ._json import MOST_COUNTED, iter_mappings, mapping, type_of
 from ._text import is_too_deep
 from ._values import CALL_ARGUMENTS, Completion, Item
 
 
-_MAX_TOKENS = 10**15
 _USAGE = {
     "": ("input_tokens", "output_tokens", "total_tokens"),
     "input_tokens_details": ("cached_tokens", "cache_write_tokens"),
@@ -38,7 +37,7 @@ def validate_response(response: Mapping[str, Any]) -> None:
         counts = mapping(usage.get(group)) if group else usage
         for name in names:
             number = counts.get(name)
-            if isinstance(number, int) and number > _MAX_TOKENS:
+            if isinstance(number, int) and number > MOST_COUNTED:
                 path = ".".join(filter(None, ("usage", group, name)))
                 raise MessageError(
                     f"{path}: expected a number of tokens, at most 10**15", field=path
