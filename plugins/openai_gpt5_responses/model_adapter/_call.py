@@ -150,7 +150,8 @@ def _request(call: ModelCall, connection: Connection) -> dict[str, Any]:
 def _falls_back(call: ModelCall) -> bool:
     """Return whether the default tier may take the place of flex, which costs half as much."""
     wanted = call.parameters.get("flex_fallback")
-    return wanted not in (None, "") and coerce_bool(wanted, field="flex_fallback")
+    is_blank = wanted is None or (isinstance(wanted, str) and not wanted.strip())
+    return not is_blank and coerce_bool(wanted, field="flex_fallback")
 
 
 def _item_scope(call: ModelCall, connection: Connection) -> str:

@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from dify_plugin.entities.model.llm import LLMResultChunk, LLMResultChunkDelta
@@ -14,6 +14,7 @@ from dify_plugin.entities.model.message import (
 )
 
 from gpt5_messages import Completion, GeneratedImage, ToolCall, fit_items
+from stream_text import KnownSecrets
 
 
 # Of a line's 5 MiB; the rest is for what stands around an image, and for the answer's other parts where all of it is one chunk.
@@ -81,7 +82,11 @@ def split_images(
 
 
 def final_message(
-    completion: Completion | None, text: str, images: Sequence[GeneratedImage] = ()
+    completion: Completion | None,
+    text: str,
+    images: Sequence[GeneratedImage] = (),
+    *,
+    secrets: KnownSecrets,
 ) -> AssistantPromptMessage:
     """Return the terminal chunk's message; calls and items only of a response that is whole.
 
@@ -89,6 +94,7 @@ def final_message(
         completion: The whole response; None if it is not whole or was cut short.
         text: All of its text, if Dify has not had it yet.
         images: Its images likewise.
+        secrets: What the items of MCP servers must not carry into what Dify stores.
     """
     parts: list[PromptMessageContentUnionTypes] = [TextPromptMessageContent(data=text)]
     content = [*parts, *map(_image_part, images)] if images else text
@@ -97,16 +103,24 @@ def final_message(
     return AssistantPromptMessage(
         content=content,
         tool_calls=[_tool_call(call) for call in completion.tool_calls],
-        opaque_body=_carried(completion),
+        opaque_body=_carried(completion, secrets),
     )
 
 
-def _carried(completion: Completion) -> dict[str, Any]:
+def _carried(completion: Completion, secrets: KnownSecrets) -> dict[str, Any]:
     """Return the items for a strategy to hand back, with a sentence for each image that would fill its line."""
+    items = [_without(secrets, item) for item in completion.items]
     return {
-        "responses_output": fit_items(completion.items, max_bytes=_MOST_CARRIED_BYTES),
+        "responses_output": fit_items(items, max_bytes=_MOST_CARRIED_BYTES),
         "carry": "content_part",  # asks strategies to put this where the daemon lets it pass
     }
+
+
+def _without(secrets: KnownSecrets, item: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an item without the token of its MCP server, which that may have quoted; every other item as it is."""
+    if not str(item.get("type")).startswith("mcp_"):
+        return item
+    return json.loads(secrets.redact(json.dumps(item)))
 
 
 def _image_part(image: GeneratedImage) -> ImagePromptMessageContent:

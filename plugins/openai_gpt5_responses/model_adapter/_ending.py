@@ -64,7 +64,9 @@ def iter_ending(
     yield chunk(
         completion.model or call.model,
         index + 1,
-        final_message(completion if ending.is_whole else None, text, images),
+        final_message(
+            completion if ending.is_whole else None, text, images, secrets=ending.secrets
+        ),
         usage=_usage(call, request, ending),
         finish_reason="stop" if ending.is_stopped else completion.finish_reason,
     )

@@ -325,6 +325,9 @@ def test_a_tool_that_has_failed_is_told_without_a_token(plugin: ModelPlugin) -> 
         answer = plugin.invoke(server, model=MODEL, credentials=credentials)
 
     assert "The tool `dice.roll` failed: [redacted] is no token." in plain(answer.text)
+    carried = answer.last["message"]["opaque_body"]["responses_output"]
+    assert carried[0]["error"]["message"] == "[redacted] is no token"
+    assert "tok-12345" not in json.dumps(answer.chunks)
 
 
 def test_a_call_that_nobody_here_answers_is_told(plugin: ModelPlugin) -> None:
@@ -503,7 +506,10 @@ def test_a_flex_tier_without_room_is_left_where_that_is_asked_for(
     assert '"service_tier": "default"' in told
 
 
-@pytest.mark.parametrize("parameters", [{"service_tier": "flex"}, {**FLEX, "flex_fallback": False}])
+@pytest.mark.parametrize(
+    "parameters",
+    [{"service_tier": "flex"}, {**FLEX, "flex_fallback": False}, {**FLEX, "flex_fallback": " "}],
+)
 def test_and_only_there(plugin: ModelPlugin, parameters: dict[str, Any]) -> None:
     with ResponsesSimulator(faults=[HttpError(status=429), None]) as server:
         answer = ask(plugin, server, **parameters)
