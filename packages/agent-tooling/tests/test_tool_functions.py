@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
-from typing import Annotated, Any, Literal, NamedTuple, TypedDict
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypedDict
 
 import pytest
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -366,6 +366,17 @@ class Bare:
         return key
 
 
+@dataclass
+class Kept:
+    """A price.
+
+    Args:
+        key: What to look for.
+    """
+
+    key: int
+
+
 class Calling(Documented):
     """Not this."""
 
@@ -387,13 +398,15 @@ class Calling(Documented):
         (Calling(), "Call it."),
         (Silent(), ""),
         (Bare({}), ""),
+        (Bare, ""),
+        (Kept, "A price."),
     ],
 )
 def test_an_object_that_is_called_is_described_by_its_class_where_its_call_is_not(function, said):
     made = Tool.from_function(function)
 
     assert made.description == said
-    described = made.parameters["properties"]["key"].get("description")
+    described = made.parameters["properties"].get("key", {}).get("description")
     assert described == ("What to look for." if said else None)
 
 
@@ -403,6 +416,7 @@ def named(**kwargs: int): ...
 def bare(a): ...
 def unresolved(a: "Nowhere"): ...  # noqa: F821
 def unfit(a: int, b: Callable[[], int]): ...
+def final(a: int, b: Final[int] = 3): ...
 
 
 @pytest.mark.parametrize(
@@ -424,6 +438,12 @@ def test_what_cannot_be_told_to_a_model_is_an_error_where_the_tool_is_made(funct
     with pytest.raises(DeclarationError) as caught:
         Tool.from_function(function)
     assert str(caught.value).startswith(said)
+
+
+@pytest.mark.filterwarnings("ignore:.*Final")  # of pydantic, which goes on without the parameter
+def test_a_parameter_that_pydantic_takes_for_one_of_the_class_is_an_error():
+    with pytest.raises(DeclarationError, match=r"'b' of final\(\) must be of a type"):
+        Tool.from_function(final)
 
 
 def test_types_that_do_not_go_together_are_an_error_of_the_function():

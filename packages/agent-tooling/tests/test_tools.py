@@ -1,4 +1,5 @@
 import asyncio
+import functools
 import json
 import re
 from dataclasses import dataclass, replace
@@ -197,6 +198,52 @@ def awaited(made, **arguments):
 
 def test_an_async_function_is_awaited():
     made = tool(greet)
+
+    assert made.is_async
+    assert awaited(made, name="Ada").content == "Hello Ada"
+
+
+def hello(name: str):
+    return f"Hello {name}"
+
+
+def in_a_thread(inner):
+    @functools.wraps(inner)
+    async def outer(**arguments):
+        return await asyncio.to_thread(inner, **arguments)
+
+    return outer
+
+
+def in_pieces(inner):
+    @functools.wraps(inner)
+    async def outer(**arguments):
+        yield inner(**arguments)
+
+    return outer
+
+
+def handed_on(inner):
+    @functools.wraps(inner)
+    def outer(**arguments):
+        return inner(**arguments)
+
+    return outer
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        in_a_thread(hello),
+        in_pieces(hello),
+        functools.partial(in_a_thread(hello)),
+        handed_on(in_a_thread(hello)),
+        handed_on(greet),
+    ],
+    ids=["thread", "pieces", "partial", "twice", "handed on"],
+)
+def test_a_function_is_awaited_where_any_of_its_decorators_makes_it_async(function):
+    made = Tool.from_function(function)
 
     assert made.is_async
     assert awaited(made, name="Ada").content == "Hello Ada"

@@ -192,7 +192,10 @@ def _resolve(function: Callable[..., Any], parameter: inspect.Parameter) -> Any:
 def _build_model(fields: Mapping[str, tuple[Any, Any]]) -> type[BaseModel]:
     # The fields have names of their own, because no field may be called as what models have already, or begin with `_`.
     config = ConfigDict(extra="forbid", strict=True)
-    return create_model("Arguments", __config__=config, **cast("dict[str, Any]", fields))
+    model = create_model("Arguments", __config__=config, **cast("dict[str, Any]", fields))
+    if len(model.model_fields) < len(fields):  # `Final` and `ClassVar` are of a class.
+        raise ValueError("a field is of the class")
+    return model
 
 
 def _build_schema(model: type[BaseModel]) -> JsonSchema:

@@ -17,12 +17,17 @@ def find_source(function: Callable[..., Any]) -> Callable[..., Any]:
 def find_docstring(function: Callable[..., Any]) -> str | None:
     """Return the docstring of a function; of an object that is called that of its `__call__`, or else of its class."""
     source = find_source(function)
+    if inspect.isclass(source):
+        return _find_class_docstring(source)
     found = inspect.getdoc(source)
     if getattr(source, "__name__", "") != "__call__" or found not in {None, type.__call__.__doc__}:
         return found
     while isinstance(function, functools.partial):
         function = function.func
-    kind = inspect.unwrap(function).__class__
+    return _find_class_docstring(inspect.unwrap(function).__class__)
+
+
+def _find_class_docstring(kind: type) -> str | None:
     found = inspect.getdoc(kind)
     # What `dataclass` writes where nobody has written one is a signature.
     return None if found and found.startswith(f"{kind.__name__}(") else found
@@ -37,9 +42,18 @@ def function_name(function: Callable[..., Any]) -> str:
 
 
 def is_async_function(function: Callable[..., Any]) -> bool:
-    """Return whether what a function returns has to be awaited, or iterated over with `async for`."""
-    source = find_source(function)
-    return inspect.iscoroutinefunction(source) or inspect.isasyncgenfunction(source)
+    """Return whether what a function returns has to be awaited, or iterated over with `async for`.
+
+    It has to where the function is `async`, or one that it wraps: most decorators hand on what they get.
+    """
+    while isinstance(function, functools.partial):
+        function = function.func
+    layers = (inspect.unwrap(function, stop=_is_async), find_source(function))
+    return any(map(_is_async, layers))
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
 
 
 def applied_values(function: Callable[..., Any]) -> Mapping[str, Any]:
