@@ -162,6 +162,7 @@ def test_blanks_around_a_name_or_an_id_keep_the_reasoning(written: str) -> None:
         ({"role": "assistant", "content": "Four.", "refusal": "No."}, "Four.\nNo."),
         ({"role": "assistant", "content": ["Four."], "audio": {"transcript": "5"}}, "Four.\n5"),
         ({"role": "ai", "content": "Four."}, "Four."),
+        ({"type": "turn", "role": "ai", "content": "Four."}, "Four."),
         ({"content": "Four.", "opaque_body": {"other": 1}}, "Four."),
         ({"parts": [{"part_kind": "speech", "speaker": "assistant", "transcript": "4"}]}, "4"),
     ],
@@ -252,6 +253,67 @@ def test_calls_whose_arguments_langchain_could_not_parse_are_calls() -> None:
     assert build_input([message, ANSWERED]) == [{**FUNCTION, "arguments": '{"a": '}, output()]
 
 
+@pytest.mark.parametrize(
+    ("message", "role", "text"),
+    [
+        ({"type": "ai", "content": "", "additional_kwargs": {"refusal": "No."}}, "assistant", "No."),
+        (
+            {"type": "ai", "data": {"content": "", "additional_kwargs": {"audio": {"transcript": "Four."}}}},
+            "assistant",
+            "Four.",
+        ),
+        ({"type": "chat", "data": {"content": "Hi", "role": "assistant"}}, "assistant", "Hi"),
+        ({"type": "chat", "data": {"content": "Hi", "role": "developer"}}, "developer", "Hi"),
+    ],
+)  # fmt: skip
+def test_what_langchain_keeps_beside_the_content_is_said(
+    message: dict[str, Any], role: str, text: str
+) -> None:
+    (item,) = build_input([message])
+    told = item["content"]
+    said = told if isinstance(told, str) else told[0]["text"]
+    assert (item["role"], said) == (role, text)
+
+
+def test_an_old_call_of_langchain_is_answered_by_its_name() -> None:
+    called = {"function_call": {"name": "f", "arguments": "{}"}}
+    asked = {"type": "ai", "content": "", "additional_kwargs": called}
+    items = build_input([asked, {"type": "function", "name": "f", "content": "4"}])
+    assert [item["type"] for item in items] == ["function_call", "function_call_output"]
+    assert items[0]["call_id"] == items[1]["call_id"]
+
+
+def test_what_the_tools_of_other_providers_did_is_not_told() -> None:
+    call = {"type": "server_tool_call", "id": "s1", "name": "web_search", "args": {}}
+    result = {"type": "server_tool_result", "tool_call_id": "s1", "output": "4"}
+    content = [call, result, {"type": "text", "text": "Four."}]
+    assert build_input([{"type": "ai", "content": content}]) == [
+        {"role": "assistant", "content": "Four."}
+    ]
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        "iVBORw0KGgoAAAAN",
+        b"\x89PNG\r\n\x1a\n\x00\x00\x00\r",
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgoAAAAN"}},
+        "data:image/png;base64,iVBORw0KGgoAAAAN",
+        {"content": "iVBORw0KGgoAAAAN", "id": "x", "format": "png"},
+        SimpleNamespace(content=b"\x89PNG\r\n\x1a\n\x00\x00\x00\r", url=None),
+        {"type": "image", "data": bytearray(b"\x89PNG\r\n\x1a\n\x00\x00\x00\r")},
+        {"type": "image", "data": memoryview(b"\x89PNG\r\n\x1a\n\x00\x00\x00\r")},
+        {"type": "image_url", "image_url": {"url": "DATA:image/png;base64,iVBORw0KGgoAAAAN"}},
+    ],
+)
+def test_images_beside_the_content_stand_behind_it(image: object) -> None:
+    """As Ollama and agno have them, and litellm where a model has drawn."""
+    (item,) = build_input([{"role": "user", "content": "What is it?", "images": [image]}])
+    text, shown = item["content"]
+    assert text["text"] == "What is it?"
+    assert shown["image_url"].endswith(";base64,iVBORw0KGgoAAAAN")
+
+
 NAMELESS = {"id": "c1", "function": {"arguments": "{}"}}
 
 
@@ -296,6 +358,13 @@ NAMELESS = {"id": "c1", "function": {"arguments": "{}"}}
             "an item",
         ),
         ([{"role": "user", "content": [{"type": "tool_result"}]}], "messages[1].content[0].tool_use_id", "the id of a call"),
+        ([{"type": "AssistantMessage", "content": "4", "source": "a"}], "messages[1]", "a message with role"),
+        ([SimpleNamespace(type="UserMessage", content="4")], "messages[1]", "a message with role"),
+        (
+            [{"role": "user", "content": "Hi", "blocks": [{"block_type": "text"}, {"block_type": "image"}]}],
+            "messages[1].blocks[1]",
+            "a text",
+        ),
         ([{"parts": [{"part_kind": "user-prompt"}]}], "messages[1].parts[0].content", "what the part says"),
         ([{"parts": [{"part_kind": "from-tomorrow", "content": "x"}]}], "messages[1].parts[0]", "a part of a known kind"),
         ([{"parts": [{"part_kind": "tool-return", "content": "x"}]}], "messages[1].parts[0]", "a part of a known kind"),

@@ -28,11 +28,13 @@ _LANGCHAIN_ROLES = {
     "system": "system",
     "tool": "tool",
     "function": "function",
+    "chat": "user",  # or what it says of itself
 }
+_FURTHER = ("refusal", "function_call", "audio")
 _ITEM_VALUES = MessageItem | ReasoningItem | ToolCallItem | ToolOutputItem | OtherItem
 _SAID = ("content", "refusal")
 _TOLD = ("content", "output", "error")
-_MADE = ("tool_calls", "function_call", "opaque_body", "audio")
+_MADE = ("tool_calls", "function_call", "opaque_body", "audio", "images")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +113,7 @@ class _Reader:
             role = "tool"
         elif any(read_member(value, name) for name in _MADE):
             role = "assistant"
-        elif has_member(value, *_SAID) and read_member(value, "id") is None:
+        elif has_member(value, *_SAID) and read_member(value, "id") is None and _is_plain(value):
             role = "user"
         else:
             raise wrong_kind(field, "a message with role and content", value)
@@ -120,6 +122,7 @@ class _Reader:
         return {"role": role, **told}
 
     def _iter_entries(self, message: object, field: str) -> Iterator[Entry]:
+        _validate_blocks(message, field)
         role, content = read_role(message), read_content(message)
         results = list(iter_results(content, field))
         for call_id, result in results:
@@ -187,7 +190,7 @@ def _read_item(value: object) -> Item | None:
     if isinstance(value, _ITEM_VALUES):
         return value.to_wire()
     kind = read_member(value, "type")
-    if not isinstance(kind, str) or _langchain_role(value) is not None:
+    if not isinstance(kind, str) or not _is_plain(value) or _langchain_role(value) is not None:
         return None
     if kind == "message" and not are_own_parts(read_member(value, "content")):
         return None
@@ -197,6 +200,24 @@ def _read_item(value: object) -> Item | None:
         return cast("Item", value)
     dump = getattr(value, "model_dump", None)
     return cast("Item", dump(mode="json", exclude_unset=True)) if callable(dump) else None
+
+
+def _is_plain(value: object) -> bool:
+    """Return whether something does not call itself by the name of a class, as the messages of other libraries do: no item's type has capitals."""
+    kind = read_member(value, "type")
+    return not isinstance(kind, str) or kind == kind.lower()
+
+
+def _validate_blocks(message: object, field: str) -> None:
+    """Refuse a message of llama-index with blocks that its content does not tell.
+
+    Raises:
+        MessageError: If it has an image, a file or a call among its blocks.
+    """
+    blocks = read_member(message, "blocks")
+    for index, block in enumerate(cast("list[object]", blocks if isinstance(blocks, list) else [])):
+        if read_member(block, "block_type") not in (None, "text", "thinking"):
+            raise wrong_kind(f"{field}.blocks[{index}]", "a text, or a part of content", block)
 
 
 def _from_completion(completion: Completion) -> dict[str, Any]:
@@ -221,8 +242,11 @@ def _from_langchain(message: object, role: str) -> dict[str, Any]:
     held = cast("object", dumped) if isinstance(dumped, Mapping) else message
     names = ("content", "tool_calls", "tool_call_id", "name")
     told = {name: read_member(held, name) for name in names if has_member(held, name)}
+    # What chat completions have besides, langchain keeps as it came.
+    further = read_member(held, "additional_kwargs")
+    told |= {name: kept for name in _FURTHER if (kept := read_member(further, name)) is not None}
     broken = read_member(held, "invalid_tool_calls")
     if isinstance(broken, list) and broken:
         # Calls whose arguments langchain could not parse.
         told["tool_calls"] = [*(told.get("tool_calls") or ()), *cast("list[object]", broken)]
-    return {"role": role, **told}
+    return {"role": read_member(held, "role") or role, **told}

@@ -60,6 +60,7 @@ _EXTENSIONS = {
     "xml": "text/xml",
 }
 _NO_TYPES = ("", "application/octet-stream", "binary/octet-stream")
+_MAX_SCHEME = 6  # with its colon, of those that matter
 _MAX_HEADER = 256  # characters of a data URL before its data
 _HEAD_CHARACTERS = -(-MAX_SIGNATURE_BYTES // 3) * 4  # of base64, which tell what a file is
 _STANDARD_ALPHABET = str.maketrans("-_", "+/", " \t\r\n")
@@ -129,7 +130,7 @@ class _Media:
     def read(cls, part: object) -> Self:
         """Read a part of any shape."""
         holders = _holders(part)
-        url, data = _find(holders, _URL), _find_data(holders, _DATA)
+        url, data = _with_small_scheme(_find(holders, _URL)), _find_data(holders, _DATA)
         if url.startswith("data:"):
             url, data = "", _without_emptiness(url)
         elif not url and not data:
@@ -237,8 +238,16 @@ def _iter_found(holders: Sequence[object], names: Sequence[str]) -> Iterator[str
             # What pydantic-ai works out from a URL raises where it cannot.
             with suppress(ValueError):
                 value = _plain(read_member(holder, name))
+            if isinstance(value, bytearray | memoryview):
+                value = bytes(cast("bytearray", value))
             if isinstance(value, str | bytes) and value:
                 yield value
+
+
+def _with_small_scheme(url: str) -> str:
+    """Return a link with its scheme in small letters: capitals mean the same there, and megabytes are not copied for it."""
+    scheme = url[:_MAX_SCHEME].partition(":")[0]
+    return url if scheme.islower() else scheme.lower() + url[len(scheme) :]
 
 
 def _plain(value: object) -> object:

@@ -50,17 +50,29 @@ def iter_results(content: object, field: str) -> Iterator[tuple[object, object]]
 
 
 def read_content(message: object) -> object:
-    """Read the content of a message, and behind it its refusal and what was spoken."""
-    content, refusal, audio = (
-        read_member(message, name) for name in ("content", "refusal", "audio")
+    """Read the content of a message, and behind it its refusal, what was spoken, and the images that stand beside it."""
+    content, refusal, audio, images = (
+        read_member(message, name) for name in ("content", "refusal", "audio", "images")
     )
     spoken = None if audio is None else read_member(audio, "transcript") or {"type": "audio"}
-    further = [part for part in (refusal, spoken) if part]
+    beside = cast("Sequence[object]", images) if isinstance(images, (list, tuple)) else ()
+    further = [*(part for part in (refusal, spoken) if part), *map(_to_part, beside)]
     if not further:
         return content
     is_list = isinstance(content, (list, tuple))
     said = cast("Sequence[object]", content) if is_list else (content,) if content else ()
     return [*said, *further]
+
+
+def _to_part(image: object) -> object:
+    """Return an image as a part, also where it is a link or base64 alone, as Ollama has it, or does not say what it is, as agno's."""
+    if isinstance(image, str | bytes):
+        is_address = isinstance(image, str) and ":" in image
+        return {"type": "image", "url" if is_address else "base64": image}
+    if kind_of(image) is not None:
+        return image
+    told = {name: read_member(image, name) for name in ("url", "mime_type", "detail")}
+    return {"type": "image", "base64": read_member(image, "content"), **told}
 
 
 def read_role(message: object) -> str:

@@ -17,7 +17,15 @@ RESULT_KINDS = frozenset({"tool_result"})
 
 _READ_ELSEWHERE = RESULT_KINDS | {"cache-point"}
 # What a model has done or thought besides; thoughts go back in no other shape than the API's own.
-_OF_MODELS = CALL_KINDS | {"reasoning", "redacted_thinking", "thinking"}
+_OF_MODELS = CALL_KINDS | {
+    "reasoning",
+    "redacted_thinking",
+    "server_tool_call",
+    "server_tool_result",
+    "server_tool_use",
+    "thinking",
+    "web_search_tool_result",
+}
 _TEXT_NAMES = ("text", "data", "refusal", "content")
 _TEXTS = frozenset({"input_text", "output_text", "refusal", "text", "text-content"})
 
