@@ -195,8 +195,10 @@ def test_a_server_without_such_a_route_is_told_as_one() -> None:
 
 
 @pytest.mark.parametrize("name", ["retrieve", "cancel", "delete", "input_items"])
-@pytest.mark.parametrize("no_id", ["", "..", ".", "a/b", "a?b", "a#b", "a b", "a%2fb", "ä", "a\n"])
-def test_what_is_no_id_is_sent_nowhere(name: str, no_id: str) -> None:
+@pytest.mark.parametrize(
+    "no_id", [None, "", "..", ".", "a/b", "a?b", "a#b", "a b", "a%2fb", "ä", "a\n"]
+)
+def test_what_is_no_id_is_sent_nowhere(name: str, no_id: Any) -> None:
     with answering(ANSWERED) as wire, pytest.raises(InvalidRequestError, match="response_id"):
         ask(wire, name, no_id, is_async=False)
 

@@ -183,10 +183,10 @@ def _posted[T](
 
 
 def _stored[T](
-    method: bytes, response_id: str, rest: str, read: Callable[[Mapping[str, Any]], T]
+    method: bytes, response_id: object, rest: str, read: Callable[[Mapping[str, Any]], T]
 ) -> Call[T]:
     """Return a call about a stored response, whose id is a step of the path and nothing else."""
-    if not _ID.fullmatch(response_id):
+    if not isinstance(response_id, str) or not _ID.fullmatch(response_id):
         raise _unsendable("response_id", "must be the id of a response, such as resp_0123")
     path = f"{_RESPONSES}/{response_id}{rest}"
     return Call(method=method, path=path, read=read, response_id=response_id)
