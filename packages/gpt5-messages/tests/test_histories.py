@@ -261,6 +261,7 @@ def test_content_may_be_one_part_instead_of_a_list() -> None:
     assert one == listed
 
 
+@pytest.mark.untraced
 @given(st.lists(st.none() | st.integers() | st.text() | st.just([])), st.integers(0, 3))
 def test_nothing_is_dropped_in_silence(strays: list[object], position: int) -> None:
     question = {"role": "user", "content": "Hi"}

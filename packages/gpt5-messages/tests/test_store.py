@@ -309,6 +309,7 @@ def test_ids_that_were_seen_are_not_kept_for_ever() -> None:
     assert is_recalled(store, QUESTION, *called("a"), mark="late")
 
 
+@pytest.mark.untraced
 def test_items_never_replace_others_that_are_still_kept() -> None:
     store = filled(made("a"))
     forget_ids(store)

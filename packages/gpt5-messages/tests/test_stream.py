@@ -578,6 +578,7 @@ HOSTILE = st.builds(
 )
 
 
+@pytest.mark.untraced
 @given(st.lists(HOSTILE, max_size=12))
 @settings(max_examples=300)
 def test_no_sequence_of_events_raises_or_leaves_a_block_open(
