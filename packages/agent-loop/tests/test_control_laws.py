@@ -33,6 +33,9 @@ from agent_loop import (
 from agent_tooling import AnswerSchema
 
 
+pytestmark = pytest.mark.untraced
+
+
 QUESTION = (Message(role="user", content="?"),)
 NOTICE = "Four fifths of this run's budget"
 SCHEMA = AnswerSchema.parse('{"properties": {"n": {"type": "integer"}}, "required": ["n"]}')

@@ -108,6 +108,7 @@ parts = st.lists(
 roles = st.sampled_from(["system", "user", "assistant", "tool"])
 
 
+@pytest.mark.untraced
 @settings(max_examples=50)
 @given(st.lists(st.builds(lambda role, content: said(role, *content), roles, parts), max_size=6))
 def test_no_file_is_lost_and_none_stands_where_it_must_not(messages):

@@ -32,6 +32,9 @@ from agent_loop import (
 )
 
 
+pytestmark = pytest.mark.untraced
+
+
 QUESTION = (Message(role="user", content="?"),)
 
 texts = st.lists(

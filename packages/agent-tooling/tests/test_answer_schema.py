@@ -92,6 +92,7 @@ def test_a_reference_in_a_circle_breaks_nothing():
     assert checked.problem == "the schema cannot be applied to it"
 
 
+@pytest.mark.untraced
 @given(st.text() | st.recursive(st.none() | st.integers(), st.lists).map(json.dumps))
 def test_whatever_a_model_writes_is_valid_or_has_a_problem(text):
     checked = AnswerSchema.parse({"type": ["array", "null"]}).check(text)

@@ -95,6 +95,7 @@ def test_parsing_never_raises_and_says_why_it_refused(value):
     assert result.ok or result.args == {}
 
 
+@pytest.mark.untraced
 @given(
     st.dictionaries(
         st.text(), st.integers(-(10**19) + 1, 10**19 - 1) | st.text() | st.lists(st.booleans())
@@ -320,6 +321,7 @@ PARAMETERS = st.lists(
 ARGUMENTS = st.dictionaries(NAMES, JSON_VALUES)
 
 
+@pytest.mark.untraced
 @given(PARAMETERS, ARGUMENTS, ARGUMENTS)
 def test_the_model_reaches_only_what_its_schema_shows(parameters, arguments, runtime):
     result = bind_arguments("t", parameters, arguments, runtime)
@@ -331,6 +333,7 @@ def test_the_model_reaches_only_what_its_schema_shows(parameters, arguments, run
             assert result.args[name] is runtime[name]
 
 
+@pytest.mark.untraced
 @given(PARAMETERS, ARGUMENTS, ARGUMENTS)
 @example([parameter("a", type="string")], {"a": None}, {"a": []})  # a null is no argument
 def test_bound_arguments_bind_to_themselves(parameters, arguments, runtime):
@@ -403,6 +406,7 @@ def test_a_number_with_too_many_digits_is_refused_as_text_too():
     assert refused.error == "tool arguments validation error: parameter 'n' requires number"
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("piece", ['\\"', '"\\', "[[", "1", '"', "-1,"])
 def test_broken_arguments_of_any_kind_are_refused_at_a_cost_that_grows_with_them(cpu, piece):
     def cost(size):

@@ -282,6 +282,7 @@ def test_casting_twice_is_casting_once(kind, multiple, value):
     assert cast_value(declared, once) == once
 
 
+@pytest.mark.untraced
 @given(
     st.dictionaries(st.sampled_from("abc"), JSON_VALUES),
     st.dictionaries(st.sampled_from("abc"), JSON_VALUES),

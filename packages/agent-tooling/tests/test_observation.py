@@ -225,6 +225,7 @@ MESSAGES = st.lists(
 )
 
 
+@pytest.mark.untraced
 @given(MESSAGES, st.sampled_from(POLICIES))
 def test_no_text_holds_the_bytes_of_a_message(messages, policy):
     told = observation_text(messages, policy=policy)
@@ -321,6 +322,7 @@ def streamed(value):
     return message("variable", variable_name="v", variable_value=value, stream=True)
 
 
+@pytest.mark.untraced
 @policies
 @pytest.mark.parametrize("build", [streamed, json_message, text])
 def test_twice_the_messages_cost_twice_as_much(cpu, policy, build):

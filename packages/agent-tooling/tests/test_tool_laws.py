@@ -148,6 +148,7 @@ def hold_schema_and_binding_together(made, arguments):
         assert bound.args == arguments
 
 
+@pytest.mark.untraced
 @settings(max_examples=40)
 @given(st.data())
 def test_the_schema_accepts_what_binding_accepts(data):
@@ -182,6 +183,7 @@ EACH_SOURCE = [
 PIECES = st.sampled_from([*'{}[]:,"\\', "number", "names", "where", '"', "1e999", "null", "9" * 25])
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("made", EACH_SOURCE, ids=["function", "schema", "declaration"])
 @settings(max_examples=100)
 @given(
