@@ -27,9 +27,8 @@ async def main() -> None:
     )
     log, messages = RunLog.from_env(known=[config.api_key]), list[Any]()
     async with AsyncResponsesClient(config) as client:
-        while question := await asyncio.to_thread(input, "> "):
-            messages.append({"role": "user", "content": question})
-            run = AgentRun(messages, maximum_iterations=10)
+        while asked := await asyncio.to_thread(input, "> "):
+            run = AgentRun([*messages, {"role": "user", "content": asked}], maximum_iterations=10)
             async for event in adrive(run, client.answer, [wait], log=log):
                 if isinstance(event, ShowText):
                     print(event.text, end="", flush=True)
