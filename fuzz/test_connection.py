@@ -114,44 +114,50 @@ def calls_of(completion: Completion) -> list[tuple[str, str, str]]:
     return [(call.call_id, call.name, call.arguments) for call in completion.tool_calls]
 
 
+def official_calls(items: list[Any]) -> list[tuple[str, str, str]]:
+    """Return the whole calls among the official client's items, one that was sent twice once."""
+    calls = (
+        (
+            item.call_id,
+            item.name,
+            (item.arguments or "{}") if item.type == "function_call" else item.input,
+        )
+        for item in items
+        if item.type in ("function_call", "custom_tool_call") and item.status != "incomplete"
+    )
+    return list(dict.fromkeys(calls))
+
+
 def ask_officially(wire: Wire) -> tuple[str, list[tuple[str, str, str]]] | None:
     """Return text and calls as the official client tells them; None where it fails, or contradicts itself."""
     client = openai.OpenAI(api_key=KEY, base_url=wire.base_url, max_retries=0, timeout=20)
-    deltas: list[str] = []
-    done: list[Any] = []
-    open_indexes: set[int] = set()
+    told: dict[str, list[Any]] = {}
+    ends = ("response.completed", "response.incomplete", "response.failed")
     try:
         with client, client.responses.create(model="gpt-5.2", input="Hi", stream=True) as stream:
             for event in stream:
-                if event.type == "response.output_text.delta":
-                    deltas.append(event.delta)
-                if event.type == "response.output_item.added":
-                    open_indexes.add(event.output_index)
-                if event.type == "response.output_item.done":
-                    done.append(event.item)
-                    open_indexes.discard(event.output_index)
-                if event.type in ("response.incomplete", "response.failed"):
-                    return None  # the end; that client would take what follows for the same answer
-                if event.type == "response.completed":
-                    final = event.response
-                    break
-            else:
-                return None
-        text = final.output_text
-        if final.status != "completed" or final.error or text != "".join(deltas):
-            return None
-        if open_indexes and not final.output:  # a call whose end was lost, which its arguments have
-            return None
-        calls = [
-            (
-                item.call_id,
-                item.name,
-                (item.arguments or "{}") if item.type == "function_call" else item.input,
+                told.setdefault(event.type, []).append(event)
+                if event.type in ends:
+                    break  # that client would take what follows for the same answer
+        [end] = told["response.completed"]
+        final, text = end.response, end.response.output_text
+        done = [event.item for event in told.get("response.output_item.done", [])]
+        begun = {event.output_index for event in told.get("response.output_item.added", [])}
+        ended = {event.output_index for event in told.get("response.output_item.done", [])}
+        calls = official_calls(final.output or done)
+        agrees = (
+            final.status == "completed"
+            and not final.error
+            and text == "".join(event.delta for event in told.get("response.output_text.delta", []))
+            and all(
+                (getattr(event.part, "text", None) or "") in text
+                for event in told.get("response.content_part.done", [])
             )
-            for item in final.output or done
-            if item.type in ("function_call", "custom_tool_call") and item.status != "incomplete"
-        ]
-        calls = list(dict.fromkeys(calls))  # an event that was sent twice
+            # A call whose end was lost has arguments all the same.
+            and (final.output or begun <= ended)
+            and {*official_calls(done)} <= {*calls}
+            and all(call_id for call_id, _, _ in calls)
+        )
     except Exception:  # noqa: BLE001  whatever it stumbles over, it has no opinion then
         return None
-    return text, calls
+    return (text, calls) if agrees else None

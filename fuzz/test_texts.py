@@ -127,7 +127,8 @@ def test_json_is_read_as_the_standard_has_it_or_refused(text: str, max_depth: in
 
 
 SECRETS = st.text(min_size=6, max_size=12).filter(
-    lambda text: len(text.strip()) >= 6 and text.isprintable()
+    # What stands in a secret's place is no secret.
+    lambda text: len(text.strip()) >= 6 and text.isprintable() and "redacted" not in text
 )
 
 
