@@ -124,6 +124,20 @@ def test_a_tool_without_a_name_is_refused() -> None:
         body(tools=[{"description": "?"}])
 
 
+@pytest.mark.parametrize(
+    ("model", "reasoning"),
+    [("gpt-5.5", {"context": "all_turns"}), ("gpt-5.4", {"context": "all_turns"}), ("gpt-5", None)],
+)
+def test_a_model_that_would_pass_over_the_reasoning_sent_back_is_told_to_read_it(
+    model: str, reasoning: dict[str, str] | None
+) -> None:
+    carried = ReasoningItem(text="", summary=(), encrypted_content="kept")
+    answer = MessageItem.of_text("assistant", "Hi")
+
+    assert body(QUESTION, carried, answer, QUESTION, model=model).get("reasoning") == reasoning
+    assert "reasoning" not in body(QUESTION, answer, QUESTION, model=model)
+
+
 def test_requirement_5_reasoning_goes_back_with_all_its_parts() -> None:
     reasoning = ReasoningItem(
         text="raw", summary=("A",), encrypted_content="e", extra={"id": "rs_1"}

@@ -34,7 +34,8 @@ class Request:
         max_tool_calls: The most calls of the server's own tools in one response, from 1; None for no limit.
         effort: How hard the model reasons, such as `low`, `medium` or `high`, fitted to what the model takes; None leaves it to the model.
         reasoning_mode: How much work goes into the answer besides: `standard` or `pro`; None leaves it to the model.
-        reasoning_context: Which earlier reasoning the model reads: `auto`, `current_turn` or `all_turns`; None leaves it to the model.
+        reasoning_context: Which earlier reasoning the model reads: `auto`, `current_turn` or `all_turns`. None means all turns where
+            reasoning is sent back to a model that would pass over it (5.4 and 5.5), and else leaves it to the model.
         verbosity: How long the answer is: `low`, `medium` or `high`, fitted likewise; None leaves it to the model.
         response_format: `text`, `json_object` or `json_schema`; None leaves it to the scheme.
         json_schema: The schema of the answer, for `json_schema`: a mapping or JSON text.
@@ -167,7 +168,14 @@ class ResponsesScheme:
         }
         reasoning: dict[str, Any] = built.get("reasoning", {})
         told = {key: reasoning[key] for key, value in asked.items() if value and key in reasoning}
-        return {**told, "summary": self.summary} if told and self.summary else told or None
+        if told and self.summary:
+            told["summary"] = self.summary
+        # Some models pass over the reasoning of earlier turns that is sent back to them, unless they are told to read it.
+        if "context" in reasoning and any(
+            item.get("type") == "reasoning" for item in built["input"]
+        ):
+            told["context"] = reasoning["context"]
+        return told or None
 
     def _include(self, built: Mapping[str, Any]) -> list[str] | None:
         """Return what a response is to tell besides: its reasoning, also of a model that is not known to reason, and what its tools brought."""
