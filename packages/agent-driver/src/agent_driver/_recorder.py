@@ -58,8 +58,8 @@ class Recorder:
                     self._end_answer(event)
                 case ToolCallStarted(call=call):
                     self.writer.call(call.call_id, call.name, call.arguments)
-                case ToolCallEnded(call=call, result=result):
-                    self._take_result(call.call_id, result)
+                case ToolCallEnded(call=call, result=result, is_own=is_own):
+                    self._take_result(call.call_id, result, is_own=is_own)
                 case RoundEnded(budgets=budgets):
                     self.writer.budgets({use.name: (use.used, use.maximum) for use in budgets})
                 case Finished():
@@ -142,8 +142,8 @@ class Recorder:
             **self._answer,
         )
 
-    def _take_result(self, call_id: str, result: ToolResult) -> None:
-        was_made = call_id in self._begun
+    def _take_result(self, call_id: str, result: ToolResult, *, is_own: bool) -> None:
+        was_made = is_own or call_id in self._begun
         outcome: Outcome = "done" if was_made else "recalled"
         if result.error is not None:
             outcome = "failed" if was_made else "refused"

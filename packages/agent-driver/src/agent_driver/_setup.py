@@ -90,7 +90,7 @@ def prepare(  # noqa: PLR0913 - the keyword-only settings of one drive
         run.max_request_bytes is None
     )  # Otherwise the run bounds them, by what is newest.
     calls = ToolCalls(tools, result_characters=result_characters, counts_media=counts_media)
-    if calls.tools and not run.tools:
+    if calls.tools and len(run.tools) == len(run.own_functions):
         run.offer(calls.tools.values())
     clock = Clock(time_budget, cancelled)
     recorder = None if log is None else _open_recorder(log, calls)

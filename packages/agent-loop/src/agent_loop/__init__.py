@@ -33,6 +33,7 @@ from ._file_places import with_files_moved
 from ._messages import Message, Role, ToolCall
 from ._model_failures import read_model_failure
 from ._models import FallbackModel
+from ._own_functions import CallInstead, OwnFunction
 from ._reading import read_input
 from ._run import AgentRun
 from ._state import TRANSITIONS, State, Trigger
@@ -47,6 +48,7 @@ __all__ = [
     "BudgetName",
     "BudgetUse",
     "Budgets",
+    "CallInstead",
     "CallModel",
     "CallWatch",
     "ClosingReason",
@@ -63,6 +65,7 @@ __all__ = [
     "ModelDelta",
     "ModelDone",
     "ModelFailure",
+    "OwnFunction",
     "Role",
     "RoundEnded",
     "RoundStarted",

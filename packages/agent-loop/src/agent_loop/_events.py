@@ -221,7 +221,7 @@ class CallModel:
         messages: The whole request; it begins with the whole request of the round before, unless something was left out. Those that the run was given are as they came, those that
             it adds are `Message`s. The first request to a fallback model does not begin with the one before: it has none of another model's reasoning.
         model: Which model to call, where the run has names for its models.
-        tools: The tools to offer: those the run was given, or none in a closing call to a model without tool choice.
+        tools: The tools to offer: those the run was given, and its own functions as `agent_tooling.Tool`s behind them; or none in a closing call to a model without tool choice.
         tool_choice: `auto`, `none`, `required` or a tool's name; None leaves it unset.
         is_closing: Whether the model must answer now, without tools.
         wait_seconds: How long to wait before, because the call before has failed.
@@ -282,7 +282,8 @@ class RunTools:
     """A request to the driver: run these calls, at the same time if it can, and feed a `ToolResult` for each, in any order.
 
     Attributes:
-        calls: The first 128 calls of the round at most; the run has refused the others by itself.
+        calls: The first 128 calls of the round at most; the run has refused the others by itself, and answered those of its own functions. A call that stands
+            for another tool's is that one.
     """
 
     calls: tuple[ToolCall, ...]
@@ -290,17 +291,30 @@ class RunTools:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCallStarted:
-    """The beginning of a tool call."""
+    """The beginning of a tool call.
+
+    Attributes:
+        call: The call, as the model wrote it.
+        made: The tool call that is made in its place, under the same id, where it is one of a run's own functions that stands for another; else None.
+    """
 
     call: ToolCall
+    made: ToolCall | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCallEnded:
-    """The end of a tool call, with its only result."""
+    """The end of a tool call, with its only result.
+
+    Attributes:
+        call: The call, as the model wrote it.
+        result: Its result.
+        is_own: Whether the run has answered it by itself, by one of its own functions.
+    """
 
     call: ToolCall
     result: ToolResult
+    is_own: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,12 +1,32 @@
-"""Which tool calls of a round are made, and what the others are refused with."""
+"""Which tool calls of a round are made, which the run answers by itself, and what the others are refused with."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from agent_tooling import BUDGET_USED_UP, disallowed_tool_text, too_many_calls_text
 
 from ._budgets import Spending
+from ._events import ToolResult
 from ._messages import ToolCall
+from ._own_functions import OwnFunction
 from ._sentences import MAX_CALLS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SortedCalls:
+    """The tool calls of a round.
+
+    Attributes:
+        made: Those that are made, as the model wrote them and as they are made.
+        answered: Those that the run answers by itself, with their results.
+        refused: The others, with the sentences that refuse them.
+    """
+
+    made: list[tuple[ToolCall, ToolCall]] = field(default_factory=list[tuple[ToolCall, ToolCall]])
+    answered: list[tuple[ToolCall, ToolResult]] = field(
+        default_factory=list[tuple[ToolCall, ToolResult]]
+    )
+    refused: list[tuple[ToolCall, str]] = field(default_factory=list[tuple[ToolCall, str]])
 
 
 class Gate:
@@ -18,29 +38,50 @@ class Gate:
         redact: Takes out of a tool's name what nobody may read.
 
     Attributes:
-        allowed: As given, each name once.
+        own_functions: The functions that the run answers by itself, by name.
     """
 
     def __init__(
         self, allowed: Iterable[str] | None, *, spending: Spending, redact: Callable[[str], str]
     ) -> None:
-        self.allowed = None if allowed is None else tuple(dict.fromkeys(allowed))
+        self.own_functions: Mapping[str, OwnFunction] = {}
+        self._allowed = None if allowed is None else tuple(dict.fromkeys(allowed))
         self._spending = spending
         self._redact = redact
 
-    def sort(
-        self, calls: Sequence[ToolCall]
-    ) -> tuple[tuple[ToolCall, ...], list[tuple[ToolCall, str]]]:
-        """Return the calls that are made, and the others, each with the sentence that refuses it."""
-        refused = [(call, too_many_calls_text(MAX_CALLS)) for call in calls[MAX_CALLS:]]
-        calls = calls[:MAX_CALLS]
-        if self.allowed is not None:
-            others = [call for call in calls if call.name not in self.allowed]
-            calls = [call for call in calls if call.name in self.allowed]
-            refused += [(call, self._say_disallowed(call.name)) for call in others]
-        count = self._spending.take_tool_calls(len(calls))
-        refused += [(call, BUDGET_USED_UP) for call in calls[count:]]
-        return tuple(calls[:count]), refused
+    @property
+    def allowed(self) -> tuple[str, ...] | None:
+        """The names of the only tools and functions that may be called; None for all."""
+        if self._allowed is None:
+            return None
+        return tuple(dict.fromkeys((*self._allowed, *self.own_functions)))
+
+    def sort(self, calls: Sequence[ToolCall]) -> SortedCalls:
+        """Say what becomes of each call of a round, and answer those of own functions."""
+        sorted_ = SortedCalls()
+        for call in calls[:MAX_CALLS]:
+            self._sort_one(call, sorted_)
+        sorted_.refused.extend((call, too_many_calls_text(MAX_CALLS)) for call in calls[MAX_CALLS:])
+        return sorted_
+
+    def _sort_one(self, call: ToolCall, sorted_: SortedCalls) -> None:
+        own = self.own_functions.get(call.name)
+        if own is None and not self._is_allowed(call.name):
+            sorted_.refused.append((call, self._say_disallowed(call.name)))
+            return
+        if not self._spending.take_tool_calls(1):
+            sorted_.refused.append((call, BUDGET_USED_UP))
+            return
+        taken = call if own is None else own.take(call)
+        if isinstance(taken, ToolResult):
+            sorted_.answered.append((call, taken))
+        elif self._is_allowed(taken.name):
+            sorted_.made.append((call, taken))
+        else:
+            sorted_.refused.append((call, self._say_disallowed(taken.name)))
+
+    def _is_allowed(self, name: str) -> bool:
+        return self._allowed is None or name in self._allowed
 
     def _say_disallowed(self, name: str) -> str:
         return disallowed_tool_text(self._redact(name), self.allowed or ())

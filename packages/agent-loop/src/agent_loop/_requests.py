@@ -21,7 +21,6 @@ class Requests:
         tools: The tools to offer.
         tool_choice: The choice of the first one.
         has_tool_choice: Whether the model knows a tool choice at all.
-        allowed_tools: The names of the only tools that may be called; None for all.
         answer_schema: What the last answer has to be.
         has_answer_format: Whether the model takes the schema as its format; if not, a message asks for it in words.
         model: What the events call the model.
@@ -30,6 +29,7 @@ class Requests:
     Attributes:
         messages: All messages by now.
         tools: The tools to offer.
+        allowed_tools: The names of the only tools that may be called; None for all.
         max_bytes: As given.
         model: What the events call the model that is asked now.
         models: The model of each request by now, where they have names.
@@ -46,7 +46,6 @@ class Requests:
         tools: Iterable[Any],
         tool_choice: str | None,
         has_tool_choice: bool,
-        allowed_tools: tuple[str, ...] | None,
         answer_schema: AnswerSchema | None,
         has_answer_format: bool,
         model: str | None,
@@ -54,13 +53,13 @@ class Requests:
     ) -> None:
         self.messages = read_messages(messages)
         self.tools = tuple(tools)
+        self.allowed_tools: tuple[str, ...] | None = None
         self.max_bytes = max_bytes
         self.model = model
         self.models: list[str] = []
         self._size = None if max_bytes is None else bound_requests(max_bytes)
         self._tool_choice = tool_choice
         self._has_tool_choice = has_tool_choice
-        self._allowed_tools = allowed_tools
         self._schema = None if answer_schema is None else answer_schema.schema
         self._has_answer_format = has_answer_format
         if not has_answer_format:
@@ -101,7 +100,7 @@ class Requests:
             tool_choice=choice if tools and self._has_tool_choice else None,
             is_closing=is_closing,
             wait_seconds=wait_seconds,
-            allowed_tools=self._allowed_tools,
+            allowed_tools=self.allowed_tools,
             answer_schema=self._schema,
             model=self.model,
             left_out=left_out,

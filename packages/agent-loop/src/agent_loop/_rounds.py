@@ -112,11 +112,16 @@ class Rounds:
         yield ToolCallStarted(call=call)
         yield self.end_call(ToolResult(call_id=call.call_id, error=text))
 
-    def end_call(self, result: ToolResult) -> ToolCallEnded:
+    def answer_call(self, call: ToolCall, result: ToolResult) -> Iterator[Event]:
+        """Begin and end a tool call that the run has answered by itself."""
+        yield ToolCallStarted(call=call)
+        yield self.end_call(result, is_own=True)
+
+    def end_call(self, result: ToolResult, *, is_own: bool = False) -> ToolCallEnded:
         """Take the result of an open tool call and return its end."""
         call = self.current.take_result(result)
         self.display.note_result(call.name, result)
-        return ToolCallEnded(call=call, result=result)
+        return ToolCallEnded(call=call, result=result, is_own=is_own)
 
     def end(self, error: str | None = None) -> RoundEnded:
         """Return the end of the current round."""

@@ -25,6 +25,7 @@ from ._events import (
 )
 from ._gate import Gate
 from ._models import FallbackModel
+from ._own_functions import OwnFunction, read_functions
 from ._reading import read_input
 from ._requests import Requests
 from ._rounds import Rounds
@@ -63,6 +64,7 @@ class AgentRun:
     Args:
         messages: The request so far: system, history, question. They pass through as they are; what the run adds are `Message`s.
         tools: The tools to offer, in whatever form the driver wants them back in `CallModel`.
+        own_functions: Functions that the run answers by itself; they are offered behind the tools, as `agent_tooling.Tool`s.
         maximum_iterations: The hard cap of model calls, at least 1.
         emit_intermediate_thoughts: Show `<think>` blocks, and what the model says around tool calls.
         tool_choice: The choice of the first call: `auto`, `none`, `required`, a tool's name, or None to leave it unset.
@@ -78,7 +80,8 @@ class AgentRun:
         redact: Takes what nobody may read out of what tools are called by a model and have answered, before that is shown.
 
     Raises:
-        InvalidSettingError: If `maximum_iterations` or `max_request_bytes` is under 1, or there is a fallback and no `model`.
+        InvalidSettingError: If `maximum_iterations` or `max_request_bytes` is under 1, there is a fallback and no `model`, or an own function has the name of a tool
+            or of another one.
         MessageError: If the messages are no list of messages.
     """
 
@@ -87,6 +90,7 @@ class AgentRun:
         messages: Iterable[object],
         *,
         tools: Sequence[Any] = (),
+        own_functions: Iterable[OwnFunction] = (),
         maximum_iterations: int,
         emit_intermediate_thoughts: bool = True,
         tool_choice: str | None = None,
@@ -117,7 +121,6 @@ class AgentRun:
             tools=tools,
             tool_choice=tool_choice,
             has_tool_choice=has_tool_choice,
-            allowed_tools=self._gate.allowed,
             answer_schema=answer_schema,
             has_answer_format=has_answer_format,
             model=model,
@@ -133,6 +136,7 @@ class AgentRun:
             show_thoughts=emit_intermediate_thoughts,
         )
         self._ending = Ending(self._rounds, redact=redact)
+        self.offer(own_functions=own_functions)
 
     @property
     def state(self) -> State:
@@ -141,20 +145,40 @@ class AgentRun:
 
     @property
     def tools(self) -> tuple[Any, ...]:
-        """The tools that the run offers."""
+        """The tools that the run offers, its own functions last."""
         return self._requests.tools
 
-    def offer(self, tools: Iterable[object]) -> None:
-        """Set the tools to offer, for a driver that knows them better than whoever made the run.
+    @property
+    def own_functions(self) -> tuple[OwnFunction, ...]:
+        """The functions that the run answers by itself."""
+        return tuple(self._gate.own_functions.values())
+
+    def offer(
+        self,
+        tools: Iterable[object] | None = None,
+        *,
+        own_functions: Iterable[OwnFunction] = (),
+    ) -> None:
+        """Set the tools to offer, for a driver that knows them better than whoever made the run, and add own functions.
+
+        Args:
+            tools: The tools; None leaves those that the run has.
+            own_functions: Functions that the run answers by itself, besides those that it has.
 
         Raises:
             LocalProtocolError: If the run has started already.
+            InvalidSettingError: If an own function has the name of a tool or of another one.
         """
         if self._state != "ready":
             raise LocalProtocolError(
                 "tools are offered before a run starts", state=self._state, received="offer"
             )
-        self._requests.tools = tuple(tools)
+        given = self._requests.tools[: len(self._requests.tools) - len(self.own_functions)]
+        given = given if tools is None else tuple(tools)
+        own = read_functions((*self.own_functions, *own_functions), given)
+        self._gate.own_functions = own
+        self._requests.tools = (*given, *(function.tool for function in own.values()))
+        self._requests.allowed_tools = self._gate.allowed
 
     @property
     def messages(self) -> tuple[Any, ...]:
@@ -277,15 +301,17 @@ class AgentRun:
         yield from self._rounds.end_answer()
         if self._structured and shows_thoughts:
             yield from self._display.show(self._structured.let_go())
-        calls, refused = self._gate.sort(current.calls)
-        if calls and shows_thoughts and not self._display.has_words:
+        sorted_ = self._gate.sort(current.calls)
+        if sorted_.made and shows_thoughts and not self._display.has_words:
             yield from self._display.show_status([call.name for call in current.calls])
-        for call, text in refused:
+        for call, text in sorted_.refused:
             yield from self._rounds.refuse_call(call, text)
-        for call in calls:
-            yield ToolCallStarted(call=call)
-        if calls:
-            yield RunTools(calls=calls)
+        for call, result in sorted_.answered:
+            yield from self._rounds.answer_call(call, result)
+        for call, made in sorted_.made:
+            yield ToolCallStarted(call=call, made=None if made is call else made)
+        if sorted_.made:
+            yield RunTools(calls=tuple(made for _, made in sorted_.made))
         else:
             yield from self._end_tools()
 
