@@ -1,6 +1,7 @@
 """The tool contract: schemas, arguments, coercion, guards, observations, files. No I/O but the file guard."""
 
 from ._answer_schema import AnswerSchema, CheckedAnswer
+from ._approval_rules import Approval, ApprovalRule, ApprovalRules, Ask
 from ._arguments import bind_arguments, option_violation, parse_tool_arguments
 from ._blobs import Blob, BlobMessage, merge_blob_chunks
 from ._coercion import cast_value, missing_hidden_parameters, prepare_arguments
@@ -31,6 +32,7 @@ from ._observation import (
     observation_text,
 )
 from ._parameters import ToolParameter, merge_parameters
+from ._patterns import LinearPattern
 from ._result_budget import ResultBudget
 from ._schema import llm_json_schema
 from ._sentences import (
@@ -41,6 +43,7 @@ from ._sentences import (
     REPEATED_SUCCESS_NOTICE,
     TOOL_FAILED,
     TOOL_UNFINISHED,
+    denied_call_text,
     disallowed_tool_text,
     invoke_error_text,
     parameters_error_text,
@@ -68,7 +71,11 @@ __all__ = [
     "TOOL_UNFINISHED",
     "AcceptedArguments",
     "AnswerSchema",
+    "Approval",
+    "ApprovalRule",
+    "ApprovalRules",
     "ArgumentError",
+    "Ask",
     "Blob",
     "BlobChunkError",
     "BlobError",
@@ -78,6 +85,7 @@ __all__ = [
     "ContentPart",
     "DeclarationError",
     "FailureMemory",
+    "LinearPattern",
     "LocalFile",
     "LocalFileError",
     "LocalFileNotFoundError",
@@ -99,6 +107,7 @@ __all__ = [
     "bind_arguments",
     "call_signature",
     "cast_value",
+    "denied_call_text",
     "disallowed_tool_text",
     "invoke_error_text",
     "llm_json_schema",

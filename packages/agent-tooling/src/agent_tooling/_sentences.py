@@ -50,6 +50,12 @@ def disallowed_tool_text(name: str, allowed: Iterable[str]) -> str:
     return f"tool invoke error: {name} may not be called in this run; allowed are: {told}{more}"
 
 
+def denied_call_text(reason: str | None = None) -> str:
+    """Return the sentence for a call that a person did not approve, with what they said."""
+    said = f" They said: {reason}" if reason else ""
+    return f"tool invoke error: the user did not approve this call; it was not run.{said}"
+
+
 def unknown_tool_text(name: str) -> str:
     """Return the sentence for a call of a tool that does not exist."""
     return f"there is not a tool named {name}"

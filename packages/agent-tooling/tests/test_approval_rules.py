@@ -1,0 +1,211 @@
+"""Which tool calls a person has to approve."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_tooling import ApprovalRules, DeclarationError, LinearPattern, denied_call_text
+
+
+ABOVE_100 = [{"tool": "pay", "when": {"order.total": {"above": 100}}, "ask": "always"}]
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=8,
+)
+
+
+def ask(rules, tool="pay", *readings):
+    return ApprovalRules.parse(rules).find(tool, *readings).ask
+
+
+@pytest.mark.parametrize("wrap", [json.dumps, dict])
+def test_an_object_names_tools_and_a_star_stands_for_all_others(wrap):
+    rules = wrap({"*": "once", "pay": "always", "search": "never"})
+
+    found = [ask(rules, tool) for tool in ("pay", "search", "mail")]
+
+    assert found == ["always", "never", "once"]
+
+
+def test_of_a_list_the_first_rule_that_fits_counts_and_where_none_does_nobody_is_asked():
+    rules = [
+        {"tool": "pay", "when": {"to": {"equals": "bank"}}, "ask": "never"},
+        {"tool": "pay", "ask": "always"},
+    ]
+
+    assert ask(rules, "pay", {"to": "bank"}) == "never"
+    assert ask(rules, "pay", {"to": "me"}) == "always"
+    assert ask(rules, "mail", {"to": "me"}) == "never"
+    assert ask([], "pay", {}) == "never"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "asks"),
+    [
+        ({"order": {"total": 101}}, True),
+        ({"order": {"total": "1e3"}}, True),
+        ({"order": {"total": 100}}, False),
+        ({"order": {}}, False),
+        ({"order": 5}, False),
+        ({"order.total": 101}, True),
+        ({"order": {"total": "a lot"}}, True),
+        ({"order": {"total": True}}, True),
+        ({"order": {"total": 10**400}}, True),
+        ({"order": {"total": "nan"}}, True),
+        (None, True),
+    ],
+)
+def test_a_number_is_held_against_a_limit_and_what_cannot_be_compared_is_asked_for(arguments, asks):
+    assert ask(ABOVE_100, "pay", arguments) == ("always" if asks else "never")
+
+
+def test_what_cannot_be_compared_is_no_reason_not_to_ask():
+    rules = [
+        {"tool": "pay", "when": {"total": {"above": -1}}, "ask": "never"},
+        {"tool": "pay", "ask": "once"},
+    ]
+
+    assert ask(rules, "pay", {"total": 1}) == "never"
+    assert ask(rules, "pay", {"total": "free"}) == ask(rules, "pay", None) == "once"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "value", "is_equal"),
+    [
+        (1, 1.0, True),
+        (1, True, False),
+        (1, "1", False),
+        ({"a": [1, None]}, {"a": (1.0, None)}, True),
+        ("é", "é", True),
+        (None, None, True),
+    ],
+)
+def test_values_are_equal_as_they_are_in_json(wanted, value, is_equal):
+    rules = [{"tool": "*", "when": {"x": {"equals": wanted}}, "ask": "once"}]
+    assert (ask(rules, "pay", {"x": value}) == "once") == is_equal
+
+
+@pytest.mark.parametrize(
+    ("value", "fits"),
+    [
+        ("rm -rf /", True),
+        ("ls", False),
+        (["ls", "rm -rf /"], True),
+        ({"cmd": "rm -rf"}, True),
+        ("\ud800 rm -rf", True),
+        (None, False),
+    ],
+)
+def test_a_pattern_is_looked_for_anywhere_in_a_text_or_in_the_json_of_what_is_none(value, fits):
+    rules = [{"tool": "sh", "when": {"cmd": {"matches": r"\brm -rf"}}, "ask": "always"}]
+    assert (ask(rules, "sh", {"cmd": value}) == "always") == fits
+
+
+def test_all_conditions_of_a_rule_have_to_hold_and_a_path_leads_into_lists():
+    when = {"to.1": {"matches": "@", "equals": "a@b"}, "n": {"above": 1}}
+    rules = [{"tool": "mail", "when": when, "ask": "always"}]
+
+    assert ask(rules, "mail", {"to": ["x", "a@b"], "n": 2}) == "always"
+    assert ask(rules, "mail", {"to": ["x", "a@b"], "n": 1}) == "never"
+    assert ask(rules, "mail", {"to": ["x", "a@c"], "n": 2}) == "never"
+    assert ask(rules, "mail", {"to": ["x"], "n": 2}) == "never"
+    assert ask(rules, "mail", {"to": {"1": "a@b"}, "n": 2}) == "always"
+    deep = [{"tool": "mail", "when": {"to.0.name": {"equals": "a"}}, "ask": "once"}]
+    assert ask(deep, "mail", {"to": [{"name": "a"}]}) == "once"
+
+
+def test_of_several_readings_of_the_arguments_the_strictest_counts():
+    assert ask(ABOVE_100, "pay", {}, {"order": {"total": 500}}) == "always"
+
+
+def test_an_approval_for_a_run_is_good_for_one_tool_by_one_rule():
+    rules = ApprovalRules.parse({"*": "once", "pay": "once"})
+    grants = {rules.find(tool).grant for tool in ("pay", "mail", "search")}
+    assert len(grants) == 3
+
+
+def test_rules_may_use_every_name_of_a_tool():
+    rules = ApprovalRules.parse([{"tool": "search", "ask": "once"}, {"tool": "*", "ask": "always"}])
+
+    called = rules.for_tools({"search": (), "search_2": ["search"], "pay": ["Pay"]})
+
+    found = [called.find(tool).ask for tool in ("search", "search_2", "pay", "Pay")]
+    assert found == ["once", "once", "always", "always"]
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        ("{", "approval_rules must be JSON, got text that is none"),
+        ('{"a": "once", "a": "never"}', "JSON with each key once, got 'a' twice"),
+        ("3", "approval_rules must be an object of tools and when to ask, or a list of rules"),
+        ({"pay": "sometimes"}, 'approval_rules["pay"] must be "never", "once" or "always"'),
+        ({"pay": ["once"]}, 'approval_rules["pay"] must be'),
+        ({"": "once"}, 'approval_rules[""] must be the name of a tool'),
+        ({3: "once"}, "approval_rules[3] must be the name of a tool, got int"),
+        (["pay"], "approval_rules[0] must be an object such as"),
+        ([{"tool": "pay"}], "approval_rules[0].ask must be"),
+        ([{"tool": 3, "ask": "once"}], "approval_rules[0].tool must be the name of a tool"),
+        ([{"tool": "a", "ask": "once", "if": {}}], "approval_rules[0] must be a rule with tool"),
+        ([{"tool": "a", "ask": "once", "when": 3}], "approval_rules[0].when must be an object"),
+        (
+            [{"tool": "a", "ask": "once", "when": {"n": {"over": 3}}}],
+            "approval_rules[0].when[\"n\"] must be an object of conditions: equals, above, matches, got 'over'",
+        ),
+        ([{"tool": "a", "ask": "once", "when": {"n": {}}}], "got an empty one"),
+        ([{"tool": "a", "ask": "once", "when": {"n": 3}}], "equals, above, matches, got int"),
+        (
+            [{"tool": "a", "ask": "once", "when": {"n": {"above": "3"}}}],
+            'approval_rules[0].when["n"].above must be a number, got str',
+        ),
+        (
+            [{"tool": "a", "ask": "once", "when": {"n": {"matches": "("}}}],
+            'approval_rules[0].when["n"].matches must be a regular expression without',
+        ),
+        (
+            [{"tool": "a", "ask": "once", "when": {"n": {"matches": 3}}}],
+            "a regular expression, got",
+        ),
+        ([{"tool": "a", "ask": "once"}] * 201, "at most 200 rules, got 201"),
+    ],
+)
+def test_what_is_no_rule_is_refused_by_its_place(raw, message):
+    with pytest.raises(DeclarationError) as caught:
+        ApprovalRules.parse(raw)
+    assert message in str(caught.value)
+
+
+def test_a_rule_for_a_tool_that_does_not_exist_is_refused_by_its_place():
+    rules = ApprovalRules.parse([{"tool": "*", "ask": "never"}, {"tool": "apy", "ask": "always"}])
+
+    with pytest.raises(DeclarationError, match=r"approval_rules\[1\]\.tool must be .*pay.*'apy'"):
+        rules.for_tools({"pay": ()})
+
+
+@pytest.mark.parametrize("pattern", ["(", "(?=a)", r"(a)\1", "a{1000}{1000}", "a" * 1_001])
+def test_a_pattern_that_could_hang_or_is_none_is_refused(pattern):
+    with pytest.raises(DeclarationError, match="matches must be a regular expression"):
+        LinearPattern(pattern, field="matches")
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "^(a|a)*$", "(.*)*b"])
+def test_patterns_that_hang_elsewhere_do_not(pattern):
+    assert not LinearPattern(pattern).is_in("a" * 100_000 + "!")
+
+
+@given(json_values, json_values)
+def test_every_argument_gets_a_finding(wanted, value):
+    when = {"x": {"equals": wanted}, "x.a": {"above": 3}, "x.0": {"matches": "a"}}
+    for condition in when.items():
+        rules = [{"tool": "pay", "when": dict([condition]), "ask": "always"}]
+        assert ask(rules, "pay", {"x": value}) in {"always", "never"}
+    same = [{"tool": "pay", "when": {"x": {"equals": value}}, "ask": "always"}]
+    assert ask(same, "pay", {"x": json.loads(json.dumps(value))}) == "always"
+
+
+def test_a_call_that_a_person_denied_is_told_with_what_they_said():
+    assert denied_call_text().endswith("it was not run.")
+    assert denied_call_text("Too much.").endswith("it was not run. They said: Too much.")
