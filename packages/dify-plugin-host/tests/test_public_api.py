@@ -22,7 +22,7 @@ def test_every_error_descends_from_the_root():
         for value in vars(dify_plugin_host).values()
         if isinstance(value, type) and issubclass(value, Exception)
     ]
-    assert len(errors) == 16
+    assert len(errors) == 17
     assert all(issubclass(error, dify_plugin_host.PluginHostError) for error in errors)
 
 

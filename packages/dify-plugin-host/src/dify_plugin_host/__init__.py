@@ -14,14 +14,21 @@ from ._errors import (
     PluginKilledError,
     PluginProcessError,
     PluginStartError,
+    PollingError,
     StreamRejectedError,
     ToolFileError,
     UnknownNameError,
 )
-from ._settings import HostSettings, PlatformRules
+from ._settings import HostSettings, PlatformRules, PollingLimits
 from .daemon import DaemonServer
 from .files import LocalFile
-from .platform import AgentRequest, LLMRequest, PluginHost
+from .platform import (
+    AgentRequest,
+    LLMRequest,
+    PluginHost,
+    PollingClock,
+    PollingStep,
+)
 from .plugin import (
     FolderSource,
     ModelProvider,
@@ -72,6 +79,10 @@ __all__ = [
     "PluginProcessError",
     "PluginSource",
     "PluginStartError",
+    "PollingClock",
+    "PollingError",
+    "PollingLimits",
+    "PollingStep",
     "PythonTool",
     "Strategy",
     "StreamRejectedError",

@@ -14,6 +14,7 @@ PluginHostError
 ├── PluginInvokeError       the plugin answered a call with an error
 ├── StreamRejectedError     the plugin sent something that the platform refuses
 ├── InvokeTimeoutError      a call took longer than the platform allows
+├── PollingError            a model that is polled has failed, or took longer than Dify waits
 ├── BackwardsError          a plugin's call back into Dify failed; its text goes to the plugin
 └── DaemonServerError       the server cannot be run as it was asked for
 """
@@ -192,6 +193,10 @@ class InvokeTimeoutError(PluginHostError):
     def __init__(self, what: str, timeout_seconds: float) -> None:
         super().__init__(f"{what} took longer than {timeout_seconds:g} s; killed by timeout")
         self.timeout_seconds = timeout_seconds
+
+
+class PollingError(PluginHostError):
+    """A model that is polled and has failed, in its own words, or took longer than Dify waits, in Dify's."""
 
 
 class BackwardsError(PluginHostError):

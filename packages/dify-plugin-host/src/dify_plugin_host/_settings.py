@@ -38,6 +38,27 @@ class PlatformRules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PollingLimits:
+    """How often and how long Dify asks; what a plugin wishes shortens its time and its attempts, and never lengthens them.
+
+    Source: `LLMPollingConfig` of graphon 0.8.0, read 2026-11-23.
+
+    Attributes:
+        min_interval_seconds: The shortest wait between two questions.
+        max_interval_seconds: The longest.
+        max_wait_seconds: How long an answer may take in all.
+        max_attempts: How often it is asked for after the start.
+        wake_seconds: How often a wait is interrupted, in Dify to see whether the user has stopped the run.
+    """
+
+    min_interval_seconds: float = 1.0
+    max_interval_seconds: float = 30.0
+    max_wait_seconds: float = 7200.0
+    max_attempts: int = 240
+    wake_seconds: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HostSettings:
     """The limits of the platform; the defaults are those of an untouched daemon.
 
@@ -52,6 +73,7 @@ class HostSettings:
         blob_chunk_limit_bytes: The largest single blob chunk.
         file_link_seconds: How long a link to a file lives (Dify's `FILES_ACCESS_TIMEOUT`).
         send_format: How a model gets files: with their bytes, or by a link (Dify's `MULTIMODAL_SEND_FORMAT`).
+        polling: How often and how long a model that is polled is asked for its answer.
         rules: The rules that are applied.
     """
 
@@ -65,4 +87,5 @@ class HostSettings:
     blob_chunk_limit_bytes: int = 8192
     file_link_seconds: float = 300.0
     send_format: Literal["base64", "url"] = "base64"
+    polling: PollingLimits = field(default_factory=PollingLimits)
     rules: PlatformRules = field(default_factory=PlatformRules)

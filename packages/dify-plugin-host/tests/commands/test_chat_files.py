@@ -172,6 +172,26 @@ def test_what_a_model_paints_is_a_file_of_the_answer(events):
     assert link["message"] == {"text": "https://example.com/p.png"}
 
 
+def test_a_model_that_declares_polling_is_polled(events, plugins):
+    main = plugins / "echo_model" / "main.py"
+    said = main.read_text().replace('"structured-output"]', '"polling"]')
+    polled = """        elif request["data"]["action"] == "start_polling":
+            state = {"id": "1"}
+            wire.stream(request, {"status": "running", "plugin_state": state})
+        elif request["data"]["action"] == "check_polling":
+            message = {"role": "assistant", "content": "At last."}
+            result = {"model": "echo-2", "message": message, "usage": USAGE}
+            wire.stream(request, {"status": "succeeded", "result": result})
+        else:
+            answer"""
+    main.write_text(said.replace("        else:\n            answer", polled))
+    _, _, wait, text, finish = events("hello", "--direct")
+    assert (wait["event"], wait["type"]) == ("message", "polling")
+    assert wait["message"] == {"attempt": 0, "next_check_after_seconds": 1.0}
+    assert text["text"] == "At last."
+    assert (finish["answer"], finish["total_tokens"]) == ("At last.", 15)
+
+
 def test_a_model_that_fails_says_why(chat):
     _, _, err = chat("fail InvokeAuthorizationError no", "--direct")
     assert "refused the key; expected a valid one in OPENAI_API_KEY" in err

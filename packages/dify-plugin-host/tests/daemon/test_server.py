@@ -647,6 +647,21 @@ elif state != {"silent": True}:
     assert refusal(check({"silent": True})) == silent
 
 
+def test_slow_models_may_take_longer_than_a_call(make_plugin, run_daemon):
+    folder = make_plugin(
+        """
+        wire.ready()
+        for request in wire.requests():
+            time.sleep(0.4)
+            wire.stream(request, {"status": "failed", "error": "at last"})
+            wire.end(request)
+        """
+    )
+    daemon = run_daemon(folder, settings=HostSettings(call_timeout_seconds=0.1))
+    answer = daemon.post("model/polling/start", LLM_DATA, **SCRIPTED)
+    assert (answer.status_code, answer.json()["data"]["error"]) == (200, "at last")
+
+
 def run_strategy(daemon, query, *, context=None, provider="tests/echo_model/echo"):
     model = {"provider": provider, "model": "echo-2", "model_type": "llm", "mode": "chat"}
     params = {"query": query, "maximum_iterations": 3, "model": {**model, "completion_params": {}}}

@@ -4,11 +4,11 @@ import contextlib
 from collections.abc import AsyncGenerator, Iterator
 
 from dify_plugin_host._json import JsonObject, is_object, object_at
-from dify_plugin_host.platform import AgentRequest, LLMRequest, PluginHost
+from dify_plugin_host.platform import AgentRequest, LLMRequest, PluginHost, is_polled
 
 
 async def ask_model(host: PluginHost, request: AgentRequest) -> AsyncGenerator[JsonObject]:
-    """Call the model of a request once, and iterate over messages: text, files, and at the end what it cost.
+    """Call the model of a request once, or poll it where it declares that, and iterate over messages: text, files, and at the end what it cost.
 
     Raises:
         FileInputError: If the model has no feature for a file.
@@ -23,6 +23,14 @@ async def ask_model(host: PluginHost, request: AgentRequest) -> AsyncGenerator[J
         parameters=request.completion_params,
     )
     yield _message("log", {"id": "1", "label": "ROUND 1", "status": "start"})
+    schema = await host.model_schema(request.model)
+    answer = _polled(host, call) if is_polled(schema) else _streamed(host, call)
+    async with contextlib.aclosing(answer) as messages:
+        async for said in messages:
+            yield said
+
+
+async def _streamed(host: PluginHost, call: LLMRequest) -> AsyncGenerator[JsonObject]:
     usage: JsonObject = {}
     reason: str | None = None
     async with contextlib.aclosing(host.invoke_llm(call)) as chunks:
@@ -32,8 +40,24 @@ async def ask_model(host: PluginHost, request: AgentRequest) -> AsyncGenerator[J
                 yield said
             usage = object_at(delta, "usage") or usage
             reason = delta.get("finish_reason") or reason
-    metadata = {**usage, "stop_reason": reason}
-    yield _message("json", {"json_object": {"execution_metadata": metadata}})
+    yield _cost({**usage, "stop_reason": reason})
+
+
+async def _polled(host: PluginHost, call: LLMRequest) -> AsyncGenerator[JsonObject]:
+    """Iterate over the waits for an answer, and all of it at the end: a model that is polled streams nothing and gives no reason for its end."""
+    async with contextlib.aclosing(host.poll_llm(call)) as steps:
+        async for step in steps:
+            if step.result is None:
+                told = {"attempt": step.attempt, "next_check_after_seconds": step.wait_seconds}
+                yield _message("polling", told)
+                continue
+            for said in _said(object_at(step.result, "message").get("content")):
+                yield said
+            yield _cost(object_at(step.result, "usage"))
+
+
+def _cost(metadata: JsonObject) -> JsonObject:
+    return _message("json", {"json_object": {"execution_metadata": metadata}})
 
 
 def _said(content: object) -> Iterator[JsonObject]:

@@ -5,6 +5,7 @@ bdb5642a, read 2026-11.
 """
 
 import contextlib
+import math
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 
@@ -27,7 +28,7 @@ class Route:
         action: The protocol's `action`.
         request: The daemon's name for the request.
         joins_blobs: Whether the daemon puts blobs together; it does so for strategies, and leaves it to Dify for tools.
-        is_streamed: Whether the answer is a stream of events; else one JSON object.
+        is_streamed: Whether the answer is a stream of events; else one JSON object, for which the daemon waits as long as it takes.
     """
 
     kind: str
@@ -155,6 +156,7 @@ async def iter_answer(
         user_id=request.user_id,
         context=request.context,
         origin=request.origin,
+        timeout_seconds=None if route.is_streamed else math.inf,
         joins_blobs=route.joins_blobs,
         decode=answer_decoder(route.action, process.settings.rules),
     )

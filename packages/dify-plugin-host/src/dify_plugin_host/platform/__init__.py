@@ -13,6 +13,7 @@ from ._model_server import (
 )
 from ._models import LLMRequest
 from ._plugin_host import AgentRequest, PluginHost
+from ._polling import PollingClock, PollingStep, is_polled
 from ._rules import answer_decoder, without_opaque_body
 from ._scripted_peer import ANSWER, MODEL_VALUE, answer_scripted
 
@@ -25,12 +26,15 @@ __all__ = [
     "LLMRequest",
     "ModelServer",
     "PluginHost",
+    "PollingClock",
+    "PollingStep",
     "ServerAddressError",
     "SimulatorStartError",
     "answer_decoder",
     "answer_scripted",
     "build_strategy_parameters",
     "find_file_parameter",
+    "is_polled",
     "named_server",
     "open_server",
     "open_simulator",

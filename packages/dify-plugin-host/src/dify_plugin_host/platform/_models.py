@@ -1,11 +1,12 @@
 """Model plugins as Dify calls them: requests and chunks change on the way as they do in the daemon."""
 
 import contextlib
+import math
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from dify_plugin_host._errors import BackwardsError, UnknownNameError
+from dify_plugin_host._errors import BackwardsError, PollingError, UnknownNameError
 from dify_plugin_host._json import JsonObject, is_object
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_host.plugin import ModelProvider
@@ -26,6 +27,7 @@ class LLMRequest:
         tools: The tools: JSON objects with `name`, `description` and `parameters`.
         stop: The stop sequences.
         stream: Whether to stream.
+        json_schema: The schema that the answer has to fulfil; only a model that is polled gets it.
         provider: The provider's name, short or long; None where there is only one.
         credentials: The credentials to send; None sends those that the host was given.
         user_id: The user on whose behalf the call is made.
@@ -37,6 +39,7 @@ class LLMRequest:
     tools: Sequence[JsonObject] = ()
     stop: Sequence[str] = ()
     stream: bool = True
+    json_schema: Mapping[str, Any] | None = None
     provider: str | None = None
     credentials: Mapping[str, Any] | None = field(default=None, repr=False)
     user_id: str = "host"
@@ -106,6 +109,48 @@ class Models:
             async for chunk in chunks:
                 yield chunk
 
+    async def start_polling(self, request: LLMRequest) -> JsonObject:
+        """Have a model begin an answer that is asked for later; return its polling result.
+
+        Raises:
+            PluginHostError: If the call fails, or its answer breaks a rule of the platform.
+        """
+        entry, process = self._entry(request.provider)
+        data = self._request_data(entry, replace(request, stream=False))
+        return await self._polled(process, "start_polling", data, request)
+
+    async def check_polling(self, request: LLMRequest, state: JsonObject) -> JsonObject:
+        """Ask for an answer that was begun, by the state that the plugin gave; return its polling result.
+
+        Raises:
+            PluginHostError: If the call fails, or its answer breaks a rule of the platform.
+        """
+        entry, process = self._entry(request.provider)
+        credentials = self._given(request)
+        data = {"model": request.model, **self._addressed(entry, credentials)}
+        data |= {"plugin_state": state}
+        return await self._polled(process, "check_polling", data, request)
+
+    async def _polled(
+        self, process: PluginProcess, action: str, data: JsonObject, request: LLMRequest
+    ) -> JsonObject:
+        call = process.invoke(
+            "model",
+            action,
+            data,
+            user_id=request.user_id,
+            context={},
+            timeout_seconds=math.inf,
+            decode=answer_decoder(action, self._rules),
+        )
+        answers = [answer async for answer in call]
+        if not answers:
+            raise PollingError("no polling result received from plugin")
+        return answers[-1]
+
+    def _given(self, request: LLMRequest) -> Mapping[str, Any]:
+        return self._credentials if request.credentials is None else request.credentials
+
     def _entry(self, name: str | None) -> tuple[ModelProvider, PluginProcess]:
         for provider, process in self._entries():
             if name is None or provider.answers_to(name):
@@ -125,16 +170,17 @@ class Models:
 
     def _request_data(self, provider: ModelProvider, request: LLMRequest) -> JsonObject:
         """Build what the model plugin gets: what Dify sends to the daemon, and the daemon hands on."""
-        given = self._credentials if request.credentials is None else request.credentials
         data: JsonObject = {
             "model": request.model,
-            **self._addressed(provider, given),
+            **self._addressed(provider, self._given(request)),
             "prompt_messages": list(request.messages),
             "model_parameters": dict(request.parameters),
             "tools": list(request.tools),
             "stop": list(request.stop),
             "stream": request.stream,
         }
+        if request.json_schema is not None:
+            data["json_schema"] = dict(request.json_schema)
         if self._rules.drop_opaque_body:
             data["prompt_messages"] = without_opaque_body(data["prompt_messages"])
         if not self._rules.chunk_rules:

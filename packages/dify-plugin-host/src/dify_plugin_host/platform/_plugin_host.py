@@ -39,6 +39,7 @@ from ._backwards import Backwards
 from ._llm_node import build_user_message, validate_features
 from ._models import LLMRequest, Models
 from ._plugin_tools import PluginTools
+from ._polling import PollingClock, PollingStep, RealClock, poll
 from ._rules import answer_decoder, through_go
 
 
@@ -191,6 +192,23 @@ class PluginHost(Running):
             PluginHostError: If the call fails, or a chunk breaks a rule of the platform, while iterating.
         """
         return self._models.invoke(request)
+
+    def poll_llm(
+        self, request: LLMRequest, *, clock: PollingClock | None = None
+    ) -> AsyncGenerator[PollingStep]:
+        """Have a model that declares the feature `polling` make an answer, and ask for it until it is there, as Dify's LLM node does, within Dify's limits.
+
+        Args:
+            request: What to ask; Dify sends no tools here.
+            clock: By which time is told; the machine's own by default.
+
+        Raises:
+            PollingError: If the model fails, or takes too long, while iterating.
+            PluginHostError: If a call fails, while iterating.
+        """
+        check = functools.partial(self._models.check_polling, request)
+        start = functools.partial(self._models.start_polling, request)
+        return poll(start, check, limits=self.settings.polling, clock=clock or RealClock())
 
     async def share_file(self, file: LocalFile) -> JsonObject:
         """Put a file behind a short-lived link; return what a strategy or a tool gets of it as a parameter."""
