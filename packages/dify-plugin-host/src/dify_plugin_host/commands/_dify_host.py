@@ -200,7 +200,7 @@ def chat(  # noqa: PLR0913 - every option is one
 
 
 @app.command()
-def package(
+def package(  # noqa: PLR0913 - every option is one
     plugins: Annotated[
         list[str] | None,
         typer.Argument(
@@ -209,6 +209,12 @@ def package(
     ] = None,
     *,
     output: Annotated[Path, typer.Option(help="Where to write the packages.")] = Path("dist"),
+    variant: Annotated[
+        str | None,
+        typer.Option(
+            help="Make a variant, as [tool.dify-host.variants] in a plugin's pyproject.toml describes it; by default of all plugins that have it."
+        ),
+    ] = None,
     offline: Annotated[
         bool,
         typer.Option("--offline", help="Put every wheel inside, so that no index is needed."),
@@ -232,7 +238,7 @@ def package(
     Prints the path, the size in bytes and the unique identifier of each.
     """
     from dify_plugin_host.checks import find_refusals
-    from dify_plugin_host.packaging import build_package
+    from dify_plugin_host.packaging import build_package, with_variant
 
     from ._find_plugins import find_folders
     from ._offline import package_offline, read_platforms
@@ -240,13 +246,18 @@ def package(
     if offline:
         with _exit_codes():
             chosen = read_platforms(platform or ())
-            package_offline(plugins or (), output, platforms=chosen, max_size_mb=max_size)
+            package_offline(
+                plugins or (), output, platforms=chosen, max_size_mb=max_size, variant=variant
+            )
         return
     if platform:
         raise typer.BadParameter("expected --offline with it", param_hint="--platform")
     with _exit_codes():
-        for folder in find_folders(plugins or (), start=Path.cwd()):
-            built = build_package(folder, output, judge=find_refusals)
+        folders = find_folders(plugins or (), start=Path.cwd())
+        if variant is not None and not plugins:
+            folders = with_variant(folders, variant)
+        for folder in folders:
+            built = build_package(folder, output, variant=variant, judge=find_refusals)
             typer.echo(f"{built.path}  {built.size_bytes}  {built.identifier}")
             if built.left_out:
                 typer.echo(f"{folder.name}: {_left_out(built)}", err=True)

@@ -7,6 +7,7 @@ import typer
 
 from dify_plugin_host.checks import find_refusals
 from dify_plugin_host.offline import OfflinePackage, Platform, build_offline
+from dify_plugin_host.packaging import with_variant
 
 from ._find_plugins import find_folders
 
@@ -28,19 +29,28 @@ def read_platforms(names: Sequence[str]) -> tuple[Platform, ...]:
 
 
 def package_offline(
-    plugins: Sequence[str], output: Path, *, platforms: Sequence[Platform], max_size_mb: int
+    plugins: Sequence[str],
+    output: Path,
+    *,
+    platforms: Sequence[Platform],
+    max_size_mb: int,
+    variant: str | None,
 ) -> None:
     """Make offline packages and print path, size and identifier of each; what else there is to say goes to stderr.
 
     Raises:
         PluginHostError: If one cannot be made.
     """
-    for source in _find_sources(plugins):
+    sources = list(_find_sources(plugins))
+    if variant is not None and not plugins:
+        sources = with_variant(sources, variant)
+    for source in sources:
         built = build_offline(
             source,
             output,
             platforms=platforms,
             limit_bytes=max_size_mb * _MB,
+            variant=variant,
             judge=find_refusals,
         )
         for package in built:

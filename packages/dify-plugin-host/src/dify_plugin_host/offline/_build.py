@@ -61,12 +61,13 @@ class OfflinePackage:
     notes: tuple[str, ...]
 
 
-def build_offline(
+def build_offline(  # noqa: PLR0913 - a package has these settings
     source: Path,
     output: Path,
     *,
     platforms: Sequence[Platform],
     limit_bytes: int,
+    variant: str | None = None,
     judge: Judge = lambda _: (),
 ) -> tuple[OfflinePackage, ...]:
     """Write packages of a plugin that install without any index.
@@ -76,18 +77,19 @@ def build_offline(
         output: The file to write if it ends with `.difypkg`, else the folder for it.
         platforms: What to make them for: one package for all if it stays within the limit, else one for each.
         limit_bytes: How much a package may hold uncompressed.
+        variant: The variant to make of a plugin's folder, as for `build_package`; a package is what it is.
         judge: Says why the platform would refuse the files of a package.
 
     Raises:
         PluginFolderError: If the folder is no plugin.
-        PackageError: If it is no package, something that it installs cannot be brought along, or it is over the limit.
+        PackageError: If it has no such variant, is no package, something that it installs cannot be brought along, or it is over the limit.
         UvError: If its dependencies cannot be resolved.
     """
     with tempfile.TemporaryDirectory(prefix="dify-host-") as staging:
         notes: list[str] = []
         path = source
         if source.is_dir():
-            built = build_package(source, Path(staging) / "online", judge=judge)
+            built = build_package(source, Path(staging) / "online", variant=variant, judge=judge)
             notes += [f"left out: {', '.join(built.left_out)}"] if built.left_out else []
             path = built.path
         return _Maker(source, Archive.read(path), Path(staging), notes, judge).make(

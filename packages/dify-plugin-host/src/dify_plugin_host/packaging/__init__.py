@@ -16,6 +16,7 @@ from ._install_settings import ROUTES, InstallSettings, Route
 from ._requirements import Requirements
 from ._source import PackageSource
 from ._uv import UvError, neutral_environment, run_program, run_uv, search_path
+from ._variant import with_variant
 from ._workspace import Workspace
 
 
@@ -48,4 +49,5 @@ __all__ = [
     "run_uv",
     "search_path",
     "validate_identifier",
+    "with_variant",
 ]

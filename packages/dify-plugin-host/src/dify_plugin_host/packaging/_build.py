@@ -24,6 +24,7 @@ from ._identity import validate_identifier
 from ._owner import Owner, find_unsaid
 from ._sources import read_sources
 from ._uv import neutral_environment, run_uv
+from ._variant import apply_variant, read_variant
 from ._workspace import Member, Workspace
 
 
@@ -53,39 +54,45 @@ class Package:
     unsaid: tuple[str, ...] = ()
 
 
-def build_package(folder: Path, output: Path, *, judge: Judge = lambda _: ()) -> Package:
+def build_package(
+    folder: Path, output: Path, *, variant: str | None = None, judge: Judge = lambda _: ()
+) -> Package:
     """Write the package of a plugin.
 
     Args:
         folder: The plugin's folder. If it is a member of a uv workspace, the members that it needs are bundled as wheels.
         output: The file to write if it ends with `.difypkg`, else the folder for it.
+        variant: The variant to make, of those in `[tool.dify-host.variants]` of the plugin's pyproject.toml; None for the plugin as it is.
         judge: Says why the platform would refuse the files of a package.
 
     Raises:
         PluginFolderError: If the folder is no plugin.
-        PackageError: If it cannot be packaged, or the platform would refuse the package.
+        PackageError: If it has no such variant, cannot be packaged, or the platform would refuse the package.
         UvError: If a wheel cannot be built or the dependencies cannot be resolved.
     """
     plugin = PluginFolder.read(folder)
-    manifest = plugin.manifest
     workspace = _workspace_of(plugin.path)
     owner = Owner.read(workspace.root) if workspace else None
-    author = (owner and owner.author) or manifest.author
-    own = (author, manifest.name, manifest.version)
-    validate_identifier(plugin.path, build_identifier(*own, {}))
     sources = read_sources(plugin.path, as_is=workspace is None)
+    declared = sources.files
+    if variant is not None:
+        changes = read_variant(plugin.path, variant)
+        declared = apply_variant(plugin.path, declared, changes)
+    author = (owner and owner.author) or plugin.manifest.author
+    own = (author, *_name_and_version(declared))
+    validate_identifier(plugin.path, build_identifier(*own, {}))
     with tempfile.TemporaryDirectory(prefix="dify-host-") as staging:
         made = (
             _exported_requirements(plugin.path)
             if workspace is None
             else _dependency_files(plugin.path, workspace, Path(staging))
         )
-    files = {**sources.files, **made}
+    files = {**declared, **made}
     if owner:
-        files = owner.write_into(plugin.path, files, author=manifest.author)
+        files = owner.write_into(plugin.path, files, author=plugin.manifest.author)
     for problem in judge(files):
         raise PackageError(plugin.path, problem)
-    name = f"{manifest.name}-{manifest.version}.difypkg"
+    name = f"{'-'.join(own[1:])}.difypkg"
     path = output if output.suffix == ".difypkg" else output / name
     write_archive(path, files)
     return Package(
@@ -93,9 +100,15 @@ def build_package(folder: Path, output: Path, *, judge: Judge = lambda _: ()) ->
         size_bytes=path.stat().st_size,
         identifier=build_identifier(*own, files),
         left_out=sources.left_out,
-        is_as_is=workspace is None,
+        is_as_is=workspace is None and variant is None,
         unsaid=find_unsaid(Contents(files).manifest) if owner else (),
     )
+
+
+def _name_and_version(files: Mapping[str, bytes]) -> tuple[str, str]:
+    """Return the name and version of a package, which a variant may have changed."""
+    manifest = Contents(files).manifest
+    return str(manifest["name"]), str(manifest["version"])
 
 
 def _workspace_of(folder: Path) -> Workspace | None:
