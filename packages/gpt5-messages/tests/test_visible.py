@@ -156,3 +156,90 @@ def test_only_the_answer_is_all_text_that_is_no_summary(events: list[StreamEvent
     answers = [event for event in events if getattr(event, "kind", "") == "text"]
 
     assert shown(*events, answer_only=True) == shown(*answers)
+
+
+PIECES = st.lists(
+    st.tuples(
+        st.sampled_from(["summary", "answer", "call"]),
+        st.integers(0, 2),
+        st.text("abS T\nOP<", max_size=6),
+    ),
+    max_size=8,
+)
+
+
+def events_of(pieces: list[tuple[str, int, str]]) -> list[StreamEvent]:
+    made = {
+        "summary": summary,
+        "answer": answer,
+        "call": lambda _, index: BlockStart(index=index, kind="tool_use", call_id="c", name="f"),
+    }
+    return [made[kind](text, index) for kind, index, text in pieces]
+
+
+def cut_up(events: list[StreamEvent], size: int) -> list[StreamEvent]:
+    """Return the same events with every text in pieces of a size, as another server's stream may have them."""
+    cut: list[StreamEvent] = []
+    for event in events:
+        if not isinstance(event, BlockDelta) or not event.text:
+            cut.append(event)
+            continue
+        for start in range(0, len(event.text), size):
+            piece = event.text[start : start + size]
+            cut.append(BlockDelta(index=event.index, kind=event.kind, text=piece))
+    return cut
+
+
+def joined(text: str) -> str:
+    """Return a text without its tags, which alone may be there twice, and the white space beside them."""
+    for tag in ("<think>", "</think>"):
+        text = text.replace(tag, "")
+    return "".join(text.split())
+
+
+@given(PIECES, st.integers(0, 30), st.integers(1, 7), st.sampled_from([(), ("STOP",)]))
+def test_a_later_reader_shows_what_was_not_shown_and_nothing_twice(
+    pieces: list[tuple[str, int, str]], seen: int, size: int, stop: tuple[str, ...]
+) -> None:
+    events = events_of(pieces)
+    whole = shown(*events, stop=stop)
+    first, streamed = VisibleText(stop), cut_up(events, size)[:seen]
+    before = "".join(first.feed(event) for event in streamed)
+    broken_off = before + first.break_off()
+
+    later = VisibleText(stop, skip=first.characters)
+    after = "".join(later.feed(event) for event in events) + later.close()
+
+    assert first.characters == len(before)
+    assert whole.startswith(before)
+    assert joined(broken_off + after) == joined(whole)
+    assert later.characters == len(whole)
+    assert before.endswith(later.skipped_end)
+    for text in (broken_off, after):
+        assert text.count("<think>\n") == text.count("\n</think>")
+
+
+def test_a_thought_that_was_broken_off_goes_on_in_a_block_of_its_own() -> None:
+    visible = VisibleText(skip=len("<think>\nOne, t"))
+    first = visible.feed(summary("One, two, "))
+    assert first + visible.feed(summary("three.", 1)) + visible.feed(answer("3")) == (
+        "<think>\nwo, \n\nthree.\n</think>3"
+    )
+    assert visible.skipped_end == "<think>\nOne, t"
+
+
+def test_an_answer_after_a_thought_that_was_shown_closes_nothing() -> None:
+    visible = VisibleText(skip=len("<think>\nOne."))
+    assert visible.feed(summary("One.")) + visible.feed(answer("1")) == "1"
+
+
+def test_the_next_part_of_a_thought_begins_the_block_anew() -> None:
+    visible = VisibleText(skip=len("<think>\nOne."))
+    assert visible.feed(summary("One.")) + visible.feed(summary("Two.", 1)) == "<think>\nTwo."
+
+
+def test_what_a_stop_sequence_holds_back_is_shown_by_the_later_reader_alone() -> None:
+    first = VisibleText(("STOP",))
+    assert first.feed(answer("one ST")) + first.break_off() == "one "
+    later = VisibleText(("STOP",), skip=first.characters)
+    assert later.feed(answer("one STay")) == "STay"

@@ -180,3 +180,13 @@ def test_the_limits_are_settings_and_the_machines_clock_the_default(shared_plugi
 
     with pytest.raises(PollingError, match="exceeded max attempts"):
         asyncio.run(poll())
+
+
+def test_a_start_that_takes_too_long_is_the_end(polled):
+    class LateClock(Clock):
+        def now(self):
+            self.time += 4000
+            return self.time
+
+    with pytest.raises(PollingError, match="LLM polling timed out"):
+        polled(running(), clock=LateClock())

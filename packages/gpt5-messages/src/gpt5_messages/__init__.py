@@ -32,6 +32,7 @@ from ._items import (
 )
 from ._read import read_response
 from ._replay import drop_orphan_outputs, fit_items, replayable_items, without_reasoning
+from ._resume import FoundToken, ResumePoint, ResumeTokens, find_resume_token
 from ._sse import SSEDecoder, parse_object
 from ._stop import StopFilter
 from ._store import ItemStore
@@ -51,6 +52,7 @@ __all__ = [
     "Completion",
     "ConversationItem",
     "FinishReason",
+    "FoundToken",
     "GeneratedImage",
     "HostedCall",
     "HostedProgress",
@@ -65,6 +67,8 @@ __all__ = [
     "ResponseEnded",
     "ResponseFailure",
     "ResponseStarted",
+    "ResumePoint",
+    "ResumeTokens",
     "SSEDecoder",
     "Source",
     "Status",
@@ -84,6 +88,7 @@ __all__ = [
     "carried_items",
     "drop_orphan_outputs",
     "find_protocol",
+    "find_resume_token",
     "fit_items",
     "parse_object",
     "protocol_name",

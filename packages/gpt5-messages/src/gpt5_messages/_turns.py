@@ -82,6 +82,11 @@ class History:
         if shown or calls or answers:
             self._hash.update(_framed(entry.role, answers, json.dumps(calls)) + _framed(shown))
 
+    @property
+    def digest(self) -> bytes:
+        """The digest of the messages so far, 16 bytes."""
+        return self._hash.digest()
+
     def turn(self, calls: Iterable[CallKey], text: str) -> Turn:
         """Return the turn that follows the messages so far with these calls and this visible text."""
         made = list(calls)

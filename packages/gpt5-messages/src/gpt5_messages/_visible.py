@@ -8,6 +8,7 @@ from ._stop import StopFilter
 
 _OPEN = "<think>\n"
 _CLOSE = "\n</think>"
+_SKIPPED_CHARACTERS = 100
 
 
 class VisibleText:
@@ -18,6 +19,7 @@ class VisibleText:
 
     Args:
         stop: Stop sequences for the answer text.
+        skip: How many characters of it are not shown, because they were before, from 0; a `<think>` block that goes on begins anew.
         answer_only: Whether only the answer is shown, without summaries and commentary: for a program that reads all of the text as JSON.
 
     Example:
@@ -29,8 +31,13 @@ class VisibleText:
         '\n</think>4'
     """
 
-    def __init__(self, stop: Iterable[str] = (), *, answer_only: bool = False) -> None:
+    def __init__(
+        self, stop: Iterable[str] = (), *, answer_only: bool = False, skip: int = 0
+    ) -> None:
         self._stop = StopFilter(stop)
+        self._skip: int | None = skip or None  # None once what follows is shown
+        self._skipped = ""
+        self._characters = 0
         self._answer_only = answer_only
         self._hidden_blocks: set[int] = set()
         self._thinking_block: int | None = None  # the summary part that is being shown
@@ -41,6 +48,19 @@ class VisibleText:
         """Whether a stop sequence has ended the answer, so that nothing more can follow."""
         return self._stop.hit is not None
 
+    @property
+    def characters(self) -> int:
+        """How many characters the text has so far, with those that were skipped: what a later reader of the same stream skips.
+
+        The tag by which `close` ends a block that could go on is not among them.
+        """
+        return self._characters
+
+    @property
+    def skipped_end(self) -> str:
+        """The end of what was skipped, up to 100 characters."""
+        return self._skipped
+
     def feed(self, event: StreamEvent) -> str:
         """Return what this event adds to the visible text; often nothing."""
         if self.is_stopped or (self._answer_only and self._is_hidden(event)):
@@ -49,7 +69,7 @@ class VisibleText:
             case BlockDelta(kind="summary_text"):
                 return self._think(event)
             case BlockDelta(kind="text" | "refusal", text=text):
-                return self._shown(self._end_think() + self._stop.feed(text))
+                return self._shown(self._end_think(), self._stop.feed(text))
             case BlockStart(kind="tool_use"):
                 return self._shown(self._end_think())
             case _:
@@ -57,7 +77,11 @@ class VisibleText:
 
     def close(self) -> str:
         """Return what ends the text: a held-back beginning of a stop sequence, and the closing tag."""
-        return self._shown(self._stop.flush() + self._end_think())
+        return self._shown(self._stop.flush()) + self._shown(self._end_think())
+
+    def break_off(self) -> str:
+        """Return what ends the text where more of it is to come later: the closing tag. What is held back is left to a later reader."""
+        return self._end_think()
 
     def _is_hidden(self, event: StreamEvent) -> bool:
         """Return whether an event belongs to something else than the answer."""
@@ -68,20 +92,46 @@ class VisibleText:
         )
 
     def _think(self, event: BlockDelta) -> str:
+        before, goes_on = "", self._thinking_block is not None
         if self._thinking_block is None:
             before = self._stop.flush()
             is_fresh_line = before.endswith("\n") if before else self._ends_in_line_break
             before += _OPEN if is_fresh_line else "\n" + _OPEN
-        else:
-            before = "" if self._thinking_block == event.index else "\n\n"
+        elif self._thinking_block != event.index:
+            before = "\n\n"
         self._thinking_block = event.index
-        return self._shown(before + event.text)
+        return self._shown(before, event.text, goes_on=goes_on)
 
     def _end_think(self) -> str:
         was_thinking, self._thinking_block = self._thinking_block is not None, None
         return _CLOSE if was_thinking else ""
 
-    def _shown(self, text: str) -> str:
-        if text:
-            self._ends_in_line_break = text.endswith("\n")
-        return text
+    def _shown(self, before: str, text: str = "", *, goes_on: bool = False) -> str:
+        """Return what of a piece is shown.
+
+        Args:
+            before: Tags and what parts blocks.
+            text: What somebody says.
+            goes_on: Whether a thought is said that has begun before.
+        """
+        piece = before + text
+        if not piece:
+            return ""
+        self._ends_in_line_break = piece.endswith("\n")
+        self._characters += len(piece)
+        return piece if self._skip is None else self._after_skipped(before, text, goes_on=goes_on)
+
+    def _after_skipped(self, before: str, text: str, *, goes_on: bool) -> str:
+        """Return what of a piece has not been shown, in the place where it begins anew."""
+        piece, skip = before + text, self._skip or 0
+        self._skipped = (self._skipped + piece[:skip])[-_SKIPPED_CHARACTERS:]
+        self._skip = max(skip - len(piece), 0)
+        if skip >= len(piece):
+            return ""
+        self._skip = None
+        if skip == 0 and before == _CLOSE:
+            return text  # it was closed when it broke off
+        is_thought = self._thinking_block is not None and (goes_on or skip >= len(before))
+        if not is_thought:
+            return piece[skip:]
+        return _OPEN + (piece[skip:] if skip else text)

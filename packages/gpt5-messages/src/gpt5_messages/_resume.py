@@ -1,0 +1,157 @@
+"""Tokens by which a later turn of a conversation finds an answer that is still being made.
+
+A token stands in the text of an answer, because histories of platforms carry nothing else: the response's id, how much of it was shown, and a code that binds both to a
+secret and to the conversation. Whoever has the token and neither of these learns nothing by it but the id.
+
+Dify's histories change what a conversation looks like from one turn to the next: instructions are filled in anew, tool calls are left out, the oldest turns fall out
+of the window. So what binds is the question and what users and answers have said in the few messages before it.
+"""
+
+import hashlib
+import hmac
+import re
+from base64 import urlsafe_b64encode
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ._addenda import said_text
+from ._histories import Entry, iter_entries
+from ._parts import read_text
+from ._turns import History
+
+
+_MOST_BEFORE = 6  # messages before the question that bind a token: three turns
+_CODE_BYTES = 16
+_SALT = b"gpt5-messages resume token 1"
+# A secret may be a short word: so each guess at it takes some 50 ms and 16 MiB.
+_SCRYPT = {"n": 2**14, "r": 8, "p": 1, "dklen": 32}
+_ID = r"[A-Za-z0-9_~=:+-][A-Za-z0-9_.~=:+-]{0,255}"
+_TOKEN = re.compile(
+    rf"resume:({_ID})/([0-9]{{1,9}})/([A-Za-z0-9_-]{{22}})(?![A-Za-z0-9_-])", re.ASCII
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumePoint:
+    """Where an answer goes on.
+
+    Attributes:
+        response_id: The server's id of the response.
+        shown_characters: How many characters of its visible text were shown before, from 0.
+    """
+
+    response_id: str
+    shown_characters: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundToken:
+    """A token in the last answer of a conversation, which the user has answered.
+
+    Attributes:
+        text: The token.
+        binding: What of the conversation before that answer binds a token.
+    """
+
+    text: str
+    binding: bytes
+
+
+class ResumeTokens:
+    """What writes tokens and takes back those that it has written.
+
+    Args:
+        secret: What nobody else knows, and all that has to be the same when a token is taken back: who asks, whom, and with which key.
+
+    Example:
+        >>> from gpt5_messages import ResumePoint, ResumeTokens, find_resume_token
+        >>> tokens = ResumeTokens("sk-... of Ann")
+        >>> asked = [{"role": "user", "content": "Prove it."}]
+        >>> token = tokens.write(ResumePoint(response_id="resp_1", shown_characters=9), asked)
+        >>> later = [
+        ...     *asked,
+        ...     {"role": "assistant", "content": f"To prove {token}"},
+        ...     {"role": "user", "content": "Go on."},
+        ... ]
+        >>> tokens.read(find_resume_token(later))
+        ResumePoint(response_id='resp_1', shown_characters=9)
+        >>> ResumeTokens("sk-... of Bob").read(find_resume_token(later)) is None
+        True
+    """
+
+    def __init__(self, secret: str) -> None:
+        self._secret = secret
+
+    def write(self, point: ResumePoint, messages: Iterable[object] = ()) -> str:
+        """Return the token for a point of an answer to a conversation.
+
+        Raises:
+            MessageError: If a message cannot be read.
+            ValueError: If the response's id is none, or the number is not within 0 and 999,999,999.
+        """
+        token = self._token(point, _binding(list(iter_entries(messages))))
+        if not _TOKEN.fullmatch(token):
+            raise ValueError(
+                f"expected a response id and a number from 0 to 999999999, got {point}"
+            )
+        return token
+
+    def read(self, found: FoundToken | str) -> ResumePoint | None:
+        """Return where an answer goes on; None for a token that was written with another secret, for another conversation, or that is none.
+
+        Args:
+            found: The token; one that stands alone was written for no messages.
+        """
+        text, binding = (
+            (found, _binding([])) if isinstance(found, str) else (found.text, found.binding)
+        )
+        match = _TOKEN.fullmatch(text)
+        if match is None:
+            return None
+        point = ResumePoint(response_id=match[1], shown_characters=int(match[2]))
+        is_ours = hmac.compare_digest(self._token(point, binding).encode(), text.encode())
+        return point if is_ours else None
+
+    def _token(self, point: ResumePoint, binding: bytes) -> str:
+        told = f"resume:{point.response_id}/{point.shown_characters}/"
+        key = hashlib.scrypt(self._secret.encode(errors="surrogatepass"), salt=_SALT, **_SCRYPT)
+        code = hmac.digest(key, told.encode(errors="surrogatepass") + binding, "sha256")
+        return told + urlsafe_b64encode(code[:_CODE_BYTES]).rstrip(b"=").decode()
+
+
+def find_resume_token(messages: Iterable[object]) -> FoundToken | None:
+    """Return the token in a conversation's last answer, if users alone have spoken since.
+
+    Raises:
+        MessageError: If a message cannot be read.
+    """
+    entries = list(iter_entries(messages))
+    end = len(entries)
+    while end and _is_said_by("user", entries[end - 1]):
+        end -= 1
+    if end in (0, len(entries)) or not _is_said_by("assistant", entries[end - 1]):
+        return None
+    answer = entries[end - 1]
+    tokens = [match[0] for match in _TOKEN.finditer(read_text(answer.content, field=answer.field))]
+    return FoundToken(text=tokens[-1], binding=_binding(entries[: end - 1])) if tokens else None
+
+
+def _binding(entries: Sequence[Entry]) -> bytes:
+    """Return a digest of the last question and of what was said before it."""
+    questions = [index for index, entry in enumerate(entries) if _is_said_by("user", entry)]
+    end = questions[-1] + 1 if questions else 0
+    said = [entry for entry in entries[:end] if _said(entry)]
+    return History(
+        {"role": entry.role, "content": _said(entry)} for entry in said[-_MOST_BEFORE - 1 :]
+    ).digest
+
+
+def _said(entry: Entry) -> str:
+    """Return what a user or an answer has said; nothing for all else."""
+    if not (_is_said_by("user", entry) or _is_said_by("assistant", entry)):
+        return ""
+    return said_text(read_text(entry.content, field=entry.field)).strip()
+
+
+def _is_said_by(role: str, entry: Entry) -> bool:
+    return entry.item is None and entry.role == role and not entry.whole_calls
