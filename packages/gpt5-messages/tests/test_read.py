@@ -162,6 +162,19 @@ def test_the_tier_that_was_billed_is_read(told: object, tier: str | None) -> Non
     assert read_response({"service_tier": told}).service_tier == tier
 
 
+@pytest.mark.parametrize(
+    ("told", "time"),
+    [(1785273853, 1785273853), (1.5, 1.5), (0, None), (True, None), ("now", None), (1e300, None)],
+)
+def test_the_time_of_a_request_is_read(told: object, time: float | None) -> None:
+    assert read_response({"created_at": told}).created_at == time
+
+
+def test_what_was_kept_beside_a_response_is_read() -> None:
+    assert read_response({"metadata": {"a": "b", "c": 3}}).metadata == {"a": "b"}
+    assert read_response({"metadata": "a"}).metadata == {}
+
+
 def test_a_missing_total_is_the_sum_and_nonsense_counts_nothing() -> None:
     usage = {"input_tokens": 3, "output_tokens": 4, "input_tokens_details": {"cached_tokens": None}}
 

@@ -39,7 +39,7 @@ class PlatformRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PollingLimits:
-    """How often and how long Dify asks; what a plugin wishes shortens its time and its attempts, and never lengthens them.
+    """The limits of how often and how long Dify asks; what a plugin wishes shortens its time and its attempts, and never lengthens them.
 
     Source: `LLMPollingConfig` of graphon 0.8.0, read 2026-11-23.
 

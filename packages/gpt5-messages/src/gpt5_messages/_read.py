@@ -22,6 +22,7 @@ from ._values import (
 
 
 _STATUSES = frozenset(get_args(Status.__value__))
+_LATEST = 1e11  # seconds since 1970, beyond which a time is none
 _PART_TEXTS = {"output_text": "text", "refusal": "refusal"}
 
 
@@ -78,7 +79,18 @@ def to_completion(body: Mapping[str, Any]) -> Completion:
         tool_usage=read_tool_usage(body, items),
         input_transformations=tuple(iter_mappings(body.get("input_transformations"))),
         moderation=mapping(body.get("moderation")) or None,
+        created_at=_read_time(body.get("created_at")),
+        metadata={
+            key: value
+            for key, value in mapping(body.get("metadata")).items()
+            if isinstance(value, str)
+        },
     )
+
+
+def _read_time(value: object) -> float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and 0 < value < _LATEST else None
 
 
 def read_usage(usage: object) -> Usage | None:

@@ -33,7 +33,7 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumePoint:
-    """Where an answer goes on.
+    """The point at which an answer goes on.
 
     Attributes:
         response_id: The server's id of the response.
@@ -58,7 +58,7 @@ class FoundToken:
 
 
 class ResumeTokens:
-    """What writes tokens and takes back those that it has written.
+    """The tokens of one secret: what writes them, and takes back those that it has written.
 
     Args:
         secret: What nobody else knows, and all that has to be the same when a token is taken back: who asks, whom, and with which key.
