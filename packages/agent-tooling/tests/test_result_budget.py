@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tooling import ResultBudget
+from agent_tooling import KeptResults, ResultBudget
 
 
 NOTICE = re.compile(r"\n\[\.\.\. [\d,]+ characters left out here \.\.\.\]\n")
@@ -62,7 +62,71 @@ def test_a_run_whose_line_is_full_says_how_much_is_left_out_and_keeps_what_is_sh
     assert budget.fit("No such user.") == "No such user."
 
 
-def test_one_result_can_be_shortened_without_taking_from_the_run():
-    budget = ResultBudget(per_result=2_000, per_run=2_000)
-    assert len(NOTICE.sub("", budget.shorten("x" * 3_000))) == 2_000
-    assert budget.fit("x" * 2_000) == "x" * 2_000
+def test_what_was_cut_before_is_not_cut_again_but_for_the_sake_of_the_run():
+    budget = ResultBudget(per_result=2_000, per_run=5_000)
+    cut = budget.fit("x" * 3_000)
+    told = f"it was: {cut}"
+    assert budget.fit(told, is_cut=True) == told
+    assert len(NOTICE.sub("", budget.fit(told, is_cut=True))) == 1_000
+
+
+def test_results_that_the_model_is_not_sent_any_more_take_nothing():
+    budget = ResultBudget(per_result=5_000, per_run=6_000)
+    texts = [budget.fit("x" * 5_000) for _ in range(2)]
+    budget.release()
+    assert budget.fit("x" * 5_000) == "x" * 5_000
+    budget.release(texts[:1])
+    assert len(NOTICE.sub("", budget.fit("x" * 5_000))) == 1_000
+
+
+HINT = re.compile(r'\[read on with read_result: id "(r\d+)", offset (\d+), or a pattern\]\n')
+
+
+def read_all(budget, result_id, offset):
+    """Read on, page by page, and return what was read."""
+    read = ""
+    while True:
+        page = budget.read_on({"id": result_id, "offset": offset})
+        text, _, told = page.rpartition("\n[characters ")
+        read += text
+        following = re.search(r"read on with offset (\d+)", told)
+        if following is None:
+            return read
+        offset = int(following[1])
+
+
+@given(st.integers(0, 9_000), st.booleans())
+def test_what_is_cut_can_be_read_on_to_the_last_character(size, is_in_parts):
+    text = "".join(f"line {number}\n" for number in range(2_000))[:size]
+    parts = tuple({"type": "text", "text": text[at : at + 3_000]} for at in range(0, size, 3_000))
+    budget = ResultBudget(per_result=1_500, per_run=3_000, kept=KeptResults())
+    fitted = budget.fit(parts if is_in_parts else text)
+    told = "".join(part["text"] for part in fitted) if isinstance(fitted, tuple) else fitted
+    hints = HINT.findall(told)
+    assert bool(hints) == (size > 1_500)
+    if hints:
+        [(result_id, offset), *others] = hints
+        assert all(other[0] == result_id for other in others)
+        assert text[: int(offset)] + read_all(budget, result_id, int(offset)) == text
+
+
+def test_a_result_that_is_not_cut_is_not_kept():
+    kept = KeptResults()
+    ResultBudget(kept=kept).fit("short")
+    assert kept.size_bytes == 0
+
+
+def test_a_run_that_may_read_no_more_still_reads_a_thousand_characters_at_once():
+    budget = ResultBudget(per_run=2_000, per_run_bytes=2_000, kept=KeptResults())
+    [(result_id, _)] = HINT.findall(budget.fit("x" * 30_000))
+    assert budget.read_on({"id": result_id}).count("x") == 1_000
+
+
+def test_parts_that_are_left_out_are_named_with_how_to_read_on():
+    budget = ResultBudget(per_run_bytes=1_200, kept=KeptResults())
+    parts = tuple({"type": "text", "text": letter * 600} for letter in "abc")
+    fitted = budget.fit(parts)
+    [(result_id, offset)] = HINT.findall(fitted[-1]["text"])
+    assert (parts[0]["text"] + parts[1]["text"] + parts[2]["text"])[int(offset) :] == read_all(
+        budget, result_id, int(offset)
+    )

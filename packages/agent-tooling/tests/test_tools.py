@@ -600,7 +600,7 @@ def text_of(parts):
 def test_the_texts_among_parts_share_the_budget_of_one_result():
     parts = tuple({"type": "text", "text": letter * 900} for letter in "abc")
 
-    shortened = ResultBudget(per_result=1_000).shorten((*parts, IMAGE))
+    shortened = ResultBudget(per_result=1_000).fit((*parts, IMAGE))
     fitted = ResultBudget(per_result=1_000).fit((*parts, IMAGE))
 
     assert shortened == fitted

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, cast
 
 from agent_loop import CallModel
+from agent_tooling import Tool
 
 from ._errors import ParameterError
 from ._model import Model
@@ -69,4 +70,6 @@ def build_model_parameter(request: CallModel, model: Model) -> dict[str, Any]:
     offered = {tool.name for tool in request.tools}
     set_by_hand = str(model.completion_params.get(_FIELD) or "").splitlines()
     names = [name for name in set_by_hand if name in request.allowed_tools or name not in offered]
-    return {_FIELD: "\n".join(names or request.allowed_tools)}
+    own = [tool.name for tool in request.tools if isinstance(tool, Tool)]  # of the run
+    names = list(dict.fromkeys([*names, *own])) if names else request.allowed_tools
+    return {_FIELD: "\n".join(names)}

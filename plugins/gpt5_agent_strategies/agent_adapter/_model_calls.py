@@ -19,6 +19,7 @@ from ._model import Model
 from ._parts import fit_parts
 from ._plugin_log import log_model_failure
 from ._prompts import to_prompt
+from ._tools import to_prompt_tool
 
 
 _LINE_BYTES = 5 * 1024 * 1024  # What the daemon reads of a line.
@@ -85,7 +86,7 @@ class ModelCalls:
         return model.stream(
             self._session,
             prompts=self._prompts,
-            tools=list(request.tools),
+            tools=list(map(to_prompt_tool, request.tools)),
             tool_choice=request.tool_choice,
             more_parameters={
                 **build_model_parameter(request, model),

@@ -135,12 +135,16 @@ class Toolbox:
     @property
     def prompts(self) -> list[PromptMessageTool]:
         """The tools as the model sees them."""
-        return [
-            PromptMessageTool(
-                name=tool.name, description=tool.description, parameters=tool.parameters
-            )
-            for tool in self.tools.values()
-        ]
+        return [to_prompt_tool(tool) for tool in self.tools.values()]
+
+
+def to_prompt_tool(tool: Tool | PromptMessageTool) -> PromptMessageTool:
+    """Return a tool as the model sees it: one of the node, or a function of the run's own."""
+    if isinstance(tool, PromptMessageTool):
+        return tool
+    return PromptMessageTool(
+        name=tool.name, description=tool.description, parameters=tool.parameters
+    )
 
 
 def _invoke(

@@ -39,7 +39,10 @@ def test_only_what_is_allowed_is_called_and_all_is_offered(agent, value):
     assert told[0] == "sent"
     assert told[1] == REFUSED.format("tools_clock", "mail")
     assert [request["tool"] for request in agent.dify.tool_requests] == ["mail"]
-    assert [len(request["tools"]) for request in agent.dify.model_requests] == [3, 3]
+    assert [len(request["tools"]) for request in agent.dify.model_requests] == [
+        4,
+        4,
+    ]  # with `read_result`
     assert sent(agent) == [None, None]
 
 
@@ -89,10 +92,13 @@ def test_what_names_no_tools_is_refused(agent, value, sentence):
 @pytest.mark.parametrize(
     ("completion_params", "names"),
     [
-        ({}, ["mail\nb_clock", "mail\nb_clock"]),
-        ({"allowed_tools": "web_search\nmail\ntools_clock"}, ["web_search\nmail"] * 2),
-        ({"tool_choice": "required"}, ["mail\nb_clock", "mail\nb_clock"]),
-        ({"tool_choice": "mail"}, [None, "mail\nb_clock"]),
+        ({}, ["mail\nb_clock\nread_result"] * 2),
+        (
+            {"allowed_tools": "web_search\nmail\ntools_clock"},
+            ["web_search\nmail\nread_result"] * 2,
+        ),
+        ({"tool_choice": "required"}, ["mail\nb_clock\nread_result"] * 2),
+        ({"tool_choice": "mail"}, [None, "mail\nb_clock\nread_result"]),
     ],
 )
 def test_a_model_that_takes_names_is_told_them(agent, completion_params, names):
@@ -103,5 +109,5 @@ def test_a_model_that_takes_names_is_told_them(agent, completion_params, names):
 
 def test_the_closing_call_names_no_tools(agent):
     ask(agent, "mail", allowed_tools="mail", maximum_iterations=2, model={"entity": TAKES_NAMES})
-    assert sent(agent) == ["mail", None]
+    assert sent(agent) == ["mail\nread_result", None]
     assert agent.dify.model_requests[1]["completion_params"]["tool_choice"] == "none"

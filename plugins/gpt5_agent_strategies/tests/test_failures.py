@@ -122,7 +122,8 @@ def test_a_result_that_no_model_can_read_keeps_its_beginning_and_its_end(agent):
     assert transcript.text.endswith("Done.")
     content = agent.dify.model_requests[1]["prompt_messages"][-1]["content"]
     assert content == (
-        f"{'b' * 150_000}\n[... 5,800,000 characters left out here ...]\n{'e' * 50_000}"
+        f"{'b' * 150_000}\n[... 5,800,000 characters left out here ...]\n"
+        f'[read on with read_result: id "r1", offset 150000, or a pattern]\n{"e" * 50_000}'
     )
 
 

@@ -1,6 +1,7 @@
 """Tool calls: what reaches a tool, what comes of it, and what the model may read of a failure."""
 
 import base64
+import json
 
 import pytest
 
@@ -166,7 +167,7 @@ def test_a_tool_that_cannot_be_read_is_left_out_with_a_warning(agent):
     odd = {**tool("odd"), "provider_type": "nonsense"}
     agent.dify.model = [[chunk("Done.")]]
     transcript = agent.run(tools=[stale, odd, None, {"identity": {"name": "half"}}, ECHO])
-    [offered] = agent.dify.model_requests[0]["tools"]
+    offered, _ = agent.dify.model_requests[0]["tools"]  # the other is `read_result`
     assert offered["name"] == "echo"
     left_out = transcript.logs["Tools left out"]["data"]["left_out"]
     assert [line.split(":")[0] for line in left_out] == [
@@ -191,7 +192,8 @@ def test_a_tool_that_cannot_be_read_is_left_out_with_a_warning(agent):
 def test_a_malformed_declaration_costs_its_own_tool_alone(agent, changed, problem):
     agent.dify.model = [[chunk("Done.")]]
     transcript = agent.run(tools=[{**tool("odd"), **changed}, ECHO])
-    assert [offered["name"] for offered in agent.dify.model_requests[0]["tools"]] == ["echo"]
+    offered = [tool["name"] for tool in agent.dify.model_requests[0]["tools"]]
+    assert offered == ["echo", "read_result"]
     [line] = transcript.logs["Tools left out"]["data"]["left_out"]
     assert line.startswith("odd: ")
     assert problem in line
@@ -204,7 +206,7 @@ def test_a_bare_declaration_is_enough(agent):
     agent.dify.model = [[chunk(calls=[call("now", "")])], [chunk("Done.")]]
     agent.dify.tools["now"] = [text_message("noon")]
     agent.run(tools=[bare])
-    [offered] = agent.dify.model_requests[0]["tools"]
+    offered, _ = agent.dify.model_requests[0]["tools"]  # the other is `read_result`
     assert offered["parameters"] == {"type": "object", "properties": {}, "required": []}
     assert agent.dify.tool_requests[0]["tool_parameters"] == {}
 
@@ -213,7 +215,7 @@ def test_one_parameter_of_an_unknown_type_does_not_spoil_the_request(agent):
     agent.dify.model = [[chunk(calls=[call("odd", '{"p": "x"}')])], [chunk("Done.")]]
     agent.dify.tools["odd"] = [text_message("ok")]
     agent.run(tools=[tool("odd", parameter("p", "a type of tomorrow"))])
-    [offered] = agent.dify.model_requests[0]["tools"]
+    offered, _ = agent.dify.model_requests[0]["tools"]  # the other is `read_result`
     assert offered["parameters"]["properties"]["p"]["type"] == "string"
     assert agent.dify.tool_requests[0]["tool_parameters"] == {"p": "x"}
 
@@ -304,3 +306,22 @@ def test_a_linked_file_is_passed_on_and_a_plain_link_is_not(agent):
     linked = {"type": "link", "message": {"text": "/f/a.pdf"}, "meta": {"tool_file_id": "a"}}
     transcript, _ = run_call(agent, "{}", messages=[plain, linked])
     assert transcript.of("link") == [linked]
+
+
+def test_a_result_that_was_cut_is_read_on_without_calling_the_tool_again(agent):
+    text = "".join(f"line {number}\n" for number in range(50_000))
+    asked = [{"id": "r1", "offset": 200_000}, {"id": "r1", "pattern": "line 4[0-9]999\\b"}]
+    calls = [
+        call("read_result", json.dumps(arguments), f"c{n}") for n, arguments in enumerate(asked)
+    ]
+    agent.dify.model = [[chunk(calls=[call("echo", "{}", "c9")])], [chunk(calls=calls)], [chunk("Done.")]]
+    agent.dify.tools["echo"] = [text_message(text)]
+    agent.run(tools=[ECHO])
+    page, found = [
+        message["content"] for message in agent.dify.model_requests[2]["prompt_messages"][-2:]
+    ]
+    assert page.startswith(text[200_000:250_000])
+    assert found.count("line 4") > found.count("offset ") == 10
+    assert len(agent.dify.tool_requests) == 1
+    offered = [request["tools"] for request in agent.dify.model_requests]
+    assert offered[0] == offered[1] == offered[2]

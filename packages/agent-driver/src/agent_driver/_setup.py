@@ -92,6 +92,7 @@ def prepare(  # noqa: PLR0913 - the keyword-only settings of one drive
     calls = ToolCalls(tools, result_characters=result_characters, counts_media=counts_media)
     if calls.tools and len(run.tools) == len(run.own_functions):
         run.offer(calls.tools.values())
+    _offer_reader(run, calls)
     clock = Clock(time_budget, cancelled)
     recorder = None if log is None else _open_recorder(log, calls)
     return Setup(
@@ -101,6 +102,14 @@ def prepare(  # noqa: PLR0913 - the keyword-only settings of one drive
         max_parallel_tools=max_parallel_tools,
         recorder=recorder,
     )
+
+
+def _offer_reader(run: AgentRun, calls: ToolCalls) -> None:
+    """Offer what reads on in long results, from the first request on, so that the tools of the run never change; not where no call would follow."""
+    if run.state != "ready" or not run.has_closing_call:
+        return
+    if (reader := calls.build_reader(run.tool_names | calls.tools.keys())) is not None:
+        run.offer(own_functions=[reader])
 
 
 def _validate_kinds(

@@ -1,17 +1,20 @@
 """What becomes of a run's tool calls, but for running them: which are made, which are answered without, what the model reads."""
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from typing import Any, cast
 
-from agent_loop import ToolCall, ToolResult
+from agent_loop import OwnFunction, ToolCall, ToolResult
 from agent_tooling import (
+    READ_RESULT,
     REPEATED_FAILURE,
     TOOL_FAILED,
     TOOL_UNFINISHED,
     DeclarationError,
     FailureMemory,
+    KeptResults,
     RefusedArguments,
     ResultBudget,
     Tool,
@@ -19,11 +22,16 @@ from agent_tooling import (
     call_signature,
     parse_error_text,
     parse_tool_arguments,
+    read_result_schema,
     unknown_tool_text,
 )
 
 
 _log = logging.getLogger("agent_driver")
+_READER = (
+    "Read on in an earlier tool result that was too long to be shown whole. The result says its id and what is left out. "
+    "Give an offset to read from there, or a pattern to find the places where it stands."
+)
 
 type Tools = Iterable[Tool | Callable[..., Any]] | Mapping[str, Tool | Callable[..., Any]]
 """Tools, or functions that become tools by `Tool.from_function`; a mapping names them."""
@@ -75,7 +83,26 @@ class ToolCalls:
     def __init__(self, tools: Tools, *, result_characters: int, counts_media: bool) -> None:
         self.tools = _read_tools(tools)
         self._memory = FailureMemory()
-        self._budget = ResultBudget(per_result=result_characters, counts_media=counts_media)
+        self._budget = ResultBudget(
+            per_result=result_characters, counts_media=counts_media, kept=KeptResults()
+        )
+
+    def build_reader(self, taken: Container[object]) -> OwnFunction | None:
+        """Return the function by which a model reads on in what was cut; None where no result could be that long.
+
+        Args:
+            taken: Names that it must not have.
+        """
+        if not any(tool.may_be_long for tool in self.tools.values()):
+            return None
+        names = chain([READ_RESULT], (f"{READ_RESULT}_{number}" for number in count(2)))
+        self._budget.read_by = next(name for name in names if name not in taken)
+        return OwnFunction(
+            name=self._budget.read_by,
+            description=_READER,
+            parameters=read_result_schema(),
+            answer=self._budget.read_on,
+        )
 
     def sort(self, calls: Sequence[ToolCall]) -> Sorted:
         """Check the calls of a round and say which are made."""
@@ -97,14 +124,15 @@ class ToolCalls:
     def settle(self, job: Job, output: ToolOutput) -> ToolResult:
         """Return the result of a call that was made, and remember it."""
         if output.error is None:
-            kept = self._budget.shorten(output.content)
-            self._memory.record_success(job.call.name, job.args, kept)
+            content = self._budget.fit(output.content)
+            self._memory.record_success(job.call.name, job.args, content)
         else:
+            content = self._budget.fit(output.content)
             _log.warning("tool %s: %s", job.call.name, output.error, exc_info=output.cause)
             self._memory.record_failure(job.call.name, job.args)
         return ToolResult(
             call_id=job.call.call_id,
-            content=self._budget.fit(output.content),
+            content=content,
             error=output.error,
             cause=output.cause,
             artifact=output.artifact,
@@ -117,7 +145,7 @@ class ToolCalls:
             return None
         if recalled == REPEATED_FAILURE:
             return self._refuse(job.call, REPEATED_FAILURE)
-        return ToolResult(call_id=job.call.call_id, content=self._budget.fit(recalled))
+        return ToolResult(call_id=job.call.call_id, content=self._budget.fit(recalled, is_cut=True))
 
     def _prepare(self, call: ToolCall) -> Job | ToolResult:
         tool = self.tools.get(call.name)

@@ -84,4 +84,4 @@ class Gate:
         return self._allowed is None or name in self._allowed
 
     def _say_disallowed(self, name: str) -> str:
-        return disallowed_tool_text(self._redact(name), self.allowed or ())
+        return disallowed_tool_text(self._redact(name), self._allowed or ())

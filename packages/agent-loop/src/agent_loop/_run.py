@@ -25,7 +25,7 @@ from ._events import (
 )
 from ._gate import Gate
 from ._models import FallbackModel
-from ._own_functions import OwnFunction, read_functions
+from ._own_functions import OwnFunction, name_of, read_functions
 from ._reading import read_input
 from ._requests import Requests
 from ._rounds import Rounds
@@ -147,6 +147,12 @@ class AgentRun:
     def tools(self) -> tuple[Any, ...]:
         """The tools that the run offers, its own functions last."""
         return self._requests.tools
+
+    @property
+    def tool_names(self) -> frozenset[str]:
+        """The names of the tools that the run offers, as far as their form tells them."""
+        names = map(name_of, self._requests.tools)
+        return frozenset(name for name in names if isinstance(name, str))
 
     @property
     def own_functions(self) -> tuple[OwnFunction, ...]:

@@ -23,6 +23,7 @@ from ._errors import (
 )
 from ._failure_memory import FailureMemory, call_signature
 from ._file_kinds import FILE_FEATURES
+from ._kept_results import READ_RESULT, KeptResults, read_result_schema
 from ._local_files import LocalFile, mime_type_of, read_local_file
 from ._observation import (
     STRATEGY_OBSERVATIONS,
@@ -63,6 +64,7 @@ __all__ = [
     "CHECK_CREDENTIALS",
     "FILE_FEATURES",
     "LOCAL_FILE_FAILED",
+    "READ_RESULT",
     "REPEATED_FAILURE",
     "REPEATED_SUCCESS_NOTICE",
     "STRATEGY_OBSERVATIONS",
@@ -85,6 +87,7 @@ __all__ = [
     "ContentPart",
     "DeclarationError",
     "FailureMemory",
+    "KeptResults",
     "LinearPattern",
     "LocalFile",
     "LocalFileError",
@@ -123,6 +126,7 @@ __all__ = [
     "parse_tool_arguments",
     "prepare_arguments",
     "read_local_file",
+    "read_result_schema",
     "too_many_calls_text",
     "tool",
     "unique_tool_names",

@@ -1,18 +1,24 @@
 """How much of a tool's result a model gets to read."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, overload
+from typing import Any, Final, overload
 
-from ._tool_output import ContentPart, ToolContent
+from ._kept_results import READ_RESULT, KeptResults
+from ._tool_output import ContentPart, ToolContent, find_text
 
 
 _LEAST_CHARACTERS: Final = 1_000
 _LEAST_BYTES: Final = (
     100  # Room for a short sentence, or for the notice that stands for a longer one.
 )
+_HINT_BYTES: Final = 150  # What a hint at how to read on takes beside that.
 _SHARE_OF_BEGINNING: Final = 0.75
+_MAX_PAGE_CHARACTERS: Final = 50_000
+
+type _Hint = Callable[[int], str]
+"""Returns how to read on from a character, for the notice of what is left out."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -22,7 +28,7 @@ class ResultBudget:
     A result that is over its share keeps its beginning and its end, with a notice of how much is missing between them. Of content parts this holds for the
     texts, one after the other; an image or a file is whole, or a notice says that it is left out.
     A result keeps at least 1,000 characters when the run has used up its characters, and nothing but the notice when it has
-    used up its bytes as well.
+    used up its bytes as well. With `kept`, the notice says how the model can read on.
 
     Use one budget per run, from one thread at a time.
 
@@ -31,6 +37,8 @@ class ResultBudget:
         per_run: Most characters of all results together.
         per_run_bytes: Most bytes of all results together, as JSON writes them.
         counts_media: Whether images and files count; not where whoever makes the request of them bounds it.
+        kept: Where results that are cut are kept; None where nobody can read on.
+        read_by: The name of the function that reads on.
 
     Source: our choice. The default `per_run` about fills the context of a GPT-5 model with ordinary text. All results go into
     one request, and `per_run_bytes` leaves room for what else is in it: Dify's plugin daemon takes 5 MiB in one line.
@@ -40,6 +48,8 @@ class ResultBudget:
     per_run: int = 1_000_000
     per_run_bytes: int = 3_000_000
     counts_media: bool = True
+    kept: KeptResults | None = None
+    read_by: str = READ_RESULT
     _used: int = field(default=0, init=False, repr=False)
     _used_bytes: int = field(default=0, init=False, repr=False)
 
@@ -53,40 +63,85 @@ class ResultBudget:
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)!r}")
 
-    @overload
-    def shorten(self, content: str) -> str: ...
-    @overload
-    def shorten(self, content: ToolContent) -> ToolContent: ...
-    def shorten(self, content: ToolContent) -> ToolContent:
-        """Return `content` as long as one result may be, and take nothing from the budget."""
-        if isinstance(content, str):
-            return _cut_out_middle(content, self.per_result)
-        return tuple(_cut_parts(content, self.per_result))
+    @property
+    def page_characters(self) -> int:
+        """How much of a kept result the model may read at once: 50,000 characters at most, less where the run has used up its own, never under 1,000."""
+        left = min(self.per_result, _MAX_PAGE_CHARACTERS, self.per_run - self._used)
+        by_bytes = (self.per_run_bytes - self._used_bytes) // 4  # of UTF-8 for a character
+        return max(min(left, by_bytes), _LEAST_CHARACTERS)
+
+    @property
+    def _least_bytes(self) -> int:
+        return _LEAST_BYTES if self.kept is None else _LEAST_BYTES + _HINT_BYTES
 
     @overload
-    def fit(self, content: str) -> str: ...
+    def fit(self, content: str, *, is_cut: bool = False) -> str: ...
     @overload
-    def fit(self, content: ToolContent) -> ToolContent: ...
-    def fit(self, content: ToolContent) -> ToolContent:
-        """Return `content` within the budget, and take what it needs from it."""
-        limit = max(min(self.per_result, self.per_run - self._used), _LEAST_CHARACTERS)
+    def fit(self, content: ToolContent, *, is_cut: bool = False) -> ToolContent: ...
+    def fit(self, content: ToolContent, *, is_cut: bool = False) -> ToolContent:
+        """Return `content` within the budget, and take what it needs from it.
+
+        Args:
+            content: The result.
+            is_cut: Whether it was within the share of one result before, so that it is cut for the sake of the run alone.
+        """
+        hint = self._build_hint(content)
+        limit = self.per_run - self._used
+        limit = max(limit if is_cut else min(self.per_result, limit), _LEAST_CHARACTERS)
         if isinstance(content, str):
-            return self._fit_text(content, limit)
+            return self._fit_text(content, limit, hint)
         fitted: list[ContentPart] = []
-        for part in _cut_parts(content, limit):
-            is_counted = self.counts_media or _find_text(part) is not None
-            if is_counted and self.per_run_bytes - self._used_bytes < _LEAST_BYTES:
-                fitted.append(
-                    _text_part(f"[... {len(content) - len(fitted):,} parts left out here ...]")
-                )
+        read = 0
+        for part, room in _share_out(content, limit):
+            text = find_text(part)
+            is_counted = self.counts_media or text is not None
+            if is_counted and self.per_run_bytes - self._used_bytes < self._least_bytes:
+                notice = f"[... {len(content) - len(fitted):,} parts left out here ...]"
+                fitted.append(_text_part(f"{notice}{hint(read)}"))
                 break
-            fitted.append(self._fit_part(part))
+            if text is None:
+                fitted.append(self._fit_media(part))
+                continue
+            fitted.append({**part, "text": self._fit_text(text, room, hint, read=read)})
+            read += len(text)
         return tuple(fitted)
 
-    def _fit_part(self, part: ContentPart) -> ContentPart:
-        text = _find_text(part)
-        if text is not None:
-            return {**part, "text": self._fit_text(text, len(text))}
+    def read_on(self, arguments: Mapping[str, Any]) -> str:
+        """Return what a model reads of a result that is kept, within the budget; `KeptResults.read` says what it may ask for.
+
+        Raises:
+            ToolError: If it can't be read.
+        """
+        kept = self.kept or KeptResults()
+        text = kept.read(arguments, max_characters=self.page_characters)
+        self._count(text)
+        return text
+
+    def release(self, remaining: Iterable[str] = ()) -> None:
+        """Begin anew, because the model is not sent the results of before any more, but only those that remain."""
+        self._used = self._used_bytes = 0
+        for text in remaining:
+            self._count(text)
+
+    def _count(self, text: str) -> None:
+        self._used += len(text)
+        self._used_bytes += _json_bytes(text)
+
+    def _build_hint(self, content: ToolContent) -> _Hint:
+        """Return what says how to read on, and keeps the result as soon as it is asked."""
+        kept = self.kept
+        if kept is None:
+            return _say_nothing
+        ids: list[str] = []
+
+        def hint(offset: int) -> str:
+            if not ids:
+                ids.append(kept.keep(content))
+            return f'[read on with {self.read_by}: id "{ids[0]}", offset {offset}, or a pattern]\n'
+
+        return hint
+
+    def _fit_media(self, part: ContentPart) -> ContentPart:
         if not self.counts_media:
             return part
         size = _json_bytes(part)
@@ -94,36 +149,28 @@ class ResultBudget:
             notice = (
                 f"[... a part of type {part.get('type')} with {size:,} bytes left out here ...]"
             )
-            return _text_part(self._fit_text(notice, len(notice)))
+            return _text_part(self._fit_text(notice, len(notice), _say_nothing))
         self._used_bytes += size
         return part
 
-    def _fit_text(self, text: str, limit: int) -> str:
+    def _fit_text(self, text: str, limit: int, hint: _Hint, *, read: int = 0) -> str:
         limit = min(limit, len(text))
-        room = max(self.per_run_bytes - self._used_bytes, _LEAST_BYTES)
-        fitted = _cut_out_middle(text, limit)
-        while (size := _json_bytes(fitted)) > room:
+        room = max(self.per_run_bytes - self._used_bytes, self._least_bytes)
+        fitted = _cut_out_middle(text, limit, hint, read=read)
+        while (size := _json_bytes(fitted)) > room and limit:
             limit //= 2
-            fitted = _cut_out_middle(text, limit)
+            fitted = _cut_out_middle(text, limit, hint, read=read)
         self._used += limit
         self._used_bytes += size
         return fitted
 
 
-def _cut_parts(parts: Iterable[ContentPart], limit: int) -> Iterator[ContentPart]:
-    """Cut the texts of `parts` so that all together have `limit` characters; what is no text stays."""
+def _share_out(parts: tuple[ContentPart, ...], limit: int) -> Iterator[tuple[ContentPart, int]]:
+    """Yield parts, each with how many characters of its text there is room for, so that all together have `limit`."""
     for part in parts:
-        text = _find_text(part)
-        if text is None:
-            yield part
-        else:
-            yield {**part, "text": _cut_out_middle(text, limit)}
-            limit -= min(len(text), limit)
-
-
-def _find_text(part: ContentPart) -> str | None:
-    text = part.get("text")
-    return text if isinstance(text, str) and part.get("type") == "text" else None
+        text = find_text(part)
+        yield part, limit
+        limit -= min(len(text or ""), limit)
 
 
 def _text_part(text: str) -> ContentPart:
@@ -134,10 +181,15 @@ def _json_bytes(value: object) -> int:
     return len(json.dumps(value, ensure_ascii=False, default=str).encode(errors="replace"))
 
 
-def _cut_out_middle(text: str, limit: int) -> str:
+def _say_nothing(_: int) -> str:
+    return ""
+
+
+def _cut_out_middle(text: str, limit: int, hint: _Hint = _say_nothing, *, read: int = 0) -> str:
+    """Return a text whose middle is a notice; it begins behind `read` characters of its result."""
     if len(text) <= limit:
         return text
     beginning = int(limit * _SHARE_OF_BEGINNING)
     end = len(text) - (limit - beginning)
-    notice = f"\n[... {len(text) - limit:,} characters left out here ...]\n"
+    notice = f"\n[... {len(text) - limit:,} characters left out here ...]\n{hint(read + beginning)}"
     return f"{text[:beginning]}{notice}{text[end:]}"

@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol, Self, cast, overload
 from ._arguments import parse_tool_arguments
 from ._declared_parameters import DeclaredParameters, ToolFiles, read_messages
 from ._errors import DeclarationError
-from ._functions import function_name, is_async_function
+from ._functions import function_name, is_async_function, returns_little
 from ._observation import STRATEGY_OBSERVATIONS, ObservationPolicy
 from ._schema import JsonSchema
 from ._schema_parameters import SchemaParameters
@@ -52,6 +52,8 @@ class Tool:
         function: What is called, with the arguments by name.
         hidden: Values for parameters of the function that the model neither sees nor sets, and which win over anything.
 
+        is_pinned: Whether its results stay with the model word for word when a long run is made shorter.
+
     Raises:
         DeclarationError: If the name is none that every API takes, `parameters` is no JSON schema of an object, or one of them is hidden.
 
@@ -63,6 +65,7 @@ class Tool:
     parameters: JsonSchema
     function: Callable[..., Any]
     hidden: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
+    is_pinned: bool = False
     _checks: _Checks | None = field(default=None, repr=False)
     _reader: OutputReader = field(default=to_content, repr=False)
 
@@ -196,6 +199,11 @@ class Tool:
     def is_async(self) -> bool:
         """Whether its result has to be awaited: `ainvoke`, and not `invoke`."""
         return is_async_function(self.function)
+
+    @property
+    def may_be_long(self) -> bool:
+        """Whether a result could be longer than a model reads at once: unless the function's annotation says that it returns a number or None."""
+        return not returns_little(self.function)
 
     @property
     def takes_files(self) -> bool:

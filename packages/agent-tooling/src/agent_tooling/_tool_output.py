@@ -155,6 +155,12 @@ def _to_text(value: object) -> str:
     return whole(text)
 
 
+def find_text(part: ContentPart) -> str | None:
+    """Return the text of a content part; None of one that is no text."""
+    text = part.get("text")
+    return text if isinstance(text, str) and part.get("type") == "text" else None
+
+
 def whole(text: str) -> str:
     """Return `text` without halves of characters, which no message can carry."""
     return text if _HALF.search(text) is None else text.encode(errors="replace").decode()
