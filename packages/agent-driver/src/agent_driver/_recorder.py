@@ -28,10 +28,14 @@ class Recorder:
     Args:
         log: The log.
         tools: The tools that can be called; the values of their hidden parameters stand nowhere in the log.
+        max_request_bytes: How many bytes the messages of a request may have; None for any. The first record says it: whoever plays the run again needs it.
     """
 
-    def __init__(self, log: RunLog, tools: Iterable[Tool]) -> None:
+    def __init__(
+        self, log: RunLog, tools: Iterable[Tool], *, max_request_bytes: int | None = None
+    ) -> None:
         self._log = log
+        self._about = {} if max_request_bytes is None else {"max_request_bytes": max_request_bytes}
         self._tools = tuple(tools)
         self._writer: RunWriter | None = None
         self._round = 0
@@ -42,7 +46,7 @@ class Recorder:
     def writer(self) -> RunWriter:
         """The log of this run, which begins with its first record."""
         if self._writer is None:
-            self._writer = self._log.begin()
+            self._writer = self._log.begin(self._about)
             self._writer.hide(value for tool in self._tools for value in tool.hidden.values())
         return self._writer
 

@@ -94,7 +94,7 @@ def prepare(  # noqa: PLR0913 - the keyword-only settings of one drive
         run.offer(calls.tools.values())
     _offer_reader(run, calls)
     clock = Clock(time_budget, cancelled)
-    recorder = None if log is None else _open_recorder(log, calls)
+    recorder = None if log is None else _open_recorder(log, calls, run)
     return Setup(
         run=run,
         calls=calls,
@@ -138,11 +138,11 @@ def _validate_kinds(
             raise TypeError(f"{name}: expected {expected}, got {type(value).__name__}")
 
 
-def _open_recorder(log: object, calls: ToolCalls) -> "Recorder":
+def _open_recorder(log: object, calls: ToolCalls, run: AgentRun) -> "Recorder":
     from run_log import RunLog  # noqa: PLC0415 - only who writes a log waits for it
 
     from ._recorder import Recorder  # noqa: PLC0415 - likewise
 
     if not isinstance(log, RunLog):
         raise TypeError(f"log: expected a RunLog, got {type(log).__name__}")
-    return Recorder(log, calls.tools.values())
+    return Recorder(log, calls.tools.values(), max_request_bytes=run.max_request_bytes)

@@ -59,6 +59,11 @@ def _open_private(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_APPEND, 0o600)
 
 
+def is_run_name(name: str) -> bool:
+    """Return whether a file of this name is the file of a run."""
+    return _NAME.fullmatch(name) is not None
+
+
 def iter_paths(folder: Path) -> Iterator[Path]:
     """Yield the files of runs in a folder; nothing else that lies there.
 
@@ -67,7 +72,7 @@ def iter_paths(folder: Path) -> Iterator[Path]:
     """
     with os.scandir(folder) as entries:
         for entry in entries:
-            if _NAME.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+            if is_run_name(entry.name) and entry.is_file(follow_symlinks=False):
                 yield Path(entry.path)
 
 

@@ -1,6 +1,8 @@
 """What reads the records of one run, line by line, and puts its requests together."""
 
+import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from io import SEEK_END, BufferedReader
 from pathlib import Path
 from typing import Any, Final, cast
@@ -32,6 +34,27 @@ _NEEDED: Final[Mapping[str, Mapping[str, type]]] = {
 }
 
 
+# As our writer begins one: whoever follows a file looks at no long text before it is wanted.
+_LONG_TEXT: Final = re.compile(
+    rb'\{"v":1,"type":"long_text","t":([\d.e-]+),"digest":"([0-9a-f]{64})","size":(\d+),"text":"'
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedRecord:
+    """A record and where it stands.
+
+    Attributes:
+        record: The record; of a long text without its text.
+        line: The number of its line, from 1.
+        offset: How many bytes are before that line.
+    """
+
+    record: Record
+    line: int
+    offset: int
+
+
 class RunFile:
     """The log of one run, to be read. What cannot be read is left out and told in `problems`; memory is bounded by the largest request.
 
@@ -55,6 +78,7 @@ class RunFile:
         self._max_line_bytes = max_line_bytes
         self._problems = Problems()
         self._texts: dict[str, int] = {}  # where the line of each begins
+        self._followed = (0, 0)  # lines and bytes
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -92,6 +116,42 @@ class RunFile:
             before = build_request(record, before, self.expand)
             yield before
 
+    def follow(self) -> Iterator[PlacedRecord]:
+        """Yield the records that have come since the last time, the first time all; records of unknown types, too. A last line that has no end yet is left for the next time.
+
+        Raises:
+            RunLogError: If the file cannot be read.
+        """
+        try:
+            with self.path.open("rb") as file:
+                lines, start = self._followed
+                file.seek(start)
+                for number, offset, line in _iter_lines(file, self._max_line_bytes):
+                    if line is not None and not line.endswith(b"\n"):
+                        break
+                    self._followed = lines + number, file.tell()
+                    placed = self._place(line, lines + number, start + offset)
+                    if placed is not None:
+                        yield placed
+        except OSError as error:
+            raise _unreadable(self.path, error) from None
+
+    def read_at(self, offset: int) -> Record:
+        """Return the record of the line that begins at an offset, as it stands there.
+
+        Raises:
+            RunLogError: If there is none any more.
+        """
+        try:
+            with self.path.open("rb") as file:
+                file.seek(offset)
+                record = _read_record(file.readline(self._max_line_bytes), any_type=True)
+        except OSError as error:
+            raise _unreadable(self.path, error) from None
+        if isinstance(record, str):
+            raise RunLogError(f"{self.path}: no record at byte {offset:,} any more")
+        return record
+
     def read_end(self) -> tuple[int, Record | None]:
         """Return the file's size in bytes and its `end` record, without reading what is before; None where it has none yet.
 
@@ -120,10 +180,18 @@ class RunFile:
         """
         return from_plain(value, self._find_text)
 
-    def _find_text(self, name: str) -> Any:
-        offset = self._texts.get(name)
+    def find_text(self, digest: str) -> str | None:
+        """Return a long text that has been read past; None where it is not in the log.
+
+        Args:
+            digest: Its name.
+
+        Raises:
+            RunLogError: If the file cannot be read any more.
+        """
+        offset = self._texts.get(digest)
         if offset is None:
-            return {LONG_TEXT: name}
+            return None
         try:
             with self.path.open("rb") as file:
                 file.seek(offset)
@@ -131,7 +199,32 @@ class RunFile:
         except OSError as error:
             raise _unreadable(self.path, error) from None
         text = record.get("text") if isinstance(record, dict) else None
-        return text if isinstance(text, str) else {LONG_TEXT: name}
+        return text if isinstance(text, str) else None
+
+    def _find_text(self, name: str) -> Any:
+        text = self.find_text(name)
+        return {LONG_TEXT: name} if text is None else text
+
+    def _place(self, line: bytes | None, number: int, offset: int) -> PlacedRecord | None:
+        """Return the record of a line, or take note of what is wrong with it."""
+        if line is not None and (found := _LONG_TEXT.match(line)):
+            name = found[2].decode()
+            self._texts[name] = offset
+            record: Record | ProblemKind = {
+                "v": VERSION,
+                "type": "long_text",
+                "t": float(found[1]),
+                "digest": name,
+                "size": int(found[3]),
+            }
+        else:
+            record = "long" if line is None else _read_record(line, any_type=True)
+        if isinstance(record, str):
+            self._problems.add(record, number)
+            return None
+        if record["type"] == "long_text" and record.pop("text", None) is not None:
+            self._texts[record["digest"]] = offset
+        return PlacedRecord(record=record, line=number, offset=offset)
 
     def _iter_numbered(self) -> Iterator[tuple[int, Record]]:
         """Yield the records with the numbers of their lines, and take note of everything else."""
@@ -169,8 +262,8 @@ def _iter_lines(file: BufferedReader, max_bytes: int) -> Iterator[tuple[int, int
         offset += length
 
 
-def _read_record(line: bytes) -> Record | ProblemKind:
-    """Return the record of a line, or what is wrong with it."""
+def _read_record(line: bytes, *, any_type: bool = False) -> Record | ProblemKind:
+    """Return the record of a line, or what is wrong with it; of an unknown type only where any type will do."""
     try:
         record = parse_json(line.decode())
     except (UnicodeDecodeError, InvalidJsonError):
@@ -182,6 +275,8 @@ def _read_record(line: bytes) -> Record | ProblemKind:
     if isinstance(version, int) and version > VERSION:
         return "newer"
     needed = _NEEDED.get(str(fields.get("type")))
+    if any_type and version == VERSION and needed is None and isinstance(fields.get("type"), str):
+        return fields
     if version != VERSION or needed is None:
         return "unknown" if version == VERSION else "broken"
     is_whole = all(isinstance(fields.get(name), kind) for name, kind in needed.items())

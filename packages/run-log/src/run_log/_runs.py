@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from ._file import iter_paths
+from ._file import is_run_name, iter_paths
 from ._json_lines import Record
 from ._problems import Problem, RunLogError
 from ._reader import RunFile
@@ -52,6 +52,19 @@ def list_runs(folder: str | Path) -> list[RunSummary]:
     except OSError as error:
         raise RunLogError(f"{folder}: cannot be read: {error.strerror or error}") from None
     return [_try_summary(path) for path in paths if path.exists()]
+
+
+def find_run(folder: str | Path, name: str) -> Path | None:
+    """Return the file of a run of a folder; None where the folder has no run of that name.
+
+    Args:
+        folder: The folder.
+        name: The run's name. What is no name of a run, such as a path, names none.
+    """
+    path = Path(folder) / f"{name}.jsonl"
+    if not is_run_name(path.name) or path.parent != Path(folder):
+        return None
+    return path if path.is_file() and not path.is_symlink() else None
 
 
 def read_summary(path: str | Path) -> RunSummary:

@@ -1,0 +1,20 @@
+"""The page of runs: a server on this machine that shows the logs of a folder. Needs the extra `gpt5-run-log[view]`."""
+
+from ._app import Again, RunAgain, create_app
+from ._cli import main
+from ._fixture import write_fixture
+from ._search import Hit, search_run, search_runs
+from ._server import ViewServer
+
+
+__all__ = [
+    "Again",
+    "Hit",
+    "RunAgain",
+    "ViewServer",
+    "create_app",
+    "main",
+    "search_run",
+    "search_runs",
+    "write_fixture",
+]

@@ -1,0 +1,311 @@
+"""The page and what it asks for: JSON about the runs of a folder, their long texts, and word of what is new."""
+
+import asyncio
+import json
+import secrets
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final, cast
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from run_log import RunLogError, RunSummary, find_run, list_runs
+
+from ._fixture import write_fixture
+from ._guard import App, Guard
+from ._index import RunIndex
+from ._media import find_media_type, read_media
+from ._search import search_run, search_runs
+
+
+STATIC: Final = Path(__file__).with_name("static")
+
+_KINDS: Final = {
+    ".html": "text/html",
+    ".js": "text/javascript",
+    ".css": "text/css",
+    ".svg": "image/svg+xml",
+}
+_OPEN_RUNS: Final = 8
+_MAX_ROUNDS: Final = 500
+_MAX_HITS: Final = 200
+_MAX_TEXT: Final = 2_000_000
+_LOOK_SECONDS: Final = 0.3
+_ALIVE_LOOKS: Final = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunAgain:
+    """What somebody at the page wants run again.
+
+    Attributes:
+        path: The run's file.
+        round: From which round on, from 1: the answers and results before it stand as they were.
+        instruction: The instruction in place of the one of then; None keeps it.
+        model: The model in place of the one of then; None keeps it.
+        token: What the new run's first record has as `about["again"]["id"]`, so that the page finds it.
+    """
+
+    path: Path
+    round: int
+    instruction: str | None
+    model: str | None
+    token: str
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What the new run's first record has as `about["again"]`."""
+        return {"of": self.path.stem, "round": self.round, "id": self.token}
+
+
+type Again = Callable[[RunAgain], None]
+"""Runs something again, and returns once it is done. Called in a thread of its own; what it raises is shown."""
+
+
+def create_app(
+    folder: str | Path,
+    *,
+    key: str,
+    port: int | None = None,
+    again: Again | None = None,
+    models: tuple[str, ...] = (),
+) -> App:
+    """Return an ASGI application that shows the runs of a folder at `/KEY/`, and nothing else of the machine.
+
+    Args:
+        folder: The folder of the runs.
+        key: What nobody can guess.
+        port: The port that it is asked on; the header `Host` has to name it.
+        again: Runs a run again; None where that cannot be done from the page.
+        models: The models that the page offers for that.
+    """
+    pages = _Pages(Path(folder), again, models)
+    routes = [
+        Route("/", pages.index),
+        Route("/static/{name}", pages.static),
+        Route("/api/runs", pages.runs),
+        Route("/api/search", pages.search_all),
+        Route("/api/runs/{run}", pages.run),
+        Route("/api/runs/{run}/rounds", pages.rounds),
+        Route("/api/runs/{run}/rounds/{index:int}", pages.round),
+        Route("/api/runs/{run}/texts/{digest}", pages.text),
+        Route("/api/runs/{run}/files/{digest}", pages.file),
+        Route("/api/runs/{run}/search", pages.search),
+        Route("/api/runs/{run}/fixture", pages.fixture),
+        Route("/api/runs/{run}/events", pages.events),
+        Route("/api/runs/{run}/again", pages.start_again, methods=["POST"]),
+        Route("/api/again/{token}", pages.again_state),
+    ]
+    handlers: Any = {HTTPException: _tell_refusal, RunLogError: _tell_error}
+    return Guard(Starlette(routes=routes, exception_handlers=handlers), key=key, port=port)
+
+
+class _Pages:
+    def __init__(self, folder: Path, again: Again | None, models: tuple[str, ...]) -> None:
+        self._folder = folder
+        self._again = again
+        self._models = models
+        self._indexes: OrderedDict[str, RunIndex] = OrderedDict()
+        self._jobs: dict[str, dict[str, Any]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def index(self, _request: Request) -> Response:
+        return _serve("index.html")
+
+    def static(self, request: Request) -> Response:
+        return _serve(request.path_params["name"])
+
+    def runs(self, _request: Request) -> Response:
+        found = list_runs(self._folder) if self._folder.is_dir() else []
+        return _answer({"folder": str(self._folder), "runs": [_describe(one) for one in found]})
+
+    def run(self, request: Request) -> Response:
+        can = {"can_run_again": self._again is not None, "models": self._models}
+        return _answer({**self._open(request).describe(), **can})
+
+    def rounds(self, request: Request) -> Response:
+        first, count = _number(request, "first", 0), _number(request, "count", 100)
+        rows = self._open(request).describe_rounds(first, min(count, _MAX_ROUNDS))
+        return _answer({"rounds": rows})
+
+    def round(self, request: Request) -> Response:
+        index = self._open(request)
+        try:
+            return _answer(index.describe_round(request.path_params["index"]))
+        except IndexError:
+            raise HTTPException(404, "There is no such round.") from None
+
+    def text(self, request: Request) -> Response:
+        """Answer with a part of a long text."""
+        text = self._find_text(request)
+        first = _number(request, "first", 0)
+        part = text[first : first + _MAX_TEXT]
+        return _answer({"text": part, "first": first, "characters": len(text)})
+
+    def file(self, request: Request) -> Response:
+        """Answer with the bytes of an image that a long text is; with what else it may be as something to save."""
+        text = self._find_text(request)
+        data, kind = read_media(text), find_media_type(text)
+        if data is None:
+            raise HTTPException(404, "This text is no file.")
+        name = {} if kind.startswith("image/") else {"content-disposition": "attachment"}
+        return Response(data, media_type=kind or "application/octet-stream", headers=name)
+
+    def search(self, request: Request) -> Response:
+        query = _query(request)
+        hits = list(islice(search_run(self._path(request), query), _MAX_HITS)) if query else []
+        return _answer({"hits": [hit.describe() for hit in hits], "is_cut": len(hits) == _MAX_HITS})
+
+    def search_all(self, request: Request) -> Response:
+        query = _query(request)
+        found = islice(search_runs(self._folder, query), _MAX_HITS) if query else ()
+        runs = [{"run": run, "records": count, **hit.describe()} for run, count, hit in found]
+        return _answer({"runs": runs})
+
+    def fixture(self, request: Request) -> Response:
+        return PlainTextResponse(write_fixture(self._path(request)))
+
+    async def events(self, request: Request) -> Response:
+        """Tell the page when there is something new, until the run has ended."""
+        index = await run_in_threadpool(self._open, request)
+        return StreamingResponse(_iter_news(index), media_type="text/event-stream")
+
+    async def start_again(self, request: Request) -> Response:
+        """Run a run again, in a thread."""
+        if self._again is None:
+            raise HTTPException(409, "Nobody who could run it has opened this page.")
+        asked = _read_again(self._path(request), await request.body())
+        self._jobs[asked.token] = {"state": "running", "error": None}
+        task = asyncio.create_task(self._run_again(self._again, asked))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return _answer({"token": asked.token})
+
+    async def _run_again(self, again: Again, asked: RunAgain) -> None:
+        job = self._jobs[asked.token]
+        try:
+            await asyncio.to_thread(again, asked)
+        except Exception as error:  # noqa: BLE001 - whatever whoever opened the page runs
+            job |= {"state": "failed", "error": str(error) or type(error).__name__}
+        else:
+            job["state"] = "done"
+
+    def again_state(self, request: Request) -> Response:
+        """Say what became of a run that was run again, and which file it is."""
+        token = request.path_params["token"]
+        if token not in self._jobs:
+            raise HTTPException(404, "Nothing was run again by that name.")
+        job = dict(self._jobs[token])
+        newest = list_runs(self._folder)[:20]
+        tokens = {_read_id(one): one.path.stem for one in newest}
+        return _answer({**job, "run": tokens.get(token)})
+
+    def _path(self, request: Request) -> Path:
+        path = find_run(self._folder, request.path_params["run"])
+        if path is None:
+            raise HTTPException(404, "There is no such run in this folder.")
+        return path
+
+    def _open(self, request: Request) -> RunIndex:
+        path = self._path(request)
+        index = self._indexes.pop(path.stem, None) or RunIndex(path)
+        self._indexes[path.stem] = index
+        while len(self._indexes) > _OPEN_RUNS:
+            self._indexes.popitem(last=False)
+        index.update()
+        return index
+
+    def _find_text(self, request: Request) -> str:
+        text = self._open(request).find_text(request.path_params["digest"])
+        if text is None:
+            raise HTTPException(404, "This text is not in the log.")
+        return text
+
+
+async def _iter_news(index: RunIndex) -> AsyncGenerator[str]:
+    """Yield an event for each time that something has come; comments in between tell whether somebody still listens."""
+    size, looks = -1, 0
+    while True:
+        await run_in_threadpool(index.update)
+        if index.size != size:
+            size, looks = index.size, 0
+            news = {"size": size, "rounds": len(index.rounds), "is_over": index.end is not None}
+            yield f"event: news\ndata: {json.dumps(news)}\n\n"
+        if index.end is not None:
+            return
+        looks += 1
+        if looks % _ALIVE_LOOKS == 0:
+            yield ": still here\n\n"
+        await asyncio.sleep(_LOOK_SECONDS)
+
+
+def _read_again(path: Path, body: bytes) -> RunAgain:
+    try:
+        asked = json.loads(body)
+        number, instruction, model = asked["round"], asked["instruction"], asked["model"]
+    except (ValueError, KeyError, TypeError):
+        raise HTTPException(422, "Expected round, instruction and model.") from None
+    if not isinstance(number, int) or number < 1:
+        raise HTTPException(422, "round: expected a whole number from 1.")
+    for name, value in (("instruction", instruction), ("model", model)):
+        if not isinstance(value, str | None):
+            raise HTTPException(422, f"{name}: expected a text.")
+    token = secrets.token_hex(8)
+    return RunAgain(
+        path=path, round=number, instruction=instruction, model=model or None, token=token
+    )
+
+
+def _serve(name: str) -> Response:
+    kinds = {path.name: path for path in STATIC.iterdir()}
+    path = kinds.get(name)
+    if path is None:
+        raise HTTPException(404, "There is no such file.")
+    return Response(path.read_bytes(), media_type=_KINDS[path.suffix])
+
+
+def _describe(summary: RunSummary) -> dict[str, Any]:
+    return {
+        "run": summary.path.stem,
+        "time": summary.time,
+        "size": summary.size_bytes,
+        "about": dict(summary.about),
+        "end": summary.end,
+        "problems": [str(problem) for problem in summary.problems],
+        "error": summary.error,
+    }
+
+
+def _read_id(summary: RunSummary) -> str:
+    again: Any = summary.about.get("again")
+    return str(cast("dict[str, Any]", again).get("id")) if isinstance(again, dict) else ""
+
+
+def _answer(value: Any) -> Response:
+    """Return JSON; halves of surrogate pairs, which a log may have, stay as escapes."""
+    return Response(json.dumps(value, separators=(",", ":")), media_type="application/json")
+
+
+def _number(request: Request, name: str, default: int) -> int:
+    text = request.query_params.get(name, "")
+    return int(text) if text.isdecimal() and len(text) < 12 else default  # noqa: PLR2004 - no longer number is meant
+
+
+def _query(request: Request) -> str:
+    return request.query_params.get("q", "").strip()[:500]
+
+
+def _tell_refusal(_request: Request, error: HTTPException) -> Response:
+    return JSONResponse({"error": error.detail}, error.status_code)
+
+
+def _tell_error(_request: Request, error: RunLogError) -> Response:
+    return JSONResponse({"error": str(error)}, 422)

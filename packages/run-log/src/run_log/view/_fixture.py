@@ -1,0 +1,292 @@
+"""A logged run as a test: a model and tools that say what they said then, and what they are asked, compared."""
+
+import json
+import re
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+from run_log import LoggedRequest, Record, RunFile, RunLogError
+
+from ._index import find_digests
+
+
+MAX_BYTES: Final = 50_000_000
+
+_HEAD: Final = '''"""{run}, to be played again: the model and the tools answer as they did, and each request is compared with the one of then.
+
+Needs gpt5-agent-driver and pytest. Give `recorded.model` and `recorded.tools` to an agent of your own to see where it asks something else.
+"""
+
+import json
+from collections import defaultdict, deque
+from decimal import Decimal
+from itertools import count
+
+import pytest
+from agent_driver import drive
+from agent_loop import AgentRun, Budgets, ModelFailure
+from agent_tooling import RefusedArguments, Tool, ToolOutput
+from run_log import to_plain
+
+
+TEXTS = {{}}
+
+
+def expand(value):
+    """Put the long texts, each of which stands here once, in their places."""
+    if value.keys() == {{"$long_text"}}:
+        return TEXTS.get(value["$long_text"], value)
+    return value["$literal"] if value.keys() == {{"$literal"}} else value
+
+
+TEXTS |= json.loads(
+    r"""
+{texts}
+"""
+)
+RUN = json.loads(
+    r"""
+{data}
+""",
+    object_hook=expand,
+)
+
+
+def restore(value):
+    if isinstance(value, list):
+        return tuple(map(restore, value))
+    return {{name: restore(member) for name, member in value.items()}} if isinstance(value, dict) else value
+
+
+def to_numbers(values):
+    """Return values with the prices, which a log has as texts, as decimals."""
+    return {{name: Decimal(value) if isinstance(value, str) and name != "currency" else value for name, value in (values or {{}}).items()}}
+
+
+class RecordedTool(Tool):
+    def bind(self, arguments):
+        error = RUN["refused"].get(self.name, {{}}).get(arguments)
+        return super().bind(arguments) if error is None else RefusedArguments(error=error)
+
+    def invoke(self, args, **_):
+        return self.function(args)
+
+
+class Recorded:
+    """A run of then: `messages`, `model` and `tools` to begin it with, `requests` as they were, `asked` as they are now."""
+
+    def __init__(self, rounds, tools, results, first):
+        self.messages, self.first = rounds[0]["added"], first
+        self.requests, self.asked, self._rounds = [], [], rounds
+        self._results = defaultdict(deque)
+        for result in results:
+            self._results[result["name"], self._key(result["arguments"])].append(result)
+        for index in range(len(rounds)):
+            before = self.requests[-1] if self.requests else []
+            self.requests.append(before[: rounds[index]["kept"]] + rounds[index]["added"])
+        self.tools = [
+            RecordedTool(name=tool["name"], description=tool.get("description") or "", parameters=tool["parameters"],
+                         function=lambda args, name=tool["name"]: self._answer(name, args))
+            for tool in tools
+        ]  # fmt: skip
+
+    def model(self, call):
+        """Answer as the model did."""
+        index = len(self.asked)
+        self.asked.append([to_plain(message) for message in call.messages])
+        if index >= len(self._rounds):
+            yield ModelFailure(message="the run of then had no further request", is_transient=False)
+            return
+        answer = self._rounds[index]["answer"]
+        for text, phase in answer["pieces"]:
+            yield {{"text": text, "phase": phase}}
+        if answer["error"]:
+            yield ModelFailure(message=answer["error"], is_transient=answer["is_repeated"])
+            return
+        last = {{name: answer[name] for name in ("finish_reason", "opaque_body") if answer[name] is not None}}
+        calls = [{{**call, "index": place}} for place, call in zip(count(), answer["calls"])]
+        yield {{"text": "", "tool_calls": calls, "usage": to_numbers(answer["usage"]), **last}}
+
+    def difference(self):
+        """Say in which round the first request differs, or return None."""
+        for index, (then, now) in enumerate(zip(self.requests, self.asked, strict=False), 1):
+            if to_bytes(then) != to_bytes(now):
+                return f"the request of round {{index}} differs:\\n{{to_bytes(then)!r}}\\n{{to_bytes(now)!r}}"
+        return None
+
+    def _answer(self, name, args):
+        results = self._results.get((name, self._key(args)))
+        if not results:
+            return ToolOutput(content="", error=f"{{name}} was not called with these arguments then")
+        result = results.popleft() if len(results) > 1 else results[0]
+        return ToolOutput(content=restore(result["content"]), error=result["error"])
+
+    @staticmethod
+    def _key(args):
+        shown = {{name: value for name, value in args.items() if value != "[hidden]"}}
+        return json.dumps(to_plain(shown), sort_keys=True)
+
+
+def to_bytes(request):
+    """Return a request as the log writes it."""
+    return json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode(errors="surrogatepass")
+
+
+@pytest.fixture
+def recorded():
+    return Recorded(RUN["rounds"], RUN["tools"], RUN["results"], RUN["first"])
+
+
+def test_{name}_asks_what_it_asked_then(recorded):
+    run = AgentRun(recorded.messages, budgets=Budgets(**to_numbers(RUN["budgets"])), **recorded.first)
+    *_, finished = drive(run, recorded.model, recorded.tools)
+    assert recorded.difference() is None
+    assert len(recorded.asked) == len(recorded.requests)
+    assert finished.reason in RUN["reasons"]
+'''
+
+
+def write_fixture(path: Path) -> str:
+    """Return the source of a test that plays a run again: for agent_driver and pytest, and nothing else.
+
+    Args:
+        path: The run's file.
+
+    Raises:
+        RunLogError: If the file cannot be read, or not be played again: it has no whole request, or more than fits into a source.
+    """
+    if path.stat().st_size > MAX_BYTES:
+        raise RunLogError(f"{path.stem}: expected at most {MAX_BYTES:,} bytes to make a test of")
+    file = RunFile(path)
+    requests = list(file.iter_requests())
+    if not requests:
+        raise RunLogError(f"{path.stem}: expected a request to make a test of")
+    settings = requests[0].written_settings
+    tools: list[dict[str, Any]] = file.expand(settings.get("tools")) or []
+    record = _read_record(file, requests)
+    data = {
+        "run": path.stem,
+        "first": _find_first(requests, file.expand(settings), file.expand(record.about)),
+        "budgets": record.budgets,
+        "reasons": [record.reason],
+        "tools": [_show_tool(tool) for tool in tools],
+        "rounds": record.rounds,
+        "results": record.results,
+        "refused": record.refused,
+    }
+    texts = {name: file.find_text(name) for name in dict.fromkeys(find_digests(data))}
+    return _HEAD.format(
+        run=path.stem,
+        texts=_write_json({name: text for name, text in texts.items() if text is not None}),
+        data=_write_json(data),
+        name=re.sub(r"\W", "_", path.stem.lower()),
+    )
+
+
+def _write_json(value: Any) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=True).replace('"""', '""\\u0022')
+
+
+def _find_first(
+    requests: list[LoggedRequest], settings: dict[str, Any], about: dict[str, Any]
+) -> dict[str, Any]:
+    """Return what a run of the same shape is begun with."""
+    closing = next((index for index, one in enumerate(requests, 1) if one.is_closing), None)
+    first: dict[str, Any] = {
+        "maximum_iterations": closing or len(requests) + 1,
+        "tool_choice": settings.get("tool_choice"),
+        "allowed_tools": settings.get("allowed_tools"),
+        "max_request_bytes": about.get("max_request_bytes"),
+    }
+    if closing is not None and "tools" not in requests[closing - 1].settings:
+        first["has_tool_choice"] = False
+    return {name: value for name, value in first.items() if value is not None}
+
+
+@dataclass(slots=True)
+class _Record:
+    """What was said and answered in a run, long texts by their digests."""
+
+    rounds: list[dict[str, Any]]
+    about: dict[str, Any] = field(default_factory=dict[str, Any])
+    budgets: dict[str, Any] = field(default_factory=dict[str, Any])
+    results: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    refused: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    reason: str = "closed"
+
+
+def _read_record(file: RunFile, requests: list[LoggedRequest]) -> _Record:
+    """Return what was said in each round, what tools have answered, and why the run has stopped."""
+    rounds: list[dict[str, Any]] = [
+        {"kept": one.kept, "added": list(one.written_messages[one.kept :]), "answer": _new_answer()}
+        for one in requests
+    ]
+    found = _Record(rounds)
+    calls: dict[str, dict[str, Any]] = {}
+    index = -1
+    for record in file.iter_records():
+        kind = record["type"]
+        index += kind == "request"
+        if kind in {"delta", "answer"}:
+            answer: dict[str, Any] = rounds[index]["answer"]
+            _take_answer(answer, record)
+        elif "call_id" in record:
+            _take_call(found, calls.setdefault(record["call_id"], {}), record)
+        elif kind == "start":
+            found.about = record["about"]
+        elif kind == "budgets":
+            # Not its time, which is another one today.
+            uses: dict[str, Any] = {**record["budgets"], "max_seconds": None}
+            found.budgets = {name: use["maximum"] for name, use in uses.items() if use}
+        elif kind == "end":
+            found.reason = str(file.expand(record["reason"]))
+    for one, after in pairwise(rounds):
+        one["answer"]["is_repeated"] = after["added"] == []
+    _forget_bound(found, calls)
+    return found
+
+
+def _take_answer(answer: dict[str, Any], record: Record) -> None:
+    if record["type"] == "delta":
+        answer["pieces"].append([record["text"], record.get("phase")])
+    else:
+        fields = {name: record.get(name) for name in _ANSWER}
+        answer |= {**fields, "calls": fields["calls"] or []}
+
+
+def _take_call(found: _Record, call: dict[str, Any], record: Record) -> None:
+    match record["type"]:
+        case "call":
+            call |= {"name": record["name"], "text": record["arguments"]}
+        case "bound":
+            call["arguments"] = record["arguments"]
+        case "result":
+            told = {"content": record.get("content"), "error": record.get("error")}
+            if record["outcome"] in {"done", "failed"} and "arguments" in call:
+                result = {"name": call["name"], "arguments": call["arguments"], **told}
+                found.results.append(result)
+            elif record["outcome"] == "refused":
+                found.refused.setdefault(call["name"], {})[call["text"]] = told["error"]
+        case _:
+            pass
+
+
+def _forget_bound(found: _Record, calls: dict[str, dict[str, Any]]) -> None:
+    """Leave to the run what it refuses for another reason than the arguments: they were taken in another call."""
+    for call in calls.values():
+        if "arguments" in call:
+            found.refused.get(call["name"], {}).pop(call["text"], None)
+
+
+_ANSWER: Final = ("calls", "usage", "finish_reason", "opaque_body", "error")
+
+
+def _new_answer() -> dict[str, Any]:
+    return {"pieces": [], "is_repeated": False, **dict.fromkeys(_ANSWER), "calls": []}
+
+
+def _show_tool(tool: dict[str, Any]) -> dict[str, Any]:
+    parameters: Any = tool.get("parameters") or {"type": "object", "properties": {}}
+    return {"name": tool["name"], "description": tool.get("description"), "parameters": parameters}

@@ -1,0 +1,84 @@
+"""Who gets an answer: whoever knows the key and speaks to this server by its own name. Everybody else is told nothing."""
+
+import hmac
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, Final
+
+
+type Scope = MutableMapping[str, Any]
+type Message = MutableMapping[str, Any]
+type Receive = Callable[[], Awaitable[Message]]
+type Send = Callable[[Message], Awaitable[None]]
+type App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+_NAMES: Final = ("127.0.0.1", "localhost")
+_HEADERS: Final = (
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
+)
+
+
+class Guard:
+    """What stands before an application: it hands on what comes with the key, and cuts the key off its path.
+
+    A page of another site can neither guess the key nor, by a name of its own for this machine, read an answer: the header `Host` has to be this server's.
+
+    Args:
+        app: The application.
+        key: The first part of each path.
+        port: The server's port; None where the tests of a caller's have none.
+    """
+
+    def __init__(self, app: App, *, key: str, port: int | None) -> None:
+        self._app = app
+        self._key = key.encode()
+        ends = [""] if port is None else [f":{port}"]
+        self._hosts = {f"{name}{end}".encode() for name in _NAMES for end in ends}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        given, _, rest = scope["path"].removeprefix("/").partition("/")
+        is_known = hmac.compare_digest(given.encode(), self._key)
+        if headers.get(b"host", b"").lower() not in self._hosts:
+            await _refuse(send, 421, b"This server answers to 127.0.0.1 only.")
+        elif not is_known:
+            await _refuse(send, 404, b"Open the address that the command has printed.")
+        elif scope["method"] == "POST" and not self._is_own(headers):
+            await _refuse(send, 403, b"This is for the page itself.")
+        else:
+            inner = {**scope, "path": f"/{rest}", "raw_path": f"/{rest}".encode(), "root_path": ""}
+            await self._app(inner, receive, _with_headers(send))
+
+    def _is_own(self, headers: dict[bytes, bytes]) -> bool:
+        """Whether what acts comes from the page: the origin is this server's, as JSON, which no form can send."""
+        origin = headers.get(b"origin", b"")
+        kind = headers.get(b"content-type", b"").split(b";")[0].strip()
+        return origin.removeprefix(b"http://") in self._hosts and kind == b"application/json"
+
+
+async def _refuse(send: Send, status: int, text: bytes) -> None:
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), *_HEADERS]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": text})
+
+
+def _with_headers(send: Send) -> Send:
+    async def wrapped(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            own = {name for name, _ in _HEADERS}
+            kept = [pair for pair in message.get("headers", ()) if pair[0].lower() not in own]
+            message = {**message, "headers": [*kept, *_HEADERS]}
+        await send(message)
+
+    return wrapped

@@ -1,0 +1,256 @@
+"""A run's file as a page shows it: read once, then only what has come, and kept as numbers and offsets."""
+
+import threading
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final, cast
+
+from run_log import Record, RunFile, find_difference
+
+from ._media import find_media_type
+from ._rounds import RoundRow, begin_round, find_effort
+
+
+_TOTALS: Final = (
+    "input_tokens",
+    "cached_tokens",
+    "output_tokens",
+    "reasoning_tokens",
+    "total_tokens",
+    "cache_write_tokens",
+)
+_CACHED_FROM: Final = 1_024  # tokens: shorter prompts are never cached
+_HEAD_CHARACTERS: Final = 2_000
+_MAX_HEAD_BYTES: Final = 8_000_000
+_MAX_DIFFERENCE_BYTES: Final = 5_000_000
+
+
+class RunIndex:
+    """What is known of a run's file. Its methods may be called from any thread.
+
+    Args:
+        path: The file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lock = threading.RLock()
+        self.start: Record = {}
+        self.end: Record | None = None
+        self.rounds: list[RoundRow] = []
+        self.before: list[int] = []  # records that belong to no round
+        self._file = RunFile(path)
+        self._size = -1
+        self._messages: list[tuple[int, int]] = []  # the record of each, and which of its added
+        self._sizes: dict[str, int] = {}
+
+    def update(self) -> None:
+        """Read what has come.
+
+        Raises:
+            RunLogError: If the file cannot be read.
+        """
+        with self.lock:
+            size = self.path.stat().st_size if self.path.exists() else -1
+            if size == self._size:
+                return
+            self._size = size
+            for placed in self._file.follow():
+                self._take(placed)
+
+    @property
+    def size(self) -> int:
+        """The bytes of the file when it was last read."""
+        return max(self._size, 0)
+
+    def _take(self, placed: Any) -> None:
+        record, kind = placed.record, placed.record["type"]
+        if kind == "long_text":
+            self._sizes[record["digest"]] = record["size"]
+            return
+        if kind == "start":
+            self.start = record
+        elif kind == "end":
+            self.end = record
+        if kind == "request":
+            self._begin(placed)
+        elif self.rounds:
+            self.rounds[-1].take(placed)
+        else:
+            self.before.append(placed.offset)
+
+    def _begin(self, placed: Any) -> None:
+        before = self.rounds[-1] if self.rounds else None
+        row = begin_round(len(self.rounds), placed, before)
+        if not row.effort and before is None:
+            row.effort = find_effort(self.start.get("about", {}))
+        if not row.model and before is None:
+            model = self.start.get("about", {}).get("model")
+            row.model = model if isinstance(model, str) else ""
+        kept = min(row.kept, len(self._messages))
+        row.dropped = len(self._messages) - kept
+        if row.dropped:
+            row.replaced = self._messages[kept]
+        added = [(placed.offset, number) for number in range(row.added)]
+        self._messages = self._messages[:kept] + added
+        self.rounds.append(row)
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the head of the page shows, as JSON."""
+        with self.lock:
+            budgets = [row.budgets for row in self.rounds if row.budgets is not None]
+            rewritten = [row.index for row in self.rounds if row.dropped]
+            return {
+                "run": self.path.stem,
+                "size": self.size,
+                "start": self.show(self.start),
+                "end": self.show(self.end),
+                "rounds": len(self.rounds),
+                "seconds": self.rounds[-1].last if self.rounds else 0.0,
+                "totals": self._sum(),
+                "budgets": budgets[-1] if budgets else None,
+                "rewritten": rewritten,
+                "missed": self._find_missed(),
+                "calls": sum(len(row.calls) for row in self.rounds),
+                "problems": [str(problem) for problem in self._file.problems],
+                "before": [self.show(self._file.read_at(offset)) for offset in self.before[:50]],
+            }
+
+    def _find_missed(self) -> list[int]:
+        """Return the rounds whose request began with the one before, and of which the server still found less than half in its cache."""
+        pairs = pairwise(self.rounds)
+        if not any(_count_cached(row) for row in self.rounds):  # The route does not say.
+            return []
+        return [
+            row.index
+            for before, row in pairs
+            if row.usage
+            and not row.dropped
+            and before.model == row.model
+            and _count_input(before) >= _CACHED_FROM
+            and _count_cached(row) < _count_input(before) / 2
+        ]
+
+    def _sum(self) -> dict[str, Any]:
+        """Return the usage of all rounds, where there is no end that says it."""
+        if self.end is not None and self.end.get("usage"):
+            return dict(self.end["usage"])
+        usages = [row.usage for row in self.rounds]
+        totals: dict[str, Any] = {
+            name: sum(_number(usage.get(name)) for usage in usages) for name in _TOTALS
+        }
+        totals["total_price"] = sum(_number(usage.get("total_price")) for usage in usages)
+        currencies = [usage["currency"] for usage in usages if usage.get("currency")]
+        return {**totals, "currency": currencies[0] if currencies else ""}
+
+    def describe_rounds(self, first: int, count: int) -> list[dict[str, Any]]:
+        """Return some rows as JSON."""
+        with self.lock:
+            return [row.describe() for row in self.rounds[first : first + count]]
+
+    def describe_round(self, index: int) -> dict[str, Any]:
+        """Return everything of a round as JSON. Long texts are there by their digest, their size and how they begin.
+
+        Raises:
+            IndexError: If there is none.
+            RunLogError: If the file cannot be read any more.
+        """
+        with self.lock:
+            row = self.rounds[index]
+            records = [self._file.read_at(offset) for offset in row.offsets]
+            settings = {
+                name: self._file.read_at(place)["set"][name] for name, place in row.settings.items()
+            }
+            return {
+                "row": row.describe(),
+                "records": [self.show(record) for record in records],
+                "settings": self.show(settings),
+                "difference": self._find_difference(row, records[0]),
+            }
+
+    def _find_difference(self, row: RoundRow, request: Record) -> dict[str, Any] | None:
+        """Return where a rewritten prefix begins to differ."""
+        if row.replaced is None:
+            return None
+        offset, number = row.replaced
+        old = self._file.read_at(offset)["added"][number]
+        new = request["added"][0] if request["added"] else None
+        path = f"messages[{row.kept}]"
+        sizes = [self._sizes.get(name, 0) for name in find_digests([old, new])]
+        if sum(sizes) <= _MAX_DIFFERENCE_BYTES:
+            old, new = self._file.expand(old), self._file.expand(new)
+        found = find_difference(old, new, path)
+        if found is None:
+            return {"path": path, "before": None, "now": None, "position": None}
+        pair = (found.before, found.now)
+        if found.position is not None:
+            start = max(found.position - 120, 0)
+            cut = slice(start, found.position + 400)
+            pair = (found.before[cut], found.now[cut])
+            return {
+                "path": found.path,
+                "before": pair[0],
+                "now": pair[1],
+                "position": found.position,
+                "start": start,
+            }
+        return {"path": found.path, "before": pair[0], "now": pair[1], "position": None}
+
+    def show(self, value: Any) -> Any:
+        """Return plain JSON in which each reference to a long text says how long that is and how it begins."""
+        if isinstance(value, list):
+            return [self.show(item) for item in cast("list[Any]", value)]
+        if not isinstance(value, dict):
+            return value
+        members = cast("dict[str, Any]", value)
+        if members.keys() == {"$long_text"}:
+            return {"$long_text": self._describe_text(str(members["$long_text"]))}
+        return {name: self.show(member) for name, member in members.items()}
+
+    def _describe_text(self, digest: str) -> dict[str, Any]:
+        size = self._sizes.get(digest, 0)
+        text = self._file.find_text(digest) if size <= _MAX_HEAD_BYTES else None
+        return {
+            "digest": digest,
+            "size": size,
+            "head": (text or "")[:_HEAD_CHARACTERS],
+            "media": find_media_type(text) if text else "",
+            "is_missing": digest not in self._sizes,
+        }
+
+    def find_text(self, digest: str) -> str | None:
+        """Return a long text; None where it is not in the log."""
+        with self.lock:
+            return self._file.find_text(digest)
+
+
+def find_digests(value: Any) -> Iterator[str]:
+    """Yield the digests of the long texts that a value refers to."""
+    if isinstance(value, list):
+        for item in cast("list[Any]", value):
+            yield from find_digests(item)
+    elif isinstance(value, dict):
+        members = cast("dict[str, Any]", value)
+        if members.keys() == {"$long_text"}:
+            yield str(members["$long_text"])
+            return
+        for member in members.values():
+            yield from find_digests(member)
+
+
+def _count_input(row: RoundRow) -> float:
+    return _number(row.usage.get("input_tokens"))
+
+
+def _count_cached(row: RoundRow) -> float:
+    return _number(row.usage.get("cached_tokens"))
+
+
+def _number(value: object) -> float:
+    if isinstance(value, int | float):
+        return value
+    try:
+        return float(str(value or 0))
+    except ValueError:
+        return 0.0

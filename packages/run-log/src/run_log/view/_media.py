@@ -1,0 +1,45 @@
+"""Images and other files that stand in a log as text."""
+
+import base64
+import binascii
+import re
+from typing import Final
+
+
+_DATA_URL: Final = re.compile(r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w=.+-]+)*;base64,")
+_HEADS: Final = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+    (b"%PDF-", "application/pdf"),
+)
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
+_SAMPLE: Final = 64
+
+
+def find_media_type(text: str) -> str:
+    """Return the type of an image or a PDF that a text is, as base64 or as a data URL; empty where it is none that a browser may show."""
+    sample = _payload(text[:512])[:_SAMPLE]
+    if len(sample) < _SAMPLE // 4 or not _BASE64.fullmatch(sample):
+        return ""
+    try:
+        head = base64.b64decode(sample[: len(sample) // 4 * 4])
+    except binascii.Error:
+        return ""
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for start, kind in _HEADS if head.startswith(start)), "")
+
+
+def read_media(text: str) -> bytes | None:
+    """Return the bytes of a text that is base64 or a data URL; None where it is neither."""
+    try:
+        return base64.b64decode(_payload(text))
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _payload(text: str) -> str:
+    found = _DATA_URL.match(text)
+    return text[found.end() :] if found else text

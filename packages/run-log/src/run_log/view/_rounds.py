@@ -1,0 +1,203 @@
+"""The rounds of a run, as rows: numbers and short texts, and where everything else stands in the file."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from run_log import PlacedRecord, Record
+
+
+_HEAD_CHARACTERS: Final = 400
+_EFFORTS: Final = ("effort", "reasoning_effort")
+
+
+@dataclass(slots=True)
+class CallRow:
+    """A tool call: when it was written, when it ran, what became of it."""
+
+    call_id: str
+    name: str
+    asked: float
+    started: float | None = None
+    ended: float | None = None
+    outcome: str | None = None
+
+
+@dataclass(slots=True)
+class RoundRow:
+    """A model call and what followed from it.
+
+    Attributes:
+        index: Which one of the file, from 0.
+        offsets: Where its records begin.
+        replaced: Where the first message stands that the request before had in place of one of this request: the offset of its record, and which of the added it is.
+        settings: Where the value of each setting stands.
+        others: The types of records that this version does not know, and how many there are.
+    """
+
+    index: int
+    number: int
+    asked: float
+    wait: float = 0.0
+    is_closing: bool = False
+    left_out: int = 0
+    kept: int = 0
+    added: int = 0
+    dropped: int = 0
+    changed: tuple[str, ...] = ()
+    model: str = ""
+    effort: str = ""
+    tool_choice: str = ""
+    first: float | None = None
+    answered: float | None = None
+    last: float = 0.0
+    usage: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    finish_reason: str = ""
+    error: str = ""
+    phases: list[str] = field(default_factory=list[str])
+    head: str = ""
+    calls: list[CallRow] = field(default_factory=list[CallRow])
+    budgets: Mapping[str, Any] | None = None
+    others: dict[str, int] = field(default_factory=dict[str, int])
+    offsets: list[int] = field(default_factory=list[int], repr=False)
+    replaced: tuple[int, int] | None = field(default=None, repr=False)
+    settings: Mapping[str, int] = field(default_factory=dict[str, int], repr=False)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the row as JSON."""
+        left_out = {"offsets", "replaced", "settings", "calls"}
+        fields = {name: getattr(self, name) for name in self.__slots__ if name not in left_out}
+        calls = [{name: getattr(call, name) for name in call.__slots__} for call in self.calls]
+        return {**fields, "calls": calls}
+
+    def take(self, placed: PlacedRecord) -> None:
+        """Take a record of this round."""
+        record = placed.record
+        kind: str = record["type"]
+        self.offsets.append(placed.offset)
+        self.last = max(self.last, _seconds(record))
+        if take := _TAKES.get(kind):
+            take(self, record)
+        else:
+            self.others[kind] = self.others.get(kind, 0) + 1
+
+    def find_call(self, call_id: object) -> CallRow | None:
+        """Return a call by its id."""
+        return next((call for call in self.calls if call.call_id == call_id), None)
+
+
+def begin_round(index: int, placed: PlacedRecord, before: RoundRow | None) -> RoundRow:
+    """Return the row of a request's record."""
+    record = placed.record
+    changed: dict[str, Any] = record.get("set") or {}
+    gone: list[str] = record.get("unset") or []
+    settings = dict(before.settings) if before else {}
+    for name in gone:
+        settings.pop(name, None)
+    row = RoundRow(
+        index=index,
+        number=record["round"],
+        asked=_seconds(record),
+        wait=record.get("wait_seconds") or 0.0,
+        is_closing=bool(record.get("is_closing")),
+        left_out=record.get("left_out") or 0,
+        kept=record["kept"],
+        added=len(record["added"]),
+        changed=tuple(sorted({*changed, *gone})),
+        settings={**settings, **dict.fromkeys(changed, placed.offset)},
+        last=_seconds(record),
+        offsets=[placed.offset],
+    )
+    kept = {} if before is None else {name: getattr(before, name) for name in _SHOWN}
+    shown = {name: _find_setting(changed, names) for name, names in _SHOWN.items()}
+    for name, names in _SHOWN.items():
+        is_gone = not set(names).isdisjoint(gone)
+        setattr(row, name, shown[name] or ("" if is_gone else kept.get(name, "")))
+    return row
+
+
+_SHOWN: Final[Mapping[str, tuple[str, ...]]] = {
+    "model": ("model",),
+    "effort": _EFFORTS,
+    "tool_choice": ("tool_choice",),
+}
+
+
+def find_effort(values: Mapping[str, Any]) -> str:
+    """Return the effort that a program names among what it says of a run."""
+    return _find_setting(values, _EFFORTS)
+
+
+def _find_setting(values: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    found = next((values[name] for name in names if name in values), "")
+    return found if isinstance(found, str) else "" if found is None else "…"
+
+
+def _seconds(record: Record) -> float:
+    value = record.get("t", 0.0)
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _take_delta(row: RoundRow, record: Record) -> None:
+    if row.first is None and record.get("since") is not None:
+        row.first = record["since"]
+    text, phase = record["text"], record.get("phase")
+    if isinstance(phase, str) and phase not in row.phases:
+        row.phases.append(phase)
+    if len(row.head) < _HEAD_CHARACTERS:
+        row.head = (row.head + text)[:_HEAD_CHARACTERS]
+
+
+def _take_answer(row: RoundRow, record: Record) -> None:
+    row.answered = _seconds(record)
+    row.first = record.get("first", row.first)
+    row.usage = record.get("usage") or {}
+    row.finish_reason = _to_text(record.get("finish_reason"))
+    row.error = _to_text(record.get("error"))
+
+
+def _take_call(row: RoundRow, record: Record) -> None:
+    name = _to_text(record["name"])
+    row.calls.append(CallRow(call_id=record["call_id"], name=name, asked=_seconds(record)))
+
+
+def _take_started(row: RoundRow, record: Record) -> None:
+    if call := row.find_call(record["call_id"]):
+        call.started = _seconds(record)
+
+
+def _take_result(row: RoundRow, record: Record) -> None:
+    if call := row.find_call(record["call_id"]):
+        call.ended, call.outcome = _seconds(record), record["outcome"]
+
+
+def _take_budgets(row: RoundRow, record: Record) -> None:
+    row.budgets = record["budgets"]
+
+
+def _take_error(row: RoundRow, record: Record) -> None:
+    row.error = _to_text(record["message"])
+
+
+def _take_nothing(_row: RoundRow, _record: Record) -> None:
+    """Leave to the details what no row shows."""
+
+
+def _to_text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    return "" if value is None else "…" if isinstance(value, dict) else str(value)
+
+
+_TAKES: Final = {
+    "delta": _take_delta,
+    "answer": _take_answer,
+    "call": _take_call,
+    "bound": _take_nothing,
+    "started": _take_started,
+    "result": _take_result,
+    "budgets": _take_budgets,
+    "error": _take_error,
+    "end": _take_nothing,
+    "start": _take_nothing,
+}

@@ -1,0 +1,115 @@
+"""Search in the text of runs, line by line."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from run_log import RunLogError, list_runs
+
+
+_MAX_LINE_BYTES: Final = 150_000_000
+_AROUND: Final = 70
+_TYPE: Final = re.compile(rb'"type"\s*:\s*"([^"\\]{1,60})"')
+_ESCAPES: Final = re.compile(r'\\+(["\\/nrt])')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A place where a text was found.
+
+    Attributes:
+        round: The index of the round, from 0; -1 before the first.
+        kind: The type of the record.
+        count: How often the record has it.
+        before: What stands before it.
+        found: The text as it stands there.
+        after: What stands after it.
+    """
+
+    round: int
+    kind: str
+    count: int
+    before: str
+    found: str
+    after: str
+
+    def describe(self) -> dict[str, object]:
+        """Return it as JSON."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def search_run(path: Path, text: str) -> Iterator[Hit]:
+    """Yield where a text stands in a run, whatever its case; it is read line by line.
+
+    Raises:
+        RunLogError: If the file cannot be read.
+    """
+    needles = [needle.lower() for needle in _spell(text)]
+    index = -1
+    waiting: list[Hit] = []  # Long texts belong to the record that comes after them.
+    try:
+        with path.open("rb") as file:
+            while line := file.readline(_MAX_LINE_BYTES):
+                found = _TYPE.search(line, 0, 200)
+                kind = found[1].decode(errors="replace") if found else "?"
+                index += kind == "request"
+                hit = _find(line.decode(errors="replace"), needles, index, kind)
+                if kind != "long_text":
+                    yield from (replace(one, round=index) for one in waiting)
+                    waiting.clear()
+                if hit and kind == "long_text":
+                    waiting.append(hit)
+                elif hit:
+                    yield hit
+    except OSError as error:
+        raise RunLogError(f"{path}: cannot be read: {error.strerror or error}") from None
+    yield from waiting
+
+
+def search_runs(folder: Path, text: str) -> Iterator[tuple[str, int, Hit]]:
+    """Yield the runs of a folder that have a text, the newest first: name, how many records have it, and the first hit.
+
+    Raises:
+        RunLogError: If the folder cannot be read.
+    """
+    for summary in list_runs(folder):
+        try:
+            hits = list(search_run(summary.path, text))
+        except RunLogError:  # deleted in the meantime
+            continue
+        if hits:
+            yield summary.path.stem, len(hits), hits[0]
+
+
+def _spell(text: str) -> list[str]:
+    """Return how a text stands in JSON, and in JSON within JSON."""
+    once = json.dumps(text, ensure_ascii=False)[1:-1]
+    twice = json.dumps(once, ensure_ascii=False)[1:-1]
+    return list(dict.fromkeys([once, twice]))
+
+
+def _find(line: str, needles: list[str], index: int, kind: str) -> Hit | None:
+    folded = line.lower()
+    if len(folded) != len(line):  # Few letters have a longer form in small.
+        folded = "".join(letter.lower() if len(letter.lower()) == 1 else letter for letter in line)
+    needle = next((one for one in needles if one in folded), None)
+    if needle is None:
+        return None
+    start = folded.index(needle)
+    end = start + len(needle)
+    return Hit(
+        round=index,
+        kind=kind,
+        count=folded.count(needle),
+        before=_plain(line[max(start - _AROUND, 0) : start]),
+        found=_plain(line[start:end]),
+        after=_plain(line[end : end + _AROUND]),
+    )
+
+
+def _plain(text: str) -> str:
+    """Return a piece of JSON as a person reads it."""
+    return _ESCAPES.sub(lambda found: " " if found[1] in "nrt" else found[1], text)

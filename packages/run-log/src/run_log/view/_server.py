@@ -1,0 +1,85 @@
+"""The server of the page, on this machine alone."""
+
+import secrets
+import socket
+import threading
+import time
+from pathlib import Path
+from typing import Final, Self
+
+import uvicorn
+
+from ._app import Again, create_app
+
+
+_HOST: Final = "127.0.0.1"
+_START_SECONDS: Final = 10.0
+
+
+class ViewServer:
+    """A server on 127.0.0.1 that shows the runs of a folder to whoever knows its address. As a context manager it runs in a thread.
+
+    Args:
+        folder: The folder of the runs; it need not be there yet.
+        port: The port; 0 takes a free one.
+        again: Runs a run again, where the page is asked to; see `RunAgain`.
+        models: The models that the page offers for that.
+
+    Raises:
+        OSError: If the port cannot be had.
+
+    Example:
+        >>> with ViewServer("runs") as server:
+        ...     address = server.url()
+    """
+
+    def __init__(
+        self,
+        folder: str | Path,
+        *,
+        port: int = 0,
+        again: Again | None = None,
+        models: tuple[str, ...] = (),
+    ) -> None:
+        self._socket = socket.create_server((_HOST, port))
+        self.port: int = self._socket.getsockname()[1]
+        self._key = secrets.token_urlsafe(24)
+        app = create_app(folder, key=self._key, port=self.port, again=again, models=models)
+        config = uvicorn.Config(
+            app,  # pyright: ignore[reportArgumentType] - uvicorn types scopes more narrowly than ASGI does
+            lifespan="off",
+            log_level="critical",  # A line of each request would have the key.
+            access_log=False,
+            timeout_graceful_shutdown=1,
+            ws="none",
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(
+            target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True
+        )
+
+    def url(self, run: str | None = None) -> str:
+        """Return the address of the page, or of a run's. Whoever knows it can read the logs."""
+        place = f"#/run/{run}" if run else ""
+        return f"http://{_HOST}:{self.port}/{self._key}/{place}"
+
+    def __enter__(self) -> Self:
+        """Start to serve."""
+        self._thread.start()
+        end = time.monotonic() + _START_SECONDS
+        while not self._server.started and time.monotonic() < end:
+            time.sleep(0.005)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop."""
+        self._server.should_exit = True
+        self._thread.join(_START_SECONDS)
+        self._socket.close()
+
+    def run(self) -> None:
+        """Serve in this thread until SIGINT or SIGTERM comes."""
+        try:
+            self._server.run(sockets=[self._socket])
+        finally:
+            self._socket.close()

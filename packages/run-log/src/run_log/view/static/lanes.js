@@ -1,0 +1,53 @@
+// A round on one time axis: the model, then each tool call in a lane of its own.
+
+import { h, seconds, words } from "./dom.js";
+
+export const WORDS = { done: "done", failed: "failed", refused: "refused", recalled: "recalled", unfinished: "given up" };
+
+const STEPS = [1, 2, 5];
+
+/** Round times for an axis of this many seconds, four to seven of them. */
+export function ticks(span) {
+  let step = 10 ** Math.floor(Math.log10(span / 5));
+  for (const factor of [...STEPS, 10]) if (span / (step * factor) <= 6) { step *= factor; break; }
+  const found = [];
+  for (let at = 0; at <= span * 1.0001; at += step) found.push(at);
+  return found;
+}
+
+export function lanes(row, { now = 0, onCall = () => {} } = {}) {
+  const start = row.asked;
+  const end = Math.max(row.last, now, start + 0.001);
+  const span = end - start;
+  const at = (t) => `${Math.min(100, Math.max(0, ((t - start) / span) * 100)).toFixed(3)}%`;
+  const wide = (a, b) => `${Math.max(0, ((b - a) / span) * 100).toFixed(3)}%`;
+  const bar = (kind, from, to, title) => h(`span.bar.${kind}`, { title, style: { left: at(from), width: wide(from, Math.max(to, from)) } });
+
+  const answered = row.answered ?? end;
+  const asked = Math.min(start + (row.wait || 0), answered);
+  const first = row.first ?? answered;
+  const model = [
+    row.wait ? bar("wait", start, asked, `waits ${seconds(row.wait)}`) : null,
+    bar("ttft", asked, first, `first piece after ${seconds(first - asked)}`),
+    bar(row.error && !row.calls.length ? "failed" : "model", first, answered, `writes for ${seconds(answered - first)}`),
+  ];
+  const list = [lane("model", model, seconds(answered - start), row.first === null ? "" : `first ${seconds(first - asked)}`)];
+  for (const call of row.calls) {
+    const begun = call.started ?? call.asked;
+    const until = call.ended ?? end;
+    const bars = [
+      call.started !== null && begun > call.asked ? bar("queue", call.asked, begun, `waits ${seconds(begun - call.asked)}`) : null,
+      bar(call.outcome ?? "running", begun, until, `${WORDS[call.outcome] ?? "runs"}: ${seconds(until - begun)}`),
+    ];
+    list.push(lane(call.name, bars, seconds(until - begun), WORDS[call.outcome] ?? "runs", call.outcome ?? "running", () => onCall(call)));
+  }
+  const marks = ticks(span);
+  return h("div.lanes", { role: "group", "aria-label": "The round on a time axis" },
+    list,
+    h("div.axis", { "aria-hidden": "true" }, h("span"), h("span.track", {}, marks.map((t) => h("span.tick", { style: { left: at(start + t) } }, seconds(t)))), h("span"), h("span")));
+}
+
+function lane(name, bars, took, note, outcome = "", onclick = null) {
+  const label = onclick ? h("button.plain.name", { onclick, title: name }, words(name)) : h("span.name", {}, words(name));
+  return h("div.lane", {}, label, h("span.track", {}, bars), h("span.took", {}, took), h(`span.state${outcome ? `.o-${outcome}` : ""}`, {}, note));
+}

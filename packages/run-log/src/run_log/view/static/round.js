@@ -1,0 +1,213 @@
+// Everything of one round: what was added to the request, what the model said, and its calls as written, as bound, as answered.
+
+import { copy, count, h, money, seconds, toast, words } from "./dom.js";
+import { WORDS, lanes } from "./lanes.js";
+import { content, fold, longText, picture, prose, tree } from "./value.js";
+
+const KNOWN = new Set(["request", "delta", "answer", "call", "bound", "started", "result", "budgets", "error", "end", "start", "long_text"]);
+const MESSAGE = 900; // characters of a message that are shown at once
+const WHY = {
+  failed: "The tool was called and has failed.",
+  refused: "The tool was not called; the model reads why.",
+  recalled: "The tool was not called: the same call has answered before.",
+  unfinished: "Given up while the tool still ran.",
+};
+
+export function showRound(run, detail, { now, onClose } = {}) {
+  const { row, records } = detail;
+  const by = (type) => records.filter((record) => record.type === type);
+  const [request] = by("request");
+  const answer = by("answer").at(-1);
+  const calls = joinCalls(records);
+  const open = (call) => document.getElementById(`call-${row.index}-${calls.findIndex((one) => one.call_id === call.call_id)}`)?.focus();
+  const more = records.filter((record) => !KNOWN.has(record.type));
+  return h("div.detail", { role: "region", "aria-label": `Round ${row.number}` },
+    lanes(row, { now, onCall: open }),
+    row.dropped ? rewritten(run, row, detail.difference) : null,
+    row.error ? h("div.alert.bad", { role: "note" }, h("strong", {}, "It failed. "), prose(run, answer?.error ?? by("error")[0]?.message ?? row.error)) : null,
+    more.map((record) => other(run, record)),
+    h("div.columns", {},
+      h("section", { "aria-label": "Request" }, requestPart(run, row, request, detail)),
+      h("section", { "aria-label": "Answer" }, answerPart(run, row, records, answer))),
+    calls.length ? h("section.calls", { "aria-label": "Tool calls" },
+      h("h3", {}, "Tool calls", h("span.dim", {}, ` ${calls.length}`)),
+      calls.map((call, index) => callPart(run, row, call, index))) : null,
+    by("budgets").length ? h("section", { "aria-label": "Budgets" }, h("h3", {}, "Budgets after this round"), meters(by("budgets").at(-1).budgets)) : null,
+    h("p.foot", {}, h("button.link", { onclick: () => copy(JSON.stringify(detail, null, 1), "The round is in the clipboard, as JSON.") }, "Copy this round as JSON"),
+      onClose ? h("button.link", { onclick: onClose }, "Close") : null));
+}
+
+function joinCalls(records) {
+  const calls = [];
+  const find = (record) => calls.find((call) => call.call_id === record.call_id);
+  for (const record of records) {
+    if (record.type === "call") calls.push({ call_id: record.call_id, written: record });
+    else if (["bound", "started", "result"].includes(record.type)) {
+      let call = find(record);
+      if (!call) calls.push((call = { call_id: record.call_id }));
+      call[record.type] = record;
+    }
+  }
+  return calls;
+}
+
+function rewritten(run, row, difference) {
+  const where = difference?.path ?? `messages[${row.kept}]`;
+  const side = (name, value) => h("div", {}, h("h4", {}, name), difference.position === null || difference.position === undefined
+    ? (value === null ? h("p.dim", {}, "nothing stood there") : tree(run, value))
+    : h("div.text.mono", {}, words(value.slice(0, difference.position - difference.start)), h("mark", {}, words(value.slice(difference.position - difference.start)))));
+  return h("div.alert.broken", { role: "note" },
+    h("p", {}, h("strong", {}, "The prefix was rewritten here. "), `The request keeps ${row.kept} messages of the one before and drops ${row.dropped}; nothing after them comes from a cache.`,
+      row.left_out ? ` ${row.left_out} images or files became a sentence.` : ""),
+    h("p", {}, "First difference: ", h("code", {}, words(where)), difference?.position !== null && difference?.position !== undefined ? `, character ${count(difference.position + 1)}` : ""),
+    difference ? h("div.pair", {}, side("before", difference.before), side("now", difference.now)) : null);
+}
+
+function requestPart(run, row, request, detail) {
+  const added = request?.added ?? [];
+  const changes = Object.entries(request?.set ?? {});
+  const notes = [
+    row.is_closing ? h("span.tag", { title: "The model had to answer, without tools." }, "closing call") : null,
+    row.wait ? h("span.tag", {}, `waited ${seconds(row.wait)}`) : null,
+    row.left_out ? h("span.tag.warn", {}, `${row.left_out} files left out`) : null,
+  ];
+  return [
+    h("h3", {}, "Added to the request", h("span.dim", {}, ` ${added.length} ${added.length === 1 ? "message" : "messages"}${row.kept ? ` after ${row.kept} kept` : ""}`), notes),
+    added.length ? h("ol.messages", { start: row.kept + 1 }, added.map((message, index) => messagePart(run, message, row.kept + index))) : h("p.dim", {}, "Nothing: the same request again."),
+    row.index === 0 ? null : changes.map(([name, value]) => h("div.change", {}, h("h4", {}, "changed: ", h("code", {}, words(name))), tree(run, value))),
+    (request?.unset ?? []).map((name) => h("p.change", {}, "gone: ", h("code", {}, words(name)))),
+    fold("All settings", () => Object.entries(detail.settings).map(([name, value]) =>
+      name === "tools" && Array.isArray(value) ? fold(`tools`, () => value.map((tool) => fold(words(String(tool?.name ?? "tool")), () => tree(run, tool))), { note: String(value.length) }) : h("div.setting", {}, h("code", {}, words(name)), tree(run, value))),
+    { note: Object.keys(detail.settings).join(", ") }),
+  ];
+}
+
+function messagePart(run, message, place) {
+  const role = String(message?.role ?? message?.type ?? "item");
+  const known = ["system", "developer", "user", "assistant", "tool"].includes(role) ? role : "other";
+  const body = [];
+  if (message && typeof message === "object" && ("content" in message || message.tool_calls)) {
+    const split = typeof message.content === "string" ? thoughts(message.content) : null;
+    if (split?.thoughts.length) body.push(fold("Reasoning", () => split.thoughts.map((text) => prose(run, text)), { note: `${count(split.thoughts.join("").length)} characters` }));
+    if (message.content || !message.tool_calls?.length) body.push(split ? (split.text ? prose(run, split.text, { clip: MESSAGE }) : null) : content(run, message.content, MESSAGE));
+    if (message.tool_calls?.length) body.push(h("p.asks", {}, message.tool_calls.map((call) => h("span.chip", {}, words(String(call?.name ?? call?.function?.name ?? "call"))))));
+    const rest = Object.fromEntries(Object.entries(message).filter(([name, value]) => !["role", "content", "tool_calls", "name", "tool_call_id"].includes(name) && value !== null && value !== undefined && !(Array.isArray(value) && !value.length)));
+    if (Object.keys(rest).length) body.push(fold("More", () => tree(run, rest), { note: Object.keys(rest).join(", ") }));
+  } else {
+    body.push(tree(run, message));
+  }
+  return h(`li.message.r-${known}`, {}, h("div.who", {}, h("span.role", {}, words(role)), message?.name ? h("span.dim", {}, words(` ${message.name}`)) : null, h("span.place", {}, `[${place}]`)), h("div.said", {}, body));
+}
+
+/** Cut a text into what was thought and what was said. */
+export function thoughts(text) {
+  const found = [];
+  const rest = text.replace(/<think>([\s\S]*?)(<\/think>|$)/g, (_, thought) => { found.push(thought.trim()); return ""; });
+  return { thoughts: found, text: rest.trim() };
+}
+
+function answerPart(run, row, records, answer) {
+  const deltas = records.filter((record) => record.type === "delta");
+  const whole = deltas.every((delta) => typeof delta.text === "string");
+  const split = whole ? thoughts(deltas.map((delta) => delta.text).join("")) : { thoughts: [], text: null };
+  const items = answer?.opaque_body?.responses_output ?? [];
+  const summaries = split.thoughts.length ? split.thoughts : (Array.isArray(items) ? items : []).flatMap((item) => (item?.summary ?? []).map((part) => part?.text)).filter(Boolean);
+  const usage = answer?.usage;
+  return [
+    h("h3", {}, "Answer", row.answered === null ? h("span.tag.live", {}, "being written") : null,
+      row.phases.map((phase) => h("span.tag", {}, words(phase))), row.finish_reason ? h("span.dim", {}, ` finished: ${row.finish_reason}`) : null),
+    summaries.length ? h("div.reasoning", {}, h("h4", {}, "Reasoning summary"), summaries.map((text) => prose(run, text))) : null,
+    whole ? (split.text ? prose(run, split.text) : h("p.dim", {}, row.calls.length ? "no text, only calls" : "no text")) : deltas.map((delta) => prose(run, delta.text)),
+    (answer?.files ?? []).map((file) => content(run, [file])),
+    usage ? h("dl.usage", {}, usageRows(usage).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])) : null,
+    answer?.opaque_body ? fold("What goes back with this answer", () => tree(run, answer.opaque_body), { note: "opaque body" }) : null,
+    deltas.length > 1 ? fold("How the text came", () => h("ol.pieces", {}, deltas.map((delta) => h("li", {}, h("span.dim", {}, `${seconds((delta.since ?? delta.t) - row.asked)}, ${count(delta.pieces)} pieces `), prose(run, delta.text, { clip: 200 })))), { note: `${deltas.length} records` }) : null,
+  ];
+}
+
+export const tokens = (usage) => ({
+  input: usage?.input_tokens ?? usage?.prompt_tokens,
+  cached: usage?.cached_tokens ?? usage?.input_tokens_details?.cached_tokens ?? usage?.prompt_tokens_details?.cached_tokens,
+  output: usage?.output_tokens ?? usage?.completion_tokens,
+  reasoning: usage?.reasoning_tokens ?? usage?.output_tokens_details?.reasoning_tokens ?? usage?.completion_tokens_details?.reasoning_tokens,
+  price: usage?.total_price, currency: usage?.currency ?? "",
+});
+
+function usageRows(usage) {
+  const found = tokens(usage);
+  return [
+    ["input", count(found.input)],
+    found.cached ? ["of it cached", `${count(found.cached)} (${Math.round((found.cached / found.input) * 100)} %)`] : null,
+    usage.cache_write_tokens ? ["of it newly cached", count(usage.cache_write_tokens)] : null,
+    ["output", count(found.output)],
+    found.reasoning ? ["of it reasoning", count(found.reasoning)] : null,
+    Number(found.price) ? ["price", money(found.price, found.currency)] : null,
+  ].filter((pair) => pair && pair[1]);
+}
+
+function callPart(run, row, call, index) {
+  const { written, bound, result } = call;
+  const outcome = result?.outcome ?? "running";
+  const from = call.started?.t ?? written?.t ?? row.asked;
+  const marks = compare(written?.arguments, bound?.arguments);
+  const files = [result?.artifact].filter((value) => value !== null && value !== undefined);
+  return h(`article.call.o-${outcome}`, { id: `call-${row.index}-${index}`, tabIndex: -1, "aria-label": `Call of ${written?.name ?? call.call_id}: ${WORDS[outcome] ?? "running"}` },
+    h("header", {}, h("span.tool", {}, words(String(written?.name ?? "?"))), h(`span.state.o-${outcome}`, {}, WORDS[outcome] ?? "running"),
+      result ? h("span.dim", {}, seconds(result.t - from)) : null, WHY[outcome] ? h("span.dim", {}, WHY[outcome]) : null, h("code.id", {}, words(String(call.call_id)))),
+    h("div.three", {},
+      h("div", {}, h("h4", {}, "as the model wrote it"), writtenPart(run, written?.arguments, marks.written)),
+      h("div", {}, h("h4", {}, bound ? "as the tool got it" : "as the tool got it: not called"), bound ? tree(run, bound.arguments, marks.bound) : h("p.refusal", {}, result?.error ? [h("strong", {}, "refused: "), prose(run, result.error)] : outcome === "recalled" ? "answered from memory" : "nothing")),
+      h("div", {}, h("h4", {}, "result, as the model read it"), result ? content(run, result.content, 2400) : h("p.dim", {}, "not there yet"))),
+    result?.cause ? h("div.cause", {}, h("h4", {}, "cause, which the model did not read"), h("p", {}, h("code", {}, words(String(result.cause.kind?.$long_text ? "…" : result.cause.kind))), " "), prose(run, result.cause.message)) : null,
+    files.length ? fold("What the tool made for others", () => files.map((file) => picture(run, file) ?? (Array.isArray(file) ? content(run, file) : tree(run, file))), { open: true, note: "artifact" }) : null);
+}
+
+function writtenPart(run, text, marks) {
+  if (typeof text !== "string") return longText(text) ? prose(run, text, { mono: true, clip: 1200 }) : h("p.dim", {}, "nothing");
+  try {
+    const value = JSON.parse(text);
+    if (value && typeof value === "object") return [tree(run, value, marks), text.length > 60 ? fold("To the letter", () => prose(run, text, { mono: true })) : null];
+  } catch { /* told below */ }
+  return [h("p", {}, h("span.tag.bad", {}, "no JSON object")), prose(run, text || "(empty)", { mono: true })];
+}
+
+/** Say which arguments the tool got otherwise than the model wrote them. */
+function compare(text, bound) {
+  let written;
+  try { written = JSON.parse(text); } catch { return { written: {}, bound: {} }; }
+  if (!written || typeof written !== "object" || !bound) return { written: {}, bound: {} };
+  const told = { written: {}, bound: {} };
+  for (const name of new Set([...Object.keys(written), ...Object.keys(bound)])) {
+    if (!(name in bound)) told.written[name] = "dropped";
+    else if (bound[name] === "[hidden]") told.bound[name] = "hidden";
+    else if (!(name in written)) told.bound[name] = "added";
+    else if (longText(bound[name]) === null && JSON.stringify(written[name]) !== JSON.stringify(bound[name])) { told.written[name] = "changed"; told.bound[name] = "changed"; }
+  }
+  return told;
+}
+
+/** Budgets as meters. */
+export function meters(budgets) {
+  return h("div.meters", {}, Object.entries(budgets ?? {}).map(([name, use]) => {
+    const share = Math.min(1, Number(use.used) / Number(use.maximum) || 0);
+    const figure = (value) => (Number.isInteger(Number(value)) ? count(Number(value)) : String(Number(Number(value).toPrecision(4))));
+    return h("div.meter", {}, h("span.name", {}, words(name.replaceAll("_", " "))),
+      h("span.track", { role: "meter", "aria-label": `${name} used`, "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": Math.round(share * 100) },
+        h(`span.fill${share >= 1 ? ".full" : share > 0.8 ? ".near" : ""}`, { style: { width: `${share * 100}%` } })),
+      h("span.used", {}, `${figure(use.used)} of ${figure(use.maximum)}`));
+  }));
+}
+
+/** A record of a type that this version knows only by its name. */
+export function other(run, record) {
+  const { v, type, t, ...rest } = record;
+  const title = String(type).replaceAll("_", " ");
+  const texts = Object.entries(rest).filter(([name]) => !["round", "call_id"].includes(name));
+  const plain = texts.filter(([, value]) => typeof value !== "object" || value === null);
+  const large = texts.filter(([, value]) => typeof value === "object" && value !== null);
+  return h("div.event", {}, h("h4", {}, words(title), h("span.dim", {}, ` at ${seconds(t)}`)),
+    plain.length ? h("dl.usage", {}, plain.map(([name, value]) => [h("dt", {}, words(name.replaceAll("_", " "))), h("dd", {}, typeof value === "string" ? prose(run, value, { clip: 600 }) : String(value))])) : null,
+    large.map(([name, value]) => longText(value) ? h("div", {}, h("h4", {}, words(name)), prose(run, value)) : fold(words(name), () => tree(run, value), { open: JSON.stringify(value).length < 400 })));
+}
+
+export { toast };

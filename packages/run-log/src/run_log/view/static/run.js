@@ -1,0 +1,265 @@
+// A run: its figures, a row for each round, and what has come while it is looked at.
+
+import { follow, getFixture, getRound, getRounds, getRun, searchRun } from "./api.js";
+import { add, bytes, clock, copy, count, day, h, money, replace, seconds, short, toast, words } from "./dom.js";
+import { askAgain } from "./again.js";
+import { meters, other, showRound, thoughts, tokens } from "./round.js";
+import { tree } from "./value.js";
+
+const PAGE = 100;
+const REASONS = {
+  answered: "answered", maximum_iterations: "all rounds used", time_limit: "out of time", budget: "budget used up", output_limit: "output limit",
+  empty_answer: "empty answer", size_limit: "request too large", cancelled: "cancelled", error: "failed", closed: "let go of",
+};
+const GOOD = new Set(["answered"]);
+const BAD = new Set(["error", "empty_answer", "size_limit"]);
+
+export const reasonOf = (end) => (end ? REASONS[end.reason] ?? (typeof end.reason === "string" ? end.reason.replaceAll("_", " ") : "ended") : "going on");
+export const toneOf = (end) => (!end ? "live" : GOOD.has(end.reason) ? "good" : BAD.has(end.reason) ? "bad" : "warn");
+
+export class RunView {
+  constructor(name, main) {
+    this.name = name;
+    this.main = main;
+    this.rows = [];
+    this.opened = new Map(); // index -> the row that holds the details
+    this.elements = new Map();
+    this.current = -1;
+    this.head = null;
+    this.stop = () => {};
+    this.busy = Promise.resolve();
+  }
+
+  async load() {
+    this.head = await getRun(this.name);
+    this.rows = await getRounds(this.name, 0, PAGE);
+    document.title = `${reasonOf(this.head.end)} · ${this.name}`;
+    this.draw();
+    if (!this.head.end) this.watch();
+  }
+
+  close() { this.stop(); this.observer?.disconnect(); }
+
+  watch() {
+    let waiting = null;
+    this.stop = follow(this.name, (news) => {
+      waiting = news;
+      this.busy = this.busy.then(async () => {
+        if (waiting === null) return;
+        waiting = null;
+        await this.refresh().catch((error) => toast(error.message));
+      });
+    });
+  }
+
+  /** Fetch what has changed: the last rows, and the details that are open of them. */
+  async refresh() {
+    this.head = await getRun(this.name);
+    const isWhole = this.rows.length < PAGE || this.rows.length % PAGE !== 0 || this.rows.length === this.head.rounds;
+    const from = Math.max(0, this.rows.length - 1);
+    if (isWhole || !this.rows.length) {
+      const news = await getRounds(this.name, from, PAGE);
+      this.rows.splice(from, 1, ...news);
+      for (const row of news) await this.drawRow(row);
+    }
+    this.drawHead();
+    this.drawMore();
+    if (this.head.end) { document.title = `${reasonOf(this.head.end)} · ${this.name}`; this.stop(); }
+    this.scale();
+  }
+
+  draw() {
+    this.top = h("div.top");
+    this.body = h("tbody");
+    this.more = h("div.rest");
+    this.found = h("div.found", { role: "region", "aria-label": "Found in this run", hidden: true });
+    const columns = [["#", "", "round"], ["", "when", "when, on the time of the whole run"], ["round", "what", ""], ["first", "n", "time to first token"], ["took", "n", "duration of the round"], ["in", "n", "input tokens"], ["cached", "n", "input tokens from the cache"],
+      ["out", "n", "output tokens"], ["reas.", "n", "reasoning tokens"], ["cost", "n", "cost"], ["effort", "", "reasoning effort"]];
+    const table = h("table.rounds", {}, h("caption.offscreen", {}, "A row for each round; a row opens to everything of it"),
+      h("thead", {}, h("tr", {}, columns.map(([name, kind, title]) => h(`th${kind ? `.${kind}` : ""}`, { scope: "col", title }, name || h("span.offscreen", {}, title))))), this.body);
+    replace(this.main, this.top, this.found, h("div.scroll", {}, table), this.more);
+    this.drawHead();
+    for (const row of this.rows) this.drawRow(row);
+    this.drawMore();
+    this.scale();
+  }
+
+  drawHead() {
+    const { head } = this;
+    const about = head.start?.about ?? {};
+    const found = tokens(head.totals);
+    const tone = toneOf(head.end);
+    const figure = (label, value, note = "") => (value === "" || value === undefined ? null : h("div.figure", {}, h("dt", {}, label), h("dd", {}, value, note ? h("span.dim", {}, ` ${note}`) : null)));
+    const first = this.rows[0];
+    const focused = document.activeElement?.id;
+    replace(this.top,
+      h("div.title", {},
+        h("h1", {}, h(`span.pill.t-${tone}`, {}, reasonOf(head.end)), h("span.when", {}, `${day(head.start?.time)} ${clock(head.start?.time)}`), h("code.id", {}, head.run)),
+        h("div.actions", {},
+          h("button", { id: "copy-fixture", title: "A test that plays this run again (c)", onclick: () => this.copyFixture() }, "Copy as pytest fixture"),
+          head.can_run_again ? h("button", { id: "again", title: "Run again from a round, with another instruction or model (r)", onclick: () => this.again() }, "Run again…") : null)),
+      head.problems.filter((text) => !(head.end === null && /no end/.test(text))).map((text) => h("div.alert.warn", { role: "alert" }, words(text))),
+      head.end?.error ? h("div.alert.bad", { role: "note" }, h("strong", {}, "Why it stopped: "), words(String(head.end.error.$long_text?.head ?? head.end.error))) : null,
+      head.end?.budget ? h("div.alert.warn", { role: "note" }, h("strong", {}, "Why it stopped: "), `the budget ${head.end.budget} was used up.`) : null,
+      head.end?.is_cut ? h("div.alert.warn", { role: "note" }, "The log was cut: it had no room for some of the records.") : null,
+      h("dl.figures", {},
+        figure("rounds", count(head.rounds)), figure("tool calls", count(head.calls)), figure("took", seconds(head.end?.t ?? head.seconds)),
+        figure("tokens in", count(found.input), found.cached ? `${Math.round((found.cached / found.input) * 100)} % cached` : ""), figure("out", count(found.output), found.reasoning ? `${Math.round((found.reasoning / found.output) * 100)} % reasoning` : ""),
+        figure("cost", money(found.price, found.currency)), figure("model", words(String(about.model ?? first?.model ?? ""))), figure("effort", words(first?.effort ?? "")), figure("log", bytes(head.size))),
+      head.rewritten.length ? h("p.cache", {}, h("strong", {}, "Cache broken"), " in ", head.rewritten.length === 1 ? "round " : "rounds ", head.rewritten.slice(0, 40).map((index) => h("button.chip.warn", { onclick: () => this.open(index, { jump: true }) }, String(this.rows[index]?.number ?? index + 1)))) : null,
+      head.missed.length ? h("p.cache", {}, h("strong", {}, "Cache missed"), " though the prefix stood, in ", head.missed.length === 1 ? "round " : "rounds ", head.missed.slice(0, 40).map((index) => h("button.chip.warn", { onclick: () => this.open(index, { jump: true }) }, String(this.rows[index]?.number ?? index + 1)))) : null,
+      head.budgets ? meters(head.budgets) : null,
+      h("details.fold", {}, h("summary", {}, "About this run"), tree(this.name, about)),
+      head.before.filter((record) => !["start", "end"].includes(record.type)).map((record) => other(this.name, record)));
+    if (focused) document.getElementById(focused)?.focus();
+  }
+
+  /** Draw a row, and again what is open below it. */
+  async drawRow(row) {
+    const old = this.elements.get(row.index);
+    const isOpen = this.opened.has(row.index);
+    const hadFocus = old?.contains(document.activeElement);
+    const element = this.makeRow(row, isOpen);
+    if (old) old.replaceWith(element); else this.body.append(element);
+    this.elements.set(row.index, element);
+    if (hadFocus) element.querySelector("button")?.focus({ preventScroll: true });
+    if (isOpen) await this.fill(row.index);
+  }
+
+  makeRow(row, isOpen) {
+    const found = tokens(row.usage);
+    const took = row.last - row.asked;
+    const { text } = thoughts(row.head);
+    const toggle = h("button.plain.toggle", { "aria-expanded": String(isOpen), "aria-controls": `detail-${row.index}`, "aria-label": `Round ${row.number}`, onclick: () => this.toggle(row.index) }, String(row.number));
+    const lane = h("span.strip", { "aria-hidden": "true" });
+    return h(`tr.row${isOpen ? ".open" : ""}${row.dropped ? ".rewritten" : ""}`, {
+      "data-index": row.index, onclick: (event) => { if (!event.target.closest("button,a") && !getSelection().toString()) this.toggle(row.index); },
+    },
+      h("th", { scope: "row" }, toggle), h("td.when", {}, lane),
+      h("td.what", {}, h("div", {}, row.dropped ? h("span.tag.warn", { title: "The request does not begin with the one before." }, "prefix rewritten") : null,
+        row.is_closing ? h("span.tag", {}, "closing") : null, row.error ? h("span.tag.bad", {}, "failed") : null, row.phases.map((phase) => h("span.tag.phase", {}, words(phase))),
+        Object.entries(row.others).map(([kind, number]) => h("span.tag.kind", {}, words(kind.replaceAll("_", " ")), number > 1 ? ` ${number}` : "")),
+        row.calls.map((call) => h(`span.chip.o-${call.outcome ?? "running"}`, { title: `${call.name}: ${call.outcome ?? "running"}` }, words(call.name), ["done", null].includes(call.outcome) ? null : h("i", {}, ` ${call.outcome}`))),
+        text ? h("span.head", { dir: "auto" }, words(text.slice(0, 160))) : null, row.answered === null && !this.head.end ? h("span.tag.live", {}, "live") : null)),
+      h("td.n", {}, row.first === null ? "" : seconds(row.first - row.asked - row.wait)), h("td.n", {}, seconds(took)),
+      h("td.n", {}, count(found.input)), h("td.n", {}, found.cached ? h("span", { title: `${Math.round((found.cached / found.input) * 100)} %` }, count(found.cached)) : h("span.dim", {}, found.input ? "–" : "")),
+      h("td.n", {}, count(found.output)), h("td.n", {}, found.reasoning ? count(found.reasoning) : h("span.dim", {}, found.output ? "–" : "")), h("td.n", {}, money(found.price, "")), h("td", {}, words(row.effort)));
+  }
+
+  /** Put the strips of all rows on the time of the whole run. */
+  scale() {
+    const end = Math.max(this.head.end?.t ?? 0, this.head.seconds, 0.001);
+    for (const row of this.rows) {
+      const strip = this.elements.get(row.index)?.querySelector(".strip");
+      if (!strip) continue;
+      const part = (kind, from, to) => h(`span.${kind}`, { style: { left: `${(from / end) * 100}%`, width: `${Math.max(0.4, ((to - from) / end) * 100)}%` } });
+      const answered = row.answered ?? row.last;
+      replace(strip, part("s-model", row.asked, answered), row.last > answered ? part(row.calls.some((call) => call.outcome === "failed") ? "s-failed" : "s-tools", answered, row.last) : null);
+    }
+  }
+
+  drawMore() {
+    const left = this.head.rounds - this.rows.length;
+    this.observer?.disconnect();
+    replace(this.more, left > 0 ? h("button", { onclick: () => this.loadMore() }, `Show ${Math.min(PAGE, left)} of ${count(left)} more rounds`) : null);
+    if (left <= 0 || !("IntersectionObserver" in window)) return;
+    this.observer = new IntersectionObserver((seen) => { if (seen.some((one) => one.isIntersecting)) this.loadMore(); }, { rootMargin: "400px" });
+    this.observer.observe(this.more);
+  }
+
+  async loadMore(size = PAGE) {
+    if (this.loading) return this.loading;
+    this.loading = (async () => {
+      const rows = await getRounds(this.name, this.rows.length, size);
+      this.rows.push(...rows);
+      for (const row of rows) await this.drawRow(row);
+      this.loading = null;
+      this.drawMore();
+      this.scale();
+    })();
+    return this.loading;
+  }
+
+  toggle(index) { return this.opened.has(index) ? this.shut(index) : this.open(index); }
+
+  async open(index, { jump = false } = {}) {
+    while (index >= this.rows.length && this.rows.length < this.head.rounds) await this.loadMore(500);
+    const row = this.rows[index];
+    if (!row) return toast("There is no such round.");
+    if (!this.opened.has(index)) {
+      const holder = h("tr.holder", { id: `detail-${index}` }, h("td", { colspan: 11 }));
+      this.elements.get(index).after(holder);
+      this.opened.set(index, holder);
+      await this.drawRow(row);
+    }
+    this.select(index);
+    history.replaceState(null, "", `#/run/${this.name}/${row.index + 1}`);
+    if (jump) this.elements.get(index).scrollIntoView({ block: "start" });
+  }
+
+  shut(index) {
+    this.opened.get(index)?.remove();
+    this.opened.delete(index);
+    this.drawRow(this.rows[index]);
+    this.scale();
+    this.select(index);
+  }
+
+  async fill(index) {
+    const holder = this.opened.get(index);
+    try {
+      const detail = await getRound(this.name, index);
+      const folds = [...holder.querySelectorAll("details")].map((one) => one.open);
+      replace(holder.firstChild, showRound(this.name, detail, { now: this.head.end ? 0 : detail.row.last, onClose: () => this.shut(index) }));
+      [...holder.querySelectorAll("details")].forEach((one, place) => { if (folds[place] !== undefined && !one.parentElement.closest("details")) one.open = folds[place]; });
+    } catch (error) {
+      replace(holder.firstChild, h("div.alert.bad", { role: "alert" }, words(error.message)));
+    }
+    this.scale();
+  }
+
+  select(index, { scroll = true } = {}) {
+    if (index < 0 || index >= this.rows.length) return;
+    this.elements.get(this.current)?.classList.remove("current");
+    this.current = index;
+    const element = this.elements.get(index);
+    element.classList.add("current");
+    element.querySelector("button").focus({ preventScroll: !scroll });
+  }
+
+  move(step) { this.select(Math.min(this.rows.length - 1, Math.max(0, this.current + step))); }
+
+  /** Go to the next round of a kind, and open it. */
+  next(isWanted, none) {
+    const order = [...this.rows.slice(this.current + 1), ...this.rows.slice(0, this.current + 1)];
+    const row = order.find(isWanted);
+    return row ? this.open(row.index, { jump: true }) : toast(none);
+  }
+
+  nextBroken() { return this.next((row) => row.dropped, "No request of this run rewrote its prefix."); }
+
+  nextFailure() { return this.next((row) => row.error || row.calls.some((call) => ["failed", "refused", "unfinished"].includes(call.outcome)), "Nothing failed in this run."); }
+
+  async copyFixture() {
+    try {
+      await copy(await getFixture(this.name), "A test is in the clipboard: save it as test_….py and run pytest.");
+    } catch (error) { toast(error.message); }
+  }
+
+  again() {
+    if (this.head.can_run_again) askAgain(this.name, this.head, this.rows, Math.max(0, this.current));
+  }
+
+  async search(text) {
+    this.found.hidden = !text;
+    if (!text) return replace(this.found);
+    const { hits, is_cut: isCut } = await searchRun(this.name, text);
+    replace(this.found, h("h2", {}, hits.length ? `${isCut ? "The first " : ""}${count(hits.length)} ${hits.length === 1 ? "record has" : "records have"} “${text}”` : `Nothing has “${text}”`, h("button.link", { onclick: () => this.search("") }, "Close")),
+      h("ol.hits", {}, hits.map((hit) => h("li", {}, h("button.plain.hit", { onclick: () => (hit.round < 0 ? toast("This stands before the first round: in “About this run”.") : this.open(hit.round, { jump: true })) },
+        h("span.place", {}, hit.round < 0 ? "before" : `round ${hit.round + 1}`), h("span.tag", {}, hit.kind.replaceAll("_", " ")), h("span.excerpt", { dir: "auto" }, words(hit.before), h("mark", {}, words(hit.found)), words(hit.after)),
+        hit.count > 1 ? h("span.dim", {}, ` ×${hit.count}`) : null)))));
+    return undefined;
+  }
+}
+
+export { add, short };
