@@ -2,6 +2,8 @@
 
 from ._answer import Answer, AnswerDelta, AsyncAnswer
 from ._async_stream import AsyncResponseStream, acreate, aopen_stream
+from ._background import BackgroundStream
+from ._background_calls import attach_stream, cancel_background, poll_background, start_background
 from ._calls import CompactedWindow, InputItems
 from ._client import AsyncResponsesClient, ResponsesClient
 from ._connection import Connection, find_secrets
@@ -20,6 +22,7 @@ from ._errors import (
     ResponsesError,
     ServerError,
     SettingsError,
+    StillRunningError,
     StreamInterruptedError,
     UnexpectedResponseError,
 )
@@ -39,6 +42,7 @@ __all__ = [
     "AsyncResponseStream",
     "AsyncResponsesClient",
     "AuthenticationError",
+    "BackgroundStream",
     "CompactedWindow",
     "Connection",
     "ConnectionFailedError",
@@ -62,16 +66,21 @@ __all__ = [
     "ResponsesScheme",
     "ServerError",
     "SettingsError",
+    "StillRunningError",
     "StreamInterruptedError",
     "Transport",
     "UnexpectedResponseError",
     "acreate",
     "aopen_stream",
+    "attach_stream",
+    "cancel_background",
     "create",
     "find_secrets",
     "find_shutdown_date",
     "open_stream",
+    "poll_background",
     "prepare_transport",
+    "start_background",
     "validate_model",
     "validate_server",
 ]

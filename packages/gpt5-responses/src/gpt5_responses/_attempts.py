@@ -60,13 +60,17 @@ def post(
 ) -> Steps[tuple[Answer, tuple[Fallback, ...]]]:
     """Send a request until a server takes it on, and return the answer and what has been left out.
 
+    What is made in the background goes on when its connection ends, so it is never sent again where the server may have it.
+
     Raises:
         ResponsesError: If the server cannot be reached, or refuses the request and there is nothing to leave out.
     """
     attempt = refusals.first_attempt(request)
+    only_once = request.get("background") is True
     while True:
         try:
-            answer = yield from client.post(_PATH, write_body(attempt.body))
+            content = write_body(attempt.body)
+            answer = yield from client.post(_PATH, content, only_once=only_once)
         except Exception as error:  # noqa: BLE001  the client lets some errors of its library through
             fallback = None
             if isinstance(error, ErrorAnswer):
@@ -79,6 +83,18 @@ def post(
             refusals.learn(fallback)
         else:
             return answer, attempt.left_out
+
+
+def resume(client: HttpClient, path: str, secrets: KnownSecrets) -> Steps[Answer]:
+    """Ask for the rest of a background response's stream, and return the answer.
+
+    Raises:
+        ResponsesError: If the server cannot be reached, or does not stream it.
+    """
+    try:
+        return (yield from client.get(path))
+    except Exception as error:  # noqa: BLE001  the client lets some errors of its library through
+        raise to_responses_error(error, model="", secrets=secrets) from None
 
 
 def _applies(name: Fallback, request: Mapping[str, Any]) -> bool:

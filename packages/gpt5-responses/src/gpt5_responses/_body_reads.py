@@ -4,15 +4,23 @@ That all which has come of a body is used up, and more is about to be waited for
 """
 
 import ssl
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from traceback import clear_frames
 from typing import Self
 
+from gpt5_messages import StreamEvent
+
+from ._errors import ResponsesError
+from ._failures import interrupted
+from ._http import Answer
 from ._network import BodyStream
-from ._patience import Patience
+from ._patience import MOST_REST_BYTES, Patience, is_delimited
 from ._reader import ResponseReader
 
 
+_TURN_BYTES = 8 * 1024
 _NOTHING_THERE = (BlockingIOError, ssl.SSLWantReadError)
 
 type Pause = Callable[[], bool]
@@ -60,3 +68,60 @@ class BodyReads:
                 break
             self._patience.note(self._reader.progress)
         return self._read(max_bytes, self._patience.wait_seconds())
+
+
+def iter_batches(
+    answer: Answer, reader: ResponseReader, patience: Patience, pause: Pause | None
+) -> Iterator[list[StreamEvent]]:
+    """Yield the events of one HTTP answer in lists, each as long as what has arrived together; some are empty.
+
+    Args:
+        answer: The answer, whose head the reader has been told.
+        reader: What reads it.
+        patience: How long may be waited.
+        pause: Called when all that has arrived has been yielded, if anything.
+
+    Raises:
+        ResponsesError: If the server reports a failure, the connection breaks or is silent for too long, or the body is no response.
+    """
+    with BodyReads(answer.stream, reader, patience, pause):
+        chunks = _iter_bytes(answer, reader, patience)
+        for data in chunks:
+            yield from reader.feed(data)
+            if reader.is_over:
+                if is_delimited(answer.headers):
+                    _read_rest(chunks, patience)
+                return
+        yield from reader.close()
+
+
+def _iter_bytes(answer: Answer, reader: ResponseReader, patience: Patience) -> Iterator[bytes]:
+    """Yield the body as it arrives; whatever the HTTP library raises meanwhile is a broken connection."""
+    turn, chunks = 0, iter(answer.response.iter_stream())
+    while True:
+        try:
+            data = next(chunks, None)
+        except ResponsesError:
+            raise
+        except Exception as error:  # noqa: BLE001  whatever it is
+            patience.validate()
+            raise interrupted(error, request_id=reader.request_id) from None
+        if data is None:
+            answer.is_read = True
+            return
+        yield data
+        turn += len(data)
+        if turn > _TURN_BYTES:  # under gevent others would wait while all that has come is read
+            turn = 0
+            time.sleep(0)
+
+
+def _read_rest(chunks: Iterator[bytes], patience: Patience) -> None:
+    """Read the end of a body whose response is over, so that its connection can serve the next call."""
+    patience.begin_rest()
+    size = 0
+    with suppress(ResponsesError):  # the answer is whole all the same
+        for data in chunks:
+            size += len(data)
+            if size > MOST_REST_BYTES:
+                return

@@ -5,7 +5,7 @@ Source: `resources/responses/` of openai 3.54.0 and the pages of OpenAI's API re
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 from urllib.parse import urlencode
 
@@ -34,7 +34,7 @@ _COMPACTED = (
     *("model", "input", "instructions", "previous_response_id"),
     *("prompt_cache_key", "service_tier"),
 )
-_NOT_STORED = "The server has no response {!r}. It has been deleted, was never stored (store), or belongs to another project."
+_NOT_STORED = "The server has no response {!r}. It has been deleted, was never stored (store), belongs to another project, or is no longer kept: projects with zero retention keep one for about 10 minutes."
 
 type Order = Literal["asc", "desc"]
 """Which input item comes first: the oldest or the newest."""
@@ -81,6 +81,7 @@ class Call[T]:
         body: What is sent along, if anything.
         model: The model that it is about, if any.
         response_id: The stored response that it is about, if any.
+        only_once: Whether it must not be sent again where the server may have it.
     """
 
     method: bytes
@@ -89,6 +90,7 @@ class Call[T]:
     body: Mapping[str, Any] | None = None
     model: str = ""
     response_id: str = ""
+    only_once: bool = False
 
 
 def input_tokens_call(body: Mapping[str, Any]) -> Call[int]:
@@ -101,12 +103,58 @@ def compact_call(body: Mapping[str, Any]) -> Call[CompactedWindow]:
     return _posted(f"{_RESPONSES}/compact", body, _COMPACTED, _read_window)
 
 
-def start_call(body: Mapping[str, Any]) -> Call[Completion]:
-    """Return the call that has a response made in the background."""
-    # What is kept at the server carries its reasoning there: encrypted, it would be refused when the response is asked for.
-    kept = {key: value for key, value in body.items() if key not in ("include", "stream_options")}
-    wanted = {**kept, "background": True, "store": True, "stream": False}
-    return _posted(_RESPONSES, wanted, tuple(wanted), _read_response)
+def background_body(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a request as it is sent to have its response made in the background, as a stream if it asked for one.
+
+    What is kept at the server carries its reasoning there: encrypted, it would be refused when the response is asked for.
+    """
+    wanted = {**body, "background": True, "store": True}
+    include = kept_include(body)
+    return {**wanted, "include": include} if include else _without(wanted, "include")
+
+
+def kept_include(body: Mapping[str, Any]) -> list[str]:
+    """Return what is to be told besides of a response that is kept at the server."""
+    return [name for name in body.get("include") or () if name != "reasoning.encrypted_content"]
+
+
+def start_call(
+    body: Mapping[str, Any], *, options: Mapping[str, str] | None = None
+) -> Call[Completion]:
+    """Return the call that has a response made in the background, without a stream.
+
+    Args:
+        body: The request.
+        options: Its `background_options`, if any.
+    """
+    wanted = {**_without(background_body(body), "stream_options"), "stream": False}
+    if options:
+        wanted["background_options"] = dict(options)
+    return replace(_posted(_RESPONSES, wanted, tuple(wanted), _read_response), only_once=True)
+
+
+def poll_call(response_id: str, include: Sequence[str] = ()) -> Call[Mapping[str, Any]]:
+    """Return the call for a response as it is now, as the server writes it.
+
+    Raises:
+        InvalidRequestError: If that is no id.
+    """
+    return _stored(b"GET", response_id, _query(include=include), _read_body)
+
+
+def resume_path(response_id: str, *, after: int | None, include: Sequence[str] = ()) -> str:
+    """Return where the rest of a background response's stream is, below the base URL.
+
+    Args:
+        response_id: Its id.
+        after: The number of the last event that is there already; None for none.
+        include: What else to tell of it.
+
+    Raises:
+        InvalidRequestError: If that is no id.
+    """
+    query = _query(stream="true", starting_after=after, include=include)
+    return _stored(b"GET", response_id, query, _read_body).path
 
 
 def retrieve_call(response_id: str, include: Sequence[str] = ()) -> Call[Completion]:
@@ -163,7 +211,7 @@ def make[T](client: HttpClient, call: Call[T], secrets: KnownSecrets) -> Steps[T
     """
     try:
         content = None if call.body is None else write_body(call.body)
-        told = yield from client.call(call.method, call.path, content)
+        told = yield from client.call(call.method, call.path, content, only_once=call.only_once)
     except Exception as error:  # noqa: BLE001  the client lets some errors of its library through
         raise _error(error, call, secrets) from None
     try:
@@ -218,6 +266,10 @@ def _error(error: Exception, call: Call[Any], secrets: KnownSecrets) -> Response
     )
 
 
+def _without(body: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in body.items() if key != name}
+
+
 def _object(content: bytes) -> Mapping[str, Any]:
     if len(content) >= MOST_WHOLE_BYTES:
         most = MOST_WHOLE_BYTES // 1024 // 1024
@@ -233,10 +285,14 @@ def _object(content: bytes) -> Mapping[str, Any]:
     return cast("dict[str, Any]", told)
 
 
-def _read_response(answer: Mapping[str, Any]) -> Completion:
+def _read_body(answer: Mapping[str, Any]) -> Mapping[str, Any]:
     if answer.keys().isdisjoint(_RESPONSE_FIELDS):
         raise UnexpectedResponseError(instead("something that is no response"))
-    return read_response(answer)
+    return answer
+
+
+def _read_response(answer: Mapping[str, Any]) -> Completion:
+    return read_response(_read_body(answer))
 
 
 def _read_input_tokens(answer: Mapping[str, Any]) -> int:

@@ -1,13 +1,15 @@
 """A small client for conversations with GPT-5 models, blocking or asynchronous, from a declared model."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self, Unpack, overload
 
 from gpt5_messages import Completion
 
 from ._answer import Answer, AsyncAnswer, read_wanted
 from ._async_stream import AsyncResponseStream
 from ._attempts import Refusals
+from ._background import BackgroundStream
+from ._background_calls import attach_stream
 from ._calls import (
     Call,
     CompactedWindow,
@@ -22,11 +24,12 @@ from ._calls import (
     retrieve_call,
     start_call,
 )
-from ._http import HttpClient, aplay, play
+from ._following import FollowOptions, in_background
+from ._http import HttpClient, aplay
 from ._model_config import ModelConfig
 from ._network import Asynchronous
 from ._scheme import Request, ResponsesScheme
-from ._stream import ResponseStream, open_stream
+from ._stream import ResponseStream
 from ._transport import TRANSPORT, Transport
 
 
@@ -57,31 +60,92 @@ class ResponsesClient:
         self._defaults = defaults or Request()
         self._transport = transport
 
-    def stream(self, request: Request) -> ResponseStream:
+    @overload
+    def stream(
+        self, request: Request, *, background: Literal[True], **options: Unpack[FollowOptions]
+    ) -> BackgroundStream: ...
+    @overload
+    def stream(
+        self,
+        request: Request,
+        *,
+        background: bool | None = None,
+        **options: Unpack[FollowOptions],
+    ) -> ResponseStream: ...
+    def stream(
+        self,
+        request: Request,
+        *,
+        background: bool | None = None,
+        **options: Unpack[FollowOptions],
+    ) -> ResponseStream:
         """Send a request and return its response as a stream of events.
+
+        Args:
+            request: What is wanted.
+            background: Whether the response is made in the background, which stores it at the server: see `BackgroundStream`, which is returned then. None for what the
+                request says.
+            options: For the background: `seconds`, `detached` and `poll_seconds` of `BackgroundStream`.
 
         Raises:
             ResponsesError: If the server cannot be reached, refuses the request, or answers with something else.
+            SettingsError: If an option is out of its range.
             PayloadError: If something of the request cannot be sent.
             MessageError: If a message cannot be read.
         """
-        body = self._body(request)
-        return open_stream(
+        stream = self._open(in_background(request, background), **options)
+        stream.open()
+        return stream
+
+    def attach(
+        self,
+        response_id: str,
+        *,
+        starting_after: int | None = None,
+        include: Sequence[str] = (),
+        **options: Unpack[FollowOptions],
+    ) -> BackgroundStream:
+        """Return the events of a background response that was begun before, in this process or another: see `attach_stream`.
+
+        Args:
+            response_id: Its id.
+            starting_after: The number of the last event that the caller has had.
+            include: What else to tell of it.
+            options: `seconds`, `detached` and `poll_seconds` of `BackgroundStream`.
+
+        Raises:
+            InvalidRequestError: If that is no id.
+            SettingsError: If a number is out of its range.
+        """
+        return attach_stream(
             self._connection,
-            body,
+            response_id,
+            starting_after=starting_after,
+            include=include,
             transport=self._transport,
-            flex_fallback=self._scheme.flex_fallback,
+            **options,
         )
 
-    def complete(self, request: Request) -> Completion:
+    def complete(
+        self,
+        request: Request,
+        *,
+        background: bool | None = None,
+        **options: Unpack[FollowOptions],
+    ) -> Completion:
         """Send a request and return the whole answer.
+
+        Args:
+            request: What is wanted.
+            background: As for `stream`.
+            options: As for `stream`.
 
         Raises:
             ResponsesError: If the server cannot be reached, refuses the request, or fails underway.
             PayloadError: If something of the request cannot be sent.
             MessageError: If a message cannot be read.
         """
-        with self.stream(request) as stream:
+        with self.stream(request, background=background, **options) as stream:
             for _ in stream:
                 pass
             return stream.completion
@@ -190,9 +254,17 @@ class ResponsesClient:
         call = input_items_call(response_id, after=after, limit=limit, order=order, include=include)
         return self._make(call)
 
-    def _open(self, request: Request) -> ResponseStream:
+    def _open(self, request: Request, **options: Unpack[FollowOptions]) -> ResponseStream:
         """Return a stream that is opened when it is read."""
         body = self._body(request)
+        if request.background:
+            return BackgroundStream(
+                self._connection,
+                body,
+                transport=self._transport,
+                flex_fallback=self._scheme.flex_fallback,
+                **options,
+            )
         return ResponseStream(
             self._connection,
             body,
@@ -205,8 +277,7 @@ class ResponsesClient:
         return self._scheme.build_body(request, model=self._model, mcp_tokens=tokens)
 
     def _make[T](self, call: Call[T]) -> T:
-        with self._transport.lend(self._connection) as client:
-            return play(make(client, call, self._connection.secrets))
+        return self._transport.ask(self._connection, call)
 
 
 class AsyncResponsesClient:

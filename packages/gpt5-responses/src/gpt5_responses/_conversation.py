@@ -13,6 +13,7 @@ from gpt5_messages import (
 )
 
 from ._calls import CompactedWindow
+from ._errors import InvalidRequestError
 from ._scheme import Request
 
 
@@ -34,10 +35,11 @@ class RequestSettings(TypedDict, total=False):
     max_output_tokens: int | None
     temperature: float | None
     top_p: float | None
+    background: bool
 
 
 class Conversation:
-    """The items of a conversation, all of which go out with each request.
+    """The items of a conversation, all of which go out with each request, unless the server keeps it (`follow`).
 
     Example:
         >>> from gpt5_messages import read_response
@@ -50,10 +52,11 @@ class Conversation:
 
     def __init__(self, items: Iterable[ConversationItem] = ()) -> None:
         self._items = list(items)
+        self._previous_response_id: str | None = None
 
     @property
     def items(self) -> tuple[ConversationItem, ...]:
-        """Everything said so far, oldest first."""
+        """Everything said so far, or since the response that `follow` was given, oldest first."""
         return tuple(self._items)
 
     def ask(self, text: str) -> None:
@@ -64,6 +67,21 @@ class Conversation:
         """Add what the model said: every item, its reasoning included, to go back verbatim."""
         self._items += [read_item(item) for item in completion.items]
 
+    def follow(self, completion: Completion) -> None:
+        """Go on from a response that the server keeps, such as one made in the background: it stands for all that was said before it.
+
+        Its reasoning comes back without `encrypted_content`, so it can't be carried in any other way. What follows is sent along with its id (`previous_response_id`) for as
+        long as the server keeps it, and what came before it is billed as input all the same.
+
+        Raises:
+            InvalidRequestError: If the response has no id.
+        """
+        if not completion.response_id:
+            message = "The conversation cannot go on from a response without an id."
+            raise InvalidRequestError(message, param="previous_response_id")
+        self._items = []
+        self._previous_response_id = completion.response_id
+
     def answer(self, call: ToolCall, output: str) -> None:
         """Add what a tool answered to one of the model's calls."""
         kind = "custom_tool_call_output" if call.type == "custom" else "function_call_output"
@@ -72,6 +90,7 @@ class Conversation:
     def replace(self, window: CompactedWindow) -> None:
         """Go on from a conversation that the server has made shorter, as `compact` of a client returns it."""
         self._items = [read_item(item) for item in window.items]
+        self._previous_response_id = None
 
     def request(self, **settings: Unpack[RequestSettings]) -> Request:
         """Return the request that carries the conversation so far.
@@ -79,4 +98,5 @@ class Conversation:
         Args:
             settings: Further fields of `Request`.
         """
-        return Request(items=self.items, **settings)
+        previous = self._previous_response_id
+        return Request(items=self.items, previous_response_id=previous, **settings)

@@ -5,6 +5,7 @@ ResponsesError
 ├── SettingsError(ValueError)     a setting is wrong; nothing was sent
 ├── ConnectionFailedError         the server could not be reached
 │   └── ConnectionTimeoutError    it did not answer in time
+│       └── StillRunningError     a background response was not done when the caller's time was over
 ├── RequestRefusedError           the server refused this request, and would refuse it again
 │   ├── AuthenticationError       the key is wrong (401)
 │   ├── PermissionDeniedError     the key may not do this (403)
@@ -67,6 +68,20 @@ class ConnectionFailedError(ResponsesError):
 
 class ConnectionTimeoutError(ConnectionFailedError):
     """A server that did not answer in time."""
+
+
+class StillRunningError(ConnectionTimeoutError):
+    """A background response that was not done when the caller's time was over.
+
+    Attributes:
+        response_id: The response's id.
+        is_cancelled: Whether the server was told to stop it; False where it was detached, and goes on.
+    """
+
+    def __init__(self, message: str, *, response_id: str, is_cancelled: bool) -> None:
+        super().__init__(message)
+        self.response_id = response_id
+        self.is_cancelled = is_cancelled
 
 
 class RequestRefusedError(ResponsesError):

@@ -80,7 +80,7 @@ _EVENT_ERRORS: dict[str, type[ResponsesError]] = {
     "stream_ended_early": StreamInterruptedError,
 }
 SILENT = "The server kept the connection open and sent no event in time. Try again, or raise timeout_seconds or lower reasoning_effort."
-_INTERRUPTED = "The connection broke off before the response was complete. What arrived is shown; try again for the rest."
+INTERRUPTED = "The connection broke off before the response was complete. What arrived is shown; try again for the rest."
 
 
 def instead(what: str) -> str:
@@ -153,7 +153,7 @@ def from_event(
     usual = ResponseFailedError if protocol is None else UnexpectedResponseError
     kind = _EVENT_ERRORS.get(event.code or "", usual)
     if kind is StreamInterruptedError:
-        message = _INTERRUPTED
+        message = INTERRUPTED
     elif protocol is not None:
         message = instead(protocol)
     elif kind is ModelNotFoundError:
@@ -172,7 +172,7 @@ def interrupted(error: Exception, *, request_id: str | None) -> ResponsesError:
     """Return the error for a connection that broke, or went silent, while the stream was being read."""
     if type(error).__name__ == "ReadTimeout":
         return ConnectionTimeoutError(SILENT, request_id=request_id)
-    return StreamInterruptedError(_INTERRUPTED, request_id=request_id)
+    return StreamInterruptedError(INTERRUPTED, request_id=request_id)
 
 
 def explanation(text: str, secrets: KnownSecrets) -> str:

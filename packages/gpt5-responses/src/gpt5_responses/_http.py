@@ -49,6 +49,9 @@ _FAILURES = (
     OSError,  # that the library lets through
 )
 
+# Failures before anything of a request has been sent.
+_UNSENT = (httpcore.ConnectError, httpcore.ConnectTimeout, httpcore.ProxyError)
+
 type Steps[T] = Generator[Any, Any, T]
 """What a client does, step by step on the network."""
 
@@ -135,17 +138,39 @@ class HttpClient:
         except Exception as error:  # noqa: BLE001  of a proxy's address or a file of certificates that is not usable there is no one kind
             raise to_responses_error(error, model="") from None
 
-    def post(self, path: str, content: RequestBody) -> Steps[Answer]:
+    def post(self, path: str, content: RequestBody, *, only_once: bool = False) -> Steps[Answer]:
         """Send content, as often as may be and as is needed, and return the answer.
+
+        Args:
+            path: Where, below the base URL.
+            content: What is sent.
+            only_once: Whether it must not be sent again where the server may have it, because closing the connection does not end its work.
 
         Raises:
             ErrorAnswer: If the server does not serve the request.
             NoAnswerError: If no answer comes.
             ResponsesError: If the server's address leads to a metadata service.
         """
-        return self._ask(b"POST", path, content)
+        return self._ask(b"POST", path, content, only_once=only_once)
 
-    def call(self, method: bytes, path: str, content: RequestBody | None = None) -> Steps[bytes]:
+    def get(self, path: str) -> Steps[Answer]:
+        """Ask for something whose body is read as it arrives.
+
+        Raises:
+            ErrorAnswer: If the server does not have it.
+            NoAnswerError: If no answer comes.
+            ResponsesError: If the server's address leads to a metadata service.
+        """
+        return self._ask(b"GET", path)
+
+    def call(
+        self,
+        method: bytes,
+        path: str,
+        content: RequestBody | None = None,
+        *,
+        only_once: bool = False,
+    ) -> Steps[bytes]:
         """Ask for something whole and return it, or as much of it as is read.
 
         Raises:
@@ -153,7 +178,7 @@ class HttpClient:
             NoAnswerError: If no answer comes.
             ResponsesError: If the server's address leads to a metadata service.
         """
-        answer = yield from self._ask(method, path, content)
+        answer = yield from self._ask(method, path, content, only_once=only_once)
         try:
             return (yield from self._read(answer, MOST_WHOLE_BYTES))
         except _FAILURES as error:
@@ -182,11 +207,18 @@ class HttpClient:
         while self._idle:
             yield self._kind.close(self._idle.pop()[1])
 
-    def _ask(self, method: bytes, path: str, content: RequestBody | None = None) -> Steps[Answer]:
+    def _ask(
+        self,
+        method: bytes,
+        path: str,
+        content: RequestBody | None = None,
+        *,
+        only_once: bool = False,
+    ) -> Steps[Answer]:
         request, tried = self._request(method, path, content), 0
         while True:
             is_last = tried == self._max_retries
-            answer = yield from self._answer(request, may_fail=not is_last)
+            answer = yield from self._answer(request, may_fail=not is_last, only_once=only_once)
             if answer is None:
                 pause = usual_pause_seconds(tried)
             elif answer.status_code in _SUCCESS:
@@ -202,17 +234,25 @@ class HttpClient:
             tried += 1
             yield self._kind.sleep(pause)
 
-    def _answer(self, request: httpcore.Request, *, may_fail: bool) -> Steps[Answer | None]:
+    def _answer(
+        self, request: httpcore.Request, *, may_fail: bool, only_once: bool
+    ) -> Steps[Answer | None]:
         """Send a request once, and once more where a connection that had been kept turns out to be gone or out of step; None if it failed and may.
 
-        What does not come in time is not asked for again: the server may be at work on it, and would be paid twice.
+        What does not come in time is not asked for again: the server may be at work on it, and would be paid twice. What must be sent only once goes by a new
+        connection, for one that had been kept may end before or after the server has the request.
         """
-        connection, network, is_kept = yield from self._take()
+        if only_once:
+            (connection, network), is_kept = self._connect(), False
+        else:
+            connection, network, is_kept = yield from self._take()
         while True:
             try:
                 response = yield self._kind.send(connection, request)
             except _FAILURES as error:
-                is_silent = isinstance(error, httpcore.ReadTimeout)
+                is_silent = isinstance(error, httpcore.ReadTimeout) or (
+                    only_once and not isinstance(error, _UNSENT)
+                )
                 if is_kept and not is_silent and not network.has_answered:
                     (connection, network), is_kept = self._connect(), False
                 elif may_fail and not is_silent:

@@ -24,16 +24,24 @@ class Patience:
 
     Args:
         connection: Whose limits these are.
+        seconds: How long the caller waits in all, where that is less than the connection's limit.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, *, seconds: float | None = None) -> None:
         self._silent_seconds = connection.timeout_seconds
         self._total_seconds = connection.total_seconds
         self._limit = connection.total_limit
+        if seconds is not None and (self._total_seconds is None or seconds < self._total_seconds):
+            self._total_seconds, self._limit = seconds, "seconds"
         self._progress = 0
         self._silent_until: float | None = None
         self._deadline: float | None = None
         self._rest_until: float | None = None
+
+    @property
+    def total_seconds(self) -> float | None:
+        """How long the call may take in all; None for no limit."""
+        return self._total_seconds
 
     @property
     def seconds_left(self) -> float | None:
@@ -43,6 +51,15 @@ class Patience:
         if self._deadline is None:
             self._deadline = time.monotonic() + self._total_seconds
         return max(self._deadline - time.monotonic(), 0)
+
+    def begin_answer(self) -> None:
+        """Take in that another HTTP answer begins, for which silence is counted anew."""
+        self._silent_until = self._rest_until = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the call has taken as long as it may."""
+        return self.seconds_left == 0
 
     def note(self, progress: int) -> None:
         """Take in how far the response has come.

@@ -48,6 +48,7 @@ class ResponseReader:
         event_count: How many events the server has streamed so far.
         last_event_type: The type of the last event that the server has streamed.
         progress: A number that grows with what the server says, and not with what only keeps a connection alive.
+        decoder: What knows all that the response has said.
     """
 
     def __init__(self, *, model: str, secrets: KnownSecrets) -> None:
@@ -63,7 +64,17 @@ class ResponseReader:
         self._unpacker: Unpacker | None = None
         self._frames = SSEDecoder(max_frame_bytes=MOST_WHOLE_BYTES)
         self._body: list[bytes] = []
-        self._decoder = StreamDecoder()
+        self.decoder = StreamDecoder()
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether the answer is an event stream."""
+        return self._is_stream
+
+    def begin_body(self) -> None:
+        """Forget what has come of the last answer's body, and not what it said."""
+        self._size, self._body, self._unpacker = 0, [], None
+        self._frames = SSEDecoder(max_frame_bytes=MOST_WHOLE_BYTES)
 
     def begin(self, *, status_code: int, headers: Mapping[str, str]) -> None:
         """Take the answer's head.
@@ -94,12 +105,12 @@ class ResponseReader:
     @property
     def is_over(self) -> bool:
         """Whether the response has ended, so that nothing more needs to be read."""
-        return self._decoder.is_over
+        return self.decoder.is_over
 
     @property
     def completion(self) -> Completion:
         """What the response has said so far."""
-        return self._decoder.completion
+        return self.decoder.completion
 
     def feed(self, data: bytes) -> Iterator[list[StreamEvent]]:
         """Yield the events that the next bytes complete, in lists.
@@ -131,24 +142,33 @@ class ResponseReader:
             if not self.is_over and (told := self._instead_of_events()):
                 raise self._unexpected(told)
         else:
-            yield from self._until_failure(self._decoder.feed(self._whole_response()))
-        yield from self._until_failure(self._decoder.close())
+            yield from self.until_failure(self.decoder.feed(self._whole_response()))
+        yield from self.until_failure(self.decoder.close())
 
     def _decode(self, events: list[dict[str, Any]]) -> Iterator[list[StreamEvent]]:
         self.progress += len(events)
         decoded: list[StreamEvent] = []
         for event in events:
-            self.event_count += 1
-            self.last_event_type = name = event["type"]
-            self._has_begun = self._has_begun or name.startswith("response.")
-            decoded += self._decoder.feed(event)
-            if self._decoder.is_over:
+            self.note_event(event)
+            decoded += self.decoder.feed(event)
+            if self.decoder.is_over:
                 break
-        return self._until_failure(decoded)
+        return self.until_failure(decoded)
 
-    def _until_failure(self, events: list[StreamEvent]) -> Iterator[list[StreamEvent]]:
+    def note_event(self, event: Mapping[str, Any]) -> None:
+        """Count an event that the server has streamed."""
+        self.event_count += 1
+        self.last_event_type = name = event["type"]
+        self._has_begun = self._has_begun or name.startswith("response.")
+
+    def until_failure(self, events: list[StreamEvent]) -> Iterator[list[StreamEvent]]:
+        """Yield events as they are, up to one that is a failure.
+
+        Raises:
+            ResponsesError: If there is one.
+        """
         # Nothing follows a failure, so there is none to look for before the response is over.
-        if self._decoder.is_over:
+        if self.decoder.is_over:
             for index, event in enumerate(events):
                 if isinstance(event, ResponseFailure):
                     yield events[:index]
@@ -181,6 +201,20 @@ class ResponseReader:
 
     def _whole_response(self) -> dict[str, Any]:
         """Return the body as the event that it amounts to."""
+        whole = self.read_whole()
+        if whole.get("type") == "error":
+            return whole
+        error = find_error(whole)
+        if error is not None:
+            return {"type": "error", "error": error}
+        return {"type": terminal_type(whole), "response": whole}
+
+    def read_whole(self) -> dict[str, Any]:
+        """Return the body of an answer that is no stream.
+
+        Raises:
+            ResponsesError: If it is no response, and no error either.
+        """
         body = b"".join(self._body)
         if not body.strip():
             raise self._unexpected(instead("an empty body"))
@@ -188,16 +222,16 @@ class ResponseReader:
         whole = parse_object(text)
         if whole is None:
             raise self._unexpected(_instead_of_object(text))
-        if whole.get("type") == "error":
-            return whole
-        error = find_error(whole)
-        if error is None and whole.keys().isdisjoint(_RESPONSE_FIELDS):
+        is_told = whole.get("type") == "error" or find_error(whole) is not None
+        if not is_told and whole.keys().isdisjoint(_RESPONSE_FIELDS):
             protocol = protocol_name(find_protocol(whole))
             raise self._unexpected(instead(protocol) if protocol else _NO_RESPONSE)
-        if error is not None:
-            return {"type": "error", "error": error}
-        event_type = _TERMINAL_TYPES.get(str(whole.get("status")), "response.completed")
-        return {"type": event_type, "response": whole}
+        return whole
+
+
+def terminal_type(response: Mapping[str, Any]) -> str:
+    """Return the type of the event that would have ended a response."""
+    return _TERMINAL_TYPES.get(str(response.get("status")), "response.completed")
 
 
 def find_error(body: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -12,6 +12,8 @@ from typing import Any, Literal
 from gpt5_messages import ConversationItem, build_input, replayable_items
 from gpt5_payloads import build_request
 
+from ._calls import background_body
+
 
 type ItemLike = ConversationItem | Mapping[str, Any]
 
@@ -42,6 +44,8 @@ class Request:
         max_output_tokens: The most tokens of the answer, reasoning included, from 16.
         temperature: Sampling temperature, 0 to 2; models that reason refuse it.
         top_p: Nucleus sampling, 0 to 1; models that reason refuse it.
+        previous_response_id: The id of a stored response that this one goes on from, whose conversation is then not sent again; instructions and tools are.
+        background: Whether the response is made in the background, which stores it: see `BackgroundStream`.
     """
 
     items: Sequence[ItemLike] = ()
@@ -61,6 +65,8 @@ class Request:
     max_output_tokens: int | None = None
     temperature: float | None = None
     top_p: float | None = None
+    previous_response_id: str | None = None
+    background: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,13 +134,14 @@ class ResponsesScheme:
             "max_output_tokens": self._max_output_tokens(request, built),
             "temperature": request.temperature if self.send_sampling_params else None,
             "top_p": request.top_p if self.send_sampling_params else None,
+            "previous_response_id": request.previous_response_id,
             "service_tier": self.service_tier,
             "prompt_cache_key": built.get("prompt_cache_key"),
             "prompt_cache_options": built.get("prompt_cache_options"),
             "stream_options": None if padding is None else {"include_obfuscation": padding},
             "text": self._text(request, built),
         }
-        return {
+        body = {
             "model": built["model"],
             "input": [self._with_system_role(item) for item in built["input"]],
             "store": self.store,
@@ -143,6 +150,7 @@ class ResponsesScheme:
             "parallel_tool_calls": built.get("parallel_tool_calls", request.parallel_tool_calls),
             **{key: value for key, value in wanted.items() if value is not None},
         }
+        return background_body(body) if request.background else body
 
     def _input(self, items: Sequence[ItemLike]) -> list[dict[str, Any]]:
         wire = [dict(item) if isinstance(item, Mapping) else item.to_wire() for item in items]

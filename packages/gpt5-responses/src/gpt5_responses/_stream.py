@@ -1,27 +1,19 @@
 """One response, opened when it is first read, and read to its end."""
 
 import threading
-import time
 from collections.abc import Iterator, Mapping
-from concurrent.futures import Future
-from contextlib import suppress
 from itertools import chain
 from typing import Any, Self
 
 from gpt5_messages import Completion, StreamEvent
 
-from ._body_reads import BodyReads, Pause
+from ._body_reads import Pause, iter_batches
 from ._connection import Connection
-from ._errors import ResponsesError
-from ._failures import interrupted
 from ._fallbacks import Fallback
-from ._http import Answer
-from ._patience import MOST_REST_BYTES, Patience, is_delimited
+from ._patience import Patience
 from ._reader import ResponseReader
 from ._transport import TRANSPORT, SentRequest, Transport
-
-
-_TURN_BYTES = 8 * 1024
+from ._within import within
 
 
 class ResponseStream:
@@ -126,22 +118,13 @@ class ResponseStream:
         return self._reader.completion
 
     def _send(self) -> SentRequest:
-        """Send the request; where there is a limit to the whole call, in a thread, since nothing else could end a silence at this point."""
-        if self._patience.seconds_left is None:
-            return self._send_now()
-        answer: Future[SentRequest] = Future()
-        threading.Thread(target=self._send_into, args=(answer,), daemon=True).start()
+        """Send the request; what is answered too late is closed."""
         try:
-            return answer.result(self._patience.seconds_left)
+            return within(
+                self._patience.seconds_left, self._send_now, drop=lambda sent: sent.close()
+            )
         except TimeoutError:
-            answer.add_done_callback(_close_when_sent)
             raise self._patience.took_too_long() from None
-
-    def _send_into(self, answer: Future[SentRequest]) -> None:
-        try:
-            answer.set_result(self._send_now())
-        except BaseException as error:  # noqa: BLE001  it is raised again by whoever waits for the answer
-            answer.set_exception(error)
 
     def _send_now(self) -> SentRequest:
         return self._transport.send(
@@ -160,54 +143,10 @@ class ResponseStream:
         self.open()
         if self._sent is None or self._is_closed:
             return
-        reader, answer = self._reader, self._sent.answer
         try:
-            with BodyReads(answer.stream, reader, self._patience, pause):
-                chunks = self._bytes(answer)
-                for data in chunks:
-                    yield from reader.feed(data)
-                    if reader.is_over:
-                        if is_delimited(answer.headers):
-                            self._read_rest(chunks)
-                        return
-                yield from reader.close()
+            yield from iter_batches(self._sent.answer, self._reader, self._patience, pause)
         finally:
             self.close()
-
-    def _bytes(self, answer: Answer) -> Iterator[bytes]:
-        """Yield the body as it arrives; whatever the HTTP library raises meanwhile is a broken connection."""
-        turn, chunks = 0, iter(answer.response.iter_stream())
-        while True:
-            try:
-                data = next(chunks, None)
-            except ResponsesError:
-                raise
-            except Exception as error:  # noqa: BLE001  whatever it is
-                self._patience.validate()
-                raise interrupted(error, request_id=self.request_id) from None
-            if data is None:
-                answer.is_read = True
-                return
-            yield data
-            turn += len(data)
-            if turn > _TURN_BYTES:  # under gevent others would wait while all that has come is read
-                turn = 0
-                time.sleep(0)
-
-    def _read_rest(self, chunks: Iterator[bytes]) -> None:
-        """Read the end of a body whose response is over, so that its connection can serve the next call."""
-        self._patience.begin_rest()
-        size = 0
-        with suppress(ResponsesError):  # the answer is whole all the same
-            for data in chunks:
-                size += len(data)
-                if size > MOST_REST_BYTES:
-                    return
-
-
-def _close_when_sent(answer: "Future[SentRequest]") -> None:
-    if answer.exception() is None:
-        answer.result().close()
 
 
 def open_stream(

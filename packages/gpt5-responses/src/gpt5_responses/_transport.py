@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from ._attempts import Refusals, post
+from ._attempts import Refusals, post, resume
+from ._calls import Call, make
 from ._connection import Connection
 from ._fallbacks import Fallback
-from ._http import Answer, HttpClient, play
+from ._http import Answer, HttpClient, Steps, play
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,26 +75,46 @@ class Transport:
         Raises:
             ResponsesError: If the server cannot be reached, or refuses the request.
         """
-        client = self._take(connection)
-        try:
-            steps = post(
+
+        def steps(client: _Client) -> Steps[tuple[Answer, tuple[Fallback, ...]]]:
+            return post(
                 client.http,
                 request,
                 client.refusals,
                 client.secrets,
                 flex_fallback=flex_fallback,
             )
-            answer, left_out = play(steps)
-        except BaseException:
-            self._give_back(client)
-            raise
 
-        def close() -> None:
-            client.http.end_reading(answer)
-            play(client.http.end(answer))
-            self._give_back(client)
+        return self._open(connection, steps)
 
-        return SentRequest(answer, close, left_out)
+    def resume(self, connection: Connection, path: str) -> SentRequest:
+        """Ask for the rest of a stream.
+
+        Args:
+            connection: Where it is.
+            path: Its path below the base URL, with the query.
+
+        Raises:
+            ResponsesError: If the server cannot be reached, or does not stream it.
+        """
+
+        def steps(client: _Client) -> Steps[tuple[Answer, tuple[Fallback, ...]]]:
+            return (yield from resume(client.http, path, client.secrets)), ()
+
+        return self._open(connection, steps)
+
+    def ask[T](self, connection: Connection, call: Call[T]) -> T:
+        """Make a call beside those for responses, and return what its answer says.
+
+        Args:
+            connection: Where the server is.
+            call: The call.
+
+        Raises:
+            ResponsesError: If the server cannot be reached, refuses the call, or answers with something else.
+        """
+        with self.lend(connection) as client:
+            return play(make(client, call, connection.secrets))
 
     @contextmanager
     def lend(self, connection: Connection) -> Generator[HttpClient]:
@@ -125,6 +146,25 @@ class Transport:
         with self._lock:
             while self._clients:
                 self._retire_oldest()
+
+    def _open(
+        self,
+        connection: Connection,
+        steps: Callable[[_Client], Steps[tuple[Answer, tuple[Fallback, ...]]]],
+    ) -> SentRequest:
+        client = self._take(connection)
+        try:
+            answer, left_out = play(steps(client))
+        except BaseException:
+            self._give_back(client)
+            raise
+
+        def close() -> None:
+            client.http.end_reading(answer)
+            play(client.http.end(answer))
+            self._give_back(client)
+
+        return SentRequest(answer, close, left_out)
 
     def _take(self, connection: Connection) -> _Client:
         with self._lock:

@@ -1,0 +1,196 @@
+"""What following a background response is, apart from how its answers are read: how far it is, whose it is, and what ends it."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, TypedDict
+
+from ._background_reader import BackgroundReader
+from ._calls import kept_include, poll_call, resume_path
+from ._connection import Connection
+from ._course import Course
+from ._errors import (
+    ConnectionTimeoutError,
+    ResponsesError,
+    SettingsError,
+    StillRunningError,
+    StreamInterruptedError,
+)
+from ._patience import Patience
+from ._scheme import Request
+
+
+POLL_SECONDS = 10.0
+"""The longest pause between two looks at a background response, unless the caller says otherwise."""
+
+LAST_SECONDS = 10.0
+"""How long is waited for the server to take note of a cancellation."""
+
+_GOES_ON = "The response {} was not done in the {:g} s that there were. It goes on at the server; its id finds it."
+_STOPPED = "The response {} was not done in the {:g} s that there were, and the server was told to stop it."
+_NOT_KNOWN = (
+    "The connection broke off before the server said which response it makes. Whether it makes one in the background, and bills it, is not known; "
+    "nothing was sent again."
+)
+
+
+class FollowOptions(TypedDict, total=False):
+    """How a background response is followed; see `BackgroundStream` for what each means."""
+
+    seconds: float | None
+    detached: bool
+    poll_seconds: float
+
+
+class Following:
+    """How one background response is followed.
+
+    Args:
+        connection: Where it is.
+        request: The request body, or as much of it as matters later: `model`, `include`, `stream`.
+        seconds: How long the caller waits in all; None for no limit.
+        detached: Whether the response goes on when the caller leaves.
+        poll_seconds: The longest pause between two looks.
+        response_id: The response's id, where it has been begun already.
+        told_until: The number of the last event that the caller has already, if any.
+
+    Raises:
+        InvalidRequestError: If the id is none.
+        SettingsError: If a number is out of its range.
+    """
+
+    def __init__(  # noqa: PLR0913  each is a decision of the caller's
+        self,
+        connection: Connection,
+        request: Mapping[str, Any],
+        *,
+        seconds: float | None,
+        detached: bool,
+        poll_seconds: float,
+        response_id: str | None = None,
+        told_until: int | None = None,
+    ) -> None:
+        _validate_numbers(seconds=seconds, poll_seconds=poll_seconds, starting_after=told_until)
+        if response_id is not None:
+            poll_call(response_id)  # refuses what is no id
+        self.reader = BackgroundReader(
+            model=str(request.get("model")),
+            secrets=connection.secrets,
+            response_id=response_id,
+            told_until=told_until,
+        )
+        self.patience = Patience(connection, seconds=seconds)
+        self.course = Course(is_streamed=bool(request.get("stream")), poll_seconds=poll_seconds)
+        self.include = kept_include(request)
+        self.is_detached = detached
+        self._has_left = False
+        self._before: int | None = None
+
+    @property
+    def response_id(self) -> str:
+        """The response's id; empty while it is not known."""
+        return self.reader.response_id or ""
+
+    @property
+    def pause_seconds(self) -> float:
+        """How long to wait before the next step: no longer than there is time."""
+        left = self.patience.seconds_left
+        return self.course.pause_seconds if left is None else min(self.course.pause_seconds, left)
+
+    @property
+    def rest_path(self) -> str:
+        """Where the rest of the stream is."""
+        return resume_path(self.response_id, after=self.reader.last_number, include=self.include)
+
+    def begin_answer(self, *, status_code: int, headers: Mapping[str, str]) -> None:
+        """Take the head of an answer that is to be read.
+
+        Raises:
+            UnexpectedResponseError: If it is neither a stream nor a response.
+        """
+        self._before = self.reader.last_number
+        self.patience.begin_answer()
+        self.reader.begin(status_code=status_code, headers=headers)
+
+    def note_answer(self, error: ResponsesError | None = None) -> None:
+        """Take in that an answer has ended, or why it could not be read on.
+
+        Raises:
+            ResponsesError: If that ends everything.
+        """
+        if self.reader.is_over:
+            if error is not None:
+                raise error
+        elif not self.response_id:
+            raise self._without_id(error) from None
+        else:
+            self.validate_time()
+            # A response that was told whole has no stream.
+            is_numbered = self.reader.last_number is not None and self.reader.is_stream
+            had_events = self.reader.last_number != self._before
+            self.course.note_cut(had_events=had_events, is_numbered=is_numbered)
+
+    def note_refused_stream(self, error: ResponsesError) -> None:
+        """Take in that the rest of the stream was not to be had.
+
+        Raises:
+            ResponsesError: If that ends everything.
+        """
+        self.validate_time()
+        self.course.note_refused_stream(error)
+
+    def note_failed_poll(self, error: ResponsesError) -> None:
+        """Take in that the response could not be looked at.
+
+        Raises:
+            ResponsesError: If that ends everything.
+        """
+        self.validate_time()
+        self.course.note_failed_poll(error)
+
+    def validate_time(self) -> None:
+        """Refuse to go on where the caller's time is over.
+
+        Raises:
+            StillRunningError: If it is, and the response has begun.
+            ConnectionTimeoutError: If it has not.
+        """
+        if self.patience.is_over and not self.reader.is_over:
+            raise self.took_too_long()
+
+    def took_too_long(self) -> ConnectionTimeoutError:
+        """Return the error for a caller whose time is over."""
+        if not self.response_id:
+            return self.patience.took_too_long()
+        told = _GOES_ON if self.is_detached else _STOPPED
+        return StillRunningError(
+            told.format(self.response_id, self.patience.total_seconds or 0),
+            response_id=self.response_id,
+            is_cancelled=not self.is_detached,
+        )
+
+    def leave(self) -> bool:
+        """Take in that the caller leaves; returns whether the server has to be told to cancel, which is so once at most."""
+        must = not (self.reader.is_over or self.is_detached or self._has_left)
+        self._has_left = True
+        return must and bool(self.response_id)
+
+    def _without_id(self, error: ResponsesError | None) -> ResponsesError:
+        if error is None or isinstance(error, StreamInterruptedError):
+            return StreamInterruptedError(_NOT_KNOWN, request_id=self.reader.request_id)
+        return error
+
+
+def in_background(request: Request, background: bool | None) -> Request:  # noqa: FBT001  None is a third value
+    """Return a request as it is to be made: in the background, not in it, or as it says."""
+    return request if background is None else replace(request, background=background)
+
+
+def _validate_numbers(
+    *, seconds: float | None, poll_seconds: float, starting_after: int | None
+) -> None:
+    for name, value in (("seconds", seconds), ("poll_seconds", poll_seconds)):
+        if value is not None and not 0 < value < float("inf"):
+            raise SettingsError(f"{name} must be a number above 0, got {value!r:.50}", field=name)
+    if starting_after is not None and starting_after < 0:
+        told = f"starting_after must be a whole number from 0, got {starting_after!r:.50}"
+        raise SettingsError(told, field="starting_after")
