@@ -234,7 +234,8 @@ class OpenItem:
             if start < known < end and blocks[-1].is_open:
                 events += blocks[-1].extend(text[known - start :])
             elif end > known:
-                events += self.open_part(kind, free_index)
+                # As in a stream, where a part ends before the next begins.
+                events += [*self.stop_all(), *self.open_part(kind, free_index)]
                 events += self._blocks[kind, free_index].extend(text[max(known - start, 0) :])
                 free_index += 1
         return events
