@@ -165,3 +165,8 @@ def test_a_driver_may_offer_tools_and_own_functions_before_the_run_starts():
     assert run.start()[-1].tools == run.tools
     with pytest.raises(LocalProtocolError):
         run.offer(own_functions=[function("three")])
+
+
+def test_a_run_knows_the_names_of_what_it_offers():
+    tools = ({"function": {"name": "look"}}, object())
+    assert AgentRun([], tools=tools, maximum_iterations=1).tool_names == {"look"}

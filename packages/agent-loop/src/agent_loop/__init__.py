@@ -2,10 +2,17 @@
 
 from stream_text import MessageError, ThinkFilter
 
+from ._agents import AgentAnswer, Agents
 from ._budgets import BudgetName, Budgets, BudgetUse
 from ._display import should_emit_text
-from ._errors import AgentLoopError, InvalidSettingError, LocalProtocolError
+from ._errors import (
+    AgentLoopError,
+    InvalidSettingError,
+    LocalProtocolError,
+    RefusedAgentError,
+)
 from ._events import (
+    AgentEvent,
     CallModel,
     ClosingReason,
     Event,
@@ -38,13 +45,17 @@ from ._reading import read_input
 from ._run import AgentRun
 from ._state import TRANSITIONS, State, Trigger
 from ._time import CallWatch, TimeBudget
-from ._usage import Usage
+from ._usage import AgentUse, Usage
 
 
 __all__ = [
     "TRANSITIONS",
+    "AgentAnswer",
+    "AgentEvent",
     "AgentLoopError",
     "AgentRun",
+    "AgentUse",
+    "Agents",
     "BudgetName",
     "BudgetUse",
     "Budgets",
@@ -66,6 +77,7 @@ __all__ = [
     "ModelDone",
     "ModelFailure",
     "OwnFunction",
+    "RefusedAgentError",
     "Role",
     "RoundEnded",
     "RoundStarted",

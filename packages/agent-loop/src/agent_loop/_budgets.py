@@ -1,7 +1,9 @@
 """What a run may use, and what it has used of that."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from decimal import Decimal
+from threading import RLock
 from typing import Literal, cast
 
 from ._errors import InvalidSettingError
@@ -66,26 +68,44 @@ class BudgetUse:
 
 
 class Spending:
-    """What a run has used by now.
+    """What a run has used by now, the agents that it has called included.
+
+    The budgets of a run hold for all of them together: what one uses is used of its own budgets, and of those of every run that it belongs to. The runs of one
+    tree may be fed in different threads.
 
     Attributes:
         budgets: What it may use.
         usage: The usage of the model calls.
+        model_calls: How many model calls the run has made itself.
         seconds: How long the run has lasted.
         tool_calls: How many tool calls were made.
+        caller: What it counts for, too.
+        began: How old that was when it joined.
+        lock: One for all that count together.
+        unknown: A budget that cannot be kept, because an agent's model does not tell what it uses.
     """
 
     def __init__(self, budgets: Budgets) -> None:
         self.budgets = budgets
         self.usage = Usage()
+        self.model_calls = 0
         self.seconds = 0.0
         self.tool_calls = 0
+        self.caller: Spending | None = None
+        self.began = 0.0
+        self.lock = RLock()
         self._is_told = False
+        self.unknown: BudgetName | None = None
         self._maxima: dict[BudgetName, float | Decimal] = {
             cast("BudgetName", field.name): maximum
             for field in fields(budgets)
             if (maximum := getattr(budgets, field.name)) is not None
         }
+
+    def join(self, caller: "Spending", *, seconds: float) -> None:
+        """Count from now on for another run, too, which is `seconds` old."""
+        caller.pass_seconds(seconds)
+        self.caller, self.began, self.lock = caller, seconds, caller.lock
 
     @property
     def uses(self) -> tuple[BudgetUse, ...]:
@@ -105,17 +125,44 @@ class Spending:
 
     @property
     def used_up(self) -> BudgetName | None:
-        """The first budget that is used up."""
+        """The first budget that is used up, of the run itself or of one that it belongs to."""
         return self._find(Decimal(1))
+
+    @property
+    def used_up_above(self) -> BudgetName | None:
+        """The first budget that is used up of a run that this one counts for, and that leaves it no model call, not even a closing one: any but that of tool calls."""
+        above = (
+            use for spending in self._iter_chain() if spending is not self for use in spending.uses
+        )
+        return _find((use for use in above if use.name != "max_tool_calls"), Decimal(1))
+
+    def add_usage(self, usage: Usage) -> None:
+        """Count a model call of the run itself."""
+        self.model_calls += 1
+        with self.lock:
+            for spending in self._iter_chain():
+                spending.usage += usage
+
+    def pass_seconds(self, seconds: float) -> None:
+        """Take note of how long the run has lasted; less than before changes nothing."""
+        with self.lock:
+            for spending in self._iter_chain():
+                spending.seconds = max(spending.seconds, seconds)
+                seconds += spending.began
+
+    def wait(self, seconds: float) -> None:
+        """Count a wait that is to come."""
+        self.pass_seconds(self.seconds + seconds)
 
     def take_tool_calls(self, count: int) -> int:
         """Return how many of `count` tool calls may be made, and count them."""
-        maximum = self.budgets.max_tool_calls
-        if self.used_up:
-            count = 0
-        elif maximum is not None:
-            count = min(count, maximum - self.tool_calls)
-        self.tool_calls += count
+        with self.lock:
+            chain = tuple(self._iter_chain())
+            limits = ((each.budgets.max_tool_calls, each.tool_calls) for each in chain)
+            lefts = [maximum - made for maximum, made in limits if maximum is not None]
+            count = 0 if self.used_up else min([count, *lefts])
+            for spending in chain:
+                spending.tool_calls += count
         return count
 
     def take_near(self) -> BudgetName | None:
@@ -125,15 +172,40 @@ class Spending:
         return near
 
     def find_unknown(self, usage: Usage) -> BudgetName | None:
-        """Return a budget that cannot be kept, because a model call does not tell what it has used."""
-        if self.budgets.max_total_tokens is not None and not usage.total_tokens:
-            return "max_total_tokens"
-        if self.budgets.max_cost is not None and not usage.total_price:
-            return "max_cost"
-        return None
+        """Return a budget that cannot be kept, because a model call does not tell what it has used; the runs above know it from then on, too."""
+        found: BudgetName | None = None
+        with self.lock:
+            for spending in self._iter_chain():
+                untold = _find_untold(spending.budgets, usage)
+                found = found or untold or spending.unknown
+                if spending is not self:
+                    spending.unknown = spending.unknown or untold
+        return found
+
+    def find_unknown_below(self) -> BudgetName | None:
+        """Return a budget that cannot be kept, of the run itself or of one that it belongs to, because of what agents have used."""
+        return next((each.unknown for each in self._iter_chain() if each.unknown), None)
+
+    def _iter_chain(self) -> "Iterator[Spending]":
+        """Yield this and what it counts for, the outermost last."""
+        spending: Spending | None = self
+        while spending is not None:
+            yield spending
+            spending = spending.caller
 
     def _find(self, share: Decimal) -> BudgetName | None:
-        return next(
-            (use.name for use in self.uses if Decimal(use.used) >= Decimal(use.maximum) * share),
-            None,
-        )
+        return _find((use for spending in self._iter_chain() for use in spending.uses), share)
+
+
+def _find(uses: Iterable[BudgetUse], share: Decimal) -> BudgetName | None:
+    return next(
+        (use.name for use in uses if Decimal(use.used) >= Decimal(use.maximum) * share), None
+    )
+
+
+def _find_untold(budgets: Budgets, usage: Usage) -> BudgetName | None:
+    if budgets.max_total_tokens is not None and not usage.total_tokens:
+        return "max_total_tokens"
+    if budgets.max_cost is not None and not usage.total_price:
+        return "max_cost"
+    return None

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ._agents import Agents
 from ._events import ClosingReason, Event, Finished, StopReason, ToolResult
 from ._rounds import Rounds
 from ._sentences import CUT_BEFORE_ANSWER, MAX_CALLS, NO_ANSWER, build_refusal
@@ -13,11 +14,13 @@ class Ending:
 
     Args:
         rounds: The rounds by now.
+        agents: The agents that the run has called.
         redact: Takes out of a tool's name what nobody may read.
     """
 
-    def __init__(self, rounds: Rounds, *, redact: Callable[[str], str]) -> None:
+    def __init__(self, rounds: Rounds, *, agents: Agents, redact: Callable[[str], str]) -> None:
         self._rounds = rounds
+        self._agents = agents
         self._redact = redact
 
     def answer(self) -> Iterator[Event]:
@@ -92,4 +95,5 @@ class Ending:
             budgets=spending.uses,
             models=tuple(requests.models),
             value=value,
+            agents=self._agents.uses,
         )

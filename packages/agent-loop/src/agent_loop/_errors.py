@@ -2,7 +2,8 @@
 
 AgentLoopError
 ├── InvalidSettingError     the caller asked for a run that cannot exist (also a `ValueError`)
-└── LocalProtocolError      the driver fed something the run cannot take in its state; nothing has changed
+├── LocalProtocolError      the driver fed something the run cannot take in its state; nothing has changed
+└── RefusedAgentError       an agent may not be called; its text is for the model
 
 What the model or a tool does wrong is no error here: it comes back as an event or goes to the model as a result.
 """
@@ -36,3 +37,7 @@ class LocalProtocolError(AgentLoopError):
         super().__init__(message)
         self.state = state
         self.received = received
+
+
+class RefusedAgentError(AgentLoopError):
+    """An agent that may not be called as a tool. Its text is the sentence for the model."""

@@ -8,15 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from stream_text import read_member
-
 from ._budgets import BudgetName, BudgetUse
 from ._messages import ToolCall
-from ._usage import Usage
+from ._parts import parts_text
+from ._usage import AgentUse, Usage
 
-
-_MAX_PARTS_TOLD = 100
-_MAX_KIND_CHARACTERS = 40
 
 type StopReason = Literal[
     "answered",
@@ -142,7 +138,7 @@ class ToolResult:
         """What a person can read of the content: its texts, and the kind of every other part in brackets; of 100 parts at most."""
         if isinstance(self.content, str):
             return self.content
-        return _parts_text(self.content)
+        return parts_text(self.content)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,32 +163,14 @@ class Failure:
 
     Attributes:
         message: One sentence for the reader.
-        reason: `error`; or `time_limit` when the clock ended the run, `cancelled` when a person did, `size_limit` when its next request would
+        reason: `error`; or `time_limit` when the clock ended the run, `cancelled` when a person did, `budget` when one is used up, `size_limit` when its next request would
             hold too much. Then what is known so far is the answer.
+        results: What open tool calls have come to nevertheless, such as agents that were told to end.
     """
 
     message: str
-    reason: Literal["error", "time_limit", "size_limit", "cancelled"] = "error"
-
-
-def _parts_text(parts: tuple[Any, ...]) -> str:
-    told = [_part_text(part) for part in parts[:_MAX_PARTS_TOLD]]
-    more = len(parts) - len(told)
-    return "\n".join([*told, f"[{more:,} more parts]"] if more else told)
-
-
-def _part_text(part: object) -> str:
-    if isinstance(part, str):
-        return part
-    kind = read_member(part, "type")
-    kind = str(getattr(kind, "value", kind) or "")
-    if kind.endswith("text"):
-        text = read_member(part, "text", "data")  # `data` in Dify's parts
-    else:
-        text = None if kind else read_member(part, "text")
-    if isinstance(text, str):
-        return text
-    return f"[{kind if 0 < len(kind) <= _MAX_KIND_CHARACTERS else 'part'}]"
+    reason: Literal["error", "time_limit", "size_limit", "budget", "cancelled"] = "error"
+    results: tuple[ToolResult, ...] = ()
 
 
 type Input = ModelDelta | ModelDone | ModelFailure | ToolResult | TimeShort | TimePassed | Failure
@@ -355,6 +333,7 @@ class Finished:
         budgets: How much of each budget was used.
         models: The model of each round, where the run has names for its models.
         value: What the JSON of the answer is, where the run has a schema for it and is answered.
+        agents: What the agents have used that it has called as tools; it is part of `usage`.
     """
 
     reason: StopReason
@@ -368,6 +347,22 @@ class Finished:
     budgets: tuple[BudgetUse, ...] = ()
     models: tuple[str, ...] = ()
     value: Any = None
+    agents: tuple[AgentUse, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentEvent:
+    """Something that has happened in the run of an agent that was called as a tool. A driver gives it out; no run answers with it.
+
+    Attributes:
+        path: The ids of the calls that lead to the agent, the outermost first.
+        agent: The name of the agent.
+        event: What has happened.
+    """
+
+    path: tuple[str, ...]
+    agent: str
+    event: "Event"
 
 
 type Event = (
@@ -381,5 +376,6 @@ type Event = (
     | ToolCallEnded
     | RoundEnded
     | Finished
+    | AgentEvent
 )
 """What a run answers with."""

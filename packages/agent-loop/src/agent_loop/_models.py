@@ -6,8 +6,14 @@ from typing import Any, cast
 
 from stream_text import ThinkFilter, read_member
 
+from ._events import ModelFailure
 from ._messages import Message
 
+
+FILTERED = ModelFailure(
+    message="a content filter stopped the answer", is_transient=False, may_pass_elsewhere=True
+)
+"""What an answer comes to of which a content filter has left nothing."""
 
 _THOUGHTS = frozenset({"reasoning", "reasoning_text", "thinking", "redacted_thinking"})
 

@@ -1,6 +1,6 @@
 """How a round goes: its request, the model's answer piece by piece, and the ends of its calls. What follows, the run decides."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ._budgets import Spending
 from ._display import Display, should_emit_text
@@ -70,7 +70,7 @@ class Rounds:
     def can_repeat_call(self) -> bool:
         """Whether the current round, while its model call is open, could be followed by one with the same request."""
         is_last = self.current.is_beyond_budget or self.current.number >= self.maximum
-        return not (is_last or self.display.has_words)
+        return not (is_last or self.display.has_words or self.spending.used_up_above)
 
     def begin(self, failure: ModelFailure | None = None) -> Iterator[Event]:
         """Begin a round, after a failure with the request that failed."""
@@ -95,7 +95,8 @@ class Rounds:
 
     def end_answer(self) -> Iterator[Event]:
         """End a model call that has succeeded."""
-        self.spending.usage += self.current.usage
+        self.spending.add_usage(self.current.usage)
+        self.spending.find_unknown(self.current.usage)
         yield from self._show_answer(self.current.end_answer())
         yield self.current.to_call_ended()
 
@@ -104,7 +105,7 @@ class Rounds:
         rest = self.current.break_answer()
         if shows_rest:
             yield from self._show_answer(rest)
-        self.spending.usage += self.current.usage
+        self.spending.add_usage(self.current.usage)
         yield self.current.to_call_ended(error)
 
     def refuse_call(self, call: ToolCall, text: str) -> Iterator[Event]:
@@ -122,6 +123,11 @@ class Rounds:
         call = self.current.take_result(result)
         self.display.note_result(call.name, result)
         return ToolCallEnded(call=call, result=result, is_own=is_own)
+
+    def end_calls(self, results: Iterable[ToolResult]) -> tuple[ToolCallEnded, ...]:
+        """Take the results of those calls that are open still."""
+        due = (result for result in results if self.current.is_open(result.call_id))
+        return tuple(self.end_call(result) for result in due)
 
     def end(self, error: str | None = None) -> RoundEnded:
         """Return the end of the current round."""

@@ -1,10 +1,12 @@
 """The run itself: values in, values out. Here stands what follows from each input; how a round goes and how a run ends stand in modules of their own."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from agent_tooling import AnswerSchema
 
+from ._agents import Agents
 from ._budgets import Budgets, Spending
 from ._display import Display
 from ._ending import Ending
@@ -24,7 +26,7 @@ from ._events import (
     ToolResult,
 )
 from ._gate import Gate
-from ._models import FallbackModel
+from ._models import FILTERED, FallbackModel
 from ._own_functions import OwnFunction, name_of, read_functions
 from ._reading import read_input
 from ._requests import Requests
@@ -40,26 +42,20 @@ from ._state import State, Trigger, next_state
 from ._structured import Accepted, Repair, StructuredAnswer
 
 
-_FILTERED = ModelFailure(
-    message="a content filter stopped the answer", is_transient=False, may_pass_elsewhere=True
-)
-
-
 class AgentRun:
     """One agent run, from the question to the answer, as a state machine with no I/O.
 
     Call `start()`, act on the events that it returns, `feed()` what came of them, and so on until `Finished`.
 
-    The rounds: at most `maximum_iterations` model calls are made. With more than one allowed, the last is the closing call: same messages, same
-    tools, tool choice `none`, so that the model answers with what it has. If it asks for tools all the same, they are refused and a sentence
-    says so. With exactly one allowed, its tools run and their results are shown. `TimeShort` makes the next call the closing one.
+    The rounds: at most `maximum_iterations` model calls are made. With more than one allowed, the last is the closing call: same messages, same tools, tool choice
+    `none`, so that the model answers with what it has. If it asks for tools all the same, they are refused and a sentence says so. With exactly one allowed, its
+    tools run and their results are shown. `TimeShort` makes the next call the closing one.
 
-    A model call that the platform broke off is made once more, as a round of its own, where nothing was shown of it and rounds and time are left.
-    Otherwise the run ends with the sentence of the failure and what the tools have answered so far. A call that was refused ends it at once.
+    A model call that the platform broke off is made once more, as a round of its own, where nothing was shown of it and rounds and time are left. Otherwise the run
+    ends with the sentence of the failure and what the tools have answered so far. A call that was refused ends it at once.
 
-    Each request begins with the whole request before it, but where the oldest images and files become sentences because it would pass
-    `max_request_bytes`; those are sentences from then on. A forced tool choice falls back to `auto` once a round's tools have run, since the
-    model could never answer otherwise.
+    Each request begins with the whole request before it, but where the oldest images and files become sentences because it would pass `max_request_bytes`; those are
+    sentences from then on. A forced tool choice falls back to `auto` once a round's tools have run, since the model could never answer otherwise. `agents` knows those that it calls as tools.
 
     Args:
         messages: The request so far: system, history, question. They pass through as they are; what the run adds are `Message`s.
@@ -78,6 +74,7 @@ class AgentRun:
         fallback: The model that takes over, once and for the rest of the run, after an error that another may not have, or one that has broken off a call twice.
         max_request_bytes: How many bytes the messages of a request may have, as JSON writes them.
         redact: Takes what nobody may read out of what tools are called by a model and have answered, before that is shown.
+        max_agent_depth: How deep agents may call agents: with 1 those that this run calls may call none.
 
     Raises:
         InvalidSettingError: If `maximum_iterations` or `max_request_bytes` is under 1, there is a fallback and no `model`, or an own function has the name of a tool
@@ -103,6 +100,7 @@ class AgentRun:
         fallback: FallbackModel | None = None,
         max_request_bytes: int | None = None,
         redact: Callable[[str], str] = str,
+        max_agent_depth: int = 2,
     ) -> None:
         if maximum_iterations < 1:
             raise InvalidSettingError("maximum_iterations", "at least 1", maximum_iterations)
@@ -135,7 +133,8 @@ class AgentRun:
             maximum=maximum_iterations,
             show_thoughts=emit_intermediate_thoughts,
         )
-        self._ending = Ending(self._rounds, redact=redact)
+        self.agents = Agents(self._rounds, max_depth=max_agent_depth)
+        self._ending = Ending(self._rounds, agents=self.agents, redact=redact)
         self.offer(own_functions=own_functions)
 
     @property
@@ -221,6 +220,8 @@ class AgentRun:
         Raises:
             LocalProtocolError: If the run has started already.
         """
+        if self._state == "ready" and (stop := self.agents.find_stop()):
+            return tuple(self._fail(stop))
         self._move("start")
         return tuple(self._rounds.begin())
 
@@ -228,8 +229,7 @@ class AgentRun:
         """Take one input and return what follows from it, in order.
 
         Args:
-            received: One of this package's inputs, or anything with the fields of a `ModelDelta` or of a `ToolResult` as attributes or keys,
-                such as the whole answer of a model's client.
+            received: One of this package's inputs, or anything with the fields of a `ModelDelta` or of a `ToolResult`, such as the whole answer of a model's client.
 
         Raises:
             LocalProtocolError: If the run cannot take this now, or the result belongs to no open call. Nothing has changed.
@@ -239,18 +239,16 @@ class AgentRun:
             case ModelDelta():
                 self._move("delta")
                 return self._rounds.take_delta(received)
-            case ModelDone() if self._rounds.current.is_filtered and self._find_fallback(_FILTERED):
-                events = self._take_model_failure(_FILTERED)
+            case ModelDone() if self._rounds.current.is_filtered and self._find_fallback(FILTERED):
+                events = self._take_model_failure(FILTERED)
             case ModelDone():
                 events = self._end_answer()
             case ToolResult():
                 events = self._take_result(received)
             case ModelFailure():
                 events = self._take_model_failure(received)
-            case TimeShort():
-                events = self._take_time_short()
-            case TimePassed():
-                events = self._take_time_passed(received)
+            case TimeShort() | TimePassed():
+                events = self._take_time(received)
             case Failure():
                 events = self._fail(received)
             case _:
@@ -284,7 +282,7 @@ class AgentRun:
         yield from self._rounds.end_answer()
         for call in current.calls:
             yield from self._rounds.refuse_call(call, TOOLS_OVER)
-        match structured.judge(current):
+        match structured.judge(current, may_ask=not self._spending.used_up_above):
             case Accepted(text=text, value=value):
                 self._move("answer")
                 yield from self._display.show(text)
@@ -343,6 +341,9 @@ class AgentRun:
             yield from self._display.show_results(current.results[: MAX_CALLS + 1])
             yield from self._ending.finish("maximum_iterations")
             return
+        if stop := self.agents.find_stop():
+            yield from self._fail(stop)
+            return
         self._move("results")
         self._requests.add(*current.to_messages())
         yield self._rounds.end()
@@ -351,14 +352,13 @@ class AgentRun:
         self._requests.relax_tool_choice()
         yield from self._rounds.begin()
 
-    def _take_time_short(self) -> tuple[Event, ...]:
-        self._move("time_short")
-        self._rounds.is_time_short = True
-        return ()
-
-    def _take_time_passed(self, passed: TimePassed) -> tuple[Event, ...]:
-        self._move("time_passed")
-        self._spending.seconds = max(self._spending.seconds, passed.seconds)
+    def _take_time(self, told: TimeShort | TimePassed) -> tuple[Event, ...]:
+        if isinstance(told, TimeShort):
+            self._move("time_short")
+            self._rounds.is_time_short = True
+        else:
+            self._move("time_passed")
+            self._spending.pass_seconds(told.seconds)
         return ()
 
     def _take_model_failure(self, failure: ModelFailure) -> Iterator[Event]:
@@ -377,7 +377,7 @@ class AgentRun:
             self._requests.take_over(fallback)
             yield from self._rounds.begin()
             return
-        self._spending.seconds += failure.wait_seconds  # Passed when the call is made.
+        self._spending.wait(failure.wait_seconds)  # Passed when the call is made.
         yield from self._rounds.begin(failure)
 
     def _find_fallback(self, failure: ModelFailure) -> FallbackModel | None:
@@ -388,7 +388,9 @@ class AgentRun:
 
     def _fail(self, failure: Failure) -> Iterator[Event]:
         is_answered = failure.reason != "error"
-        return self._end_failed(failure.message, failure.reason, is_answered=is_answered)
+        ended = self._rounds.end_calls(failure.results)
+        failed = self._end_failed(failure.message, failure.reason, is_answered=is_answered)
+        return chain(ended, failed)
 
     def _end_failed(self, error: str, reason: StopReason, *, is_answered: bool) -> Iterator[Event]:
         is_call_open = self._state == "model"

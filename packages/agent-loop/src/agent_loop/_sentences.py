@@ -17,6 +17,7 @@ MAX_CALLS = 128
 """How many calls of one round are made: no honest model asks for as many, and each takes a place among those that wait; our choice."""
 
 TOOLS_OVER = "tool invoke error: no tool may be called any more; this call was not run"
+AGENT_FAILED = "tool invoke error: the agent ended with an error before it could answer"
 NO_ANSWER = "The model returned no answer."
 CUT_BEFORE_ANSWER = (
     "The model reached its output limit before it could answer. "
@@ -69,6 +70,18 @@ def build_unknown_budget(budget: BudgetName) -> str:
     """Return what a person reads because a budget cannot be kept."""
     told = "prices" if budget == "max_cost" else "usage"
     return f"{budget} cannot be kept: the model does not tell its {told}"
+
+
+def build_budget_above(budget: BudgetName) -> str:
+    """Return what an agent ends with because a run that it belongs to has no budget left."""
+    return f"The budget of the run ({budget}) is used up."
+
+
+def build_too_deep(depth: int) -> str:
+    """Return what a model reads that has called an agent where none may be called."""
+    return (
+        f"tool invoke error: agents may call agents {depth} deep at most; this one was not called"
+    )
 
 
 def build_status(names: Sequence[str]) -> str:

@@ -71,13 +71,14 @@ class StructuredAnswer:
         held, self._held = self._held, []
         return "".join(held)
 
-    def judge(self, ended: Round) -> Accepted | Repair | Invalid:
-        """Return what becomes of the answer of a round, and remember if it is to be repaired."""
+    def judge(self, ended: Round, *, may_ask: bool = True) -> Accepted | Repair | Invalid:
+        """Return what becomes of the answer of a round, and remember if it is to be repaired, for which the model may have to be asked."""
         checked = self.schema.check(ended.final_answer)
         if checked.problem is None:
             return Accepted(text=checked.text, value=checked.value)
         problem = self._redact(checked.problem)
-        if self.is_repair or ended.is_beyond_budget or ended.number == self._maximum:
+        is_last = ended.is_beyond_budget or ended.number == self._maximum
+        if self.is_repair or is_last or not may_ask:
             return Invalid(error=build_invalid_answer(problem, is_repaired=self.is_repair))
         self.is_repair = True
         return Repair(request=build_repair_request(problem))

@@ -87,6 +87,25 @@ class Usage:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentUse:
+    """The use of models by one agent that was called as a tool.
+
+    Attributes:
+        path: The ids of the calls that lead to the agent, the outermost first.
+        agent: The name of the agent.
+        model_calls: How many model calls it has made.
+        models: The model of each of them, where its run has names for its models.
+        usage: What it has used, with the agents that it has called itself.
+    """
+
+    path: tuple[str, ...]
+    agent: str
+    model_calls: int
+    models: tuple[str, ...]
+    usage: Usage
+
+
 _KINDS: dict[str, type] = {known.name: type(known.default) for known in fields(Usage)}
 _KEPT = frozenset(
     {

@@ -23,6 +23,7 @@ from ._errors import (
 )
 from ._failure_memory import FailureMemory, call_signature
 from ._file_kinds import FILE_FEATURES
+from ._functions import is_async_function
 from ._kept_results import READ_RESULT, KeptResults, read_result_schema
 from ._local_files import LocalFile, mime_type_of, read_local_file
 from ._observation import (
@@ -113,6 +114,7 @@ __all__ = [
     "denied_call_text",
     "disallowed_tool_text",
     "invoke_error_text",
+    "is_async_function",
     "llm_json_schema",
     "merge_blob_chunks",
     "merge_parameters",
