@@ -2,15 +2,29 @@
 
 import asyncio
 from asyncio import CancelledError
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import aclosing, suppress
+from dataclasses import replace
 from functools import partial
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, cast
 
-from agent_loop import AgentRun, CallModel, Event, MessageError, ModelDone, RunTools, TimeBudget
+from agent_loop import (
+    AgentEvent,
+    AgentRun,
+    CallModel,
+    Event,
+    MessageError,
+    ModelDone,
+    RefusedAgentError,
+    RunTools,
+    TimeBudget,
+    ToolResult,
+)
 from agent_tooling import ToolOutput
 
+from ._agent_calls import AgentCall, refuse_agent
+from ._agents import Agent
 from ._answers import (
     asked_by,
     close,
@@ -21,11 +35,14 @@ from ._answers import (
     to_failure,
     to_input,
 )
+from ._running import LAST_SECONDS, Heard, Running
 from ._setup import Setup, prepare
 from ._threads import END, Raised, Threads, read_in_thread
-from ._time import CANCELLED, Cancelled, Clock, Watch, cancel
-from ._tool_calls import Job, Tools, broken, give_up
+from ._time import Cancelled, Clock, Watch
+from ._tool_calls import Job, Tools, broken
 
+
+type _Told = AgentEvent | tuple[Job, asyncio.Task[ToolOutput]]
 
 _LAST_SECONDS = 0.25  # For an answer that is let go of.
 
@@ -81,8 +98,7 @@ def adrive(  # noqa: PLR0913 - the keyword-only settings of one drive
         result_characters=result_characters,
         log=log,
     )
-    events = _drive(setup, model)
-    return setup.recorder.afollow(events) if setup.recorder else events
+    return setup.afollow(_drive(setup, model))
 
 
 async def _drive(setup: Setup, model: AsyncModel) -> AsyncGenerator[Event]:
@@ -102,6 +118,9 @@ async def _drive(setup: Setup, model: AsyncModel) -> AsyncGenerator[Event]:
             index = -1
             async for received in inputs:
                 index += 1
+                if isinstance(received, AgentEvent):
+                    yield received
+                    continue
                 if is_decision(received):
                     clock.tell(run)
                 try:
@@ -120,7 +139,7 @@ async def _iter_answer(setup: Setup, model: AsyncModel, call: CallModel) -> Asyn
     clock = setup.clock
     is_wanted = await _sleep(call.wait_seconds, clock)
     watch = clock.watch(call, setup.run)
-    pieces = _ask(model if is_wanted else cancel, call)
+    pieces = _ask(model if is_wanted else clock.cancel, call)
     if clock.is_watched:
         pieces = _read_watched(pieces, clock, watch)
     try:
@@ -188,7 +207,7 @@ async def _read_watched(
                 if piece is END:
                     return
                 yield piece
-        yield CANCELLED
+        yield clock.failure
     finally:
         if following is not None:
             following.cancel()
@@ -209,56 +228,105 @@ async def _sleep(seconds: float, clock: Clock) -> bool:
 
 
 async def _iter_results(setup: Setup, request: RunTools) -> AsyncGenerator[Any]:
-    """Run the tools of a round and yield their results as they come."""
-    clock, calls = setup.clock, setup.calls
+    """Run the tools of a round and yield their results as they come, and what happens in agents among them."""
+    clock = setup.clock
     sorted_ = setup.sort(request.calls)
     for result in sorted_.answered:
         yield result
+    running = Running(setup, sorted_)
     room = asyncio.Semaphore(setup.max_parallel_tools)
     threads = Threads(setup.max_parallel_tools, "agent-driver-tool")
-    has_time = clock.seconds_for_tools(setup.run) != 0
-    due = sorted_.jobs if has_time else ()
-    tasks = {asyncio.create_task(_invoke(setup, job, room, threads)): job for job in due}
-    late = () if has_time else sorted_.jobs
+    heard: asyncio.Queue[_Told] = asyncio.Queue()
+    tasks = [_start(setup, job, heard, room, threads) for job in running.due]
+    results: list[ToolResult] = []
     try:
-        while tasks and not clock.is_cancelled:
+        while not (running.is_done or clock.is_cancelled):
             left = clock.seconds_for_tools(setup.run)
             if left == 0:
-                late = tuple(tasks.values())
                 break
-            done, _ = await asyncio.wait(
-                tasks, timeout=clock.patience(left), return_when=asyncio.FIRST_COMPLETED
-            )
-            for task in done:
-                output = broken(CancelledError()) if task.cancelled() else task.result()
-                yield calls.settle(tasks.pop(task), output)
-        for job in late:
-            yield give_up(job)
+            with suppress(TimeoutError):
+                yield running.take(await _hear(heard, clock.patience(left)))
+        is_cancelled, end = clock.is_cancelled, clock.now + LAST_SECONDS
+        while running.has_agents and (left := end - clock.now) > 0:
+            with suppress(TimeoutError):
+                taken = running.take(await _hear(heard, left))
+                if is_cancelled and isinstance(taken, ToolResult):
+                    results.append(taken)
+                else:
+                    yield taken
     finally:
         threads.abandon()
         for task in tasks:
             task.cancel()
-    if clock.is_cancelled:
-        yield CANCELLED
+    if is_cancelled:
+        yield replace(clock.failure, results=tuple(results))
     else:
-        for job in sorted_.repeats:
-            yield calls.recall(job) or give_up(job)
+        for result in running.end():
+            yield result
 
 
-async def _invoke(setup: Setup, job: Job, room: asyncio.Semaphore, threads: Threads) -> ToolOutput:
+def _start(
+    setup: Setup, job: Job, heard: asyncio.Queue[_Told], room: asyncio.Semaphore, threads: Threads
+) -> asyncio.Task[ToolOutput]:
+    task = asyncio.create_task(_invoke(setup, job, heard.put_nowait, room, threads))
+    task.add_done_callback(lambda ended: heard.put_nowait((job, ended)))
+    return task
+
+
+async def _hear(heard: asyncio.Queue[_Told], seconds: float | None) -> Heard:
+    """Return what is heard of tools next.
+
+    Raises:
+        TimeoutError: If that takes too long.
+    """
+    told = await asyncio.wait_for(heard.get(), seconds)
+    if isinstance(told, AgentEvent):
+        return told
+    job, task = told
+    return job, broken(CancelledError()) if task.cancelled() else task.result()
+
+
+async def _invoke(
+    setup: Setup,
+    job: Job,
+    put: Callable[[AgentEvent], Any],
+    room: asyncio.Semaphore,
+    threads: Threads,
+) -> ToolOutput:
+    agent: object = job.tool.function
     async with room:
         setup.begin(job)
+        if isinstance(agent, Agent):
+            return await _acall(_play_agent(setup, job, agent, put, threads))
         if job.tool.is_async:
-            return await _ainvoke(job)
+            return await _acall(job.tool.ainvoke(job.args))
         loop = asyncio.get_running_loop()
         done: asyncio.Future[ToolOutput] = loop.create_future()
         threads.start(partial(_invoke_in_thread, job, loop, done, threads))
         return await done
 
 
-async def _ainvoke(job: Job) -> ToolOutput:
+async def _play_agent(
+    setup: Setup, job: Job, agent: Agent, put: Callable[[AgentEvent], Any], threads: Threads
+) -> ToolOutput:
     try:
-        return await job.tool.ainvoke(job.args)
+        call = AgentCall(setup, job, agent, is_over=threads.is_abandoned)
+    except RefusedAgentError as error:
+        return refuse_agent(error)
+    return await acall_agent(call, put)
+
+
+async def acall_agent(call: AgentCall, put: Callable[[AgentEvent], Any]) -> ToolOutput:
+    """Play an agent to its end."""
+    async with aclosing(call.setup.afollow(_drive(call.setup, call.agent.model))) as events:
+        async for event in events:
+            put(call.take(event))
+    return call.read()
+
+
+async def _acall(output: Awaitable[ToolOutput]) -> ToolOutput:
+    try:
+        return await output
     except (CancelledError, KeyboardInterrupt):  # Somebody else's wish.
         raise
     except BaseException as error:  # noqa: BLE001 - such as `SystemExit`: a tool ends no process

@@ -1,10 +1,11 @@
 """A drive, written into a run log."""
 
 from collections.abc import AsyncGenerator, Generator, Iterable, Iterator, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, contextmanager
 from typing import Any
 
 from agent_loop import (
+    AgentRun,
     CallModel,
     Event,
     Finished,
@@ -29,13 +30,20 @@ class Recorder:
         log: The log.
         tools: The tools that can be called; the values of their hidden parameters stand nowhere in the log.
         max_request_bytes: How many bytes the messages of a request may have; None for any. The first record says it: whoever plays the run again needs it.
+        about: What else the first record says of this run.
     """
 
     def __init__(
-        self, log: RunLog, tools: Iterable[Tool], *, max_request_bytes: int | None = None
+        self,
+        log: RunLog,
+        tools: Iterable[Tool],
+        *,
+        max_request_bytes: int | None = None,
+        about: Mapping[str, object] | None = None,
     ) -> None:
         self._log = log
-        self._about = {} if max_request_bytes is None else {"max_request_bytes": max_request_bytes}
+        size = {} if max_request_bytes is None else {"max_request_bytes": max_request_bytes}
+        self._about = {**size, **(about or {})}
         self._tools = tuple(tools)
         self._writer: RunWriter | None = None
         self._round = 0
@@ -49,6 +57,22 @@ class Recorder:
             self._writer = self._log.begin(self._about)
             self._writer.hide(value for tool in self._tools for value in tool.hidden.values())
         return self._writer
+
+    @property
+    def name(self) -> str:
+        """The name of the run in the log."""
+        return self.writer.path.stem
+
+    def for_agent(self, job: Job, tools: Iterable[Tool], run: AgentRun) -> "Recorder":
+        """Return what writes the run of an agent that is called as a tool: a log of its own, which names this one and the call.
+
+        What is hidden from one of the models stands in neither log.
+        """
+        tools = (*tools, *self._tools)
+        self.writer.hide(value for tool in tools for value in tool.hidden.values())
+        caller = {"run": self.name, "call_id": job.call.call_id}
+        about = {"agent": job.tool.name, "called_by": caller}
+        return Recorder(self._log, tools, max_request_bytes=run.max_request_bytes, about=about)
 
     def take(self, received: Input | None, events: Iterable[Event]) -> None:
         """Write what the run was fed with and what followed from it."""
@@ -85,22 +109,21 @@ class Recorder:
 
     def follow(self, events: Generator[Event]) -> Generator[Event]:
         """Pass the events of a drive on, and end the log with it, however it ends."""
-        try:
+        with self._ended():
             yield from events
-        except GeneratorExit:
-            raise
-        except BaseException as error:
-            self.writer.error(error)
-            raise
-        finally:
-            self.writer.close()
 
     async def afollow(self, events: AsyncGenerator[Event]) -> AsyncGenerator[Event]:
         """Do the same with the events of an asynchronous drive."""
-        try:
+        with self._ended():
             async with aclosing(events):
                 async for event in events:
                     yield event
+
+    @contextmanager
+    def _ended(self) -> Generator[None]:
+        """End the log with what stands inside; what is raised there is written first, unless somebody has let go of it."""
+        try:
+            yield
         except GeneratorExit:
             raise
         except BaseException as error:

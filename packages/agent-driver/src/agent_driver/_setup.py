@@ -1,6 +1,6 @@
 """What both drivers set up alike."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Generator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ class Setup:
         calls: What decides about its tool calls.
         clock: Its time.
         max_parallel_tools: How many tools run at the same time.
+        result_characters: How much of one result the model reads.
         recorder: What writes the run into a log; None where nobody asked for one.
     """
 
@@ -32,6 +33,7 @@ class Setup:
     calls: ToolCalls
     clock: Clock
     max_parallel_tools: int
+    result_characters: int
     recorder: "Recorder | None" = None
 
     def start(self) -> tuple[Event, ...]:
@@ -57,6 +59,14 @@ class Setup:
         if self.recorder is not None:
             self.recorder.take_sorted(sorted_)
         return sorted_
+
+    def follow(self, events: Generator[Event]) -> Generator[Event]:
+        """Return the events of a drive, whose end is the log's."""
+        return events if self.recorder is None else self.recorder.follow(events)
+
+    def afollow(self, events: AsyncGenerator[Event]) -> AsyncGenerator[Event]:
+        """Do the same with those of an asynchronous drive."""
+        return events if self.recorder is None else self.recorder.afollow(events)
 
     def begin(self, job: Job) -> None:
         """Take note that a tool begins to run; from any thread."""
@@ -86,13 +96,7 @@ def prepare(  # noqa: PLR0913 - the keyword-only settings of one drive
     _validate_kinds(run, model, max_parallel_tools, time_budget, cancelled)
     if max_parallel_tools < 1:
         raise ValueError(f"max_parallel_tools must be at least 1, not {max_parallel_tools!r}")
-    counts_media = (
-        run.max_request_bytes is None
-    )  # Otherwise the run bounds them, by what is newest.
-    calls = ToolCalls(tools, result_characters=result_characters, counts_media=counts_media)
-    if calls.tools and len(run.tools) == len(run.own_functions):
-        run.offer(calls.tools.values())
-    _offer_reader(run, calls)
+    calls = offer_tools(run, tools, result_characters)
     clock = Clock(time_budget, cancelled)
     recorder = None if log is None else _open_recorder(log, calls, run)
     return Setup(
@@ -100,8 +104,20 @@ def prepare(  # noqa: PLR0913 - the keyword-only settings of one drive
         calls=calls,
         clock=clock,
         max_parallel_tools=max_parallel_tools,
+        result_characters=result_characters,
         recorder=recorder,
     )
+
+
+def offer_tools(run: AgentRun, tools: Tools, result_characters: int) -> ToolCalls:
+    """Read the tools, and offer them where the run has none."""
+    # Images and files are counted where the run does not bound them, by what is newest.
+    counts_media = run.max_request_bytes is None
+    calls = ToolCalls(tools, result_characters=result_characters, counts_media=counts_media)
+    if calls.tools and len(run.tools) == len(run.own_functions):
+        run.offer(calls.tools.values())
+    _offer_reader(run, calls)
+    return calls
 
 
 def _offer_reader(run: AgentRun, calls: ToolCalls) -> None:

@@ -4,13 +4,27 @@ import asyncio
 import time
 from collections.abc import Callable, Generator, Iterable
 from contextlib import closing, suppress
+from dataclasses import replace
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from agent_loop import AgentRun, CallModel, Event, MessageError, ModelDone, RunTools, TimeBudget
+from agent_loop import (
+    AgentEvent,
+    AgentRun,
+    CallModel,
+    Event,
+    MessageError,
+    ModelDone,
+    RefusedAgentError,
+    RunTools,
+    TimeBudget,
+    ToolResult,
+)
 from agent_tooling import ToolOutput
 
+from ._agent_calls import AgentCall, refuse_agent
+from ._agents import Agent
 from ._answers import (
     Asked,
     AsyncModelError,
@@ -21,10 +35,12 @@ from ._answers import (
     to_failure,
     to_input,
 )
+from ._async import acall_agent
+from ._running import LAST_SECONDS, Heard, Running
 from ._setup import Setup, prepare
 from ._threads import END, Raised, Threads, read_in_thread
-from ._time import CANCELLED, Cancelled, Clock, Watch, cancel
-from ._tool_calls import Job, Tools, broken, give_up
+from ._time import Cancelled, Clock, Watch
+from ._tool_calls import Job, Tools, broken
 
 
 if TYPE_CHECKING:
@@ -81,8 +97,7 @@ def drive(  # noqa: PLR0913 - the keyword-only settings of one drive
         result_characters=result_characters,
         log=log,
     )
-    events = _drive(setup, model)
-    return setup.recorder.follow(events) if setup.recorder else events
+    return setup.follow(_drive(setup, model))
 
 
 def _drive(setup: Setup, model: Model) -> Generator[Event]:
@@ -99,6 +114,9 @@ def _drive(setup: Setup, model: Model) -> Generator[Event]:
         action = None
         with closing(inputs):
             for index, received in enumerate(inputs):
+                if isinstance(received, AgentEvent):
+                    yield received
+                    continue
                 if is_decision(received):
                     clock.tell(run)
                 try:
@@ -114,7 +132,7 @@ def _drive(setup: Setup, model: Model) -> Generator[Event]:
 def _iter_answer(setup: Setup, model: Model, call: CallModel) -> Generator[Any]:
     """Call the model and yield what the run is fed with: pieces of the answer, then how it ended."""
     clock = setup.clock
-    asked = Asked(model if _sleep(call.wait_seconds, clock) else cancel, call)
+    asked = Asked(model if _sleep(call.wait_seconds, clock) else clock.cancel, call)
     watch = clock.watch(call, setup.run)
     pieces = _read_watched(asked, clock, watch) if clock.is_watched else iter(asked)
     try:
@@ -151,7 +169,7 @@ def _read_watched(pieces: Iterable[object], clock: Clock, watch: Watch) -> Gener
             if isinstance(piece, Raised):
                 raise piece.error
             yield piece
-        yield CANCELLED
+        yield clock.failure
     finally:
         stop()
 
@@ -168,52 +186,68 @@ def _sleep(seconds: float, clock: Clock) -> bool:
 
 
 def _iter_results(setup: Setup, request: RunTools) -> Generator[Any]:
-    """Run the tools of a round and yield their results as they come."""
-    clock, calls = setup.clock, setup.calls
+    """Run the tools of a round and yield their results as they come, and what happens in agents among them."""
+    clock = setup.clock
     sorted_ = setup.sort(request.calls)
     yield from sorted_.answered
+    running = Running(setup, sorted_)
     threads = Threads(setup.max_parallel_tools, "agent-driver-tool")
-    done: SimpleQueue[tuple[Job, ToolOutput]] = SimpleQueue()
-    waiting = {job.call.call_id: job for job in sorted_.jobs}
-    if clock.seconds_for_tools(setup.run) != 0:
-        for job in sorted_.jobs:
-            threads.start(partial(_invoke, setup, job, done, threads))
+    heard: SimpleQueue[Heard] = SimpleQueue()
+    for job in running.due:
+        threads.start(partial(_invoke, setup, job, heard.put, threads))
+    results: list[ToolResult] = []
     try:
-        while waiting and not clock.is_cancelled:
+        while not (running.is_done or clock.is_cancelled):
             left = clock.seconds_for_tools(setup.run)
             if left == 0:
-                yield from map(give_up, waiting.values())
                 break
-            try:
-                job, output = done.get(timeout=clock.patience(left))
-            except Empty:
-                continue
-            del waiting[job.call.call_id]
-            yield calls.settle(job, output)
+            with suppress(Empty):
+                yield running.take(heard.get(timeout=clock.patience(left)))
+        is_cancelled, end = clock.is_cancelled, clock.now + LAST_SECONDS
+        while running.has_agents and (left := end - clock.now) > 0:
+            with suppress(Empty):
+                taken = running.take(heard.get(timeout=left))
+                if is_cancelled and isinstance(taken, ToolResult):
+                    results.append(taken)
+                else:
+                    yield taken
     finally:
         threads.abandon()
-    if clock.is_cancelled:
-        yield CANCELLED
+    if is_cancelled:
+        yield replace(clock.failure, results=tuple(results))
     else:
-        yield from (calls.recall(job) or give_up(job) for job in sorted_.repeats)
+        yield from running.end()
 
 
-def _invoke(
-    setup: Setup, job: Job, done: SimpleQueue[tuple[Job, ToolOutput]], threads: Threads
-) -> None:
+def _invoke(setup: Setup, job: Job, put: Callable[[Heard], Any], threads: Threads) -> None:
     setup.begin(job)
     # The output has no name here: an error in it leads, by its traceback, to this frame, and from there back to the output, which would stay until the
     # garbage is collected.
-    done.put((job, _call(job, threads)))
+    put((job, _call(setup, job, put, threads)))
 
 
-def _call(job: Job, threads: Threads) -> ToolOutput:
+def _call(setup: Setup, job: Job, put: Callable[[Heard], Any], threads: Threads) -> ToolOutput:
+    agent: object = job.tool.function
     try:
+        if isinstance(agent, Agent):
+            return _call_agent(AgentCall(setup, job, agent, is_over=threads.is_abandoned), put)
         if job.tool.is_async:
             return asyncio.run(_ainvoke(job, threads))
         return job.tool.invoke(job.args, is_over=threads.is_abandoned)
+    except RefusedAgentError as error:
+        return refuse_agent(error)
     except BaseException as error:  # noqa: BLE001 - such as `SystemExit`, which ends no more than this thread
         return broken(error)
+
+
+def _call_agent(call: AgentCall, put: Callable[[Heard], Any]) -> ToolOutput:
+    """Play an agent to its end."""
+    if call.agent.is_async:
+        return asyncio.run(acall_agent(call, put))
+    with closing(call.setup.follow(_drive(call.setup, call.agent.model))) as events:
+        for event in events:
+            put(call.take(event))
+    return call.read()
 
 
 async def _ainvoke(job: Job, threads: Threads) -> ToolOutput:

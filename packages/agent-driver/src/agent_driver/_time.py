@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from inspect import iscoroutinefunction
-from typing import Protocol, cast
+from typing import Protocol, cast, override
 
 from agent_loop import (
     AgentRun,
@@ -20,11 +21,7 @@ from agent_loop import (
 _POLL_SECONDS = 0.25
 
 CANCELLED = Failure(message="The run was cancelled.", reason="cancelled")
-
-
-def cancel(_: CallModel) -> Failure:
-    """Answer in the place of a model that is not called any more."""
-    return CANCELLED
+LATE = Failure(message="The time of the run was up before the agent was done.", reason="time_limit")
 
 
 class Settable(Protocol):
@@ -63,6 +60,15 @@ class Clock:
         return self._is_cancelled is not None and self._is_cancelled()
 
     @property
+    def failure(self) -> Failure:
+        """What a run ends with that nobody wants any more."""
+        return CANCELLED
+
+    def cancel(self, _: CallModel) -> Failure:
+        """Answer in the place of a model that is not called any more."""
+        return self.failure
+
+    @property
     def now(self) -> float:
         """Seconds since the drive began."""
         return time.monotonic() - self._started
@@ -89,6 +95,19 @@ class Clock:
             lefts.append(left(now))
         return min((left for left in lefts if left is not None), default=None)
 
+    def for_agent(self, run: AgentRun, *, is_over: Callable[[], bool]) -> "AgentClock":
+        """Return the clock of an agent that is called by a run as a tool.
+
+        Args:
+            run: The run.
+            is_over: Whether nobody waits for the agent any more.
+        """
+        budget, left = self._budget, self.seconds_for_tools(run)
+        if budget is not None and left is not None:
+            closing = min(budget.closing_seconds, left / 3)
+            budget = replace(budget, run_seconds=left, closing_seconds=closing)
+        return AgentClock(self, run, budget, is_over=is_over)
+
     def watch(self, call: CallModel, run: AgentRun) -> "Watch":
         """Return what watches the time of a model call that begins now."""
         if self._budget is None:
@@ -100,6 +119,39 @@ class Clock:
         if self._is_cancelled is None:
             return seconds
         return _POLL_SECONDS if seconds is None else min(_POLL_SECONDS, seconds)
+
+
+class AgentClock(Clock):
+    """The clock of an agent: its run ends when nobody wants that of its caller any more, or the caller has no more time for tools.
+
+    Args:
+        caller: The clock of the run that calls it.
+        run: That run.
+        budget: How long the agent and its calls may take.
+        is_over: Whether nobody waits for it any more.
+    """
+
+    def __init__(
+        self,
+        caller: Clock,
+        run: AgentRun,
+        budget: TimeBudget | None,
+        *,
+        is_over: Callable[[], bool],
+    ) -> None:
+        super().__init__(budget, lambda: is_over() or caller.is_cancelled or self.is_late)
+        self._caller = caller
+        self._caller_run = run
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the caller has no more time for tools."""
+        return self._caller.seconds_for_tools(self._caller_run) == 0
+
+    @property
+    @override
+    def failure(self) -> Failure:
+        return LATE if self.is_late and not self._caller.is_cancelled else self._caller.failure
 
 
 class Watch:

@@ -81,7 +81,7 @@ class ToolCalls:
     """
 
     def __init__(self, tools: Tools, *, result_characters: int, counts_media: bool) -> None:
-        self.tools = _read_tools(tools)
+        self.tools = read_tools(tools)
         self._memory = FailureMemory()
         self._budget = ResultBudget(
             per_result=result_characters, counts_media=counts_media, kept=KeptResults()
@@ -179,7 +179,13 @@ def broken(error: BaseException) -> ToolOutput:
     return ToolOutput(content=TOOL_FAILED, error=TOOL_FAILED, cause=error)
 
 
-def _read_tools(tools: Tools) -> dict[str, Tool]:
+def read_tools(tools: Tools) -> dict[str, Tool]:
+    """Return tools by their names; functions become some.
+
+    Raises:
+        DeclarationError: If something among them is no tool and cannot be made one.
+        ValueError: If two tools have one name.
+    """
     if isinstance(tools, str) or not hasattr(tools, "__iter__"):
         raise DeclarationError("tools", "tools or functions, in a list or by their names", tools)
     if isinstance(tools, Mapping):

@@ -1,0 +1,72 @@
+"""Calls of agents, as a part of the run that makes them."""
+
+from collections.abc import Callable
+from typing import cast
+
+from agent_loop import AgentAnswer, AgentEvent, Event, Finished, RefusedAgentError
+from agent_tooling import ToolOutput
+
+from ._agents import TASK, Agent, AgentOutcome
+from ._setup import Setup, offer_tools
+from ._tool_calls import Job
+
+
+class AgentCall:
+    """One call of an agent.
+
+    Args:
+        caller: What the run is played with that makes it.
+        job: The call.
+        agent: The agent.
+        is_over: Whether nobody waits for it any more.
+
+    Attributes:
+        agent: As given.
+        setup: What the run of the agent is played with.
+
+    Raises:
+        RefusedAgentError: If it may not be made; its text is for the model.
+    """
+
+    def __init__(
+        self, caller: Setup, job: Job, agent: Agent, *, is_over: Callable[[], bool]
+    ) -> None:
+        name, call_id = job.tool.name, job.call.call_id
+        run = agent.build(str(job.args[TASK]))
+        caller.run.agents.adopt(run, name=name, call_id=call_id, seconds=caller.clock.now)
+        calls = offer_tools(run, agent.tools, caller.result_characters)
+        recorder = caller.recorder and caller.recorder.for_agent(job, calls.tools.values(), run)
+        self.agent = agent
+        self.setup = Setup(
+            run=run,
+            calls=calls,
+            clock=caller.clock.for_agent(caller.run, is_over=is_over),
+            max_parallel_tools=caller.max_parallel_tools,
+            result_characters=caller.result_characters,
+            recorder=recorder,
+        )
+        self._answer = AgentAnswer(name=name, call_id=call_id)
+
+    def take(self, event: Event) -> AgentEvent:
+        """Take an event of the agent's run and return it as whoever shows the caller's sees it."""
+        return self._answer.take(event)
+
+    def read(self) -> ToolOutput:
+        """Return what the call has come to, once the run has ended."""
+        result, finished = self._answer.read(), cast("Finished", self._answer.finished)
+        recorder = self.setup.recorder
+        outcome = AgentOutcome(
+            agent=self._answer.name,
+            reason=finished.reason,
+            model_calls=finished.rounds,
+            models=finished.models,
+            error=finished.error,
+            value=finished.value,
+            run=None if recorder is None else recorder.name,
+        )
+        return ToolOutput(content=result.content, error=result.error, artifact=outcome)
+
+
+def refuse_agent(error: RefusedAgentError) -> ToolOutput:
+    """Return the output of a call of an agent that is not made."""
+    return ToolOutput(content=str(error), error=str(error), cause=error)

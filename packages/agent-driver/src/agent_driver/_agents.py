@@ -1,0 +1,139 @@
+"""Agents that are called as tools."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from agent_loop import AgentAnswer, AgentRun
+from agent_tooling import Tool, ToolError, is_async_function
+
+from ._tool_calls import Tools, read_tools
+
+
+TASK: Final = "task"
+"""The one argument of an agent."""
+
+_PARAMETERS: Final = {
+    "type": "object",
+    "properties": {
+        TASK: {
+            "type": "string",
+            "description": "What to do, in full: nothing else of this conversation is seen.",
+        }
+    },
+    "required": [TASK],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentOutcome:
+    """The end of an agent's run, for others than the model that has called it.
+
+    Attributes:
+        agent: The name of the agent.
+        reason: Why its run stopped, as `Finished` says it.
+        model_calls: How many model calls were made.
+        models: The model of each, where its run has names for its models.
+        error: The sentence of its failure, or None.
+        value: What the JSON of its answer is, where it has a schema for that.
+        run: The name of its run in the log, where there is one.
+    """
+
+    agent: str
+    reason: str
+    model_calls: int
+    models: tuple[str, ...] = ()
+    error: str | None = None
+    value: Any = None
+    run: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Agent:
+    """The function of a tool that is an agent. A driver plays it as a part of the run that calls it; called by anybody else it plays a run of its own.
+
+    Attributes:
+        model: What calls its model.
+        tools: What it may call.
+        build: Makes its run for a task.
+    """
+
+    model: Callable[..., Any]
+    tools: tuple[Tool, ...]
+    build: Callable[[str], AgentRun]
+
+    @property
+    def is_async(self) -> bool:
+        """Whether its model has to be awaited."""
+        return is_async_function(self.model)
+
+    def __call__(self, task: str) -> str:
+        """Play a run of its own to its end.
+
+        Raises:
+            ToolError: If there is no answer; its text is for the model.
+        """
+        from ._sync import drive  # noqa: PLC0415 - which plays agents, too
+
+        played = AgentAnswer(name="agent", call_id="")
+        for event in drive(self.build(task), self.model, self.tools):
+            played.take(event)
+        result = played.read()
+        if result.error is not None:
+            raise ToolError(result.error)
+        return result.text
+
+
+def agent_tool(  # noqa: PLR0913 - the settings of an agent
+    name: str,
+    description: str,
+    model: Callable[..., Any],
+    tools: Tools = (),
+    *,
+    instruction: str = "",
+    maximum_iterations: int = 10,
+    model_name: str | None = None,
+    emit_intermediate_thoughts: bool = False,
+    **settings: Any,
+) -> Tool:
+    """Make a tool of an agent: a model with tools and an instruction of its own, which is called with a task and answers with a text.
+
+    `drive` and `adrive` play it as a part of the run that calls it. It reads its task and nothing else of that run. What it uses is used of the caller's budgets at
+    once, and its own (`budgets`) hold besides; it ends when the caller is cancelled or has no more time for tools, and the caller reads what there is by then. Agents
+    may call agents, as deep as the outermost run allows (`max_agent_depth`). Its events are given out as `AgentEvent`s, and it has a run log of its own beside the caller's.
+
+    Args:
+        name: The name that the caller's model calls it by.
+        description: What that model is told of it.
+        model: What calls its model, as for `drive`; where `adrive` plays the caller, it may be async.
+        tools: What it may call, other agents among them.
+        instruction: Its system message.
+        maximum_iterations: The hard cap of its model calls, at least 1.
+        model_name: What events call its model.
+        emit_intermediate_thoughts: Whether its events show thoughts; its caller's model reads none.
+        settings: What else `agent_loop.AgentRun` takes: `budgets`, `allowed_tools`, `answer_schema`, `fallback` and so on.
+
+    Raises:
+        DeclarationError: If the name is none that every API takes, or something among the tools is no tool.
+        InvalidSettingError: If a setting is out of its range.
+        TypeError: If `model` cannot be called, or `AgentRun` has no such setting.
+        ValueError: If two tools have one name.
+    """
+    if not callable(model):
+        expected = "a function that is called with a CallModel"
+        raise TypeError(f"model: expected {expected}, got {type(model).__name__}")
+
+    def build(task: str) -> AgentRun:
+        system = [{"role": "system", "content": instruction}] if instruction else []
+        return AgentRun(
+            [*system, {"role": "user", "content": task}],
+            maximum_iterations=maximum_iterations,
+            emit_intermediate_thoughts=emit_intermediate_thoughts,
+            model=model_name,
+            **settings,
+        )
+
+    build("")  # A setting that is wrong is told here, and not in the middle of a run.
+    agent = Agent(model=model, tools=tuple(read_tools(tools).values()), build=build)
+    return Tool.from_schema(name, description, _PARAMETERS, agent)

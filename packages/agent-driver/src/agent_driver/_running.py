@@ -1,0 +1,63 @@
+"""The tools of a round that run."""
+
+from collections.abc import Iterator
+
+from agent_loop import AgentEvent, ToolResult
+from agent_tooling import ToolOutput
+
+from ._agents import Agent
+from ._setup import Setup
+from ._tool_calls import Job, Sorted, give_up
+
+
+LAST_SECONDS = 0.7
+"""How long agents have that are told to end, to say what there is by then."""
+
+type Heard = AgentEvent | tuple[Job, ToolOutput]
+"""What is heard of tools that run: something that has happened in an agent, or what a call has come to."""
+
+
+class Running:
+    """The tools of a round that run, and those that wait for them.
+
+    Args:
+        setup: The run.
+        sorted_: Its calls.
+
+    Attributes:
+        due: The calls that are made: none where there is no time for tools.
+    """
+
+    def __init__(self, setup: Setup, sorted_: Sorted) -> None:
+        has_time = setup.clock.seconds_for_tools(setup.run) != 0
+        self.due = sorted_.jobs if has_time else ()
+        self._calls = setup.calls
+        self._waiting = {job.call.call_id: job for job in sorted_.jobs}
+        self._repeats = sorted_.repeats
+        self._agents = {
+            job.call.call_id for job in self.due if isinstance(job.tool.function, Agent)
+        }
+
+    @property
+    def is_done(self) -> bool:
+        """Whether every call has a result."""
+        return not self._waiting
+
+    @property
+    def has_agents(self) -> bool:
+        """Whether an agent runs still."""
+        return bool(self._agents)
+
+    def take(self, heard: Heard) -> AgentEvent | ToolResult:
+        """Take what was heard, and return it as the drive hands it on."""
+        if isinstance(heard, AgentEvent):
+            return heard
+        job, output = heard
+        del self._waiting[job.call.call_id]
+        self._agents.discard(job.call.call_id)
+        return self._calls.settle(job, output)
+
+    def end(self) -> Iterator[ToolResult]:
+        """Yield the results of those that nobody waits for any more, and of those that others have answered."""
+        yield from map(give_up, self._waiting.values())
+        yield from (self._calls.recall(job) or give_up(job) for job in self._repeats)
