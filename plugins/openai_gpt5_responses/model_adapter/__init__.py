@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ._preparation import prepare
     from ._schema import customizable_schema
     from ._tokens import estimate_tokens
+    from ._vocabulary import text_counter
     from ._wide_pipe import widen_pipe
 
 
@@ -40,6 +41,7 @@ __all__ = [
     "read_seconds",
     "request_errors",
     "shorten_line",
+    "text_counter",
     "validated_connection",
     "widen_pipe",
 ]
@@ -58,6 +60,7 @@ _MODULES = {
     "read_seconds": "_operator_settings",
     "request_errors": "_error_mapping",
     "shorten_line": "_lines",
+    "text_counter": "_vocabulary",
     "validated_connection": "_error_mapping",
     "widen_pipe": "_wide_pipe",
 }

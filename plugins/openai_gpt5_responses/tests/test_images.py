@@ -133,5 +133,5 @@ def test_tokens_of_images_are_counted_by_the_model(plugin: ModelPlugin) -> None:
 
     image = IMAGE | {"base64_data": PNG, "detail": "high"}
     text = {"type": "text", "data": "What?"}
-    assert count("gpt-5.6", text, image) - count("gpt-5.6", text) == 20 * 15
+    assert count("gpt-5.6", text, image) - count("gpt-5.6", text) == 20 * 15 * 1.2
     assert count("gpt-5", text, image) - count("gpt-5", text) == 70 + 2 * 140

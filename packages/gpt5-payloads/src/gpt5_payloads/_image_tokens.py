@@ -2,13 +2,14 @@
 
 Models cover an image with patches of 32 pixels, or with tiles of 512; which, and how much they shrink it before, differs.
 
-Source: https://developers.openai.com/api/docs/guides/images-vision, as kept in the public repository llms-txt-archive/openai-platform at 209a9589. The models that it
-does not name (gpt-5.1 and the older codex models) count as their neighbours do, which is our choice, and so is all about files.
+Source: https://developers.openai.com/api/docs/guides/images-vision, as kept in the public repository llms-txt-archive/openai-platform at 209a9589; the factors as that page
+has them in autumn 2026, which recorded usage confirms (docs/token-counts.md). The models that it does not name (gpt-5.1, gpt-5.3, those after gpt-6-astra and the
+older codex models) count as their neighbours do, which is our choice, and so is all about files.
 """
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ._image_size import find_image_size
@@ -88,20 +89,19 @@ def _covering(width: int, height: int) -> int:
 _SMALL = _Limit(patches=1_536, side=2_048)
 _LARGE = _Limit(patches=2_500, side=2_048)
 _HUGE = _Limit(patches=10_000, side=6_000)
-_NEWEST = _Patches(high=_LARGE, original=_Limit(), auto="original")
+_NEWEST = _Patches(high=_LARGE, original=_Limit(), auto="original", factor=1.2)
 _GPT5 = _Tiles(base=70, tile=140)
-_GPT52 = _Patches(high=_SMALL)
+_GPT52 = _Patches(high=_SMALL, factor=1.2)
+_GPT54 = _Patches(high=_LARGE, original=_HUGE, factor=1.2)
 _WAYS: dict[str, _Patches | _Tiles] = {
     **dict.fromkeys(("gpt-5", "gpt-5-pro", "gpt-5-chat", "gpt-5-codex"), _GPT5),
     **dict.fromkeys(("gpt-5.1", "gpt-5.1-chat", "gpt-5.1-codex", "gpt-5.1-codex-max"), _GPT5),
-    **dict.fromkeys(("gpt-5-mini", "gpt-5.4-mini"), _Patches(high=_SMALL, factor=1.62)),
-    **dict.fromkeys(("gpt-5-nano", "gpt-5.4-nano"), _Patches(high=_SMALL, factor=2.46)),
+    **dict.fromkeys(("gpt-5-mini", "gpt-5.4-mini", "gpt-5.4-nano"), _GPT52),
+    "gpt-5-nano": _Patches(high=_SMALL, factor=1.5),
     **dict.fromkeys(("gpt-5.1-codex-mini", "gpt-5.2", "gpt-5.2-chat", "gpt-5.2-codex"), _GPT52),
     **dict.fromkeys(("gpt-5.2-pro", "gpt-5.3-chat", "gpt-5.3-codex"), _GPT52),
-    **dict.fromkeys(("gpt-5.4", "gpt-5.4-pro"), _Patches(high=_LARGE, original=_HUGE)),
-    **dict.fromkeys(
-        ("gpt-5.5", "gpt-5.5-pro"), _Patches(high=_LARGE, original=_HUGE, auto="original")
-    ),
+    **dict.fromkeys(("gpt-5.4", "gpt-5.4-pro"), _GPT54),
+    **dict.fromkeys(("gpt-5.5", "gpt-5.5-pro"), replace(_GPT54, auto="original")),
     **dict.fromkeys(("gpt-4o", "chatgpt-4o", "gpt-4.1", "gpt-4-turbo"), _Tiles(base=85, tile=170)),
     **dict.fromkeys(("o1", "o3"), _Tiles(base=75, tile=150)),
     "o4": _Patches(high=_SMALL, factor=1.72),
