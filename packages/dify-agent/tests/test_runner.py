@@ -573,6 +573,7 @@ def texts_of(scripted: "ScriptedRunner", kind: str) -> str:
     return "".join(event.text for event in events if event.type == kind)
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("size", [1, 2, 7, 1000])
 async def test_no_text_of_the_model_shows_a_secret_however_it_is_cut(size):
     pieces = [SAID[start : start + size] for start in range(0, len(SAID), size)]

@@ -461,6 +461,7 @@ HIDDEN = tool(
 )
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize(
     "secret", ["1234", "internal.example.org/wiki", "1234567890", "x-internal-name"]
 )

@@ -867,6 +867,7 @@ GROWING: dict[str, Callable[[int], list[Event]]] = {
 }
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("make", GROWING.values(), ids=GROWING)
 def test_the_cost_does_not_grow_faster_than_the_stream(
     make: Callable[[int], list[Event]],

@@ -116,6 +116,7 @@ def test_a_script_that_floods_both_pipes_loses_no_line(make_agent, run_agent):
     assert result.status == "succeeded"
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 @pytest.mark.parametrize("line", ["y\\n", "y"])
 def test_a_script_that_writes_without_end_is_ended(make_agent, run_agent, stream, line):
@@ -129,6 +130,7 @@ def test_a_script_that_writes_without_end_is_ended(make_agent, run_agent, stream
     assert len(outputs) <= 100_000
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_a_script_that_writes_empty_lines_without_end_is_ended(make_agent, run_agent, stream):
     folder = make_agent(f"import sys\nwhile True: sys.{stream}.write('\\n' * 10_000)")

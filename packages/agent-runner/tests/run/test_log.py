@@ -33,6 +33,7 @@ SECRETS = {
 }
 
 
+@pytest.mark.untraced
 def test_a_script_that_leaks_its_environment_leaks_nothing_into_the_log(make_agent, run_agent):
     folder = make_agent(LEAK)
     outputs, _ = run_agent(folder, {"prompt": "my-private-prompt"}, production_env=SECRETS)
