@@ -260,3 +260,12 @@ def test_a_run_that_is_let_go_of_says_so():
             run.call("c1", "a", "{}")
         assert find(run, "end")[0]["reason"] == "closed"
     assert logging.getLogger("run_log").handlers == []
+
+
+@pytest.mark.parametrize(
+    ("text", "more"), [('{"strategy":"s"}', {"strategy": "s"}), ("[1]", {}), ("{", {}), ("", {})]
+)
+def test_whoever_starts_the_process_says_what_else_stands_in_the_first_record(tmp_path, text, more):
+    environ = {"RUN_LOG": str(tmp_path), "RUN_LOG_ABOUT": text}
+    RunLog.from_env(environ=environ, about={"model": "m"}).begin().close()
+    assert list_runs(tmp_path)[0].about == {"model": "m", **more}

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import httpx
@@ -20,6 +21,20 @@ def test_the_server_answers_to_its_address_alone(tmp_path):
     assert server.url("run-1").endswith("/#/run/run-1")
     with pytest.raises(httpx.ConnectError):
         httpx.get(server.url())
+
+
+def test_the_page_can_wait_for_the_next_run_and_the_program_for_the_page(tmp_path, monkeypatch):
+    monkeypatch.setattr("run_log.view._server._WAIT_SECONDS", 0.01)
+    with ViewServer(tmp_path / "runs") as server:
+        assert server.url(waits=True).endswith("/#/next/")
+        run = RunLog(tmp_path / "runs").begin()
+        run.close()
+        assert server.url(waits=True).endswith(f"/#/next/{run.path.stem}")
+        waiting = threading.Thread(target=server.wait)
+        waiting.start()
+        assert waiting.is_alive()
+    waiting.join(10)
+    assert not waiting.is_alive()
 
 
 def test_each_server_has_a_key_of_its_own(tmp_path):

@@ -134,7 +134,7 @@ class _Invocation:
             self._toolbox.tools,
             time_budget=settings.time,
             result_characters=settings.result_characters,
-            log=find_run_log(os.environ, model=parameters.model, known=self._known),
+            log=find_run_log(os.environ, parameters=parameters, known=self._known),
         )
 
     def run(self) -> Iterator[InvokeMessage]:

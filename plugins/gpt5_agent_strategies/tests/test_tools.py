@@ -314,7 +314,11 @@ def test_a_result_that_was_cut_is_read_on_without_calling_the_tool_again(agent):
     calls = [
         call("read_result", json.dumps(arguments), f"c{n}") for n, arguments in enumerate(asked)
     ]
-    agent.dify.model = [[chunk(calls=[call("echo", "{}", "c9")])], [chunk(calls=calls)], [chunk("Done.")]]
+    agent.dify.model = [
+        [chunk(calls=[call("echo", "{}", "c9")])],
+        [chunk(calls=calls)],
+        [chunk("Done.")],
+    ]
     agent.dify.tools["echo"] = [text_message(text)]
     agent.run(tools=[ECHO])
     page, found = [

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Self
+from typing import Self, cast
 
-from stream_text import KnownSecrets
+from stream_text import InvalidJsonError, KnownSecrets, parse_json
 
 from ._file import LineFile, log, tidy
 from ._settings import LogSettings
@@ -58,7 +58,8 @@ class RunLog:
     ) -> Self | None:
         """Make the log of the folder that a variable names; None where it is empty or not there.
 
-        `RUN_LOG_DAYS` and `RUN_LOG_MEGABYTES` say for how long runs are kept and how much all may take; what is no number over 0 is as if it were not there.
+        `RUN_LOG_DAYS` and `RUN_LOG_MEGABYTES` say for how long runs are kept and how much all may take; what is no number over 0 is as if it were not there. `RUN_LOG_ABOUT`
+        may have a JSON object of what the first record of each run says besides: whoever starts the process says it.
 
         Args:
             variable: The variable; the names of the others begin with it.
@@ -77,7 +78,8 @@ class RunLog:
             max_total_bytes=1_000_000
             * _read_number(found.get(f"{variable}_MEGABYTES"), bounds.max_total_bytes // 1_000_000),
         )
-        return cls(folder, known=known, about=about, settings=settings)
+        more = _read_object(found.get(f"{variable}_ABOUT"))
+        return cls(folder, known=known, about={**(about or {}), **more}, settings=settings)
 
     def begin(self, about: Mapping[str, object] | None = None) -> RunWriter:
         """Begin the log of a run, and delete what is too old or too much.
@@ -99,6 +101,14 @@ class RunLog:
         writer = RunWriter(file, path=path, known=[self._known], settings=self._settings)
         writer.start({**self._about, **(about or {})})
         return writer
+
+
+def _read_object(text: str | None) -> dict[str, object]:
+    try:
+        value = parse_json(text or "{}")
+    except InvalidJsonError:
+        return {}
+    return cast("dict[str, object]", value) if isinstance(value, dict) else {}
 
 
 def _read_number(text: str | None, default: float) -> int:

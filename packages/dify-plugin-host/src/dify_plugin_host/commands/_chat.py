@@ -6,7 +6,7 @@ import dataclasses
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
@@ -19,6 +19,7 @@ from dify_plugin_host._errors import (
     PluginInvokeError,
     UnknownNameError,
 )
+from dify_plugin_host._json import JsonObject
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_host.files import LocalFile
 from dify_plugin_host.packaging import InstallSettings
@@ -26,6 +27,7 @@ from dify_plugin_host.platform import (
     AgentRequest,
     ModelServer,
     PluginHost,
+    RecordedAnswers,
     find_file_parameter,
     open_server,
 )
@@ -45,7 +47,9 @@ from ._screen import Screen
 
 _DEFAULT_STRATEGY = "gpt5_function_calling"
 _DEFAULT_MODEL = "gpt-5.2"
-_RUN_LOG = "GPT5_AGENT_RUN_LOG"
+RUN_LOG = "GPT5_AGENT_RUN_LOG"
+"""The environment variable by which our strategies are asked to log their runs to a folder."""
+
 _QUIET_LEVELS = frozenset({"DEBUG", "INFO"})
 
 type Show = Callable[[RunEvent], None]
@@ -115,9 +119,52 @@ def _answer(options: ChatOptions, show: Show) -> None:
             raise chat.explain(error) from error
 
 
-def _log_setting(options: ChatOptions) -> dict[str, str]:
-    """Return the variable by which our strategies are asked to log their runs; one of the caller's own stays where no option is given."""
-    return {} if options.run_log is None else {_RUN_LOG: str(options.run_log.absolute())}
+async def answer_again(
+    options: ChatOptions,
+    history: Sequence[JsonObject],
+    recorded: RecordedAnswers,
+    *,
+    about: JsonObject,
+) -> None:
+    """Answer a question once more, and show nothing: its log does.
+
+    Args:
+        options: As for a chat.
+        history: The prompt messages of the turns before.
+        recorded: What answers in place of the model and the tools at first.
+        about: What the log says of the run besides.
+
+    Raises:
+        PluginHostError: If that fails.
+    """
+    with open_server(os.environ) as server:
+        chat = _Chat(options, server, (), lambda _: None, history=history)
+        host = PluginHost(
+            *_plugins(options),
+            credentials=server.credentials,
+            environment={**server.environment, **_log_setting(options, about)},
+            tools=_tools(options),
+            settings=with_file_settings(HostSettings(), os.environ),
+            on_model_error=chat.take_model_error,
+            recorded=recorded,
+        )
+        try:
+            async with host:
+                await chat.answer(host, options.question or "")
+        except PluginHostError as error:
+            raise chat.explain(error) from error
+
+
+def _log_setting(options: ChatOptions, about: JsonObject | None = None) -> dict[str, str]:
+    """Return the variables by which our strategies are asked to log their runs; those of the caller's own stay where no option is given."""
+    if options.run_log is None:
+        return {}
+    controls = {name: value for name, value in options.controls.items() if value is not None}
+    told = {"program": "dify-host", "strategy": options.strategy, "parameters": controls}
+    return {
+        RUN_LOG: str(options.run_log.absolute()),
+        f"{RUN_LOG}_ABOUT": json.dumps({**told, **(about or {})}),
+    }
 
 
 def _plugins(options: ChatOptions) -> list[PluginFolder | PluginSource]:
@@ -158,12 +205,19 @@ class _Chat:
     """One run, or one after the other, from start to end."""
 
     def __init__(
-        self, options: ChatOptions, server: ModelServer, files: tuple[LocalFile, ...], show: Show
+        self,
+        options: ChatOptions,
+        server: ModelServer,
+        files: tuple[LocalFile, ...],
+        show: Show,
+        *,
+        history: Sequence[JsonObject] = (),
     ) -> None:
         self._options = options
         self._server = server
         self._files = files
         self._show = show
+        self._history = history
         self._model_error: PluginHostError | None = None
 
     async def run(self, host: PluginHost) -> None:
@@ -175,20 +229,21 @@ class _Chat:
                 if self._options.question is None or (self._options.reload and is_terminal()):
                     await self._answer_all(host)
                 else:
-                    await self._answer(host, self._options.question)
+                    await self.answer(host, self._options.question)
 
     async def _answer_all(self, host: PluginHost) -> None:
         """Answer questions until there are no more; one that fails does not end it."""
         questions = Questions(self._options.question)
         while question := await questions.read():
             try:
-                await self._answer(host, question)
+                await self.answer(host, question)
             except PluginHostError as error:
                 self._show(RunFailed(message=str(self.explain(error))))
             if is_terminal():
                 Console(stderr=True).print("Enter asks again; another question, or Ctrl-D to end:")
 
-    async def _answer(self, host: PluginHost, question: str) -> None:
+    async def answer(self, host: PluginHost, question: str) -> None:
+        """Answer a question, with plugins that run."""
         self._model_error = None
         await host.refresh()
         request = self._request(host, question)
@@ -230,6 +285,7 @@ class _Chat:
             model=options.model or _preferred(_DEFAULT_MODEL, host.model_providers[0].models),
             completion_params={"reasoning_effort": options.effort} if options.effort else {},
             files=self._files,
+            history=self._history,
         )
         if options.instruction is not None or options.direct:
             request = dataclasses.replace(request, instruction=options.instruction or "")

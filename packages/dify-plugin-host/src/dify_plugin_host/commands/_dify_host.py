@@ -135,6 +135,12 @@ def chat(  # noqa: PLR0913 - every option is one
     run_log: Annotated[
         Path | None, typer.Option(help="A folder to write each run to, as JSON lines.")
     ] = None,
+    view: Annotated[
+        bool,
+        typer.Option(
+            "--view", help="Show the run on a page as it happens, and log it; the page stays."
+        ),
+    ] = False,
     direct: Annotated[
         bool,
         typer.Option("--direct", help="Ask the model itself, without an agent and its tools."),
@@ -154,6 +160,7 @@ def chat(  # noqa: PLR0913 - every option is one
     built-in simulator does.
     """
     from ._chat import ChatOptions, run_chat
+    from ._runs import find_folder, shown_live
 
     if plugins and packages:
         raise typer.BadParameter(
@@ -169,7 +176,7 @@ def chat(  # noqa: PLR0913 - every option is one
         "max_tool_calls": max_tool_calls,
     }
     for_agents = {"--strategy": strategy, "--tools": tools, "--max-iterations": max_iterations}
-    for_agents |= {"--run-log": run_log}
+    for_agents |= {"--run-log": run_log, "--view": view or None}
     for_agents |= {f"--{name.replace('_', '-')}": value for name, value in controls.items()}
     if direct and (unfit := [name for name, value in for_agents.items() if value is not None]):
         raise typer.BadParameter("expected either this or --direct, not both", param_hint=unfit[0])
@@ -187,7 +194,7 @@ def chat(  # noqa: PLR0913 - every option is one
         tools=tuple(tools or ()),
         files=tuple(file or ()),
         save_files=save_files,
-        run_log=run_log,
+        run_log=find_folder(run_log, os.environ) if view else run_log,
         direct=direct,
         hide_thoughts=hide_thoughts,
         reload=reload,
@@ -195,8 +202,56 @@ def chat(  # noqa: PLR0913 - every option is one
     )
     out = sys.stdout
     # What a tool prints must not end up between the events.
-    with _exit_codes(), contextlib.redirect_stdout(sys.stderr):
+    page = shown_live(options) if view else contextlib.nullcontext()
+    with _exit_codes(), contextlib.redirect_stdout(sys.stderr), page:
         run_chat(options, out=out)
+
+
+_Runs = Annotated[
+    Path | None,
+    typer.Option(
+        "--run-log",
+        help="The folder of the runs; that of GPT5_AGENT_RUN_LOG by default, else runs/.",
+    ),
+]
+
+
+@app.command()
+def runs(run_log: _Runs = None) -> None:
+    """List the runs that were logged, the newest first."""
+    from ._runs import find_folder, show_runs
+
+    with _exit_codes():
+        show_runs(find_folder(run_log, os.environ), sys.stdout)
+
+
+@app.command()
+def view(  # noqa: PLR0913 - every option is one
+    run: Annotated[
+        str | None,
+        typer.Argument(help="The run, or a part of its name that no other has; by default all."),
+    ] = None,
+    *,
+    run_log: _Runs = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 0,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Open no browser.")] = False,
+    tools: _ToolFiles = None,
+    plugins: Annotated[
+        Path | None, typer.Option(help="The folder with the plugins; plugins/ by default.")
+    ] = None,
+) -> None:
+    """Show logged runs on a page of this machine until interrupted.
+
+    Prints its address, which has a key. A run can be run again from there, with the plugins and tools of here, by whoever answers a chat: the
+    server that OPENAI_API_KEY or OPENAI_BASE_URL names, else the simulator.
+    """
+    from ._chat import ChatOptions
+    from ._runs import find_folder, find_name, view_runs
+
+    with _exit_codes():
+        folder = find_folder(run_log, os.environ)
+        options = ChatOptions(question=None, plugins=plugins, tools=tuple(tools or ()))
+        view_runs(folder, find_name(folder, run), options=options, port=port, opens=not no_open)
 
 
 @app.command()

@@ -14,6 +14,7 @@ from ._model_server import (
 from ._models import LLMRequest
 from ._plugin_host import AgentRequest, PluginHost
 from ._polling import PollingClock, PollingStep, is_polled
+from ._recorded import RecordedAnswers
 from ._rules import answer_decoder, without_opaque_body
 from ._scripted_peer import ANSWER, MODEL_VALUE, answer_scripted
 
@@ -28,6 +29,7 @@ __all__ = [
     "PluginHost",
     "PollingClock",
     "PollingStep",
+    "RecordedAnswers",
     "ServerAddressError",
     "SimulatorStartError",
     "answer_decoder",

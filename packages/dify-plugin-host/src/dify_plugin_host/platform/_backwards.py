@@ -25,6 +25,7 @@ from dify_plugin_host.tools import PROVIDER, PythonTool
 
 from ._models import LLMRequest, Models
 from ._plugin_tools import PluginTools
+from ._recorded import RecordedAnswers
 from ._rules import validate_permission
 from ._storage import Storage
 from ._tool_files import link_blobs
@@ -40,6 +41,7 @@ class Backwards:
         links: Where files are handed over.
         settings: The rules to hold.
         on_model_error: Told why a model call failed; the plugin gets only the text.
+        recorded: What answers models and tools before they are asked themselves.
     """
 
     def __init__(  # noqa: PLR0913 - what is answered has these sources
@@ -51,6 +53,7 @@ class Backwards:
         links: FileLinks,
         settings: HostSettings,
         on_model_error: Callable[[PluginHostError], None],
+        recorded: RecordedAnswers | None = None,
     ) -> None:
         self._models = models
         self._tools = {tool.name: tool for tool in tools}
@@ -59,6 +62,7 @@ class Backwards:
         self._settings = settings
         self._rules = settings.rules
         self._on_model_error = on_model_error
+        self._recorded = recorded
         self._storages: dict[str, Storage] = {}
 
     async def answer(
@@ -120,6 +124,11 @@ class Backwards:
         self, payload: JsonObject, asked: BackwardsRequest
     ) -> AsyncGenerator[JsonObject]:
         provider = str(payload.get("provider"))
+        said = self._recorded and self._recorded.next_answer(str(payload.get("model")))
+        if said:
+            for chunk in said:
+                yield chunk
+            return
         request = LLMRequest(
             model=str(payload.get("model")),
             provider=provider,
@@ -148,6 +157,11 @@ class Backwards:
         self, payload: JsonObject, asked: BackwardsRequest
     ) -> AsyncGenerator[JsonObject]:
         name, provider = str(payload.get("tool")), str(payload.get("provider"))
+        said = self._recorded and self._recorded.find_result(name, payload.get("tool_parameters"))
+        if said:
+            for message in said:
+                yield message
+            return
         call = self._call_tool(provider, name, payload.get("tool_parameters"), asked)
         answers = link_blobs(call, self._links, self._settings) if self._rules.tool_files else call
         try:

@@ -40,6 +40,7 @@ from ._llm_node import build_user_message, validate_features
 from ._models import LLMRequest, Models
 from ._plugin_tools import PluginTools
 from ._polling import PollingClock, PollingStep, RealClock, poll
+from ._recorded import RecordedAnswers
 from ._rules import answer_decoder, through_go
 
 
@@ -92,6 +93,7 @@ class PluginHost(Running):
         on_model_error: Told why a strategy's model call failed; the strategy gets only the text.
         environment: The environment of the plugins, `os.environ` by default.
         restarts: Whether a plugin that ended by itself is started again for the next call.
+        recorded: What answers the strategy's models and tools before they are asked themselves.
 
     Raises:
         PluginFolderError: If a folder is no plugin, or a declaration in it cannot be read.
@@ -107,6 +109,7 @@ class PluginHost(Running):
         on_model_error: Callable[[PluginHostError], None] = _ignore_error,
         environment: Mapping[str, str] | None = None,
         restarts: bool = False,
+        recorded: RecordedAnswers | None = None,
     ) -> None:
         self.settings = settings or HostSettings()
         self.tools = builtin_tools() if tools is None else tuple(tools)
@@ -120,6 +123,7 @@ class PluginHost(Running):
             links=self._links,
             settings=self.settings,
             on_model_error=on_model_error,
+            recorded=recorded,
         )
         start = functools.partial(
             PluginProcess,

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from run_log import LoggedRequest, Record, RunFile, RunLogError
 
@@ -230,8 +230,7 @@ def _read_record(file: RunFile, requests: list[LoggedRequest]) -> _Record:
         kind = record["type"]
         index += kind == "request"
         if kind in {"delta", "answer"}:
-            answer: dict[str, Any] = rounds[index]["answer"]
-            _take_answer(answer, record)
+            _take_answer(cast("dict[str, Any]", rounds[index]["answer"]), record)
         elif "call_id" in record:
             _take_call(found, calls.setdefault(record["call_id"], {}), record)
         elif kind == "start":

@@ -9,11 +9,14 @@ from typing import Final, Self
 
 import uvicorn
 
+from run_log import list_runs
+
 from ._app import Again, create_app
 
 
 _HOST: Final = "127.0.0.1"
 _START_SECONDS: Final = 10.0
+_WAIT_SECONDS: Final = 0.5
 
 
 class ViewServer:
@@ -41,6 +44,7 @@ class ViewServer:
         again: Again | None = None,
         models: tuple[str, ...] = (),
     ) -> None:
+        self._folder = Path(folder)
         self._socket = socket.create_server((_HOST, port))
         self.port: int = self._socket.getsockname()[1]
         self._key = secrets.token_urlsafe(24)
@@ -58,9 +62,17 @@ class ViewServer:
             target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True
         )
 
-    def url(self, run: str | None = None) -> str:
-        """Return the address of the page, or of a run's. Whoever knows it can read the logs."""
+    def url(self, run: str | None = None, *, waits: bool = False) -> str:
+        """Return the address of the page. Whoever knows it can read the logs.
+
+        Args:
+            run: The run that it shows; all of them if None.
+            waits: Whether it shows the next run that begins.
+        """
         place = f"#/run/{run}" if run else ""
+        if waits:
+            known = list_runs(self._folder) if self._folder.is_dir() else []
+            place = f"#/next/{known[0].path.stem if known else ''}"
         return f"http://{_HOST}:{self.port}/{self._key}/{place}"
 
     def __enter__(self) -> Self:
@@ -76,6 +88,11 @@ class ViewServer:
         self._server.should_exit = True
         self._thread.join(_START_SECONDS)
         self._socket.close()
+
+    def wait(self) -> None:
+        """Wait while it serves: for ever, unless something interrupts this."""
+        while self._thread.is_alive():
+            self._thread.join(_WAIT_SECONDS)
 
     def run(self) -> None:
         """Serve in this thread until SIGINT or SIGTERM comes."""

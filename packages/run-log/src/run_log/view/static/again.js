@@ -23,7 +23,9 @@ export async function askAgain(run, head, rows, index) {
   document.body.append(dialog);
   dialog.addEventListener("close", () => dialog.remove());
   dialog.showModal();
-  try {
+  const own = head.start?.about?.instruction;
+  if (typeof own === "string") instruction.value = system = own;
+  else try {
     const detail = await getRound(run, 0);
     const found = detail.records[0]?.added?.find((message) => ["system", "developer"].includes(message?.role))?.content;
     system = typeof found === "string" ? found : found?.$long_text?.head && found.$long_text.size <= found.$long_text.head.length ? found.$long_text.head : "";

@@ -1,6 +1,7 @@
 // The page: which view is shown, the bar above it, the keys.
 
 import { help } from "./again.js";
+import { getRuns } from "./api.js";
 import { h, replace, toast, words } from "./dom.js";
 import { RunView } from "./run.js";
 import { RunsView } from "./runs.js";
@@ -40,6 +41,7 @@ async function show() {
     if (round) await view.open(Number(round) - 1, { jump: true });
     return;
   }
+  if (kind === "next") return waitFor(run);
   view?.close();
   field.value = "";
   view = kind === "run" && run ? new RunView(decodeURIComponent(run), main) : new RunsView(main);
@@ -50,6 +52,19 @@ async function show() {
   } catch (error) {
     replace(main, h("div.empty", {}, h("h1", {}, "This cannot be shown"), h("p", { role: "alert" }, words(error.message)), h("p", {}, h("a", { href: "#/" }, "All runs"))));
   }
+}
+
+/** Show the first run that begins after the one that is known. */
+async function waitFor(known) {
+  drawBar(false);
+  replace(main, h("div.empty", {}, h("h1", {}, "Waiting for the run to begin …")));
+  while (location.hash.startsWith("#/next")) {
+    const { runs } = await getRuns();
+    const next = runs.map((one) => one.run).filter((name) => name > (known || "")).at(-1);
+    if (next) return location.replace(`#/run/${next}`);
+    await new Promise((done) => setTimeout(done, 250));
+  }
+  return undefined;
 }
 
 const KEYS = {

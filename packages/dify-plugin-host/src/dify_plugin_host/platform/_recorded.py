@@ -1,0 +1,148 @@
+"""What a model and tools have answered in a run that was logged, to be given once more before they are asked anew."""
+
+import json
+from collections import defaultdict, deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+from dify_plugin_host._errors import BackwardsError
+from dify_plugin_host._json import JsonObject, objects_at
+from run_log import Record, RunFile
+
+
+class RecordedAnswers:
+    """The answers of the first rounds of a run. Each is given once; what comes after them is not here.
+
+    Args:
+        path: The run's file.
+        rounds: How many model calls of it are answered from it.
+
+    Raises:
+        RunLogError: If the file cannot be read.
+    """
+
+    def __init__(self, path: Path, *, rounds: int) -> None:
+        self._file = RunFile(path)
+        self._answers: deque[list[JsonObject]] = deque()
+        self._results: dict[str, deque[Record]] = defaultdict(deque)
+        self._texts: list[str] = []
+        index = 0
+        names: dict[str, str] = {}
+        for record in self._file.iter_records():
+            index += record["type"] == "request"
+            if index > rounds:
+                break
+            self._take(record, names)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all of its model calls have been answered."""
+        return not self._answers
+
+    def next_answer(self, model: str) -> list[JsonObject] | None:
+        """Return the chunks of the next model call, or None where the model has to be asked."""
+        if not self._answers:
+            return None
+        return [{**chunk, "model": model} for chunk in self._answers.popleft()]
+
+    def find_result(self, name: str, arguments: object) -> Iterator[JsonObject] | None:
+        """Return the messages of a tool call, or None where the tool has to be called.
+
+        Args:
+            name: The tool.
+            arguments: What it is called with.
+        """
+        found = self._results.get(_key(name, arguments))
+        return self._answer(found.popleft()) if found else None
+
+    def _take(self, record: Record, names: dict[str, str]) -> None:
+        match record["type"]:
+            case "request":
+                self._texts = []
+            case "delta":
+                self._texts.append(self._file.expand(record["text"]))
+            case "answer" if not record.get("error"):
+                self._answers.append(list(self._chunks(self._file.expand(record))))
+            case "call":
+                names[record["call_id"]] = record["name"]
+            case "bound":
+                arguments = self._file.expand(record["arguments"])
+                shown = {name: value for name, value in arguments.items() if value != "[hidden]"}
+                names[record["call_id"]] = _key(names.get(record["call_id"], ""), shown)
+            case "result" if record["outcome"] in {"done", "failed"}:
+                self._results[names.get(record["call_id"], "")].append(self._file.expand(record))
+            case _:
+                pass
+
+    def _chunks(self, answer: Record) -> Iterator[JsonObject]:
+        for text in self._texts:
+            yield _chunk(text)
+        calls = [_call(call) for call in objects_at(answer, "calls")]
+        usage: JsonObject = answer.get("usage") or {}
+        yield _chunk("", calls, answer.get("opaque_body"), usage, answer.get("finish_reason"))
+
+    def _answer(self, result: Record) -> Iterator[JsonObject]:
+        content = result.get("content")
+        if result["outcome"] == "failed":
+            cause = cast("JsonObject", result.get("cause") or {}).get("message") or content
+            raise BackwardsError(str(cause))
+        parts: list[Any] = cast("list[Any]", content) if isinstance(content, list) else [content]
+        for part in parts:
+            yield _message(part)
+
+
+def _key(name: str, arguments: object) -> str:
+    return json.dumps([name, arguments], sort_keys=True, default=str)
+
+
+def _message(part: Any) -> JsonObject:
+    """Return what a tool answers so that the model reads this part again; of an image its bytes."""
+    if not isinstance(part, dict):
+        return {"type": "text", "message": {"text": str(part or "")}, "meta": None}
+    fields = cast("JsonObject", part)
+    data = fields.get("data") or fields.get("base64_data")
+    if isinstance(data, dict):
+        data = cast("JsonObject", data).get("$bytes")
+    if fields.get("type") == "text" or not isinstance(data, str):
+        text = fields.get("text") or fields.get("data") or json.dumps(fields, ensure_ascii=False)
+        return {"type": "text", "message": {"text": str(text)}, "meta": None}
+    kind = fields.get("mime_type") or f"image/{fields.get('format') or 'png'}"
+    return {"type": "blob", "message": {"blob": data}, "meta": {"mime_type": kind}}
+
+
+def _call(call: JsonObject) -> JsonObject:
+    function = {"name": call.get("name"), "arguments": call.get("arguments")}
+    return {"id": call.get("call_id"), "type": "function", "function": function}
+
+
+def _chunk(
+    text: str,
+    calls: list[JsonObject] | None = None,
+    opaque_body: object = None,
+    usage: JsonObject | None = None,
+    reason: str | None = None,
+) -> JsonObject:
+    message: JsonObject = {"role": "assistant", "content": text, "tool_calls": calls or []}
+    if opaque_body is not None:
+        message["opaque_body"] = opaque_body
+    told = None if usage is None else _usage(usage)
+    delta = {"index": 0, "message": message, "usage": told, "finish_reason": reason}
+    return {"prompt_messages": [], "system_fingerprint": "", "delta": delta}
+
+
+def _usage(usage: JsonObject) -> JsonObject:
+    """Return usage as Dify has it: other names, prices as texts."""
+    counts = {
+        "prompt_tokens": usage.get("input_tokens", 0),
+        "completion_tokens": usage.get("output_tokens", 0),
+        "total_tokens": usage.get("total_tokens", 0),
+    }
+    prices = {
+        f"{theirs}_{name}": str(usage.get(f"{ours}_{name}", 0))
+        for theirs, ours in (("prompt", "input"), ("completion", "output"))
+        for name in ("unit_price", "price_unit", "price")
+    }
+    currency = usage.get("currency") or "USD"
+    total = str(usage.get("total_price", 0))
+    return {**counts, **prices, "total_price": total, "currency": currency, "latency": 0.0}

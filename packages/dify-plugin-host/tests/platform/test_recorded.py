@@ -1,0 +1,94 @@
+"""A run whose first rounds are answered from its log."""
+
+import asyncio
+
+import pytest
+
+from dify_plugin_host import AgentRequest, BackwardsError, PluginHost
+from dify_plugin_host.platform import RecordedAnswers
+from run_log import RunLog
+
+
+CALLS = [
+    {"call_id": "c1", "name": "clock", "arguments": '{"timezone": "Asia/Tokyo"}'},
+    {"call_id": "c2", "name": "fail_on_demand", "arguments": "{}"},
+]
+
+
+@pytest.fixture
+def path(tmp_path):
+    """The log of a run of two rounds, the first of which calls tools."""
+    log = RunLog(tmp_path / "runs")
+    with log.begin({"query": "call calculator {}", "instruction": "", "model": "echo-1"}) as run:
+        run.request(1, [{"role": "user", "content": "call calculator {}"}], {})
+        run.delta(1, "As it was then. ")
+        usage = {"input_tokens": 3, "output_tokens": 4, "total_tokens": 7, "total_price": "0.5"}
+        run.answer(1, calls=CALLS, usage=usage, finish_reason="tool_calls", opaque_body={"x": 1})
+        for call in CALLS:
+            run.call(call["call_id"], call["name"], call["arguments"])
+        run.bound("c1", {"timezone": "Asia/Tokyo", "key": "secret"}, ["key"])
+        run.bound("c2", {}, [])
+        run.result(
+            "c1",
+            "done",
+            [
+                {"type": "text", "text": "noon of then"},
+                {"type": "image", "data": b"png", "format": "jpeg"},
+                {"type": "file", "name": "a"},
+            ],
+        )
+        run.result("c2", "failed", "it failed", cause=ValueError("then"))
+        run.result("c3", "refused", "never called")
+        run.call("c4", "clock", "{}")
+        run.bound("c4", {}, [])
+        run.result("c4", "done", "a text")
+        run.request(2, [], {})
+        run.answer(2, error="cut")
+        run.request(3, [], {})
+        run.delta(3, "The end of then.")
+        run.answer(3)
+        run.end("answered")
+    return run.path
+
+
+def texts(messages):
+    return [one["message"]["text"] for one in messages if one["type"] == "text"]
+
+
+def test_what_was_answered_is_answered_again_and_then_the_model_is_asked(path, plugins):
+    async def play():
+        recorded = RecordedAnswers(path, rounds=1)
+        folders = (plugins / "echo_model", plugins / "small_agent")
+        async with PluginHost(*folders, recorded=recorded) as host:
+            strategy = host.strategies[0].name
+            request = AgentRequest(query="hello", strategy=strategy, model="echo-1")
+            return [one async for one in host.run(request)], recorded
+
+    messages, recorded = asyncio.run(play())
+    assert recorded.is_over
+    assert texts(messages)[0] == "As it was then. "
+    assert "noon of then" in str(messages)
+    assert "then" in str(messages)
+    assert "The end of then." not in str(messages)
+
+
+def test_each_answer_is_given_once(path):
+    recorded = RecordedAnswers(path, rounds=3)
+    first = recorded.next_answer("m")
+    assert [one["delta"]["message"]["content"] for one in first] == ["As it was then. ", ""]
+    assert first[-1]["delta"]["usage"]["prompt_tokens"] == 3
+    assert first[-1]["delta"]["message"]["opaque_body"] == {"x": 1}
+    assert recorded.next_answer("m")[0]["delta"]["message"]["content"] == "The end of then."
+    assert recorded.next_answer("m") is None
+    told = recorded.find_result("clock", {"timezone": "Asia/Tokyo"})
+    assert [(one["type"], one["message"]) for one in told] == [
+        ("text", {"text": "noon of then"}),
+        ("blob", {"blob": "cG5n"}),
+        ("text", {"text": '{"type": "file", "name": "a"}'}),
+    ]
+    assert recorded.find_result("clock", {"timezone": "Asia/Tokyo"}) is None
+    assert recorded.find_result("calculator", {}) is None
+    [told] = recorded.find_result("clock", {})
+    assert told["message"] == {"text": "a text"}
+    with pytest.raises(BackwardsError, match="then"):
+        list(recorded.find_result("fail_on_demand", {}))
