@@ -65,6 +65,11 @@ def test_the_asynchronous_agent_does_the_same(simulator):
 
 
 @pytest.mark.parametrize("name", ["console_agent.py", "async_console_agent.py"])
+def test_the_end_of_what_is_typed_ends_a_console_agent(name, simulator):
+    assert run_example(name, simulator, "Hello.")
+
+
+@pytest.mark.parametrize("name", ["console_agent.py", "async_console_agent.py"])
 def test_an_example_logs_its_runs_where_it_is_asked_to(name, simulator, tmp_path):
     folder = tmp_path / "runs"
     key = "unguessable-key"
@@ -130,6 +135,32 @@ def test_our_side_of_a_page_that_compares_runs(page, simulator, monkeypatch, cap
     assert capsys.readouterr().out.strip()
 
 
+def test_the_page_of_runs_under_control_runs_from_its_first_line_to_its_last(
+    simulator, monkeypatch, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    monkeypatch.setenv("OPENAI_BASE_URL", simulator.base_url)
+    page = EXAMPLES.parent / "docs" / "runs-under-control.md"
+    text = page.read_text(encoding="utf-8")
+    first, *blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    space = {"__name__": "page"}
+    for block in (first, *blocks):
+        exec(compile(block, page.name, "exec"), space)
+    assert len(blocks) >= 7
+    assert all(len(block.splitlines()) <= 10 for block in blocks)
+
+
+def test_a_team_shares_one_budget(simulator):
+    asked = 'Ask the reckoner, task "power: base 2, exponent 10"'
+    told = run_example("team.py", simulator, "", asked)
+    assert 'reckoner calls power with {"base":2,"exponent":10}' in told
+    assert "- power: 1024" in told
+    [own, whole] = [int(number) for number in re.findall(r"(\d+) tokens", told)]
+    assert len(simulator.requests) == 4
+    assert own < whole
+
+
 TAKEN = re.findall(
     r"```python\n(.*?)```",
     (EXAMPLES.parent / "README.md").read_text(encoding="utf-8").partition("## Take one package")[2],
@@ -156,7 +187,12 @@ def test_every_package_that_is_imported_has_its_smallest_use():
 
 @pytest.mark.parametrize(
     ("name", "lines"),
-    [("console_agent.py", 40), ("async_console_agent.py", 41), ("web_agent.py", 60)],
+    [
+        ("console_agent.py", 42),
+        ("async_console_agent.py", 42),
+        ("web_agent.py", 60),
+        ("team.py", 45),
+    ],
 )
 def test_an_example_is_short_enough_to_read(name, lines):
     assert len((EXAMPLES / name).read_text(encoding="utf-8").splitlines()) <= lines

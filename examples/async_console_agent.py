@@ -5,6 +5,7 @@
 
 import asyncio
 import os
+from contextlib import suppress
 from typing import Any
 
 from agent_driver import adrive
@@ -37,4 +38,5 @@ async def main() -> None:
                     print("" if event.is_answered else event.error)
 
 
-asyncio.run(main())
+with suppress(EOFError):  # Ctrl-D
+    asyncio.run(main())

@@ -4,6 +4,7 @@
 """
 
 import os
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -30,11 +31,12 @@ config = ModelConfig(
 )
 log = RunLog.from_env(known=[config.api_key])
 client, messages = ResponsesClient(config), list[Any]()
-while question := input("> "):
-    run = AgentRun([*messages, {"role": "user", "content": question}], maximum_iterations=10)
-    for event in drive(run, client.answer, [power, clock], log=log):
-        if isinstance(event, ShowText):
-            print(event.text, end="", flush=True)
-        elif isinstance(event, Finished):
-            messages = list(event.messages)
-            print("" if event.is_answered else event.error)
+with suppress(EOFError):  # Ctrl-D
+    while question := input("> "):
+        run = AgentRun([*messages, {"role": "user", "content": question}], maximum_iterations=10)
+        for event in drive(run, client.answer, [power, clock], log=log):
+            if isinstance(event, ShowText):
+                print(event.text, end="", flush=True)
+            elif isinstance(event, Finished):
+                messages = list(event.messages)
+                print("" if event.is_answered else event.error)
