@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tooling import ApprovalRules, DeclarationError, LinearPattern, denied_call_text
+from agent_tooling import (
+    ApprovalRules,
+    DeclarationError,
+    FailureMemory,
+    KeptResults,
+    LinearPattern,
+    ResultBudget,
+    Tool,
+    denied_call_text,
+)
 
 
 ABOVE_100 = [{"tool": "pay", "when": {"order.total": {"above": 100}}, "ask": "always"}]
@@ -209,3 +218,52 @@ def test_every_argument_gets_a_finding(wanted, value):
 def test_a_call_that_a_person_denied_is_told_with_what_they_said():
     assert denied_call_text().endswith("it was not run.")
     assert denied_call_text("Too much.").endswith("it was not run. They said: Too much.")
+
+
+def test_what_a_run_remembers_of_its_calls_goes_on_from_json():
+    memory, again = FailureMemory(identical_successes=1), FailureMemory(identical_successes=1)
+    memory.record_failure("pay", {"n": 1})
+    memory.record_success("pay", {"n": 2}, "paid")
+    memory.record_success("pay", {"n": 3}, ({"type": "text", "text": "paid"},))
+
+    again.load(json.loads(json.dumps(memory.save())))
+
+    for n in range(5):
+        assert again.recall("pay", {"n": n}) == memory.recall("pay", {"n": n})
+
+
+@pytest.mark.parametrize("kept", [None, KeptResults()])
+def test_what_results_have_used_and_what_was_cut_goes_on_from_json(kept):
+    settings = {"per_result": 1_000, "per_run": 3_000}
+    budget = ResultBudget(**settings, kept=kept)
+    budget.fit("x" * 2_000)
+    again = ResultBudget(**settings, kept=kept and KeptResults())
+
+    again.load(json.loads(json.dumps(budget.save())))
+
+    assert again.fit("y" * 2_500) == budget.fit("y" * 2_500)
+    assert again.save() == budget.save()
+    if kept:
+        assert again.kept.size_bytes == kept.size_bytes
+        assert again.read_on({"id": "r1", "offset": 10}) == budget.read_on(
+            {"id": "r1", "offset": 10}
+        )
+
+
+def test_of_a_declared_tool_a_model_knows_no_arguments_that_the_builder_has_set():
+    declared = Tool.from_declaration(
+        {
+            "identity": {"name": "pay", "provider": "p"},
+            "description": {"llm": "Pays."},
+            "parameters": [
+                {"name": "to", "type": "string", "form": "llm"},
+                {"name": "token", "type": "secret-input", "form": "form"},
+            ],
+            "runtime_parameters": {"token": "s"},
+        },
+        print,
+    )
+    bound = declared.bind('{"to": "a"}').args
+    assert (bound, declared.shown_arguments(bound)) == ({"to": "a", "token": "s"}, {"to": "a"})
+    function = Tool.from_function(lambda: None, name="f", description="")
+    assert function.shown_arguments({"a": 1}) == {"a": 1}

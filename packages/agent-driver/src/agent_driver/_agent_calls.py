@@ -33,7 +33,7 @@ class AgentCall:
     ) -> None:
         name, call_id = job.tool.name, job.call.call_id
         run = agent.build(str(job.args[TASK]))
-        caller.run.agents.adopt(run, name=name, call_id=call_id, seconds=caller.clock.now)
+        caller.run.agents.adopt(run, name=name, call_id=call_id, seconds=caller.clock.run_seconds)
         calls = offer_tools(run, agent.tools, caller.result_characters)
         recorder = caller.recorder and caller.recorder.for_agent(job, calls.tools.values(), run)
         self.agent = agent

@@ -118,7 +118,7 @@ def agent_tool(  # noqa: PLR0913 - the settings of an agent
         DeclarationError: If the name is none that every API takes, or something among the tools is no tool.
         InvalidSettingError: If a setting is out of its range.
         TypeError: If `model` cannot be called, or `AgentRun` has no such setting.
-        ValueError: If two tools have one name.
+        ValueError: If two tools have one name, or there are `approval_rules`: an agent that is called cannot wait for a person.
     """
     if not callable(model):
         expected = "a function that is called with a CallModel"
@@ -134,6 +134,10 @@ def agent_tool(  # noqa: PLR0913 - the settings of an agent
             **settings,
         )
 
-    build("")  # A setting that is wrong is told here, and not in the middle of a run.
+    # A setting that is wrong is told here, and not in the middle of a run.
+    if build("").approval_rules is not None:
+        raise ValueError(
+            "approval_rules: expected none of an agent; a rule of its caller's may name it"
+        )
     agent = Agent(model=model, tools=tuple(read_tools(tools).values()), build=build)
     return Tool.from_schema(name, description, _PARAMETERS, agent)

@@ -35,6 +35,7 @@ from ._answers import (
     to_failure,
     to_input,
 )
+from ._approval import Decisions
 from ._running import LAST_SECONDS, Heard, Running
 from ._setup import Setup, prepare
 from ._threads import END, Raised, Threads, read_in_thread
@@ -64,6 +65,10 @@ def adrive(  # noqa: PLR0913 - the keyword-only settings of one drive
     max_parallel_tools: int = 8,
     result_characters: int = 200_000,
     log: "RunLog | None" = None,
+    snapshot_key: bytes | None = None,
+    snapshot_seconds: float = 86_400.0,
+    resume: object = None,
+    decisions: Decisions | None = None,
 ) -> AsyncGenerator[Event]:
     """Play a run to its end, and yield every event as it happens.
 
@@ -80,12 +85,18 @@ def adrive(  # noqa: PLR0913 - the keyword-only settings of one drive
         max_parallel_tools: How many tools run at the same time, at least 1.
         result_characters: How much of one result the model reads.
         log: Where the run is written; None for nowhere.
+        snapshot_key: What snapshots are signed with, at least 16 bytes; needed where the run has approval rules. Where it stops for a person's leave, the last event is an
+            `AskApproval` with a snapshot, and nothing follows.
+        snapshot_seconds: How long a snapshot is good.
+        resume: The snapshot of a run that goes on, in a new run with the same settings and tools, whose messages do not matter.
+        decisions: What a person has decided about its calls: true or false for all, or for each by its id, or a `Decision` with a reason.
 
     Raises:
         LocalProtocolError: If the run has started already.
-        DeclarationError: If something among the tools is no tool and cannot be made one.
+        DeclarationError: If something among the tools is no tool and cannot be made one, or an approval rule names no tool.
+        SnapshotError: If what is to be resumed cannot be, or a message of a run that stops for approval cannot be written as JSON.
         TypeError: If an argument is of a kind that cannot be it.
-        ValueError: If two tools have one name, or `max_parallel_tools` is under 1.
+        ValueError: If two tools have one name, `max_parallel_tools` is under 1, the key is missing, or there is not one decision for each call that waits.
         MessageError: If what the model's client gives cannot be read; it names the piece, such as `answer[2].text`.
     """
     setup = prepare(
@@ -97,6 +108,10 @@ def adrive(  # noqa: PLR0913 - the keyword-only settings of one drive
         max_parallel_tools=max_parallel_tools,
         result_characters=result_characters,
         log=log,
+        snapshot_key=snapshot_key,
+        snapshot_seconds=snapshot_seconds,
+        resume=resume,
+        decisions=decisions,
     )
     return setup.afollow(_drive(setup, model))
 

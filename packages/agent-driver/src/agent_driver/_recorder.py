@@ -6,6 +6,7 @@ from typing import Any
 
 from agent_loop import (
     AgentRun,
+    AskApproval,
     CallModel,
     Event,
     Finished,
@@ -90,6 +91,8 @@ class Recorder:
                     self._take_result(call.call_id, result, is_own=is_own)
                 case RoundEnded(budgets=budgets):
                     self.writer.budgets({use.name: (use.used, use.maximum) for use in budgets})
+                case AskApproval(round=number):
+                    self.writer.end("approval", rounds=number)
                 case Finished():
                     self._finish(event)
                 case _:

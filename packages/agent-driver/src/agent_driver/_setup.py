@@ -1,11 +1,13 @@
 """What both drivers set up alike."""
 
 from collections.abc import AsyncGenerator, Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from agent_loop import AgentRun, Event, TimeBudget, ToolCall, read_input
 
+from ._approval import Approval, Decisions, prepare_approval
 from ._time import Cancelled, Clock, can_say_so
 from ._tool_calls import Job, Sorted, ToolCalls, Tools
 
@@ -26,6 +28,7 @@ class Setup:
         clock: Its time.
         max_parallel_tools: How many tools run at the same time.
         result_characters: How much of one result the model reads.
+        approval: What it needs for calls that a person has to approve.
         recorder: What writes the run into a log; None where nobody asked for one.
     """
 
@@ -34,11 +37,15 @@ class Setup:
     clock: Clock
     max_parallel_tools: int
     result_characters: int
+    approval: Approval = field(default_factory=Approval)
     recorder: "Recorder | None" = None
 
     def start(self) -> tuple[Event, ...]:
-        """Start the run and return what follows."""
-        events = self.run.start()
+        """Start the run, or tell one that was resumed what was decided, and return what follows."""
+        if decisions := self.approval.decisions:
+            events = tuple(chain.from_iterable(map(self.run.feed, decisions)))
+        else:
+            events = self.run.start()
         if self.recorder is not None:
             self.recorder.take(None, events)
         return events
@@ -47,9 +54,9 @@ class Setup:
         """Feed the run with what has come and return what follows."""
         fitted = self.clock.fit(received)
         if self.recorder is None:
-            return self.run.feed(fitted)
+            return self.approval.seal(self.run, self.calls, self.run.feed(fitted))
         fitted = read_input(fitted)
-        events = self.run.feed(fitted)
+        events = self.approval.seal(self.run, self.calls, self.run.feed(fitted))
         self.recorder.take(fitted, events)
         return events
 
@@ -84,20 +91,33 @@ def prepare(  # noqa: PLR0913 - the keyword-only settings of one drive
     max_parallel_tools: int,
     result_characters: int,
     log: "RunLog | None",
+    snapshot_key: bytes | None,
+    snapshot_seconds: float,
+    resume: object,
+    decisions: Decisions | None,
 ) -> Setup:
     """Check the settings of a drive, offer its tools where the run has none, and start its clock.
 
     Raises:
         LocalProtocolError: If tools are to be offered and the run has started already.
-        DeclarationError: If something among the tools is no tool and cannot be made one.
+        DeclarationError: If something among the tools is no tool and cannot be made one, or an approval rule names no tool.
+        SnapshotError: If what is to be resumed cannot be.
         TypeError: If an argument is of a kind that cannot be it.
-        ValueError: If two tools have one name, or a number is under 1.
+        ValueError: If two tools have one name, a number is under 1, there is no key for a run that may ask, or not one decision for each call that waits.
     """
     _validate_kinds(run, model, max_parallel_tools, time_budget, cancelled)
     if max_parallel_tools < 1:
         raise ValueError(f"max_parallel_tools must be at least 1, not {max_parallel_tools!r}")
     calls = offer_tools(run, tools, result_characters)
-    clock = Clock(time_budget, cancelled)
+    approval = prepare_approval(
+        run,
+        calls,
+        key=snapshot_key,
+        seconds=snapshot_seconds,
+        snapshot=resume,
+        decisions=decisions,
+    )
+    clock = Clock(time_budget, cancelled, earlier_seconds=run.seconds)
     recorder = None if log is None else _open_recorder(log, calls, run)
     return Setup(
         run=run,
@@ -105,6 +125,7 @@ def prepare(  # noqa: PLR0913 - the keyword-only settings of one drive
         clock=clock,
         max_parallel_tools=max_parallel_tools,
         result_characters=result_characters,
+        approval=approval,
         recorder=recorder,
     )
 

@@ -42,12 +42,21 @@ class Clock:
     Args:
         budget: How long the run and its calls may take; None for as long as they like.
         cancelled: What says that the run is cancelled.
+        earlier_seconds: How long the run had lasted when it was put by; the time of a person's decision does not count.
     """
 
-    def __init__(self, budget: TimeBudget | None, cancelled: Cancelled) -> None:
+    def __init__(
+        self, budget: TimeBudget | None, cancelled: Cancelled, *, earlier_seconds: float = 0.0
+    ) -> None:
         self._budget = budget
+        self._earlier_seconds = earlier_seconds
         self._started = time.monotonic()
         self._is_cancelled = _read_cancelled(cancelled)
+
+    @property
+    def run_seconds(self) -> float:
+        """How long the run has lasted, with what it had before it was put by."""
+        return self._earlier_seconds + self.now
 
     @property
     def is_watched(self) -> bool:
@@ -75,7 +84,7 @@ class Clock:
 
     def tell(self, run: AgentRun) -> None:
         """Tell a run what time it is."""
-        run.feed(TimePassed(seconds=self.now))
+        run.feed(TimePassed(seconds=self.run_seconds))
         if self._budget is not None and self._budget.is_short(self.now):
             run.feed(TimeShort())
 
@@ -88,7 +97,7 @@ class Clock:
     def seconds_for_tools(self, run: AgentRun) -> float | None:
         """Return how long tools may still run, by the time of the run and by its budget; None for as long as they like."""
         now = self.now
-        lefts = [run.budgets.seconds_left(now)]
+        lefts = [run.budgets.seconds_left(self.run_seconds)]
         if self._budget is not None:
             budget = self._budget
             left = budget.seconds_for_tools if run.has_closing_call else budget.seconds_left

@@ -12,12 +12,14 @@ from agent_tooling import (
     REPEATED_FAILURE,
     TOOL_FAILED,
     TOOL_UNFINISHED,
+    AcceptedArguments,
     DeclarationError,
     FailureMemory,
     KeptResults,
     RefusedArguments,
     ResultBudget,
     Tool,
+    ToolArguments,
     ToolOutput,
     call_signature,
     parse_error_text,
@@ -45,11 +47,13 @@ class Job:
         call: The call.
         tool: The tool.
         args: What the tool takes, checked.
+        shown: What of that the model may know; the rest is the same in every call.
     """
 
     call: ToolCall
     tool: Tool
     args: Mapping[str, Any]
+    shown: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +119,7 @@ class ToolCalls:
             if isinstance(job, ToolResult):
                 answered.append(job)
                 continue
-            signature = call_signature(call.name, job.args)
+            signature = call_signature(call.name, job.shown)
             counts[signature] = counts.get(signature, 0) + 1
             is_due = counts[signature] <= self._memory.identical_successes
             (due if is_due else repeats).append(job)
@@ -125,11 +129,11 @@ class ToolCalls:
         """Return the result of a call that was made, and remember it."""
         if output.error is None:
             content = self._budget.fit(output.content)
-            self._memory.record_success(job.call.name, job.args, content)
+            self._memory.record_success(job.call.name, job.shown, content)
         else:
             content = self._budget.fit(output.content)
             _log.warning("tool %s: %s", job.call.name, output.error, exc_info=output.cause)
-            self._memory.record_failure(job.call.name, job.args)
+            self._memory.record_failure(job.call.name, job.shown)
         return ToolResult(
             call_id=job.call.call_id,
             content=content,
@@ -140,12 +144,33 @@ class ToolCalls:
 
     def recall(self, job: Job) -> ToolResult | None:
         """Return what stands in for a call that need not be made again."""
-        recalled = self._memory.recall(job.call.name, job.args)
+        recalled = self._memory.recall(job.call.name, job.shown)
         if recalled is None:
             return None
         if recalled == REPEATED_FAILURE:
             return self._refuse(job.call, REPEATED_FAILURE)
         return ToolResult(call_id=job.call.call_id, content=self._budget.fit(recalled, is_cut=True))
+
+    def find_arguments(self, call: ToolCall) -> ToolArguments:
+        """Return the arguments that a call would be made with, those that the model leaves out with the defaults it was told of."""
+        tool = self.tools.get(call.name)
+        if tool is None:
+            return RefusedArguments(error=unknown_tool_text(call.name))
+        bound = tool.bind(call.arguments)
+        if isinstance(bound, RefusedArguments):
+            return bound
+        told: Mapping[str, Any] = tool.parameters.get("properties", {})
+        defaults = {name: about["default"] for name, about in told.items() if "default" in about}
+        return AcceptedArguments(args=defaults | bound.args)
+
+    def save(self) -> dict[str, Any]:
+        """Return what is remembered of the calls of the run, as plain JSON; no hidden value is in it."""
+        return {"memory": self._memory.save(), "budget": self._budget.save()}
+
+    def load(self, saved: Mapping[str, Any]) -> None:
+        """Remember what `save` has returned."""
+        self._memory.load(saved["memory"])
+        self._budget.load(saved["budget"])
 
     def _prepare(self, call: ToolCall) -> Job | ToolResult:
         tool = self.tools.get(call.name)
@@ -157,7 +182,7 @@ class ToolCalls:
         bound = tool.bind(call.arguments)
         if isinstance(bound, RefusedArguments):
             return self._refuse(call, bound.error)
-        job = Job(call=call, tool=tool, args=bound.args)
+        job = Job(call=call, tool=tool, args=bound.args, shown=tool.shown_arguments(bound.args))
         return self.recall(job) or job
 
     def _refuse(self, call: ToolCall, error: str) -> ToolResult:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from stream_text import ThinkFilter
 
@@ -34,16 +34,24 @@ class Agents:
         max_depth: How deep those of this run may go: 0 where it may call none.
     """
 
+    SAVED: ClassVar = ("uses",)
+
     def __init__(self, rounds: Rounds, *, max_depth: int) -> None:
         self.max_depth = max_depth
         self._rounds = rounds
         self._most = max_depth
         self._called: list[_Called] = []
+        self._earlier: tuple[AgentUse, ...] = ()
 
     @property
     def uses(self) -> tuple[AgentUse, ...]:
         """What each agent has used by now, in the order in which they were called, each before those that it has called itself."""
-        return tuple(use for called in tuple(self._called) for use in called.iter_uses())
+        return (*self._earlier, *(use for called in (*self._called,) for use in called.iter_uses()))
+
+    @uses.setter
+    def uses(self, uses: tuple[AgentUse, ...]) -> None:
+        """Go on from what agents have used that were called in another process."""
+        self._earlier = uses
 
     def adopt(self, child: "AgentRun", *, name: str, call_id: str, seconds: float = 0.0) -> None:
         """Make of a run that has not started the one of an agent that this run has called.

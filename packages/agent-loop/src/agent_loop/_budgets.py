@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from threading import RLock
-from typing import Literal, cast
+from typing import ClassVar, Literal, cast
 
 from ._errors import InvalidSettingError
 from ._usage import Usage
@@ -85,6 +85,8 @@ class Spending:
         unknown: A budget that cannot be kept, because an agent's model does not tell what it uses.
     """
 
+    SAVED: ClassVar = ("usage", "model_calls", "seconds", "tool_calls", "unknown", "_is_told")
+
     def __init__(self, budgets: Budgets) -> None:
         self.budgets = budgets
         self.usage = Usage()
@@ -164,6 +166,12 @@ class Spending:
             for spending in chain:
                 spending.tool_calls += count
         return count
+
+    def give_back_tool_call(self) -> None:
+        """Count one tool call less, which was counted and is not made."""
+        with self.lock:
+            for spending in self._iter_chain():
+                spending.tool_calls -= 1
 
     def take_near(self) -> BudgetName | None:
         """Return the budget whose end is near, when it is for the first time and none is used up."""

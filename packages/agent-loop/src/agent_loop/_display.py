@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from typing import ClassVar
 
 from stream_text import ThinkFilter
 
@@ -42,6 +43,15 @@ class Display:
     Attributes:
         has_words: Whether the open round has shown more than blank space.
     """
+
+    SAVED: ClassVar = (
+        "has_words",
+        "_owes_break",
+        "_ends_line",
+        "_known",
+        "_known_count",
+        "_unfinished",
+    )
 
     def __init__(self, *, show_thoughts: bool, redact: Callable[[str], str]) -> None:
         self.has_words = False

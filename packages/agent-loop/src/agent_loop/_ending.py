@@ -6,7 +6,9 @@ from typing import Any
 from ._agents import Agents
 from ._events import ClosingReason, Event, Finished, StopReason, ToolResult
 from ._rounds import Rounds
-from ._sentences import CUT_BEFORE_ANSWER, MAX_CALLS, NO_ANSWER, build_refusal
+from ._sentences import CUT_BEFORE_ANSWER, MAX_CALLS, NO_ANSWER, TOOLS_OVER, build_refusal
+from ._state import Trigger
+from ._structured import Accepted, Repair, StructuredAnswer
 
 
 class Ending:
@@ -23,6 +25,11 @@ class Ending:
         self._agents = agents
         self._redact = redact
 
+    @property
+    def rounds(self) -> Rounds:
+        """The rounds of the run."""
+        return self._rounds
+
     def answer(self) -> Iterator[Event]:
         """End with the answer of the current round, or with the sentence that there is none."""
         current, display = self._rounds.current, self._rounds.display
@@ -34,6 +41,35 @@ class Ending:
             is_cut = ending == "output_limit"
             yield from display.show(CUT_BEFORE_ANSWER if is_cut else NO_ANSWER)
         yield from self.finish(ending)
+
+    def judge(
+        self, structured: StructuredAnswer, *, move: Callable[[Trigger], None]
+    ) -> Iterator[Event]:
+        """End a round whose answer is the last one if it fulfils the schema, or have the model answer once more.
+
+        Args:
+            structured: The schema.
+            move: Moves the run by a trigger.
+        """
+        current = self._rounds.current
+        yield from self._rounds.end_answer()
+        for call in current.calls:
+            yield from self._rounds.refuse_call(call, TOOLS_OVER)
+        may_ask = not self._rounds.spending.used_up_above
+        match structured.judge(current, may_ask=may_ask):
+            case Accepted(text=text, value=value):
+                move("answer")
+                yield from self._rounds.display.show(text)
+                yield from self.finish(current.ending, value=value)
+            case Repair(request=request):
+                move("repair")
+                self._rounds.requests.add(*current.to_messages())
+                self._rounds.requests.add_user_text(request)
+                yield self._rounds.end()
+                yield from self._rounds.begin()
+            case invalid:
+                move("refusal")
+                yield from self.finish("invalid_answer", error=invalid.error, is_answered=False)
 
     def refuse_tools(self, reason: ClosingReason) -> Iterator[Event]:
         """End a closing call in which the model has asked for tools all the same."""

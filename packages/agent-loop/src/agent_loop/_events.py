@@ -1,6 +1,6 @@
 """What a run is fed with and what it answers: values, nothing else.
 
-A driver feeds `ModelDelta`, `ModelDone`, `ModelFailure`, `ToolResult`, `TimeShort`, `TimePassed` and `Failure`. It must act on `CallModel` and `RunTools`, should show every
+A driver feeds `ModelDelta`, `ModelDone`, `ModelFailure`, `ToolResult`, `Decision`, `TimeShort`, `TimePassed` and `Failure`. It must act on `CallModel`, `RunTools` and `AskApproval`, should show every
 `ShowText` and `ShowFile`, and may log the rest. `Finished` is always the last event of a run.
 """
 
@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from ._approval import AskApproval, Decision
 from ._budgets import BudgetName, BudgetUse
 from ._messages import ToolCall
 from ._parts import parts_text
@@ -173,7 +174,9 @@ class Failure:
     results: tuple[ToolResult, ...] = ()
 
 
-type Input = ModelDelta | ModelDone | ModelFailure | ToolResult | TimeShort | TimePassed | Failure
+type Input = (
+    ModelDelta | ModelDone | ModelFailure | ToolResult | Decision | TimeShort | TimePassed | Failure
+)
 """What a run is fed with."""
 
 
@@ -372,6 +375,7 @@ type Event = (
     | ShowFile
     | ModelCallEnded
     | RunTools
+    | AskApproval
     | ToolCallStarted
     | ToolCallEnded
     | RoundEnded

@@ -1,9 +1,18 @@
-"""Which tool calls of a round are made, which the run answers by itself, and what the others are refused with."""
+"""Which tool calls of a round are made, which wait for a person, which the run answers by itself, and what the others are refused with."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
-from agent_tooling import BUDGET_USED_UP, disallowed_tool_text, too_many_calls_text
+from agent_tooling import (
+    BUDGET_USED_UP,
+    Approval,
+    ApprovalRules,
+    ToolArguments,
+    disallowed_tool_text,
+    parse_tool_arguments,
+    too_many_calls_text,
+)
 
 from ._budgets import Spending
 from ._events import ToolResult
@@ -18,11 +27,13 @@ class SortedCalls:
 
     Attributes:
         made: Those that are made, as the model wrote them and as they are made.
+        held: Those that a person has to approve first, likewise.
         answered: Those that the run answers by itself, with their results.
         refused: The others, with the sentences that refuse them.
     """
 
     made: list[tuple[ToolCall, ToolCall]] = field(default_factory=list[tuple[ToolCall, ToolCall]])
+    held: list[tuple[ToolCall, ToolCall]] = field(default_factory=list[tuple[ToolCall, ToolCall]])
     answered: list[tuple[ToolCall, ToolResult]] = field(
         default_factory=list[tuple[ToolCall, ToolResult]]
     )
@@ -34,17 +45,30 @@ class Gate:
 
     Args:
         allowed: The names of the only tools that may be called; None for all.
+        rules: Which calls a person has to approve; None for none.
         spending: What the run has used, which counts the calls that pass.
         redact: Takes out of a tool's name what nobody may read.
 
     Attributes:
         own_functions: The functions that the run answers by itself, by name.
+        rules: As given.
+        bind: Returns the arguments that a call would be made with; None where nobody knows them better than the model.
     """
 
+    SAVED: ClassVar = ("_grants",)
+
     def __init__(
-        self, allowed: Iterable[str] | None, *, spending: Spending, redact: Callable[[str], str]
+        self,
+        allowed: Iterable[str] | None,
+        *,
+        rules: ApprovalRules | None,
+        spending: Spending,
+        redact: Callable[[str], str],
     ) -> None:
         self.own_functions: Mapping[str, OwnFunction] = {}
+        self.rules = rules
+        self.bind: Callable[[ToolCall], ToolArguments | None] | None = None
+        self._grants: tuple[str, ...] = ()
         self._allowed = None if allowed is None else tuple(dict.fromkeys(allowed))
         self._spending = spending
         self._redact = redact
@@ -64,6 +88,30 @@ class Gate:
         sorted_.refused.extend((call, too_many_calls_text(MAX_CALLS)) for call in calls[MAX_CALLS:])
         return sorted_
 
+    def grant(self, call: ToolCall) -> None:
+        """Remember that a person has approved a call, where that is good for more than this one."""
+        approval = self._find_approval(call)
+        if approval.ask == "once":
+            self._grants = tuple(dict.fromkeys((*self._grants, approval.grant)))
+
+    def _needs_approval(self, call: ToolCall) -> bool:
+        approval = self._find_approval(call)
+        return approval.ask == "always" or (
+            approval.ask == "once" and approval.grant not in self._grants
+        )
+
+    def _find_approval(self, call: ToolCall) -> Approval:
+        """Hold a call against the rules: its arguments as the model wrote them, and as the tool would get them, whichever asks more."""
+        if self.rules is None:
+            return Approval(ask="never")
+        written = parse_tool_arguments(call.arguments)
+        readings = [written.args if written.ok else None]
+        if (bound := self.bind and self.bind(call)) is not None:
+            if not bound.ok:  # Then it is refused by whoever binds it, and never made.
+                return Approval(ask="never")
+            readings.append(bound.args)
+        return self.rules.find(call.name, *readings)
+
     def _sort_one(self, call: ToolCall, sorted_: SortedCalls) -> None:
         own = self.own_functions.get(call.name)
         if own is None and not self._is_allowed(call.name):
@@ -76,7 +124,7 @@ class Gate:
         if isinstance(taken, ToolResult):
             sorted_.answered.append((call, taken))
         elif self._is_allowed(taken.name):
-            sorted_.made.append((call, taken))
+            (sorted_.held if self._needs_approval(taken) else sorted_.made).append((call, taken))
         else:
             sorted_.refused.append((call, self._say_disallowed(taken.name)))
 

@@ -37,20 +37,28 @@ class OwnFunction:
         parameters: JSON schema of its arguments, which are checked by it.
         answer: Returns what the model reads, or the tool call that is made instead; called with the arguments. A `ToolError` refuses the call, and the model reads its
             text. It does no I/O.
+        save: Returns what the function remembers in a run, as plain JSON, for a snapshot of the run; None where it remembers nothing.
+        load: Takes that back, in the function of the run that is resumed.
         tool: The function as it is offered among the tools.
 
     Raises:
         DeclarationError: If the name is none that every API takes, or `parameters` is no JSON schema of an object.
+        InvalidSettingError: If it has but one of `save` and `load`.
     """
 
     name: str
     description: str
     parameters: Mapping[str, Any]
     answer: Callable[[Mapping[str, Any]], ToolContent | CallInstead]
+    save: Callable[[], Any] | None = None
+    load: Callable[[Any], None] | None = None
     tool: Tool = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Make of it what is offered and what checks its arguments."""
+        if (self.save is None) != (self.load is None):
+            expected = "functions with both save and load, or neither"
+            raise InvalidSettingError("own_functions", expected, self.name)
         tool = Tool.from_schema(self.name, self.description, self.parameters, self.answer)
         object.__setattr__(self, "tool", tool)
 

@@ -6,6 +6,7 @@ from typing import Any, cast
 from stream_text import MessageError, read_member, read_written_call
 
 from ._events import (
+    Decision,
     Failure,
     Input,
     ModelDelta,
@@ -19,7 +20,9 @@ from ._events import (
 from ._usage import Usage
 
 
-_INPUTS = ModelDelta | ModelDone | ModelFailure | ToolResult | TimeShort | TimePassed | Failure
+_INPUTS = (
+    ModelDelta | ModelDone | ModelFailure | ToolResult | Decision | TimeShort | TimePassed | Failure
+)
 _TEXT = ("text", "content")
 _ANSWER = (*_TEXT, "tool_calls", "usage", "finish_reason", "phase", "opaque_body", "files")
 

@@ -1,7 +1,7 @@
 """What the model is asked with: the messages by now, the tools and their choice, the schema, and which model it is."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar, cast
 
 from agent_tooling import AnswerSchema
 
@@ -38,6 +38,8 @@ class Requests:
         InvalidSettingError: If `max_bytes` is under 1.
         MessageError: If the messages are no list of messages.
     """
+
+    SAVED: ClassVar = ("messages", "model", "models", "_tool_choice", "_has_tool_choice")
 
     def __init__(  # noqa: PLR0913 - the keyword-only settings of one run
         self,
@@ -83,6 +85,7 @@ class Requests:
         self.model = fallback.name
         self._has_tool_choice = fallback.has_tool_choice
         self.messages = tuple(map(without_reasoning, self.messages))
+        self._size = self._size and bound_requests(cast("int", self.max_bytes))  # They are smaller.
         if self._has_answer_format and not fallback.has_answer_format:
             self._ask_for_schema()
 

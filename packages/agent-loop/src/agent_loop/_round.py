@@ -1,7 +1,8 @@
 """What one round has gathered so far."""
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from stream_text import ThinkFilter, ToolCallMerger
 
@@ -16,6 +17,7 @@ from ._events import (
     ToolResult,
 )
 from ._messages import Message, ToolCall
+from ._plain_values import load_members
 from ._usage import Usage
 
 
@@ -31,6 +33,26 @@ class Round:
         finish_reason: Why the model stopped, as its client says.
         commentary: Text that is hidden because it is said on the way to something else.
     """
+
+    SAVED: ClassVar = (
+        "number",
+        "closing",
+        "is_beyond_budget",
+        "calls",
+        "usage",
+        "finish_reason",
+        "commentary",
+        "_is_whole",
+        "_has_files",
+        "_opaque_body",
+        "_text",
+        "_read",
+        "_in_commentary",
+        "_answer",
+        "_final",
+        "_open",
+        "_results",
+    )
 
     def __init__(
         self,
@@ -172,6 +194,12 @@ class Round:
         """Take the result of one of the open calls and return the call."""
         self._results[result.call_id] = replace(result, artifact=None, cause=None)
         return self._open.pop(result.call_id)
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Become the round that was saved, whose model call has ended."""
+        load_members(self, self.SAVED, saved)
+        for call in self.calls:
+            self._fragments.add(call_id=call.call_id, name=call.name, arguments=call.arguments)
 
     def to_call_ended(self, error: str | None = None) -> ModelCallEnded:
         """Return the end of the model call; one that failed has no tool calls."""

@@ -1,6 +1,7 @@
 """How a round goes: its request, the model's answer piece by piece, and the ends of its calls. What follows, the run decides."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, ClassVar
 
 from ._budgets import Spending
 from ._display import Display, should_emit_text
@@ -39,6 +40,8 @@ class Rounds:
         is_time_short: Whether the next round has to be the last.
         is_retry: Whether the model call of the current one was made before, and failed.
     """
+
+    SAVED: ClassVar = ("is_time_short", "is_retry")
 
     def __init__(  # noqa: PLR0913 - the parts of one run
         self,
@@ -128,6 +131,11 @@ class Rounds:
         """Take the results of those calls that are open still."""
         due = (result for result in results if self.current.is_open(result.call_id))
         return tuple(self.end_call(result) for result in due)
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Make the round that was saved the current one; its model call has ended."""
+        self.current = self._build(saved["number"])
+        self.current.restore(saved)
 
     def end(self, error: str | None = None) -> RoundEnded:
         """Return the end of the current round."""

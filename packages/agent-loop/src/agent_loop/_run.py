@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from agent_tooling import AnswerSchema
+from agent_tooling import AnswerSchema, ApprovalRules, ToolArguments
 
 from ._agents import Agents
 from ._budgets import Budgets, Spending
@@ -12,34 +12,33 @@ from ._display import Display
 from ._ending import Ending
 from ._errors import InvalidSettingError, LocalProtocolError
 from ._events import (
+    AskApproval,
+    Decision,
     Event,
     Failure,
     Input,
     ModelDelta,
     ModelDone,
     ModelFailure,
-    RunTools,
     StopReason,
     TimePassed,
     TimeShort,
-    ToolCallStarted,
     ToolResult,
 )
 from ._gate import Gate
+from ._messages import ToolCall
 from ._models import FILTERED, FallbackModel
 from ._own_functions import OwnFunction, name_of, read_functions
 from ._reading import read_input
+from ._recovery import Recovery
 from ._requests import Requests
 from ._rounds import Rounds
-from ._sentences import (
-    MAX_CALLS,
-    TOOLS_OVER,
-    build_budget_notice,
-    build_model_failure,
-    build_unknown_budget,
-)
+from ._saved_run import SavedRun
+from ._sentences import build_model_failure, build_unknown_budget
+from ._snapshots import seal, unseal
 from ._state import State, Trigger, next_state
-from ._structured import Accepted, Repair, StructuredAnswer
+from ._structured import StructuredAnswer
+from ._tool_phase import ToolPhase
 
 
 class AgentRun:
@@ -67,6 +66,7 @@ class AgentRun:
         has_tool_choice: Whether the model knows a tool choice at all; if not, the closing call offers no tools.
         budgets: What the run may use.
         allowed_tools: The names of the only tools that may be called; None for all. Calls of others are refused, and all tools are offered.
+        approval_rules: Which tool calls a person has to approve: for those the run stops with `AskApproval`, once the other calls of the round have answered.
         answer_schema: What the last answer has to be. Text of a round is held back until it has ended, and of the last one only the valid answer is shown. An answer that is
             not valid is asked for once more; then the run ends with an error, and so does one that ends without an answer.
         has_answer_format: Whether the model takes the schema as its format; if not, the request asks for it in words.
@@ -94,6 +94,7 @@ class AgentRun:
         has_tool_choice: bool = True,
         budgets: Budgets | None = None,
         allowed_tools: Iterable[str] | None = None,
+        approval_rules: ApprovalRules | None = None,
         answer_schema: AnswerSchema | None = None,
         has_answer_format: bool = False,
         model: str | None = None,
@@ -107,9 +108,10 @@ class AgentRun:
         if fallback is not None and model is None:
             raise InvalidSettingError("model", "named where there is a fallback", model)
         self._state: State = "ready"
-        self._fallback = fallback
         self._spending = Spending(budgets or Budgets())
-        self._gate = Gate(allowed_tools, spending=self._spending, redact=redact)
+        self._gate = Gate(
+            allowed_tools, rules=approval_rules, spending=self._spending, redact=redact
+        )
         self._structured: StructuredAnswer | None = None
         if answer_schema is not None:
             maximum = maximum_iterations
@@ -135,11 +137,35 @@ class AgentRun:
         )
         self.agents = Agents(self._rounds, max_depth=max_agent_depth)
         self._ending = Ending(self._rounds, agents=self.agents, redact=redact)
+        self._recovery = Recovery(self._rounds, fallback)
+        self._phase = ToolPhase(
+            self._gate, self._ending, self.agents, move=self._move, fail=self._fail
+        )
+        parts = (self._phase, self._gate, self._spending, self._requests, self._display)
+        self._saved = SavedRun(
+            self._rounds,
+            (*parts, self._recovery, self._structured, self.agents),
+            {
+                "maximum_iterations": maximum_iterations,
+                "emit_intermediate_thoughts": emit_intermediate_thoughts,
+                "tool_choice": tool_choice,
+                "has_tool_choice": has_tool_choice,
+                "budgets": str(budgets),
+                "allowed_tools": self._gate.allowed,
+                "approval_rules": approval_rules and approval_rules.text,
+                "answer_schema": answer_schema and answer_schema.schema,
+                "has_answer_format": has_answer_format,
+                "model": model,
+                "fallback": str(fallback),
+                "max_request_bytes": max_request_bytes,
+                "max_agent_depth": max_agent_depth,
+            },
+        )
         self.offer(own_functions=own_functions)
 
     @property
     def state(self) -> State:
-        """Where the run is: `ready`, `model`, `tools` or `finished`."""
+        """Where the run is: `ready`, `model`, `tools`, `approval` or `finished`."""
         return self._state
 
     @property
@@ -175,9 +201,8 @@ class AgentRun:
             InvalidSettingError: If an own function has the name of a tool or of another one.
         """
         if self._state != "ready":
-            raise LocalProtocolError(
-                "tools are offered before a run starts", state=self._state, received="offer"
-            )
+            problem = "tools are offered before a run starts"
+            raise LocalProtocolError(problem, state=self._state, received="offer")
         given = self._requests.tools[: len(self._requests.tools) - len(self.own_functions)]
         given = given if tools is None else tuple(tools)
         own = read_functions((*self.own_functions, *own_functions), given)
@@ -201,6 +226,16 @@ class AgentRun:
         return self._spending.budgets
 
     @property
+    def seconds(self) -> float:
+        """How long the run has lasted, as it was told."""
+        return self._spending.seconds
+
+    @property
+    def approval_rules(self) -> ApprovalRules | None:
+        """Which calls a person has to approve."""
+        return self._gate.rules
+
+    @property
     def has_closing_call(self) -> bool:
         """Whether the run keeps a call for the answer, so that tools have to end in time for it."""
         return self._rounds.maximum > 1
@@ -208,11 +243,7 @@ class AgentRun:
     @property
     def may_retry(self) -> bool:
         """Whether the open model call would be made once more if it failed now, for a passing reason and with time left."""
-        return self._can_repeat and not self._rounds.is_retry
-
-    @property
-    def _can_repeat(self) -> bool:
-        return self._state == "model" and self._rounds.can_repeat_call
+        return self._state == "model" and self._recovery.may_retry
 
     def start(self) -> tuple[Event, ...]:
         """Begin the first round.
@@ -224,6 +255,54 @@ class AgentRun:
             return tuple(self._fail(stop))
         self._move("start")
         return tuple(self._rounds.begin())
+
+    def bind_by(self, bind: Callable[[ToolCall], ToolArguments | None]) -> None:
+        """Set what tells the arguments that a call would be made with, so that approval rules see them as well as what the model has written.
+
+        Args:
+            bind: Returns the arguments of a call, refused ones for a call that is not made anyway; None for a tool that it does not know. It does no I/O.
+        """
+        self._gate.bind = bind
+
+    def to_snapshot(self, *, key: bytes, expires_at: float, extra: Any = None) -> str:
+        """Return a run that waits for approval as a signed JSON text, from which another process can resume it any number of times until it expires.
+
+        It holds the conversation, and what the model's client has sent along with it; what tools are set up with, such as hidden parameters, it does not.
+
+        Args:
+            key: What it is signed with, at least 16 bytes that nobody else knows.
+            expires_at: Until when it is good, in seconds since 1970.
+            extra: What the driver has to remember; plain JSON.
+
+        Raises:
+            LocalProtocolError: If the run does not wait for approval.
+            InvalidSettingError: If the key is too short.
+            SnapshotError: If a message holds what JSON cannot.
+        """
+        next_state(self._state, "decision")
+        state = self._saved.save(self._requests.tools, self._gate.own_functions)
+        state["extra"] = extra
+        return seal(state, key=key, expires_at=expires_at)
+
+    def resume(self, snapshot: object, *, key: bytes, now: float) -> tuple[AskApproval, Any]:
+        """Become the run of a snapshot, and return what it waits for and what the driver remembers. This run has its settings and tools and has not started; its messages do not matter.
+
+        Args:
+            snapshot: What `to_snapshot` has returned, or the object in that JSON.
+            key: What it was signed with.
+            now: The time, in seconds since 1970.
+
+        Raises:
+            LocalProtocolError: If the run has started already.
+            InvalidSettingError: If the key is too short.
+            SnapshotError: If it is no snapshot or not this run's, of a later release, signed with another key, changed or expired.
+        """
+        next_state(self._state, "start")
+        state = unseal(snapshot, key=key, now=now)
+        self._saved.check(state, self._requests.tools, self._gate.own_functions)
+        self._saved.load(state, self._gate.own_functions)
+        self._state = "approval"
+        return self._phase.ask(), state["extra"]
 
     def feed(self, received: Input | object) -> tuple[Event, ...]:
         """Take one input and return what follows from it, in order.
@@ -239,12 +318,15 @@ class AgentRun:
             case ModelDelta():
                 self._move("delta")
                 return self._rounds.take_delta(received)
-            case ModelDone() if self._rounds.current.is_filtered and self._find_fallback(FILTERED):
+            case ModelDone() if self._state == "model" and self._recovery.is_passed_on:
                 events = self._take_model_failure(FILTERED)
             case ModelDone():
                 events = self._end_answer()
             case ToolResult():
                 events = self._take_result(received)
+            case Decision():
+                next_state(self._state, "decision")
+                events = self._phase.take_decision(received)
             case ModelFailure():
                 events = self._take_model_failure(received)
             case TimeShort() | TimePassed():
@@ -264,7 +346,7 @@ class AgentRun:
             error = build_model_failure(current.number, fault)
             return self._end_failed(error, "error", is_answered=True)
         if self._structured and (self._rounds.has_to_answer or not current.has_tool_calls):
-            return self._judge_answer(self._structured)
+            return self._ending.judge(self._structured, move=self._move)
         if not current.has_tool_calls:
             self._move("answer")
             return self._ending.answer()
@@ -274,83 +356,15 @@ class AgentRun:
         if unknown := self._spending.find_unknown(current.usage):
             return self._fail(Failure(message=build_unknown_budget(unknown)))
         self._move("tool_calls")
-        return self._request_tools()
-
-    def _judge_answer(self, structured: StructuredAnswer) -> Iterator[Event]:
-        """End a round whose answer is the last one if it fulfils the schema."""
-        current = self._rounds.current
-        yield from self._rounds.end_answer()
-        for call in current.calls:
-            yield from self._rounds.refuse_call(call, TOOLS_OVER)
-        match structured.judge(current, may_ask=not self._spending.used_up_above):
-            case Accepted(text=text, value=value):
-                self._move("answer")
-                yield from self._display.show(text)
-                yield from self._ending.finish(current.ending, value=value)
-            case Repair(request=request):
-                self._move("repair")
-                self._requests.add(*current.to_messages())
-                self._requests.add_user_text(request)
-                yield self._rounds.end()
-                yield from self._rounds.begin()
-            case invalid:
-                self._move("refusal")
-                yield from self._ending.finish(
-                    "invalid_answer", error=invalid.error, is_answered=False
-                )
-
-    def _request_tools(self) -> Iterator[Event]:
-        current = self._rounds.current
-        shows_thoughts = self._rounds.show_thoughts
-        yield from self._rounds.end_answer()
-        if self._structured and shows_thoughts:
-            yield from self._display.show(self._structured.let_go())
-        sorted_ = self._gate.sort(current.calls)
-        if sorted_.made and shows_thoughts and not self._display.has_words:
-            yield from self._display.show_status([call.name for call in current.calls])
-        for call, text in sorted_.refused:
-            yield from self._rounds.refuse_call(call, text)
-        for call, result in sorted_.answered:
-            yield from self._rounds.answer_call(call, result)
-        for call, made in sorted_.made:
-            yield ToolCallStarted(call=call, made=None if made is call else made)
-        if sorted_.made:
-            yield RunTools(calls=tuple(made for _, made in sorted_.made))
-        else:
-            yield from self._end_tools()
+        return self._phase.begin()
 
     def _take_result(self, result: ToolResult) -> Iterator[Event]:
         state = next_state(self._state, "tool_result")
-        current = self._rounds.current
-        if not current.is_open(result.call_id):
-            raise LocalProtocolError(
-                f"no open call has the id {result.call_id!r}",
-                state=self._state,
-                received="tool_result",
-            )
+        if not self._phase.is_open(result.call_id):
+            problem = f"no open call has the id {result.call_id!r}"
+            raise LocalProtocolError(problem, state=self._state, received="tool_result")
         self._state = state
-        yield self._rounds.end_call(result)
-        if not current.open_calls:
-            yield from self._end_tools()
-
-    def _end_tools(self) -> Iterator[Event]:
-        current = self._rounds.current
-        yield from self._display.show_unfinished()
-        if not self.has_closing_call:
-            self._move("results_shown")
-            yield from self._display.show_results(current.results[: MAX_CALLS + 1])
-            yield from self._ending.finish("maximum_iterations")
-            return
-        if stop := self.agents.find_stop():
-            yield from self._fail(stop)
-            return
-        self._move("results")
-        self._requests.add(*current.to_messages())
-        yield self._rounds.end()
-        if near := self._spending.take_near():
-            self._requests.add_user_text(build_budget_notice(near))
-        self._requests.relax_tool_choice()
-        yield from self._rounds.begin()
+        yield from self._phase.take_result(result)
 
     def _take_time(self, told: TimeShort | TimePassed) -> tuple[Event, ...]:
         if isinstance(told, TimeShort):
@@ -362,29 +376,14 @@ class AgentRun:
         return ()
 
     def _take_model_failure(self, failure: ModelFailure) -> Iterator[Event]:
+        next_state(self._state, "retry")  # Taken where a model call is open, and nowhere else.
         error = build_model_failure(self._rounds.current.number, failure.message)
-        fallback = self._find_fallback(failure)
-        is_retried = failure.is_transient and failure.has_time and self.may_retry
-        if not (fallback or is_retried):
-            next_state(self._state, "retry")  # Taken where a model call is open, and nowhere else.
+        again = self._recovery.begin_again(failure, error)
+        if again is None:
             yield from self._end_failed(error, "error", is_answered=failure.is_transient)
-            return
-        self._move("retry")
-        yield from self._rounds.break_answer(error, shows_rest=False)
-        yield self._rounds.end(error)
-        if fallback:
-            self._fallback = None
-            self._requests.take_over(fallback)
-            yield from self._rounds.begin()
-            return
-        self._spending.wait(failure.wait_seconds)  # Passed when the call is made.
-        yield from self._rounds.begin(failure)
-
-    def _find_fallback(self, failure: ModelFailure) -> FallbackModel | None:
-        """Return the model that takes over after a failure, if one does."""
-        is_for_another = failure.may_pass_elsewhere or (failure.is_transient and not self.may_retry)
-        may_call = self._can_repeat and failure.has_time and is_for_another
-        return self._fallback if may_call else None
+        else:
+            self._move("retry")
+            yield from again
 
     def _fail(self, failure: Failure) -> Iterator[Event]:
         is_answered = failure.reason != "error"
@@ -395,6 +394,7 @@ class AgentRun:
     def _end_failed(self, error: str, reason: StopReason, *, is_answered: bool) -> Iterator[Event]:
         is_call_open = self._state == "model"
         self._move("failure")
+        yield from self._phase.give_up(error)
         yield from self._ending.fail(
             error, reason, is_call_open=is_call_open, is_answered=is_answered
         )

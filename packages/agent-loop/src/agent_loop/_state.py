@@ -2,7 +2,7 @@
 
 Everything that decides about states stands in this table; `AgentRun` names the trigger and takes what it finds.
 
-    ready ──start──▶ model ──tool_calls──▶ tools ──results──▶ model ...
+    ready ──start──▶ model ──tool_calls──▶ tools ──results──▶ model ...      tools ──ask──▶ approval ──decided──▶ tools
                        │ retry ──▶ model     │
                        │ repair ─▶ model     │
                        │                     │
@@ -18,8 +18,8 @@ from typing import Final, Literal
 from ._errors import LocalProtocolError
 
 
-type State = Literal["ready", "model", "tools", "finished"]
-"""`ready`: not started; `model`: a model call is open; `tools`: tool results are awaited; `finished`: nothing follows."""
+type State = Literal["ready", "model", "tools", "approval", "finished"]
+"""`ready`: not started; `model`: a model call is open; `tools`: tool results are awaited; `approval`: a person's decisions are; `finished`: nothing follows."""
 
 type Trigger = Literal[
     "start",
@@ -32,6 +32,9 @@ type Trigger = Literal[
     "answer",
     "refusal",
     "tool_result",
+    "ask",
+    "decision",
+    "decided",
     "results",
     "results_shown",
     "failure",
@@ -61,8 +64,16 @@ TRANSITIONS: Final[Mapping[State, Mapping[Trigger, State]]] = MappingProxyType(
             "tool_result": "tools",
             "time_short": "tools",
             "time_passed": "tools",
+            "ask": "approval",
             "results": "model",
             "results_shown": "finished",
+            "failure": "finished",
+        },
+        "approval": {
+            "decision": "approval",
+            "decided": "tools",
+            "time_short": "approval",
+            "time_passed": "approval",
             "failure": "finished",
         },
         "finished": {},

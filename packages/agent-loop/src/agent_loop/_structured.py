@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from agent_tooling import AnswerSchema
 
@@ -49,6 +49,8 @@ class StructuredAnswer:
         schema: The schema.
         is_repair: Whether the model has been asked for its answer once more.
     """
+
+    SAVED: ClassVar = ("is_repair", "_held")
 
     def __init__(self, schema: AnswerSchema, *, maximum: int, redact: Callable[[str], str]) -> None:
         self.schema = schema

@@ -88,9 +88,11 @@ class ApprovalRules:
 
     Attributes:
         rules: The rules, in order.
+        text: What they were read from, as canonical JSON.
     """
 
     rules: tuple[ApprovalRule, ...] = ()
+    text: str = "[]"
 
     @classmethod
     def parse(cls, raw: object, *, field: str = _FIELD) -> Self:
@@ -127,7 +129,7 @@ class ApprovalRules:
             raise DeclarationError(field, expected, raw)
         if len(rules) > _MAX_RULES:
             raise DeclarationError(field, f"at most {_MAX_RULES} rules", found=str(len(rules)))
-        return cls(tuple(rules))
+        return cls(tuple(rules), json.dumps(raw, sort_keys=True, default=str))
 
     def for_tools(self, names: Mapping[str, Iterable[str]]) -> Self:
         """Return the same rules for tools by the names that a run calls them by.

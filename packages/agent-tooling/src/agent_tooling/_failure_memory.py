@@ -1,7 +1,7 @@
 """What a run remembers of its tool calls, so that it does not make the same one for nothing."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,6 +74,19 @@ class FailureMemory:
         record = self._record(name, arguments)
         record.successes += 1
         record.result = result
+
+    def save(self) -> list[Any]:
+        """Return what is remembered, as plain JSON where the results are."""
+        return [
+            [signature, record.has_failed, record.successes, record.result]
+            for signature, record in self._records.items()
+        ]
+
+    def load(self, saved: Iterable[Any]) -> None:
+        """Remember what `save` has returned, or the same out of JSON."""
+        for signature, has_failed, successes, result in saved:
+            content = result if isinstance(result, str) else tuple(result)
+            self._records[signature] = _CallRecord(has_failed, successes, content)
 
     def _record(self, name: str, arguments: Mapping[str, Any]) -> _CallRecord:
         return self._records.setdefault(call_signature(name, arguments), _CallRecord())

@@ -46,6 +46,16 @@ class KeptResults:
         """How much memory the texts take."""
         return self._bytes
 
+    def save(self) -> dict[str, Any]:
+        """Return what is kept, as plain JSON."""
+        return {"count": self._count, "texts": self._texts, "whole": self._whole}
+
+    def load(self, saved: Mapping[str, Any]) -> None:
+        """Keep what `save` has returned, and nothing else."""
+        self._count, self._whole = saved["count"], dict(saved["whole"])
+        self._texts = dict(saved["texts"])
+        self._bytes = sum(map(sys.getsizeof, self._texts.values()))
+
     def keep(self, content: ToolContent) -> str:
         """Keep the text of a result, or all the texts of its parts, and return the id that it is read on by."""
         text = join_texts(content)

@@ -117,6 +117,17 @@ class ResultBudget:
         self._count(text)
         return text
 
+    def save(self) -> dict[str, Any]:
+        """Return what is used and kept, as plain JSON."""
+        kept = None if self.kept is None else self.kept.save()
+        return {"used": self._used, "used_bytes": self._used_bytes, "kept": kept}
+
+    def load(self, saved: Mapping[str, Any]) -> None:
+        """Go on from what `save` has returned, in a budget that is set up like that one."""
+        self._used, self._used_bytes = saved["used"], saved["used_bytes"]
+        if self.kept is not None and saved["kept"] is not None:
+            self.kept.load(saved["kept"])
+
     def release(self, remaining: Iterable[str] = ()) -> None:
         """Begin anew, because the model is not sent the results of before any more, but only those that remain."""
         self._used = self._used_bytes = 0

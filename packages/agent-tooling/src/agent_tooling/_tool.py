@@ -239,6 +239,13 @@ class Tool:
             return RefusedArguments(error=validation_error_text(f"unknown parameters {unknown}"))
         return cast("_Checks", self._checks).bind(self.name, parsed.args)
 
+    def shown_arguments(self, args: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return what a model may know of the arguments that `bind` has accepted: of a declared tool those without what the app's builder has set."""
+        if not isinstance(self._checks, DeclaredParameters):
+            return args
+        shown = self.parameters["properties"]
+        return {name: value for name, value in args.items() if name in shown}
+
     def invoke(
         self, args: Mapping[str, Any], *, is_over: Callable[[], bool] | None = None
     ) -> ToolOutput:

@@ -1,0 +1,97 @@
+"""Runs that stop for a person's leave: how they are put by, and how they go on."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from agent_loop import AgentRun, AskApproval, Decision, Event
+
+from ._tool_calls import ToolCalls
+
+
+type Decisions = bool | Mapping[str, bool | Decision]
+"""What a person has decided: the same about all calls that wait, or about each by its id."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approval:
+    """What a drive needs for calls that a person has to approve.
+
+    Attributes:
+        key: What snapshots are signed with; None where the run never asks.
+        seconds: How long a snapshot is good.
+        decisions: What a person has decided about the calls that the run has waited for; none where it begins.
+    """
+
+    key: bytes | None = None
+    seconds: float = 0.0
+    decisions: tuple[Decision, ...] = ()
+
+    def seal(self, run: AgentRun, calls: ToolCalls, events: tuple[Event, ...]) -> tuple[Event, ...]:
+        """Return events with the snapshot of the run in the one that asks for approval, if it is there."""
+        if not events or not isinstance(asked := events[-1], AskApproval):
+            return events
+        expires_at = time.time() + self.seconds
+        key = cast("bytes", self.key)
+        snapshot = run.to_snapshot(key=key, expires_at=expires_at, extra=calls.save())
+        return (*events[:-1], replace(asked, snapshot=snapshot))
+
+
+def prepare_approval(  # noqa: PLR0913 - the settings of one drive
+    run: AgentRun,
+    calls: ToolCalls,
+    *,
+    key: bytes | None,
+    seconds: float,
+    snapshot: object,
+    decisions: Decisions | None,
+) -> Approval:
+    """Check the settings for approval, have rules see what tools would get, and take up the run of a snapshot.
+
+    Raises:
+        DeclarationError: If a rule names no tool.
+        SnapshotError: If the snapshot is none that can be taken up.
+        TypeError: If an argument is of a kind that cannot be it.
+        ValueError: If there is no key for a run that may ask, or not one decision for each call that waits.
+    """
+    if run.approval_rules is not None:
+        if key is None:
+            raise ValueError("snapshot_key: expected a key, for the run has approval rules")
+        run.approval_rules.for_tools(dict.fromkeys(calls.tools, ()))
+        run.bind_by(calls.find_arguments)
+    if snapshot is None:
+        if decisions is not None:
+            raise ValueError("decisions: expected none where nothing is resumed")
+        return Approval(key=key, seconds=seconds)
+    if key is None:
+        raise ValueError("snapshot_key: expected the key that the snapshot was signed with")
+    asked, extra = run.resume(snapshot, key=key, now=time.time())
+    if extra is not None:
+        calls.load(extra)
+    return Approval(key=key, seconds=seconds, decisions=_read_decisions(decisions, asked))
+
+
+def _read_decisions(decisions: Any, asked: AskApproval) -> tuple[Decision, ...]:
+    ids = [call.call_id for call in asked.calls]
+    if isinstance(decisions, bool):
+        decisions = dict.fromkeys(ids, decisions)
+    if not isinstance(decisions, Mapping):
+        expected = "true or false, or one for each call that waits, by its id"
+        raise TypeError(f"decisions: expected {expected}, got {type(decisions).__name__}")
+    given = cast("Mapping[str, Any]", decisions)
+    for name in given.keys() ^ set(ids):
+        problem = "none for this call" if name in ids else "one for a call that does not wait"
+        raise ValueError(
+            f"decisions[{name!r}]: expected one for each call that waits, got {problem}"
+        )
+    return tuple(_read_decision(given[name], name) for name in ids)
+
+
+def _read_decision(decision: object, call_id: str) -> Decision:
+    if isinstance(decision, Decision):
+        return replace(decision, call_id=call_id)
+    if isinstance(decision, bool):
+        return Decision(call_id=call_id, is_approved=decision)
+    expected = "true, false or a Decision"
+    raise TypeError(f"decisions[{call_id!r}]: expected {expected}, got {type(decision).__name__}")

@@ -1,0 +1,605 @@
+"""Calls that a person has to approve, and runs that are resumed in another process."""
+
+import json
+import random
+from collections import deque
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agent_loop import (
+    AgentRun,
+    AskApproval,
+    Budgets,
+    CallInstead,
+    CallModel,
+    Decision,
+    Failure,
+    FallbackModel,
+    Finished,
+    InvalidSettingError,
+    LocalProtocolError,
+    Message,
+    ModelDelta,
+    ModelDone,
+    ModelFailure,
+    OwnFunction,
+    RunTools,
+    SnapshotError,
+    TimePassed,
+    TimeShort,
+    ToolCallEnded,
+    ToolCallFragment,
+    ToolCallStarted,
+    ToolResult,
+    Usage,
+)
+from agent_tooling import (
+    AcceptedArguments,
+    AnswerSchema,
+    ApprovalRules,
+    RefusedArguments,
+    parse_tool_arguments,
+)
+
+
+KEY = b"a key of thirty-two random bytes"
+QUESTION = (Message(role="user", content="?"),)
+SCHEMA = AnswerSchema.parse('{"properties": {"n": {"type": "integer"}}, "required": ["n"]}')
+
+
+def build(rules, **given):
+    given.setdefault("messages", QUESTION)
+    given.setdefault("tools", ("pay", "search"))
+    given.setdefault("maximum_iterations", 5)
+    messages = given.pop("messages")
+    return AgentRun(messages, approval_rules=ApprovalRules.parse(rules), **given)
+
+
+def call(run, *names, arguments="{}"):
+    """Have the model call tools, and return what follows."""
+    fragments = [
+        ToolCallFragment(call_id=f"{name}-{index}", name=name, arguments=arguments)
+        for index, name in enumerate(names)
+    ]
+    run.feed(ModelDelta(text="Let me see.", tool_calls=tuple(fragments)))
+    return run.feed(ModelDone())
+
+
+def approve(run, call_id, *, is_approved=True, reason=None):
+    return run.feed(Decision(call_id=call_id, is_approved=is_approved, reason=reason))
+
+
+def only(events, kind):
+    return [event for event in events if isinstance(event, kind)]
+
+
+def save(run, **given):
+    return run.to_snapshot(**{"key": KEY, "expires_at": 100.0, **given})
+
+
+def test_a_call_waits_for_approval_and_is_made_when_a_person_approves_it():
+    run = build({"pay": "always"})
+    run.start()
+
+    asked = call(run, "pay")
+    assert [event.calls[0].name for event in only(asked, AskApproval)] == ["pay"]
+    assert (run.state, only(asked, ToolCallStarted)) == ("approval", [])
+    followed = approve(run, "pay-0")
+
+    assert [type(event) for event in followed] == [ToolCallStarted, RunTools]
+    [request] = only(run.feed(ToolResult(call_id="pay-0", content="paid")), CallModel)
+    assert request.messages[-1].content == "paid"
+
+
+def test_a_call_that_is_denied_is_told_to_the_model_with_the_reason():
+    run = build({"pay": "always"})
+    run.start()
+    call(run, "pay")
+
+    followed = approve(run, "pay-0", is_approved=False, reason="Too much.")
+
+    assert only(followed, RunTools) == []
+    [ended] = only(followed, ToolCallEnded)
+    assert ended.result.error.endswith("They said: Too much.")
+    assert only(followed, CallModel)[0].messages[-1].content == ended.result.error
+
+
+def test_the_other_calls_of_the_round_are_made_first_and_once():
+    run = build({"pay": "always"})
+    run.start()
+
+    events = call(run, "search", "pay", "search")
+    assert [c.call_id for c in only(events, RunTools)[0].calls] == ["search-0", "search-2"]
+    with pytest.raises(LocalProtocolError, match="no open call"):
+        run.feed(ToolResult(call_id="pay-1", content="paid?"))
+    assert run.feed(ToolResult(call_id="search-2", content="b")) != ()
+    asked = run.feed(ToolResult(call_id="search-0", content="a"))
+    assert only(asked, AskApproval)[0].calls[0].call_id == "pay-1"
+    assert [c.call_id for c in only(approve(run, "pay-1"), RunTools)[0].calls] == ["pay-1"]
+
+    [request] = only(run.feed(ToolResult(call_id="pay-1", content="p")), CallModel)
+    assert [message.content for message in request.messages[-3:]] == ["a", "p", "b"]
+
+
+def test_an_approval_for_the_run_is_asked_for_once_for_each_tool_and_a_denial_grants_nothing():
+    run = build({"*": "once"}, maximum_iterations=9)
+    run.start()
+
+    assert only(call(run, "pay"), AskApproval)
+    approve(run, "pay-0", is_approved=False)
+    assert only(call(run, "pay"), AskApproval)
+    approve(run, "pay-0")
+    run.feed(ToolResult(call_id="pay-0", content="paid"))
+    assert only(call(run, "pay"), RunTools)
+    run.feed(ToolResult(call_id="pay-0", content="paid"))
+    assert only(call(run, "search"), AskApproval)
+
+
+def test_rules_see_the_arguments_that_the_tool_would_get_as_well_as_those_written():
+    rules = [{"tool": "pay", "when": {"euros": {"above": 100}}, "ask": "always"}]
+
+    def bind(made):
+        if made.name != "pay":
+            return None
+        if "x" in made.arguments:
+            return RefusedArguments(error="no number")
+        return AcceptedArguments(args={"euros": 500, **json.loads(made.arguments)})
+
+    run = build(rules)
+    run.bind_by(bind)
+    run.start()
+    assert only(call(run, "pay"), AskApproval)
+    approve(run, "pay-0", is_approved=False)
+    assert only(call(run, "pay", arguments='{"euros": 5}'), RunTools)
+    run.feed(ToolResult(call_id="pay-0", content="5"))
+    # It would be refused by whoever binds it; a person is not bothered with it.
+    assert only(call(run, "pay", arguments='{"euros": "x"}'), RunTools)
+    run.feed(ToolResult(call_id="pay-0", content="no number"))
+    assert only(call(run, "search"), RunTools)
+
+
+def test_a_call_that_stands_for_another_is_held_against_the_rules_by_what_is_made():
+    function = OwnFunction(
+        name="call_tool",
+        description="Calls a tool.",
+        parameters={"type": "object", "properties": {"name": {"type": "string"}}},
+        answer=lambda args: CallInstead(name=args["name"], arguments='{"euros": 7}'),
+    )
+    run = build({"pay": "always"}, own_functions=[function])
+    run.start()
+
+    [asked] = only(call(run, "call_tool", arguments='{"name": "pay"}'), AskApproval)
+
+    assert (asked.calls[0].name, asked.calls[0].arguments) == ("pay", '{"euros": 7}')
+    [started] = only(approve(run, "call_tool-0"), ToolCallStarted)
+    assert (started.call.name, started.made.name) == ("call_tool", "pay")
+
+
+def test_a_denied_call_leaves_its_place_in_the_budget_to_another():
+    run = build({"pay": "always"}, budgets=Budgets(max_tool_calls=1))
+    run.start()
+    call(run, "pay")
+
+    [request] = only(approve(run, "pay-0", is_approved=False), CallModel)
+
+    assert not request.is_closing
+
+
+def test_a_run_that_is_cancelled_while_a_person_decides_ends_in_good_order():
+    run = build({"pay": "always"}, budgets=Budgets(max_tool_calls=5))
+    run.start()
+    call(run, "pay")
+
+    events = run.feed(Failure(message="Cancelled.", reason="cancelled"))
+
+    started, ended = only(events, ToolCallStarted), only(events, ToolCallEnded)
+    assert [e.call.call_id for e in started] == [e.call.call_id for e in ended] == ["pay-0"]
+    assert only(events, Finished)[0].budgets[0].used == 0
+
+
+@pytest.mark.parametrize("call_id", ["pay-0", "other"])
+def test_a_decision_that_nobody_waits_for_changes_nothing(call_id):
+    run = build({"*": "always"})
+    run.start()
+    with pytest.raises(LocalProtocolError):
+        approve(run, "pay-0")
+    call(run, "pay", "search")
+    approve(run, "pay-0")
+
+    with pytest.raises(LocalProtocolError, match="no call that waits"):
+        approve(run, call_id)
+
+    assert only(approve(run, "search-1"), RunTools)
+
+
+def test_a_snapshot_is_made_only_of_a_run_that_waits_and_taken_only_by_one_that_has_not_started():
+    run = build({"*": "always"})
+    with pytest.raises(LocalProtocolError):
+        save(run)
+    run.start()
+    call(run, "pay")
+
+    with pytest.raises(LocalProtocolError):
+        run.resume(save(run), key=KEY, now=0)
+
+
+def wait(rules=None, **given):
+    run = build(rules or {"*": "always"}, **given)
+    run.start()
+    call(run, "pay")
+    return run
+
+
+def changed(snapshot, **fields):
+    return json.dumps({**json.loads(snapshot), **fields})
+
+
+@pytest.mark.parametrize(
+    ("spoil", "fault", "message"),
+    [
+        (lambda s: s[:-1], "unreadable", "snapshot: expected JSON"),
+        (lambda _: "[]", "unreadable", "snapshot: expected a JSON object, got list"),
+        (lambda _: 3, "unreadable", "snapshot: expected a JSON object, got int"),
+        (lambda _: "{}", "unreadable", "snapshot.format: expected"),
+        (lambda s: changed(s, more=1), "unreadable", "snapshot: expected version 1 with"),
+        (lambda s: changed(s, version=0), "unreadable", "snapshot: expected version 1 with"),
+        (lambda s: changed(s, version=2), "newer", "snapshot.version: 2 is of a later release"),
+        (lambda s: changed(s, expires_at=9e9), "tampered", "snapshot.signature: it was changed"),
+        (lambda s: changed(s, signature=None), "tampered", "snapshot.signature: it was changed"),
+        (lambda s: changed(s, state={}), "tampered", "snapshot.signature: it was changed"),
+        (
+            lambda s: changed(s, key_id="0"),
+            "foreign",
+            "snapshot.key_id: it was signed with another",
+        ),
+    ],
+    ids=range(11),
+)
+def test_a_snapshot_that_is_not_what_was_signed_is_refused_by_what_is_wrong(spoil, fault, message):
+    snapshot = spoil(save(wait()))
+    with pytest.raises(SnapshotError) as caught:
+        build({"*": "always"}).resume(snapshot, key=KEY, now=0)
+    assert (caught.value.fault, message in str(caught.value)) == (fault, True)
+
+
+def test_a_snapshot_is_good_until_it_expires_and_with_its_own_key():
+    snapshot = save(wait())
+    fresh = build({"*": "always"})
+    with pytest.raises(SnapshotError, match="it expired 5 seconds ago"):
+        fresh.resume(snapshot, key=KEY, now=105)
+    with pytest.raises(SnapshotError, match="signed with another key"):
+        fresh.resume(snapshot, key=b"another key of 32 bytes and more", now=0)
+    with pytest.raises(InvalidSettingError, match="snapshot_key must be at least 16 bytes long"):
+        fresh.resume(snapshot, key=b"short", now=0)
+    with pytest.raises(InvalidSettingError, match="snapshot_key must be bytes"):
+        fresh.resume(snapshot, key="a text of more than 16 letters", now=0)
+
+    asked, extra = fresh.resume(json.loads(snapshot), key=KEY, now=99)
+
+    assert (asked.calls[0].call_id, extra, fresh.state) == ("pay-0", None, "approval")
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"maximum_iterations": 6}, "settings.maximum_iterations"),
+        ({"budgets": Budgets(max_tool_calls=3)}, "settings.budgets"),
+        ({"allowed_tools": ["pay"]}, "settings.allowed_tools"),
+        ({"rules": {"pay": "always"}}, "settings.approval_rules"),
+        ({"tools": ("pay",)}, "tools.search"),
+        ({"tools": ("pay", {"name": "search", "description": "Finds."})}, "tools.search"),
+        (
+            {"own_functions": [OwnFunction(name="f", description="", parameters={}, answer=str)]},
+            "tools.f",
+        ),
+    ],
+)
+def test_a_run_with_other_settings_or_tools_does_not_take_it_up(given, named):
+    rules = given.pop("rules", {"*": "always"})
+    with pytest.raises(SnapshotError, match=rf"snapshot\.state\.{named}") as caught:
+        build(rules, **given).resume(save(wait()), key=KEY, now=0)
+    assert caught.value.fault == "other_run"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ((object(),), "Requests.messages[0].content[0]: expected plain JSON"),
+        (({"x": {1: 2}},), "Requests.messages[0].content[0].x: expected keys that are text"),
+        (({"x": float("nan")},), "content[0].x: expected plain JSON"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_by_its_place(content, message):
+    run = wait(messages=[Message(role="user", content=content)])
+    with pytest.raises(SnapshotError) as caught:
+        save(run)
+    assert (caught.value.fault, message in str(caught.value)) == ("not_plain", True)
+
+
+def test_what_only_json_refuses_is_refused_too():
+    with pytest.raises(SnapshotError, match="cannot be written as JSON"):
+        save(wait(), expires_at=float("inf"))
+
+
+def remembering():
+    """Return a function that counts its calls, and remembers how many there were."""
+    calls = []
+    return OwnFunction(
+        name="count",
+        description="Counts.",
+        parameters={"type": "object", "properties": {}},
+        answer=lambda _: calls.append(1) or str(len(calls)),
+        save=lambda: len(calls),
+        load=lambda saved: calls.extend([1] * saved),
+    )
+
+
+def test_what_an_own_function_remembers_is_saved():
+    run = build({"pay": "always"}, own_functions=[remembering()])
+    run.start()
+    call(run, "count", "pay")
+    resumed = build({"pay": "always"}, own_functions=[remembering()])
+
+    resumed.resume(save(run), key=KEY, now=0)
+
+    approve(resumed, "pay-1")
+    resumed.feed(ToolResult(call_id="pay-1", content="paid"))
+    [ended] = only(call(resumed, "count"), ToolCallEnded)
+    assert ended.result.content == "2"
+
+
+def test_a_function_that_saves_has_to_load():
+    with pytest.raises(InvalidSettingError, match="both save and load"):
+        OwnFunction(name="f", description="", parameters={}, answer=str, save=str)
+
+
+def test_what_a_run_has_lasted_and_whether_it_asks_goes_on_with_it():
+    run = wait(messages=[{"role": "user", "content": "?", "$": ({"a": Decimal("1.0")},)}])
+    run.feed(TimePassed(seconds=12.5))
+    resumed = build({"*": "always"}, messages=[])
+
+    resumed.resume(save(run), key=KEY, now=0)
+
+    assert resumed.seconds == 12.5
+    assert resumed.approval_rules == ApprovalRules.parse({"*": "always"})
+    assert resumed.messages == run.messages
+    assert build({}, tools=({"name": "pay"}, object())).tool_names == {"pay"}
+
+
+def test_what_agents_have_used_is_told_at_the_end_of_a_run_that_was_put_by():
+    run = build({"pay": "always"})
+    run.start()
+    call(run, "search", "pay")
+    helper = AgentRun(QUESTION, maximum_iterations=2)
+    run.agents.adopt(helper, name="helper", call_id="search-0")
+    helper.start()
+    helper.feed(ModelDelta(text="Helped.", usage=Usage(total_tokens=7)))
+    helper.feed(ModelDone())
+    run.feed(ToolResult(call_id="search-0", content="Helped."))
+    resumed = build({"pay": "always"})
+
+    resumed.resume(save(run), key=KEY, now=0)
+
+    assert resumed.agents.uses == run.agents.uses
+    assert [use.usage.total_tokens for use in resumed.agents.uses] == [7]
+
+
+class World:
+    """A model, tools, a clock and a person, all by chance; the same seed decides the same whether the run is interrupted or not.
+
+    Args:
+        seed: Decides everything.
+        is_interrupted: Whether the run goes on in another process whenever a person is asked.
+    """
+
+    def __init__(self, seed, *, is_interrupted):
+        self.chance = random.Random(seed)
+        self.is_interrupted = is_interrupted
+        pick = self.chance.choice
+        conditional = [
+            {"tool": "pay", "when": {"n": {"above": 4}}, "ask": pick(["once", "always"])},
+            {"tool": "*", "when": {"n": {"equals": 1}}, "ask": "never"},
+            {"tool": "search", "ask": pick(["never", "once", "always"])},
+        ]
+        self.rules = ApprovalRules.parse(
+            pick([{"*": "always"}, {"*": "once"}, {"pay": "always", "search": "once"}, conditional])
+        )
+        limits = {
+            "max_total_tokens": self.chance.randint(50, 400),
+            "max_cost": Decimal(self.chance.randint(20, 200)) / 50,
+            "max_seconds": self.chance.randint(30, 400),
+            "max_tool_calls": self.chance.randint(0, 12),
+        }
+        self.settings = {
+            "tools": ("pay", {"name": "search", "parameters": {"type": "object"}}),
+            "maximum_iterations": self.chance.randint(1, 8),
+            "emit_intermediate_thoughts": pick([True, False]),
+            "tool_choice": pick([None, "auto", "required", "pay"]),
+            "has_tool_choice": pick([True, True, False]),
+            "budgets": Budgets(**{k: v for k, v in limits.items() if self.chance.random() < 0.4}),
+            "allowed_tools": pick([None, None, ["pay"], ["pay", "search"]]),
+            "answer_schema": pick([None, None, SCHEMA]),
+            "has_answer_format": pick([True, False]),
+            "model": "a",
+            "fallback": pick([None, FallbackModel(name="b", has_tool_choice=False)]),
+            "max_request_bytes": pick([None, 4_000]),
+        }
+        self.granted = set()
+        self.made = []
+        self.events = []
+        self.run = self.build(QUESTION)
+
+    def build(self, messages):
+        return AgentRun(
+            messages, approval_rules=self.rules, own_functions=[remembering()], **self.settings
+        )
+
+    def play(self):
+        pending = deque(self.run.start())
+        while pending:
+            event = pending.popleft()
+            self.events.append(event)
+            for received in self.act(event):
+                pending += self.run.feed(received)
+                if self.run.state == "finished":
+                    break
+        return self
+
+    def act(self, event):
+        match event:
+            case CallModel():
+                yield from self.answer(event)
+            case RunTools(calls=calls):
+                self.made += calls
+                for made in self.chance.sample(calls, len(calls)):
+                    yield from self.wait()
+                    yield self.result(made)
+            case AskApproval(calls=calls):
+                if self.is_interrupted:
+                    self.go_on_elsewhere(event)
+                for made in self.chance.sample(calls, len(calls)):
+                    yield from self.wait()
+                    yield self.decide(made)
+
+    def go_on_elsewhere(self, asked):
+        now = self.chance.getstate()
+        snapshot = save(self.run, extra={"seed": 1})
+        self.run = self.build([])
+        assert self.run.resume(snapshot, key=KEY, now=0) == (asked, {"seed": 1})
+        self.chance.setstate(now)
+
+    @property
+    def told(self):
+        """All events; of a request's tools their names, for an own function of another run is another."""
+        return [
+            replace(event, tools=[getattr(tool, "name", tool) for tool in event.tools])
+            if isinstance(event, CallModel)
+            else event
+            for event in self.events
+        ]
+
+    def decide(self, made):
+        is_approved = self.chance.random() < 0.7
+        if is_approved:
+            self.granted.add(made.call_id)
+        return Decision(call_id=made.call_id, is_approved=is_approved, reason="So.")
+
+    def answer(self, request):
+        chance = self.chance
+        if chance.random() < 0.5:
+            text = chance.choice(['{"n": 4}', "<think>4</think>So.", "<think>", " ", "Let me.\n"])
+            yield ModelDelta(text=text, phase=chance.choice([None, "commentary"]))
+        for number in range(chance.randint(0, 4)):
+            name = chance.choice(["pay", "search", "count", "nothing"])
+            arguments = chance.choice(["", "{", '{"n": 1}', '{"n": "5"}', '{"n": 9}'])
+            fragment = ToolCallFragment(
+                call_id=f"{request.round}-{number}", name=name, arguments=arguments
+            )
+            yield ModelDelta(tool_calls=(fragment,))
+        usage = Usage(total_tokens=chance.randint(1, 40), total_price=Decimal("0.07"))
+        body = {"of": request.model, "$": [1, {"$": None}]}
+        yield ModelDelta(usage=usage, opaque_body=chance.choice([None, body]))
+        yield from self.wait()
+        if chance.random() < 0.15:
+            yield ModelFailure(
+                message="the line broke",
+                is_transient=chance.random() < 0.8,
+                wait_seconds=chance.choice([0, 2]),
+                may_pass_elsewhere=chance.random() < 0.5,
+            )
+        else:
+            yield ModelDone()
+
+    def result(self, made):
+        image = {"type": "image", "data": "x" * 1_500}
+        content = self.chance.choice(["4", "", ({"type": "text", "text": "5"}, image)])
+        error = "failed" if self.chance.random() < 0.2 else None
+        is_late = self.chance.random() < 0.1
+        return ToolResult(call_id=made.call_id, content=content, error=error, is_unfinished=is_late)
+
+    def wait(self):
+        yield TimePassed(seconds=self.chance.choice([0.5, 20, 60]) * len(self.events))
+        if self.chance.random() < 0.03:
+            yield TimeShort()
+        if self.chance.random() < 0.03:
+            yield Failure(message="Cancelled.", reason="cancelled")
+
+
+def hold_the_laws_of_approval(seed):
+    whole = World(seed, is_interrupted=False).play()
+    parted = World(seed, is_interrupted=True).play()
+
+    assert parted.told == whole.told
+    started = [event.call.call_id for event in only(whole.events, ToolCallStarted)]
+    ended = [event.call.call_id for event in only(whole.events, ToolCallEnded)]
+    assert sorted(started) == sorted(ended)
+    assert len({made.call_id for made in parted.made}) == len(parted.made)
+    grants = set()
+    for made in parted.made:
+        written = parse_tool_arguments(made.arguments)
+        approval = parted.rules.find(made.name, written.args if written.ok else None)
+        is_approved = made.call_id in parted.granted
+        assert is_approved or approval.ask == "never" or approval.grant in grants
+        if is_approved and approval.ask == "once":
+            grants.add(approval.grant)
+
+
+@pytest.mark.untraced
+@settings(max_examples=500)
+@given(st.integers(0, 2**32))
+def test_a_resumed_run_equals_the_one_that_was_not_interrupted(seed):
+    hold_the_laws_of_approval(seed)
+
+
+@pytest.mark.long
+@settings(max_examples=10_000)
+@given(st.integers(0, 2**32))
+def test_a_resumed_run_equals_the_one_that_was_not_interrupted_at_length(seed):
+    hold_the_laws_of_approval(seed)
+
+
+SETTINGS = {  # What every run is made with, and what follows from that; all else has to be in a snapshot.
+    "AgentRun": "agents _state _spending _gate _structured _requests _display _rounds _ending _recovery _phase _saved",
+    "ToolPhase": "_rounds _gate _ending _agents _move _fail",
+    "Gate": "own_functions rules bind _allowed _spending _redact",
+    "Agents": "max_depth _rounds _most _called _earlier",  # told by `uses`
+    "Spending": "budgets caller began lock _maxima",
+    "Requests": "tools allowed_tools max_bytes _size _schema _has_answer_format",
+    "Display": "_show_thoughts _redact",
+    "Recovery": "_rounds",
+    "StructuredAnswer": "schema _maximum _redact",
+    "Rounds": "requests spending display structured maximum show_thoughts current",
+    "Round": "_fragments _shown _spoken",  # of a model call, which is over
+    "Ending": "_rounds _agents _redact",
+    "SavedRun": "_rounds _parts _settings",
+}
+
+
+def iter_parts(owner, seen):
+    """Yield every object of this package that a run is made of."""
+    if id(owner) in seen or not type(owner).__module__.startswith("agent_loop"):
+        return
+    seen[id(owner)] = owner
+    if hasattr(owner, "__dict__"):
+        yield owner
+        for value in vars(owner).values():
+            yield from iter_parts(value, seen)
+
+
+def test_all_that_changes_in_a_run_is_in_its_snapshot():
+    run = wait(answer_schema=SCHEMA, fallback=FallbackModel(name="b"), model="a")
+    state = json.loads(save(run))["state"]
+    saved = {**state["parts"], "Round": state["round"]}
+    parts = list(iter_parts(run, {}))
+
+    assert {type(part).__name__ for part in parts} == set(SETTINGS)
+    for part in parts:
+        name = type(part).__name__
+        expected = {*SETTINGS[name].split(), *saved.get(name, {})}
+        assert set(vars(part)) == expected - {"uses"}, (
+            f"{name}: save what is new in SAVED, if it changes"
+        )
