@@ -565,8 +565,8 @@ def test_a_resumed_run_equals_the_one_that_was_not_interrupted_at_length(seed):
 SETTINGS = {  # What every run is made with, and what follows from that; all else has to be in a snapshot.
     "AgentRun": "agents _state _spending _gate _structured _requests _display _rounds _ending _recovery _phase _saved",
     "ToolPhase": "_rounds _gate _ending _agents _move _fail",
-    "Gate": "own_functions rules bind _allowed _spending _redact",
-    "Agents": "max_depth _rounds _most _called _earlier",  # told by `uses`
+    "Gate": "own_functions rules bind caller _allowed _spending _redact",
+    "Agents": "max_depth _rounds _gate _most _called _earlier",  # told by `uses`
     "Spending": "budgets caller began lock _maxima",
     "Requests": "tools allowed_tools max_bytes _size _schema _has_answer_format",
     "Display": "_show_thoughts _redact",

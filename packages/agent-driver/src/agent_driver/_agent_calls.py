@@ -35,6 +35,7 @@ class AgentCall:
         run = agent.build(str(job.args[TASK]))
         caller.run.agents.adopt(run, name=name, call_id=call_id, seconds=caller.clock.run_seconds)
         calls = offer_tools(run, agent.tools, caller.result_characters)
+        run.bind_by(calls.find_arguments)  # For the approval rules of its callers.
         recorder = caller.recorder and caller.recorder.for_agent(job, calls.tools.values(), run)
         self.agent = agent
         self.setup = Setup(

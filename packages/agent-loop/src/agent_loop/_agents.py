@@ -9,6 +9,7 @@ from stream_text import ThinkFilter
 from ._budgets import Spending
 from ._errors import LocalProtocolError, RefusedAgentError
 from ._events import AgentEvent, Event, Failure, Finished, RoundStarted, ShowText, ToolResult
+from ._gate import Gate
 from ._rounds import Rounds
 from ._sentences import (
     AGENT_FAILED,
@@ -28,6 +29,7 @@ class Agents:
 
     Args:
         rounds: The rounds of the run.
+        gate: The gate that its tool calls have to pass.
         max_depth: How deep agents may call agents.
 
     Attributes:
@@ -36,8 +38,9 @@ class Agents:
 
     SAVED: ClassVar = ("uses",)
 
-    def __init__(self, rounds: Rounds, *, max_depth: int) -> None:
+    def __init__(self, rounds: Rounds, gate: Gate, *, max_depth: int) -> None:
         self.max_depth = max_depth
+        self._gate = gate
         self._rounds = rounds
         self._most = max_depth
         self._called: list[_Called] = []
@@ -57,7 +60,7 @@ class Agents:
         """Make of a run that has not started the one of an agent that this run has called.
 
         What it uses counts for this run, too, and for those that this one belongs to, at once; so it ends where one of their budgets is used up, without a
-        closing call of its own. Agents that run at the same time may be fed in threads of their own.
+        closing call of its own. What a person would have to approve here it may not call. Agents that run at the same time may be fed in threads of their own.
 
         Args:
             child: The run of the agent.
@@ -76,14 +79,15 @@ class Agents:
             raise LocalProtocolError(message, state="ready", received="adopt")
         if self.max_depth < 1:
             raise RefusedAgentError(build_too_deep(self._most))
-        child.agents.join(self._rounds.spending, self.max_depth - 1, self._most, seconds=seconds)
+        child.agents.join(self._rounds.spending, self._gate, self._most, seconds=seconds)
+        child.agents.max_depth = min(child.agents.max_depth, self.max_depth - 1)
         if stop := child.agents.find_stop():
             raise RefusedAgentError(stop.message)
         self._called.append(child.agents.to_called(name, call_id))
 
-    def join(self, spending: Spending, max_depth: int, most: int, *, seconds: float) -> None:
+    def join(self, spending: Spending, gate: Gate, most: int, *, seconds: float) -> None:
         """Take the place of an agent of a run that is `seconds` old."""
-        self.max_depth, self._most = min(self.max_depth, max_depth), most
+        self._gate.caller, self._most = gate, most
         self._rounds.spending.join(spending, seconds=seconds)
 
     def to_called(self, name: str, call_id: str) -> "_Called":

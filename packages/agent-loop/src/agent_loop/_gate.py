@@ -18,7 +18,10 @@ from ._budgets import Spending
 from ._events import ToolResult
 from ._messages import ToolCall
 from ._own_functions import OwnFunction
-from ._sentences import MAX_CALLS
+from ._sentences import MAX_CALLS, UNAPPROVED
+
+
+type _Bind = Callable[[ToolCall], ToolArguments | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +56,7 @@ class Gate:
         own_functions: The functions that the run answers by itself, by name.
         rules: As given.
         bind: Returns the arguments that a call would be made with; None where nobody knows them better than the model.
+        caller: The gate of the run that has called this one as an agent. What a person would have to approve there is refused here, for an agent cannot wait.
     """
 
     SAVED: ClassVar = ("_grants",)
@@ -67,7 +71,8 @@ class Gate:
     ) -> None:
         self.own_functions: Mapping[str, OwnFunction] = {}
         self.rules = rules
-        self.bind: Callable[[ToolCall], ToolArguments | None] | None = None
+        self.bind: _Bind | None = None
+        self.caller: Gate | None = None
         self._grants: tuple[str, ...] = ()
         self._allowed = None if allowed is None else tuple(dict.fromkeys(allowed))
         self._spending = spending
@@ -90,27 +95,39 @@ class Gate:
 
     def grant(self, call: ToolCall) -> None:
         """Remember that a person has approved a call, where that is good for more than this one."""
-        approval = self._find_approval(call)
+        approval = self.find_approval(call, self.bind)
         if approval.ask == "once":
             self._grants = tuple(dict.fromkeys((*self._grants, approval.grant)))
 
-    def _needs_approval(self, call: ToolCall) -> bool:
-        approval = self._find_approval(call)
+    def needs_approval(self, call: ToolCall, bind: _Bind | None) -> bool:
+        """Return whether a person has to approve a call that has not been approved yet.
+
+        Args:
+            call: The call, of this run or of an agent that it has called.
+            bind: Returns the arguments that it would be made with.
+        """
+        approval = self.find_approval(call, bind)
         return approval.ask == "always" or (
             approval.ask == "once" and approval.grant not in self._grants
         )
 
-    def _find_approval(self, call: ToolCall) -> Approval:
+    def find_approval(self, call: ToolCall, bind: _Bind | None) -> Approval:
         """Hold a call against the rules: its arguments as the model wrote them, and as the tool would get them, whichever asks more."""
         if self.rules is None:
             return Approval(ask="never")
         written = parse_tool_arguments(call.arguments)
         readings = [written.args if written.ok else None]
-        if (bound := self.bind and self.bind(call)) is not None:
+        if (bound := bind and bind(call)) is not None:
             if not bound.ok:  # Then it is refused by whoever binds it, and never made.
                 return Approval(ask="never")
             readings.append(bound.args)
         return self.rules.find(call.name, *readings)
+
+    def _is_held_above(self, call: ToolCall) -> bool:
+        gate = self.caller
+        while gate is not None and not gate.needs_approval(call, self.bind):
+            gate = gate.caller
+        return gate is not None
 
     def _sort_one(self, call: ToolCall, sorted_: SortedCalls) -> None:
         own = self.own_functions.get(call.name)
@@ -123,10 +140,14 @@ class Gate:
         taken = call if own is None else own.take(call)
         if isinstance(taken, ToolResult):
             sorted_.answered.append((call, taken))
-        elif self._is_allowed(taken.name):
-            (sorted_.held if self._needs_approval(taken) else sorted_.made).append((call, taken))
-        else:
+        elif not self._is_allowed(taken.name):
             sorted_.refused.append((call, self._say_disallowed(taken.name)))
+        elif self._is_held_above(taken):
+            self._spending.give_back_tool_call()
+            sorted_.refused.append((call, UNAPPROVED))
+        else:
+            is_held = self.needs_approval(taken, self.bind)
+            (sorted_.held if is_held else sorted_.made).append((call, taken))
 
     def _is_allowed(self, name: str) -> bool:
         return self._allowed is None or name in self._allowed

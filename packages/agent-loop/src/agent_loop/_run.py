@@ -135,7 +135,7 @@ class AgentRun:
             maximum=maximum_iterations,
             show_thoughts=emit_intermediate_thoughts,
         )
-        self.agents = Agents(self._rounds, max_depth=max_agent_depth)
+        self.agents = Agents(self._rounds, self._gate, max_depth=max_agent_depth)
         self._ending = Ending(self._rounds, agents=self.agents, redact=redact)
         self._recovery = Recovery(self._rounds, fallback)
         self._phase = ToolPhase(

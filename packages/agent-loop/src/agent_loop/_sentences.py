@@ -17,6 +17,10 @@ MAX_CALLS = 128
 """How many calls of one round are made: no honest model asks for as many, and each takes a place among those that wait; our choice."""
 
 TOOLS_OVER = "tool invoke error: no tool may be called any more; this call was not run"
+UNAPPROVED = (
+    "tool invoke error: the user would have to approve this call, for which an agent that was called as a tool cannot wait; "
+    "it was not run"
+)
 AGENT_FAILED = "tool invoke error: the agent ended with an error before it could answer"
 NO_ANSWER = "The model returned no answer."
 CUT_BEFORE_ANSWER = (
