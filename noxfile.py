@@ -176,6 +176,20 @@ def chain(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def browser(session: nox.Session) -> None:
+    """Try the page of runs in Chromium, which it installs where there is none; `-- --pictures` draws those of the READMEs anew."""
+    _sync(session, "--all-packages", "--all-extras", "--group", "browser")
+    if not shutil.which("chromium"):
+        root = () if os.geteuid() == 0 else ("sudo",)
+        for step in (("update", "-qq"), ("install", "-qq", "--no-install-recommends", "chromium")):
+            session.run_install(*root, "apt-get", *step, external=True, silent=True)
+    session.run(
+        *("pytest", "--import-mode=importlib", "-o", "pythonpath=browser", "-W", "error"),
+        *("browser", *session.posargs),
+    )
+
+
+@nox.session(default=False)
 def clients(session: nox.Session) -> None:
     """Hold conversations with openai-agents, Pydantic AI and langchain, each in an environment of its own, and go on with ours."""
     _sync(session, "--package", "gpt5-responses", "--group", "test")
@@ -308,7 +322,7 @@ def author(session: nox.Session) -> None:
 @nox.session(default=False)
 def bench(session: nox.Session) -> None:
     """Measure the plugins; `-- --official PATH` measures the official ones of that checkout beside them."""
-    _sync(session, "--all-packages")
+    _sync(session, "--all-packages", "--all-extras", "--group", "browser")
     session.run("python", "-m", "benchmarks", *session.posargs)
 
 

@@ -1,4 +1,4 @@
-"""Run the benchmark: `python -m benchmarks [--official PATH] [--repetitions N] [--only streams|runs|images|agents]`."""
+"""Run the benchmark: `python -m benchmarks [--official PATH] [--repetitions N] [--only streams|runs|images|agents|page]`."""
 
 import argparse
 import asyncio
@@ -28,7 +28,12 @@ def main() -> None:
     if "agents" in parts:
         print(compare_agents(options.repetitions, _report))  # noqa: T201 - the result
         print(f"\n{_describe_machine(options.repetitions)}")  # noqa: T201 - and where it comes from
-    if plugins := [part for part in parts if part != "agents"]:
+    if "page" in parts:
+        from ._page import measure_page  # noqa: PLC0415 - only who asks for it needs a browser
+
+        print(measure_page(options.repetitions, _report))  # noqa: T201 - the result
+        print(f"\n{_describe_machine(options.repetitions)}")  # noqa: T201 - and where it comes from
+    if plugins := [part for part in parts if part not in {"agents", "page"}]:
         _measure_plugins(plugins, options)
 
 
@@ -55,8 +60,8 @@ def _read_options() -> argparse.Namespace:
     parser.add_argument(
         "--only",
         action="append",
-        choices=["streams", "runs", "images", "agents"],
-        help="these rows; all but agents by default",
+        choices=["streams", "runs", "images", "agents", "page"],
+        help="these rows; all but agents and page by default",
     )
     return parser.parse_args()
 

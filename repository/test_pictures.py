@@ -57,3 +57,13 @@ def test_the_costs_were_compared_with_the_prices_of_the_lock() -> None:
 
     assert told[0] == told[1]
     assert [one for one, _ in told[0]] == [version]
+
+
+@pytest.mark.parametrize(
+    "picture", sorted((ROOT / "docs/pictures").glob("*.png")), ids=lambda path: path.stem
+)
+def test_a_picture_of_a_page_is_small_and_shown(picture: Path) -> None:
+    pages = README + (ROOT / "packages/run-log/README.md").read_text(encoding="utf-8")
+
+    assert picture.stat().st_size < 200_000
+    assert f"docs/pictures/{picture.name})" in pages

@@ -30,9 +30,9 @@ export function showRound(run, detail, { now, onClose } = {}) {
       h("section", { "aria-label": "Request" }, requestPart(run, row, request, detail)),
       h("section", { "aria-label": "Answer" }, answerPart(run, row, records, answer))),
     calls.length ? h("section.calls", { "aria-label": "Tool calls" },
-      h("h3", {}, "Tool calls", h("span.dim", {}, ` ${calls.length}`)),
+      h("h2", {}, "Tool calls", h("span.dim", {}, ` ${calls.length}`)),
       calls.map((call, index) => callPart(run, row, call, index))) : null,
-    by("budgets").length ? h("section", { "aria-label": "Budgets" }, h("h3", {}, "Budgets after this round"), meters(by("budgets").at(-1).budgets)) : null,
+    by("budgets").length ? h("section", { "aria-label": "Budgets" }, h("h2", {}, "Budgets after this round"), meters(by("budgets").at(-1).budgets)) : null,
     h("p.foot", {}, h("button.link", { onclick: () => copy(JSON.stringify(detail, null, 1), "The round is in the clipboard, as JSON.") }, "Copy this round as JSON"),
       onClose ? h("button.link", { onclick: onClose }, "Close") : null));
 }
@@ -53,7 +53,7 @@ function joinCalls(records) {
 
 function rewritten(run, row, difference) {
   const where = difference?.path ?? `messages[${row.kept}]`;
-  const side = (name, value) => h("div", {}, h("h4", {}, name), difference.position === null || difference.position === undefined
+  const side = (name, value) => h("div", {}, h("h3", {}, name), difference.position === null || difference.position === undefined
     ? (value === null ? h("p.dim", {}, "nothing stood there") : tree(run, value))
     : h("div.text.mono", {}, words(value.slice(0, difference.position - difference.start)), h("mark", {}, words(value.slice(difference.position - difference.start)))));
   return h("div.alert.broken", { role: "note" },
@@ -72,9 +72,9 @@ function requestPart(run, row, request, detail) {
     row.left_out ? h("span.tag.warn", {}, `${row.left_out} files left out`) : null,
   ];
   return [
-    h("h3", {}, "Added to the request", h("span.dim", {}, ` ${added.length} ${added.length === 1 ? "message" : "messages"}${row.kept ? ` after ${row.kept} kept` : ""}`), notes),
+    h("h2", {}, "Added to the request", h("span.dim", {}, ` ${added.length} ${added.length === 1 ? "message" : "messages"}${row.kept ? ` after ${row.kept} kept` : ""}`), notes),
     added.length ? h("ol.messages", { start: row.kept + 1 }, added.map((message, index) => messagePart(run, message, row.kept + index))) : h("p.dim", {}, "Nothing: the same request again."),
-    row.index === 0 ? null : changes.map(([name, value]) => h("div.change", {}, h("h4", {}, "changed: ", h("code", {}, words(name))), tree(run, value))),
+    row.index === 0 ? null : changes.map(([name, value]) => h("div.change", {}, h("h3", {}, "changed: ", h("code", {}, words(name))), tree(run, value))),
     (request?.unset ?? []).map((name) => h("p.change", {}, "gone: ", h("code", {}, words(name)))),
     fold("All settings", () => Object.entries(detail.settings).map(([name, value]) =>
       name === "tools" && Array.isArray(value) ? fold(`tools`, () => value.map((tool) => fold(words(String(tool?.name ?? "tool")), () => tree(run, tool))), { note: String(value.length) }) : h("div.setting", {}, h("code", {}, words(name)), tree(run, value))),
@@ -114,9 +114,9 @@ function answerPart(run, row, records, answer) {
   const summaries = split.thoughts.length ? split.thoughts : (Array.isArray(items) ? items : []).flatMap((item) => (item?.summary ?? []).map((part) => part?.text)).filter(Boolean);
   const usage = answer?.usage;
   return [
-    h("h3", {}, "Answer", row.answered === null ? h("span.tag.live", {}, "being written") : null,
+    h("h2", {}, "Answer", row.answered === null ? h("span.tag.live", {}, "being written") : null,
       row.phases.map((phase) => h("span.tag", {}, words(phase))), row.finish_reason ? h("span.dim", {}, ` finished: ${row.finish_reason}`) : null),
-    summaries.length ? h("div.reasoning", {}, h("h4", {}, "Reasoning summary"), summaries.map((text) => prose(run, text))) : null,
+    summaries.length ? h("div.reasoning", {}, h("h3", {}, "Reasoning summary"), summaries.map((text) => prose(run, text))) : null,
     whole ? (split.text ? prose(run, split.text) : h("p.dim", {}, row.calls.length ? "no text, only calls" : "no text")) : deltas.map((delta) => prose(run, delta.text)),
     (answer?.files ?? []).map((file) => content(run, [file])),
     usage ? h("dl.usage", {}, usageRows(usage).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])) : null,
@@ -155,10 +155,10 @@ function callPart(run, row, call, index) {
     h("header", {}, h("span.tool", {}, words(String(written?.name ?? "?"))), h(`span.state.o-${outcome}`, {}, WORDS[outcome] ?? "running"),
       result ? h("span.dim", {}, seconds(result.t - from)) : null, WHY[outcome] ? h("span.dim", {}, WHY[outcome]) : null, h("code.id", {}, words(String(call.call_id)))),
     h("div.three", {},
-      h("div", {}, h("h4", {}, "as the model wrote it"), writtenPart(run, written?.arguments, marks.written)),
-      h("div", {}, h("h4", {}, bound ? "as the tool got it" : "as the tool got it: not called"), bound ? tree(run, bound.arguments, marks.bound) : h("p.refusal", {}, result?.error ? [h("strong", {}, "refused: "), prose(run, result.error)] : outcome === "recalled" ? "answered from memory" : "nothing")),
-      h("div", {}, h("h4", {}, "result, as the model read it"), result ? content(run, result.content, 2400) : h("p.dim", {}, "not there yet"))),
-    result?.cause ? h("div.cause", {}, h("h4", {}, "cause, which the model did not read"), h("p", {}, h("code", {}, words(String(result.cause.kind?.$long_text ? "…" : result.cause.kind))), " "), prose(run, result.cause.message)) : null,
+      h("div", {}, h("h3", {}, "as the model wrote it"), writtenPart(run, written?.arguments, marks.written)),
+      h("div", {}, h("h3", {}, bound ? "as the tool got it" : "as the tool got it: not called"), bound ? tree(run, bound.arguments, marks.bound) : h("p.refusal", {}, result?.error ? [h("strong", {}, "refused: "), prose(run, result.error)] : outcome === "recalled" ? "answered from memory" : "nothing")),
+      h("div", {}, h("h3", {}, "result, as the model read it"), result ? content(run, result.content, 2400) : h("p.dim", {}, "not there yet"))),
+    result?.cause ? h("div.cause", {}, h("h3", {}, "cause, which the model did not read"), h("p", {}, h("code", {}, words(String(result.cause.kind?.$long_text ? "…" : result.cause.kind))), " "), prose(run, result.cause.message)) : null,
     files.length ? fold("What the tool made for others", () => files.map((file) => picture(run, file) ?? (Array.isArray(file) ? content(run, file) : tree(run, file))), { open: true, note: "artifact" }) : null);
 }
 
@@ -205,9 +205,9 @@ export function other(run, record) {
   const texts = Object.entries(rest).filter(([name]) => !["round", "call_id"].includes(name));
   const plain = texts.filter(([, value]) => typeof value !== "object" || value === null);
   const large = texts.filter(([, value]) => typeof value === "object" && value !== null);
-  return h("div.event", {}, h("h4", {}, words(title), h("span.dim", {}, ` at ${seconds(t)}`)),
+  return h("div.event", {}, h("h3", {}, words(title), h("span.dim", {}, ` at ${seconds(t)}`)),
     plain.length ? h("dl.usage", {}, plain.map(([name, value]) => [h("dt", {}, words(name.replaceAll("_", " "))), h("dd", {}, typeof value === "string" ? prose(run, value, { clip: 600 }) : String(value))])) : null,
-    large.map(([name, value]) => longText(value) ? h("div", {}, h("h4", {}, words(name)), prose(run, value)) : fold(words(name), () => tree(run, value), { open: JSON.stringify(value).length < 400 })));
+    large.map(([name, value]) => longText(value) ? h("div", {}, h("h3", {}, words(name)), prose(run, value)) : fold(words(name), () => tree(run, value), { open: JSON.stringify(value).length < 400 })));
 }
 
 export { toast };

@@ -27,7 +27,7 @@ export function picture(run, value, name = "image") {
   const inner = only(value, "$bytes") ? value.$bytes : value;
   const src = imageUrl(run, inner);
   if (!src) return null;
-  const image = h("img", { src, alt: `${name}`, loading: "lazy" });
+  const image = h("img", { src, alt: `${name}` });
   const size = longText(inner)?.size ?? inner.length;
   const label = h("span.dim", {}, bytes(Math.round(size * 0.75)));
   image.addEventListener("load", () => { label.textContent = `${image.naturalWidth} × ${image.naturalHeight} · ${label.textContent}`; });

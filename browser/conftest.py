@@ -1,0 +1,109 @@
+"""Chromium, a server, and a page that tells what it has asked for and what has gone wrong on it."""
+
+import re
+import shutil
+from contextlib import contextmanager
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+from run_log.view import ViewServer
+from runs import write_long_run
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--pictures", action="store_true", help="draw the pictures of the READMEs anew"
+    )
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    with sync_playwright() as playwright:
+        options = {"executable_path": shutil.which("chromium"), "args": ["--no-sandbox"]}
+        browser = playwright.chromium.launch(**options)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory):
+    """The folder of a run of thirty rounds."""
+    folder = tmp_path_factory.mktemp("runs")
+    write_long_run(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def short(runs, run, tmp_path_factory):
+    """A folder with the first six rounds of that run."""
+    folder = tmp_path_factory.mktemp("short")
+    lines = (runs / f"{run}.jsonl").read_bytes().splitlines(keepends=True)
+    last = next(place for place, line in enumerate(lines) if b'"round":7,' in line[:120])
+    (folder / f"{run}.jsonl").write_bytes(b"".join([*lines[:last], lines[-1]]))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def run(runs):
+    """The run's name."""
+    [path] = runs.iterdir()
+    return path.stem
+
+
+@pytest.fixture(scope="session")
+def server(runs):
+    with ViewServer(runs) as server:
+        yield server
+
+
+@pytest.fixture
+def open_page(chromium):
+    """Open a page; at the end nothing has gone wrong on it, and nothing but its own server was asked."""
+    contexts = []
+
+    @contextmanager
+    def watched(page, address):
+        origin = re.match(r"http://127\.0\.0\.1:\d+/[\w-]+/", address)[0]
+        problems = []
+        page.on(
+            "request",
+            lambda one: None if one.url.startswith((origin, "data:")) else problems.append(one.url),
+        )
+        page.on(
+            "console",
+            lambda one: problems.append(one.text) if one.type in {"error", "warning"} else None,
+        )
+        page.on("pageerror", lambda one: problems.append(str(one)))
+        yield problems
+        assert problems == []
+
+    stack = []
+
+    def open_one(address, *, width=1440, height=900, scheme="light"):
+        context = chromium.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme=scheme,
+            permissions=["clipboard-read", "clipboard-write"],
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        watch = watched(page, address)
+        watch.__enter__()
+        stack.append(watch)
+        page.goto(address)
+        page.wait_for_selector(".row, .empty")
+        return page
+
+    yield open_one
+    for watch in stack:
+        watch.__exit__(None, None, None)
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
+def page(open_page, server, run):
+    """The page of the run of thirty rounds."""
+    return open_page(server.url(run))

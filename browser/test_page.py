@@ -1,0 +1,374 @@
+"""The page of runs, as somebody uses it who looks for a mistake."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from run_log import RunFile, RunLog
+from run_log.view import ViewServer
+from runs import HOSTILE, NEEDLE
+
+
+ROOT = Path(__file__).parents[1]
+PICTURES = ROOT / "docs/pictures"
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+
+# What an author asks, what is clicked, and what then stands where the eye is. `round N` opens a round.
+QUESTIONS = [
+    ("Which round broke the cache?", [], ".cache >> nth=0", "Cache broken in round 18"),
+    (
+        "Where does the rewritten request begin to differ?",
+        [".cache button"],
+        ".alert.broken",
+        "First difference: messages[",
+    ),
+    (
+        "What exactly was added to the request?",
+        ["round 8"],
+        "section[aria-label=Request]",
+        "Added to the request",
+    ),
+    (
+        "What did the model write, against what the tool got?",
+        ["round 9"],
+        ".call >> nth=1",
+        '"winter depth 9"',
+    ),
+    ("Why was a call refused?", ["round 6"], ".call.o-refused", "'limit' must be a valid integer"),
+    (
+        "Why did a tool fail, behind what the model reads?",
+        ["round 13"],
+        ".cause",
+        "Report 13 is withdrawn.",
+    ),
+    ("Which tool held up the round?", ["round 9"], ".lanes", "chart"),
+    ("What has the model thought?", ["round 3"], ".reasoning", "Step 3"),
+    ("Which picture did the model see?", ["round 9"], ".call .picture figcaption", "380"),
+    ("Why did it stop, and how much is left of the budgets?", [], ".top", "51 of 60"),
+    ("What did the first token wait for, and what did it cost?", [], ".row >> nth=11", "0.0115"),
+    (
+        "In which round was the cache missed though the prefix stood?",
+        [],
+        ".cache >> nth=1",
+        "round 12",
+    ),
+]
+
+
+def click(page, target):
+    page.click(f".row .toggle:text-is('{target[6:]}')" if target.startswith("round ") else target)
+
+
+@pytest.mark.parametrize(
+    ("clicks", "place", "answer"), [one[1:] for one in QUESTIONS], ids=[one[0] for one in QUESTIONS]
+)
+def test_a_question_is_answered_within_two_clicks(page, clicks, place, answer):
+    assert len(clicks) <= 2
+    for target in clicks:
+        click(page, target)
+    page.wait_for_function(
+        "([place, answer]) => place.innerText.replaceAll('“', '\"').replaceAll('”', '\"').includes(answer)",
+        arg=[page.wait_for_selector(place), answer],
+    )
+
+
+def test_what_models_and_tools_say_is_text_and_never_markup(page):
+    click(page, "round 8")
+    result = page.locator(".call", has_text="weather").locator(".text").last
+    said = result.inner_text()
+    assert said.startswith(HOSTILE[:90])
+    assert "U+202E" in said
+    assert "\u202e" not in said
+    assert page.evaluate("window.hacked") is None
+    assert (
+        page.locator(
+            "main script, main iframe, main style, main img[src=x], main a[href^=javascript]"
+        ).count()
+        == 0
+    )
+
+
+def test_a_name_that_is_markup_or_without_end_changes_nothing(open_page, tmp_path):
+    name = "<b onclick=hacked=1>" + "x" * 5000
+    with RunLog(tmp_path, about={"model": name, "program": name, HOSTILE: HOSTILE}).begin() as run:
+        tools = [{"name": name, "description": HOSTILE, "parameters": {HOSTILE: HOSTILE}}]
+        run.request(
+            1,
+            [{"role": HOSTILE, "name": HOSTILE, "content": "y" * 300_000}],
+            {"tools": tools, HOSTILE: 1},
+        )
+        run.delta(1, HOSTILE * 3, phase=HOSTILE)
+        run.answer(1, finish_reason=HOSTILE, error=HOSTILE)
+        run.call(HOSTILE, name, HOSTILE)
+        run.result(HOSTILE, "failed", {HOSTILE: [HOSTILE]}, cause=ValueError(HOSTILE))
+        run.budgets({HOSTILE: (1, 2)})
+        run.end(HOSTILE, error=HOSTILE, budget=HOSTILE)
+    with ViewServer(tmp_path) as server:
+        page = open_page(server.url())
+        page.click(".row a")
+        page.click(".toggle")
+        page.wait_for_selector(".detail")
+        assert page.evaluate("window.hacked") is None
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_all_is_reached_by_keys(page):
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    assert page.wait_for_selector("#detail-1 .detail").is_visible()
+    page.keyboard.press("Escape")
+    assert page.locator("#detail-1").count() == 0
+    page.keyboard.press("b")
+    page.wait_for_selector("#detail-17 .alert.broken")
+    assert page.url.endswith("/18")
+    page.keyboard.press("e")
+    page.wait_for_selector("#detail-19 .call.o-refused")
+    page.keyboard.press("t")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    page.keyboard.press("?")
+    assert page.locator("dialog[open]").inner_text().startswith("Keys")
+    page.keyboard.press("Escape")
+    page.keyboard.press("g")
+    page.wait_for_selector("table.runs")
+
+
+def test_a_text_is_found_in_the_run_and_over_all_runs(page):
+    page.keyboard.press("/")
+    page.keyboard.type(NEEDLE.upper())
+    page.keyboard.press("Enter")
+    page.click(".hit >> nth=0")
+    page.wait_for_selector("#detail-6 .detail, #detail-7 .detail")
+    page.click(".brand")
+    page.wait_for_selector("table.runs")
+    page.fill("#search", NEEDLE)
+    page.keyboard.press("Enter")
+    page.click("a.hit")
+    page.wait_for_selector(".detail")
+
+
+def test_a_long_text_is_shown_whole_when_it_is_wanted(page):
+    click(page, "round 7")
+    result = page.locator(".call .three > div").nth(2)
+    result.locator(".more").click()
+    page.wait_for_function("(box) => box.innerText.length > 23000", arg=result.element_handle())
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_is_accessible(open_page, short, run, scheme):
+    with ViewServer(short) as server:
+        look_at(open_page(server.url(run), scheme=scheme), scheme)
+
+
+def look_at(page, scheme):
+    found = []
+
+    def look(name):
+        page.wait_for_timeout(150)
+        rules = RULES if scheme == "light" else {"runOnly": ["color-contrast"]}
+        violations = Axe().run(page, options=rules).response["violations"]
+        found.extend(
+            (name, one["id"], [node["html"][:120] for node in one["nodes"]][:3])
+            for one in violations
+        )
+
+    click(page, "round 6")
+    page.wait_for_selector("#detail-5 .call")
+    look("run")
+    page.keyboard.press("?")
+    look("keys")
+    page.keyboard.press("Escape")
+    page.click(".brand")
+    page.wait_for_selector("table.runs")
+    look("runs")
+    assert found == []
+
+
+@pytest.mark.parametrize("width", [380, 768, 1440, 2200])
+def test_nothing_runs_over_the_edge(open_page, server, run, width):
+    page = open_page(server.url(f"{run}/9"), width=width)
+    page.wait_for_selector(".detail .call")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+WRITER = """
+import sys
+from run_log import RunLog
+with RunLog(sys.argv[1], about={"model": "gpt-5.5"}).begin() as run:
+    for line in sys.stdin:
+        number, word = line.split()
+        if word == "ask":
+            run.request(int(number), [{"role": "user", "content": str(n)} for n in range(int(number))], {})
+        else:
+            run.delta(int(number), word + " of the model as it comes now, and more ")
+            run.answer(int(number), usage={"input_tokens": 9})
+        print("done", flush=True)
+    run.end("answered", rounds=2)
+"""
+
+
+def test_a_run_of_another_process_is_shown_as_it_happens(open_page, tmp_path):
+    (tmp_path / "runs").mkdir()
+    command = [sys.executable, "-c", WRITER, tmp_path / "runs"]
+    with (
+        ViewServer(tmp_path / "runs") as server,
+        subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as writer,
+    ):
+
+        def say(line):
+            writer.stdin.write(line + "\n")
+            writer.stdin.flush()
+            assert writer.stdout.readline() == "done\n"
+
+        page = open_page(server.url(waits=True))
+        say("1 ask")
+        page.wait_for_selector(".t-live")
+        click(page, "round 1")
+        say("1 something")
+        page.wait_for_selector(".detail .text:has-text('something of the model')")
+        say("2 ask")
+        page.wait_for_selector(".row >> nth=1")
+        writer.stdin.close()
+        page.wait_for_selector(".t-good")
+
+
+def test_a_damaged_log_says_what_is_wrong_and_shows_the_rest(open_page, runs, run, tmp_path):
+    lines = (runs / f"{run}.jsonl").read_bytes().splitlines(keepends=True)
+    newer = json.dumps({"v": 2, "type": "start"}).encode() + b"\n"
+    (tmp_path / f"{run}.jsonl").write_bytes(
+        b"".join([*lines[:9], b'{"v":1,"ty\n', newer, *lines[9:-1], lines[-1][:30]])
+    )
+    with ViewServer(tmp_path) as server:
+        page = open_page(server.url(run))
+        told = page.locator(".alert").all_inner_texts()
+        assert told == [
+            "line 10: expected a record of a run log",
+            "line 11: of a newer version of the format: a newer gpt5-run-log reads it",
+        ]
+        assert page.locator(".row").count() == 30
+
+
+def test_a_log_of_500_mb_is_opened_and_paged(open_page, tmp_path):
+    name = "run-20261123T010000Z-0123456789ab"
+    with RunLog(tmp_path).begin({"model": "gpt-5.5"}) as run:
+        run.request(1, [{"role": "user", "content": "z" * 1_000_000}], {})
+    start, text, request, _ = run.path.read_bytes().splitlines(keepends=True)
+    run.path.unlink()
+    size = 0
+    with (tmp_path / f"{name}.jsonl").open("wb") as file:
+        size += file.write(start)
+        for number in range(1, 498):
+            more = (
+                request
+                if number == 1
+                else json.dumps(
+                    {**json.loads(request), "round": number, "kept": 1, "added": []}
+                ).encode()
+                + b"\n"
+            )
+            digest = f"{number:064x}".encode()
+            size += file.write(
+                text
+                if number == 1
+                else text.replace(json.loads(text)["digest"].encode(), digest, 1)
+            )
+            size += file.write(more)
+    assert size > 497_000_000
+    with ViewServer(tmp_path) as server:
+        page = open_page(server.url(name))
+        assert "497" in page.locator(".figure", has_text="rounds").inner_text()
+        assert page.locator(".row").count() == 100
+        page.evaluate("scrollTo(0, document.body.scrollHeight)")
+        page.wait_for_function("() => document.querySelectorAll('.row').length >= 200")
+        assert page.evaluate("performance.memory.usedJSHeapSize") < 100_000_000
+
+
+def test_a_copied_fixture_plays_the_run_again(page, tmp_path, runs, run):
+    page.click("#copy-fixture")
+    page.wait_for_selector("#toast.on")
+    source = page.evaluate("navigator.clipboard.readText()")
+    (tmp_path / "test_recorded.py").write_text(source)
+    played = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-W", "error", tmp_path],
+        cwd=tmp_path,
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (played.returncode, "1 passed" in played.stdout) == (0, True), played.stdout[-2000:]
+    file = RunFile(runs / f"{run}.jsonl")
+    assert len(list(file.iter_requests())) == 30
+    changed = source.replace("I read report 17 next.", "I read no report next.", 1)
+    (tmp_path / "test_recorded.py").write_text(changed)
+    played = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", tmp_path],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "the request of round 18 differs" in played.stdout
+
+
+def test_a_run_is_run_again_from_the_page(open_page, runs, run):
+    asked = []
+
+    def again(wanted):
+        asked.append(wanted)
+        with RunLog(runs, about={"model": wanted.model}).begin({"again": wanted.about}) as new:
+            new.request(1, [], {})
+            new.end("answered", rounds=1)
+        created.append(new.path)
+
+    created = []
+    with ViewServer(runs, again=again, models=("gpt-5.5",)) as server:
+        page = open_page(server.url(f"{run}/4"))
+        page.wait_for_selector(".detail")
+        page.keyboard.press("r")
+        page.wait_for_function(
+            "() => document.querySelector('#again-instruction').value.startsWith('You are a port')"
+        )
+        page.fill("#again-instruction", "Be brief.")
+        page.fill("#again-model", "gpt-6.2")
+        page.click("dialog .primary")
+        page.wait_for_function(
+            "() => location.hash.startsWith('#/run/') && document.querySelectorAll('.row').length === 1"
+        )
+        created[0].unlink()
+    [wanted] = asked
+    assert (wanted.round, wanted.instruction, wanted.model) == (4, "Be brief.", "gpt-6.2")
+
+
+@pytest.fixture
+def take_picture(open_page, server, run, request, tmp_path):
+    folder = PICTURES if request.config.getoption("--pictures") else tmp_path
+
+    def take(name, place, **look):
+        page = open_page(server.url(run + place), width=1180, **look)
+        if place:
+            page.wait_for_selector(".detail .picture img")
+            page.wait_for_timeout(300)
+        page.screenshot(path=folder / f"{name}.png")
+        return folder / f"{name}.png"
+
+    return take
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "look"),
+    [
+        ("page-run", "", {"height": 640, "scheme": "light"}),
+        ("page-round", "/9", {"height": 900, "scheme": "dark"}),
+    ],
+)
+def test_the_pictures_of_the_readmes_are_of_this_page(take_picture, name, place, look):
+    assert take_picture(name, place, **look).stat().st_size < 200_000
+    assert (PICTURES / f"{name}.png").exists()
