@@ -32,7 +32,7 @@ from agent_loop import (
     ToolResult,
     Usage,
 )
-from agent_tooling import AnswerSchema
+from agent_tooling import AnswerSchema, ApprovalRules
 
 
 SCHEMA = AnswerSchema.parse('{"properties": {"n": {"type": "integer"}}, "required": ["n"]}')
@@ -180,6 +180,19 @@ def test_usage_that_an_agents_model_does_not_tell_ends_all_that_count_it():
     parent.feed(ToolResult(call_id="c1", content="So."))
     finished = parent.feed(ToolResult(call_id="c2", content="So."))[-1]
     assert finished.error == "max_cost cannot be kept: the model does not tell its prices"
+
+
+def test_what_a_person_would_have_to_approve_an_agent_may_not_call():
+    rules = ApprovalRules.parse({"look": "always"})
+    parent = calling("c1", approval_rules=rules, budgets=Budgets(max_tool_calls=9))
+    child = agent(parent)
+    child.start()
+    events = ask_tool(child)
+    [refused] = [event.result for event in events if isinstance(event, ToolCallEnded)]
+    assert "would have to approve this call" in refused.error
+    assert isinstance(events[-1], CallModel)
+    ended = parent.feed(Failure(message="Cancelled.", reason="cancelled"))[-1]
+    assert ended.budgets[0].used == 1
 
 
 def test_results_that_come_with_a_cancel_are_known_at_the_end():
