@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ._base_model import base_model
-    from ._call import ModelCall, iter_chunks
+    from ._call import iter_chunks
     from ._error_mapping import (
         INVOKE_ERRORS,
         invoke_errors,
@@ -18,8 +18,10 @@ if TYPE_CHECKING:
         validated_connection,
     )
     from ._lines import shorten_line
+    from ._model_call import ModelCall
     from ._operator_settings import PaceSettings, read_seconds
     from ._parameters import known_parameters
+    from ._polling import check_polling, start_polling
     from ._preparation import prepare
     from ._schema import customizable_schema
     from ._tokens import estimate_tokens
@@ -32,6 +34,7 @@ __all__ = [
     "ModelCall",
     "PaceSettings",
     "base_model",
+    "check_polling",
     "customizable_schema",
     "estimate_tokens",
     "invoke_errors",
@@ -41,6 +44,7 @@ __all__ = [
     "read_seconds",
     "request_errors",
     "shorten_line",
+    "start_polling",
     "text_counter",
     "validated_connection",
     "widen_pipe",
@@ -48,9 +52,10 @@ __all__ = [
 
 _MODULES = {
     "INVOKE_ERRORS": "_error_mapping",
-    "ModelCall": "_call",
+    "ModelCall": "_model_call",
     "PaceSettings": "_operator_settings",
     "base_model": "_base_model",
+    "check_polling": "_polling",
     "customizable_schema": "_schema",
     "estimate_tokens": "_tokens",
     "invoke_errors": "_error_mapping",
@@ -60,6 +65,7 @@ _MODULES = {
     "read_seconds": "_operator_settings",
     "request_errors": "_error_mapping",
     "shorten_line": "_lines",
+    "start_polling": "_polling",
     "text_counter": "_vocabulary",
     "validated_connection": "_error_mapping",
     "widen_pipe": "_wide_pipe",

@@ -87,6 +87,7 @@ def final_message(
     images: Sequence[GeneratedImage] = (),
     *,
     secrets: KnownSecrets,
+    is_carried: bool = True,
 ) -> AssistantPromptMessage:
     """Return the terminal chunk's message; calls and items only of a response that is whole.
 
@@ -95,6 +96,7 @@ def final_message(
         text: All of its text, if Dify has not had it yet.
         images: Its images likewise.
         secrets: What the items of MCP servers must not carry into what Dify stores.
+        is_carried: Whether the items go along.
     """
     parts: list[PromptMessageContentUnionTypes] = [TextPromptMessageContent(data=text)]
     content = [*parts, *map(_image_part, images)] if images else text
@@ -103,7 +105,7 @@ def final_message(
     return AssistantPromptMessage(
         content=content,
         tool_calls=[_tool_call(call) for call in completion.tool_calls],
-        opaque_body=_carried(completion, secrets),
+        opaque_body=_carried(completion, secrets) if is_carried else None,
     )
 
 

@@ -17,6 +17,10 @@ from ._tokens import estimate_usage
 from ._tool_log import log_hosted_calls
 
 
+ATE_THE_BUDGET = "The model used up max_output_tokens before it could answer. Raise max_output_tokens or lower reasoning_effort."
+"""What is said of an answer that has no text, because the budget went into reasoning."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
     """The end of an answer.
@@ -28,6 +32,8 @@ class Ending:
         answer_only: Whether its text is JSON and nothing else.
         secrets: What must not stand in what is told of it.
         latency_seconds: How long it took.
+        is_stored: Whether the server keeps it. Then its reasoning did not come along, and a call without its reasoning is refused where it names the item: so the next request has
+            its texts and calls, and no items.
     """
 
     completion: Completion
@@ -36,6 +42,7 @@ class Ending:
     answer_only: bool
     secrets: KnownSecrets
     latency_seconds: float
+    is_stored: bool = False
 
 
 def iter_ending(
@@ -65,7 +72,11 @@ def iter_ending(
         completion.model or call.model,
         index + 1,
         final_message(
-            completion if ending.is_whole else None, text, images, secrets=ending.secrets
+            completion if ending.is_whole else None,
+            text,
+            images,
+            secrets=ending.secrets,
+            is_carried=not ending.is_stored,
         ),
         usage=_usage(call, request, ending),
         finish_reason="stop" if ending.is_stopped else completion.finish_reason,

@@ -1,7 +1,7 @@
 """One model call, as Dify asks for it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from dify_plugin.entities.model.message import (
@@ -16,9 +16,9 @@ class ModelCall:
 
     model: str
     credentials: Mapping[str, Any]
-    messages: Sequence[PromptMessage]
-    parameters: Mapping[str, Any]
-    tools: Sequence[PromptMessageTool]
-    stop: Sequence[str]
-    stream: bool
-    user: str | None
+    messages: Sequence[PromptMessage] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    tools: Sequence[PromptMessageTool] = ()
+    stop: Sequence[str] = ()
+    stream: bool = False
+    user: str | None = None

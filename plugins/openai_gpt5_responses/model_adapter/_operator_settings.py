@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from typing import Self
 
 
+_USUAL_SECONDS = 590.0
+_HANDING_OVER_SECONDS = 2.0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaceSettings:
     """The pace at which an answer reaches Dify.
@@ -29,6 +33,35 @@ class PaceSettings:
                 environ, "OPENAI_GPT5_KEEP_ALIVE_SECONDS", default=15, lowest=0.01, highest=200
             ),
         )
+
+
+def background_seconds(
+    environ: Mapping[str, str], total_seconds: float | None, *, has_tools: bool
+) -> float:
+    """Return after how long an answer that is made in the background is left to the next turn: shortly before the call's time is over.
+
+    Args:
+        environ: Environment variables; `OPENAI_GPT5_BACKGROUND_SECONDS` can make it shorter.
+        total_seconds: What a call may take in all, as far as it is known; 590 where it is not, for Dify ends calls after 600.
+        has_tools: Whether the call has tools, as those of agent strategies have: Dify ends these after `DIFY_BACKWARDS_INVOCATION_READ_TIMEOUT` (milliseconds, 240000 by default).
+    """
+    limits = [_USUAL_SECONDS if total_seconds is None else total_seconds]
+    limits.append(
+        _read(
+            environ,
+            "OPENAI_GPT5_BACKGROUND_SECONDS",
+            default=_USUAL_SECONDS,
+            lowest=1,
+            highest=3600,
+        )
+    )
+    if has_tools:
+        name = "DIFY_BACKWARDS_INVOCATION_READ_TIMEOUT"
+        limits.append(
+            _read(environ, name, default=240_000, lowest=1_000, highest=3.6e6) / 1000 - 10
+        )
+    shortest = max(min(limits), 1)
+    return shortest - min(_HANDING_OVER_SECONDS, shortest / 10)
 
 
 def is_on(environ: Mapping[str, str], name: str) -> bool:

@@ -1,12 +1,13 @@
 import asyncio
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gpt5_simulator import ResponsesSimulator
 from inside_plugin import InsidePlugin
-from model_plugin import ModelPlugin
+from model_plugin import PLUGIN, ModelPlugin
 
 
 @pytest.fixture(scope="session")
@@ -15,8 +16,8 @@ def start_plugin() -> Iterator[Callable[..., ModelPlugin]]:
     with asyncio.Runner() as runner:
         started: list[ModelPlugin] = []
 
-        def start(**environment: str) -> ModelPlugin:
-            plugin = ModelPlugin(runner, **environment)
+        def start(folder: Path = PLUGIN, **environment: str) -> ModelPlugin:
+            plugin = ModelPlugin(runner, folder, **environment)
             plugin.start()
             started.append(plugin)
             return plugin

@@ -76,11 +76,11 @@ class Answer:
 class ModelPlugin:
     """The plugin's process, called from ordinary tests."""
 
-    def __init__(self, runner: asyncio.Runner, **environment: str) -> None:
+    def __init__(self, runner: asyncio.Runner, folder: Path = PLUGIN, **environment: str) -> None:
         self.notices: list[Notice] = []
         self._runner = runner
         self._process = PluginProcess(
-            PLUGIN,
+            folder,
             on_notice=self.notices.append,
             environment={"PATH": "/usr/bin:/bin", **NO_CERTIFICATES, **environment},
         )

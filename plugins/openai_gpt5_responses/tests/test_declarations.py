@@ -39,6 +39,7 @@ PARAMETERS = {
     "tool_choice": ("string", "auto", None),
     "parallel_tool_calls": ("boolean", True, None),
     "enable_stream": ("boolean", True, None),
+    "background": ("boolean", False, None),
     "service_tier": ("string", None, ["auto", "default", "flex", "priority", "ultrafast"]),
     "flex_fallback": ("boolean", False, None),
     "reasoning_mode": ("string", None, ["standard", "pro"]),

@@ -20,6 +20,7 @@ PACKAGES = {
     "gpt5_responses.AuthenticationError": AUTHORIZATION,
     "gpt5_responses.ConnectionFailedError": CONNECTION,
     "gpt5_responses.ConnectionTimeoutError": CONNECTION,
+    "gpt5_responses.StillRunningError": CONNECTION,
     "gpt5_responses.InvalidRequestError": BAD_REQUEST,
     "gpt5_responses.ModelNotFoundError": BAD_REQUEST,
     "gpt5_responses.NotFoundError": BAD_REQUEST,

@@ -34,6 +34,7 @@ TOLD_LINES = {
     "_audit.py": "OPENAI_GPT5_AUDIT_LOG",
     "_error_mapping.py": "the lines of code",
     "_parameters.py": "names of parameters",
+    "_polling.py": "because of which an answer is asked for again",
     "_shutdown_notice.py": "models that OpenAI shuts down",
     "_tool_log.py": "OPENAI_GPT5_LOG_TOOL_CONTENT",
 }
@@ -52,6 +53,24 @@ def test_all_that_a_request_holds_is_told(plugin: ModelPlugin, server: Responses
     assert request.body.keys() - SETTINGS == TOLD_FIELDS.keys()
     for words in (*TOLD_HEADERS.values(), *TOLD_FIELDS.values()):
         assert words.lower() in TEXT.lower()
+
+
+def test_what_is_stored_of_an_answer_in_the_background_is_told(
+    plugin: ModelPlugin, server: ResponsesSimulator
+) -> None:
+    plugin.invoke(server, model_parameters={"background": True})
+
+    [request] = server.requests
+    assert request.body["store"] is True
+    assert request.body.keys() - SETTINGS - TOLD_FIELDS.keys() == {"background"}
+    for words in (
+        "`background`",
+        "for 30 days",
+        "polling variant",
+        "stop sequences",
+        "ends with a token",
+    ):
+        assert words in TEXT
 
 
 def test_every_tool_of_openai_s_says_what_it_receives() -> None:
@@ -83,7 +102,7 @@ def test_the_bounds_of_the_memory_are_those_that_are_told() -> None:
 
     assert (entries, size, age) == (1_000, 32 * 1024**2, 3_600)
     assert "1,000 answers, 32 MiB, one hour" in TEXT
-    code = (PLUGIN / "model_adapter/_call.py").read_text(encoding="utf-8")
+    code = (PLUGIN / "model_adapter/_request.py").read_text(encoding="utf-8")
     assert re.findall(r"ItemStore\((.*)\)", code) == [""]  # as it comes
 
 

@@ -1,13 +1,14 @@
 """Dify's entry to the models: one call in, chunks out."""
 
 from collections.abc import Generator, Mapping
-from typing import override
+from typing import Literal, override
 
 from dify_plugin import LargeLanguageModel
-from dify_plugin.entities.model.llm import LLMResultChunk
+from dify_plugin.entities.model.llm import LLMPollingResult, LLMResultChunk
 from dify_plugin.entities.model.message import PromptMessage, PromptMessageTool
 from dify_plugin.entities.model.schema import AIModelEntity
 from dify_plugin.errors.model import InvokeError
+from pydantic import JsonValue
 
 import model_adapter
 
@@ -41,6 +42,45 @@ class OpenAIGPT5LargeLanguageModel(LargeLanguageModel):
                     user=user,
                 )
             )
+
+    @override
+    def _start_polling(
+        self,
+        model: str,
+        credentials: dict,
+        prompt_messages: list[PromptMessage],
+        model_parameters: dict,
+        tools: list[PromptMessageTool] | None = None,
+        stop: list[str] | None = None,
+        stream: Literal[False] = False,
+        user: str | None = None,
+        *,
+        json_schema: dict[str, JsonValue] | None = None,
+    ) -> LLMPollingResult:
+        return model_adapter.start_polling(
+            model_adapter.ModelCall(
+                model=model,
+                credentials=credentials,
+                messages=prompt_messages,
+                parameters=model_parameters,
+                tools=tools or (),
+                stop=stop or (),
+                stream=stream,
+                user=user,
+            ),
+            json_schema,
+        )
+
+    @override
+    def _check_polling(
+        self,
+        model: str,
+        credentials: dict,
+        plugin_state: dict[str, JsonValue],
+        user: str | None = None,
+    ) -> LLMPollingResult:
+        call = model_adapter.ModelCall(model=model, credentials=credentials, user=user)
+        return model_adapter.check_polling(call, plugin_state)
 
     @override
     def _validate_and_filter_model_parameters(

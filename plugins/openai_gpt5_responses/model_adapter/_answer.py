@@ -1,0 +1,130 @@
+"""An answer as it comes: asked for or taken up, and its visible text in paced pieces."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from gpt5_messages import BlockStart, ResumePoint, StreamEvent, VisibleText
+from gpt5_responses import BackgroundStream, Connection, ResponsesError, ResponseStream
+from gpt5_responses.pacing import Pacer
+
+from ._background import (
+    in_time,
+    is_left,
+    nothing_left_note,
+    open_stream,
+    rest_note,
+    take_up,
+    unfinished_note,
+)
+from ._chunks import iter_pieces
+from ._model_call import ModelCall
+from ._operator_settings import PaceSettings
+from ._request import is_answer_only
+
+
+_PACER = Pacer(**asdict(PaceSettings.from_env(os.environ)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """An answer that comes.
+
+    Attributes:
+        call: The call.
+        connection: The way to the server.
+        request: What was asked for.
+        stream: The answer's events.
+        point: Where it goes on, if a part of it was shown in the turn before.
+    """
+
+    call: ModelCall
+    connection: Connection
+    request: Mapping[str, Any]
+    stream: ResponseStream
+    point: ResumePoint | None
+
+    @property
+    def answer_only(self) -> bool:
+        """Whether its text is JSON and nothing else."""
+        return self.point is None and is_answer_only(self.request)
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether the server keeps it."""
+        return isinstance(self.stream, BackgroundStream)
+
+
+def open_answer(
+    call: ModelCall,
+    connection: Connection,
+    request: Mapping[str, Any],
+    point: ResumePoint | None,
+) -> Answer:
+    """Return the answer to a request, or the one that goes on; nothing is sent before it is read.
+
+    Raises:
+        PayloadError: If a switch is neither on nor off.
+    """
+    if point is not None:
+        stream: ResponseStream = take_up(connection, point)
+    else:
+        stream = open_stream(call, connection, request)
+    return Answer(call=call, connection=connection, request=request, stream=stream, point=point)
+
+
+def iter_texts(answer: Answer, visible: VisibleText) -> Iterator[tuple[str, str | None]]:
+    """Yield the visible text in paced pieces, each with the phase of its message; an empty one is a keep-alive during a silence.
+
+    Raises:
+        ResponsesError: If the call fails, after the text before that.
+    """
+    pieces = _iter_pieces(answer, visible)
+    is_begun = answer.point is None
+    for text, phase in pieces:
+        if text and not is_begun:
+            is_begun = True
+            yield rest_note(visible), None
+        yield text, phase
+    if is_left(answer.stream):
+        yield unfinished_note(answer.call, answer.connection, answer.stream, visible), None
+    elif not is_begun:
+        yield nothing_left_note(), None
+
+
+def _iter_pieces(answer: Answer, visible: VisibleText) -> Iterator[tuple[str, str | None]]:
+    stream, phase = answer.stream, None
+    try:
+        with (
+            in_time(answer.call, answer.connection, stream, answer_only=answer.answer_only),
+            closing(_PACER.pace(stream.batches, close=stream.close)) as batches,
+        ):
+            for batch in batches:
+                if not batch:
+                    yield "", phase
+                for text, said_in in _split_by_phase(batch, visible, phase):
+                    phase = said_in
+                    yield from ((piece, phase) for piece in iter_pieces(text))
+                if visible.is_stopped:
+                    return
+    except ResponsesError:
+        if rest := visible.close():
+            yield rest, phase  # a thinking block is closed also before an error
+        raise
+    if rest := visible.break_off() if is_left(stream) else visible.close():
+        yield rest, phase
+
+
+def _split_by_phase(
+    batch: Iterable[StreamEvent], visible: VisibleText, phase: str | None
+) -> Iterator[tuple[str, str | None]]:
+    """Yield the text of a batch with its phase: one piece where, as nearly always, the phase stays the same."""
+    texts: list[str] = []
+    for event in batch:
+        if isinstance(event, BlockStart) and event.phase != phase:
+            yield "".join(texts), phase
+            texts, phase = [], event.phase
+        texts.append(visible.feed(event))
+    yield "".join(texts), phase

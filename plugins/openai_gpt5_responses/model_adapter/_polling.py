@@ -1,0 +1,237 @@
+"""A call that Dify polls: begun in the background, then asked for until it is there.
+
+Dify shows a user the text of a result that says `failed`, and nothing of an error that is raised: so nothing is.
+"""
+
+import json
+import logging
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, cast
+
+from dify_plugin.entities.model.llm import (
+    LLMPollingResult,
+    LLMPollingStatus,
+    LLMResult,
+    LLMResultWithStructuredOutput,
+    LLMUsage,
+)
+from dify_plugin.errors.model import InvokeError
+
+from gpt5_messages import (
+    Completion,
+    ResponseFailure,
+    ResumePoint,
+    StreamDecoder,
+    StreamEvent,
+    VisibleText,
+)
+from gpt5_payloads import PayloadError
+from gpt5_responses import (
+    Connection,
+    ConnectionFailedError,
+    RateLimitError,
+    ServerError,
+    StreamInterruptedError,
+    cancel_background,
+    poll_background,
+)
+from stream_text import InvalidJsonError, parse_json
+
+from ._background import RUNNING, begin_response, tokens_of
+from ._ending import ATE_THE_BUDGET, Ending, iter_ending
+from ._error_mapping import invoke_errors
+from ._model_call import ModelCall
+from ._request import earlier_body, is_answer_only, request_body
+from ._shutdown_notice import note_shutdown
+
+
+_LOGGER = logging.getLogger("dify_plugin.plugin.openai_gpt5_responses")
+
+_STATE = "response"
+_LONGEST_SECONDS = 7200  # for which Dify asks
+_GIVEN_UP_SECONDS = (
+    7100  # after which nobody could fetch an answer any more, so that it is not to be paid
+)
+_SHORTEST_WAIT, _LONGEST_WAIT = 2, 30
+_MOST_METADATA_CHARACTERS = 512
+_PASSING = (ConnectionFailedError, RateLimitError, ServerError, StreamInterruptedError)
+
+_NO_STATE = "This answer cannot be asked for: it was begun with other credentials, for another user or by another plugin."
+_TOO_LONG = "The model took longer than Dify waits for an answer (two hours). It was stopped. Lower reasoning_effort, or ask for less at once."
+_CANCELLED = "The answer was cancelled at the server."
+_NO_JSON = "The model's answer is not the JSON that was asked for."
+
+
+def start_polling(
+    call: ModelCall, json_schema: Mapping[str, Any] | None = None
+) -> LLMPollingResult:
+    """Have an answer made, and say how to ask for it.
+
+    Args:
+        call: The call.
+        json_schema: The schema that the answer has to fulfil, where Dify has one beside the parameters.
+    """
+    try:
+        with invoke_errors(call.credentials):
+            connection = Connection.from_credentials(call.credentials)
+            note_shutdown(call.model, connection, call.credentials)
+            call = replace(call, parameters=_with_schema(call.parameters, json_schema))
+            request = request_body(call, connection)
+            if metadata := _metadata(call, request):
+                request["metadata"] = metadata
+            point = ResumePoint(response_id=begin_response(call, connection, request))
+            return _running({_STATE: tokens_of(call, connection).write(point)}, _SHORTEST_WAIT)
+    except InvokeError as error:
+        return _failed(str(error))
+
+
+def check_polling(call: ModelCall, state: Mapping[str, Any]) -> LLMPollingResult:
+    """Ask for an answer that was begun.
+
+    Args:
+        call: The call, as far as Dify still tells it: the model, the credentials and the user.
+        state: What `start_polling` gave to Dify.
+    """
+    try:
+        with invoke_errors(call.credentials):
+            connection = Connection.from_credentials(call.credentials)
+            point = tokens_of(call, connection).read(str(state.get(_STATE)))
+            return _look(call, connection, point, state) if point else _failed(_NO_STATE)
+    except InvokeError as error:
+        return _failed(str(error))
+
+
+def _look(
+    call: ModelCall, connection: Connection, point: ResumePoint, state: Mapping[str, Any]
+) -> LLMPollingResult:
+    try:
+        completion = poll_background(connection, point.response_id)
+        if completion.status not in RUNNING:
+            return _result(call, connection, completion)
+        age = _age(completion)
+        if age > _GIVEN_UP_SECONDS:
+            cancel_background(connection, point.response_id)
+            return _failed(_TOO_LONG)
+    except _PASSING as error:
+        # What is being made is not lost because it could not be seen once.
+        _LOGGER.warning(
+            "%s while an answer was asked for; it is asked for again.", type(error).__name__
+        )
+        return _running(state, _LONGEST_WAIT)
+    return _running(state, min(max(int(age / 2), _SHORTEST_WAIT), _LONGEST_WAIT))
+
+
+def _result(call: ModelCall, connection: Connection, completion: Completion) -> LLMPollingResult:
+    """Return what a response that is over has come to."""
+    if completion.status == "cancelled":
+        return _failed(_CANCELLED)
+    answer_only = "answer" in completion.metadata
+    visible = VisibleText(
+        json.loads(completion.metadata.get("stop", "[]")), answer_only=answer_only
+    )
+    text = ""
+    for event in _events(completion):
+        if isinstance(event, ResponseFailure):
+            return _failed(connection.secrets.redact(f"The response failed: {event.message}"))
+        text += visible.feed(event)
+    text += visible.close()
+    if completion.finish_reason == "length" and not completion.text:
+        return _failed(ATE_THE_BUDGET)
+    ending = Ending(
+        completion=completion,
+        is_whole=completion.status == "completed" and not visible.is_stopped,
+        is_stopped=visible.is_stopped,
+        answer_only=answer_only,
+        secrets=connection.secrets,
+        latency_seconds=_age(completion),
+        is_stored=True,
+    )
+    [chunk] = iter_ending(call, ending, earlier_body(call), index=0, text=text)
+    result = LLMResult(
+        model=chunk.model, message=chunk.delta.message, usage=cast("LLMUsage", chunk.delta.usage)
+    )
+    return _structured(completion, result) if answer_only else _done(result)
+
+
+def _structured(completion: Completion, result: LLMResult) -> LLMPollingResult:
+    """Return a result with the value that its text is; one that is no object Dify has no place for."""
+    try:
+        value = parse_json(completion.text)
+    except InvalidJsonError:
+        return _failed(f"{_NO_JSON} {completion.refusal}".strip())
+    if not isinstance(value, dict):
+        return _done(result)
+    structured = cast("dict[str, Any]", value)
+    return _done(
+        LLMResultWithStructuredOutput(
+            model=result.model,
+            message=result.message,
+            usage=result.usage,
+            structured_output=structured,
+        )
+    )
+
+
+def _done(result: LLMResult) -> LLMPollingResult:
+    return LLMPollingResult(status=LLMPollingStatus.SUCCEEDED, result=result)
+
+
+def _age(completion: Completion) -> float:
+    """Return how long ago a response was asked for, in seconds; 0 where the server does not say."""
+    now = time.time()
+    return max(now - (completion.created_at or now), 0)
+
+
+def _events(completion: Completion) -> Iterator[StreamEvent]:
+    """Yield a response that is over as the events that a stream of it would have ended in."""
+    kind = {"failed": "response.failed", "incomplete": "response.incomplete"}
+    response = {
+        "id": completion.response_id,
+        "status": completion.status,
+        "output": list(completion.items),
+        "error": completion.error,
+        "incomplete_details": {"reason": completion.incomplete_reason},
+    }
+    decoder = StreamDecoder()
+    name = kind.get(completion.status, "response.completed")
+    yield from decoder.feed({"type": name, "response": response})
+    yield from decoder.close()
+
+
+def _with_schema(
+    parameters: Mapping[str, Any], json_schema: Mapping[str, Any] | None
+) -> Mapping[str, Any]:
+    """Return the parameters of a call with a schema that came beside them; one that is among them counts."""
+    if json_schema is None or parameters.get("json_schema"):
+        return parameters
+    schema = json.dumps({"name": "llm_response", "schema": json_schema})
+    return {**parameters, "response_format": "json_schema", "json_schema": schema}
+
+
+def _metadata(call: ModelCall, request: Mapping[str, Any]) -> dict[str, str]:
+    """Return what the server keeps beside the response for `check_polling`, to which Dify does not tell it again.
+
+    Raises:
+        PayloadError: If the stop sequences are too long for it.
+    """
+    stop = json.dumps(list(call.stop))
+    if len(stop) > _MOST_METADATA_CHARACTERS:
+        problem = f"stop must be at most {_MOST_METADATA_CHARACTERS} characters as JSON where the answer is polled"
+        raise PayloadError(problem, field="stop")
+    told = {"stop": stop} if call.stop else {}
+    return told | ({"answer": "json"} if is_answer_only(request) else {})
+
+
+def _running(state: Mapping[str, Any], wait_seconds: int) -> LLMPollingResult:
+    return LLMPollingResult(
+        status=LLMPollingStatus.RUNNING,
+        plugin_state=dict(state),
+        next_check_after_seconds=wait_seconds,
+        expires_after_seconds=_LONGEST_SECONDS,
+    )
+
+
+def _failed(error: str) -> LLMPollingResult:
+    return LLMPollingResult(status=LLMPollingStatus.FAILED, error=error)

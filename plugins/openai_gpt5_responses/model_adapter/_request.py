@@ -1,0 +1,66 @@
+"""What is asked of the server for one call, and who alone gets back what comes of it."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from gpt5_messages import ItemStore, build_input, drop_orphan_outputs
+from gpt5_payloads import build_request, coerce_bool
+from gpt5_responses import Connection
+
+from ._base_model import base_model
+from ._identity import prompt_cache_key, safety_identifier
+from ._model_call import ModelCall
+
+
+# Remembered in this process only, for platforms that drop `opaque_body` on the way: docs/decisions/0007-item-store.md.
+ITEMS = ItemStore()
+
+
+def request_body(call: ModelCall, connection: Connection) -> dict[str, Any]:
+    """Return the body of the request for a call.
+
+    Raises:
+        PayloadError: If a parameter is not usable.
+        MessageError: If a message is not usable.
+    """
+    recall = partial(ITEMS.recall, owner_of(call, connection))
+    items = drop_orphan_outputs(build_input(call.messages, recall=recall, lenient=True))
+    request = build_request(
+        model=base_model(call.model, call.credentials),
+        input=items,
+        parameters=call.parameters,
+        tools=call.tools,
+        stream=call.stream,
+        stop=call.stop,
+        safety_identifier=safety_identifier(call.user),
+        prompt_cache_key=prompt_cache_key(items, [tool.name for tool in call.tools]),
+        mcp_tokens=connection.mcp_tokens,
+    )
+    return {**request, "model": call.model}
+
+
+def earlier_body(call: ModelCall) -> dict[str, Any]:
+    """Return what is known of a request that was sent in an earlier call: the model."""
+    return {"model": call.model, "input": [], "text": {"format": {"type": "text"}}}
+
+
+def owner_of(call: ModelCall, connection: Connection) -> str:
+    """Return who alone gets back what comes of this call: the same model, for the same user with the same credentials."""
+    return f"{connection.fingerprint} {call.model} {safety_identifier(call.user)}"
+
+
+def is_answer_only(request: Mapping[str, Any]) -> bool:
+    """Return whether the text of an answer is JSON and nothing else, since Dify parses all of it where it has asked for JSON."""
+    return request["text"]["format"]["type"] != "text"
+
+
+def is_on(call: ModelCall, name: str) -> bool:
+    """Return whether a parameter is switched on; a blank one is not.
+
+    Raises:
+        PayloadError: If it is neither on nor off.
+    """
+    wanted = call.parameters.get(name)
+    is_blank = wanted is None or (isinstance(wanted, str) and not wanted.strip())
+    return not is_blank and coerce_bool(wanted, field=name)
