@@ -563,16 +563,17 @@ def test_a_resumed_run_equals_the_one_that_was_not_interrupted_at_length(seed):
 
 
 SETTINGS = {  # What every run is made with, and what follows from that; all else has to be in a snapshot.
-    "AgentRun": "agents _state _spending _gate _structured _requests _display _rounds _ending _recovery _phase _saved",
+    "AgentRun": "agents _state _spending _gate _structured _requests _display _rounds _ending _recovery _phase _saved _summing_up",
     "ToolPhase": "_rounds _gate _ending _agents _move _fail",
     "Gate": "own_functions rules bind caller _allowed _spending _redact",
     "Agents": "max_depth _rounds _gate _most _called _earlier",  # told by `uses`
     "Spending": "budgets caller began lock _maxima",
-    "Requests": "tools allowed_tools max_bytes _size _schema _has_answer_format",
+    "Requests": "tools allowed_tools max_bytes _size _schema _has_answer_format _use _is_rewritten",
+    "SummingUp": "_rounds _requests _recovery _move _cut _is_retry _answer _usage",  # nobody waits meanwhile
     "Display": "_show_thoughts _redact",
     "Recovery": "_rounds",
     "StructuredAnswer": "schema _maximum _redact",
-    "Rounds": "requests spending display structured maximum show_thoughts current",
+    "Rounds": "requests spending display structured maximum show_thoughts current begin_by",
     "Round": "_fragments _shown _spoken",  # of a model call, which is over
     "Ending": "_rounds _agents _redact",
     "SavedRun": "_rounds _parts _settings",

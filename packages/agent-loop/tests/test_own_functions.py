@@ -160,6 +160,7 @@ def test_a_driver_may_offer_tools_and_own_functions_before_the_run_starts():
     run.offer([{"name": "add"}], own_functions=[function("two")])
     assert [getattr(tool, "name", "add") for tool in run.tools] == ["add", "one", "two"]
     assert [own.name for own in run.own_functions] == ["one", "two"]
+    assert run.tool_names == {"add", "one", "two"}
     run.offer([{"name": "sub"}])
     assert run.tools[0] == {"name": "sub"}
     assert run.start()[-1].tools == run.tools

@@ -68,6 +68,10 @@ def write_everything(run, text="text"):
         text, "failed", [text, {"text": text}], error=text, cause=OSError(text), artifact=[text]
     )
     run.budgets({"max_total_tokens": (3, 10)})
+    run.request(2, [message, "sum it up"], {}, is_compaction=True)
+    run.delta(2, f"a summary of {text}")
+    figures = {"replaced": 1, "reasoning_dropped": 1, "tokens_before": 9, "tokens_after": 3}
+    run.compaction(2, "dropped", **figures, usage={"input_tokens": 3}, error=text)
     run.request(2, [message, "other"], {"tool_choice": text})
     run.answer(2)
     run.error(ValueError(text))

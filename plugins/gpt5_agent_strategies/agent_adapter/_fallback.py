@@ -4,6 +4,8 @@ from agent_loop import Budgets, FallbackModel
 
 from ._errors import ParameterError
 from ._model import Model
+from ._settings import Settings
+from ._windows import to_window
 
 
 _FIELD = "fallback_model"
@@ -35,10 +37,11 @@ def _find_problem(fallback: Model, model: Model, budgets: Budgets) -> str | None
     return None
 
 
-def to_fallback(model: Model) -> FallbackModel:
+def to_fallback(model: Model, settings: Settings) -> FallbackModel:
     """Return the model as a run knows it."""
     return FallbackModel(
         name=model.full_name,
         has_tool_choice=model.has_tool_choice,
         has_answer_format=model.has_answer_format,
+        window=to_window(model.input_tokens, settings),
     )

@@ -19,6 +19,7 @@ from agent_loop import (
     ModelCallEnded,
     RoundEnded,
     RoundStarted,
+    RunCompacted,
     ShowFile,
     ShowText,
     ToolCallEnded,
@@ -44,6 +45,7 @@ from ._secrets import find_secrets
 from ._settings import Settings
 from ._sources import build_resources
 from ._tools import Toolbox
+from ._windows import to_window
 
 
 _OLD_FILES = "Images and files replaced by a sentence: no room in the request"
@@ -118,8 +120,9 @@ class _Invocation:
             answer_schema=parameters.answer_schema,
             has_answer_format=parameters.model.has_answer_format,
             model=parameters.model.full_name,
-            fallback=parameters.fallback and to_fallback(parameters.fallback),
+            fallback=parameters.fallback and to_fallback(parameters.fallback, settings),
             max_request_bytes=find_room(self._toolbox.prompts, parameters.models.values()),
+            window=to_window(parameters.model.input_tokens, settings),
             redact=self._known.redact,
         )
         model = ModelCalls(
@@ -190,6 +193,8 @@ class _Invocation:
             case RoundStarted():
                 yield from self._tell_model(event)
                 yield from self._log.start_round(event)
+            case RunCompacted():
+                yield self._log.compacted(event)
             case ModelCallEnded():
                 yield from self._log.end_model_call(event)
             case ToolCallStarted():

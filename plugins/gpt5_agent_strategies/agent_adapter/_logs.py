@@ -12,6 +12,7 @@ from agent_loop import (
     ModelCallEnded,
     RoundEnded,
     RoundStarted,
+    RunCompacted,
     ToolCallEnded,
     ToolCallStarted,
     Usage,
@@ -139,6 +140,24 @@ class RunLog:
             error = f"{type(result.cause).__name__}: {result.cause}"
         yield self._close(self._tool_calls.pop(call.call_id), content, counts, error=error)
 
+    def compacted(self, event: RunCompacted) -> AgentInvokeMessage:
+        """Log that the run was made shorter, which the next request's prompt cache does not survive."""
+        figures = {
+            "by": event.kind,
+            "messages_replaced": event.replaced,
+            "with_reasoning": event.reasoning_dropped,
+            "size_before": event.tokens_before,  # A name with `token` in it would be taken for a secret's.
+            "size_after": event.tokens_after,
+            "reason": self._describe(event.error),
+        }
+        return self._strategy.create_log_message(
+            label="Conversation made shorter",
+            data=self._redact({key: value for key, value in figures.items() if value is not None}),
+            status=_Status.SUCCESS if event.error is None else _Status.ERROR,
+            parent=self._round,
+            metadata=_build_usage(event.usage),
+        )
+
     def end_round(self, event: RoundEnded) -> Iterator[AgentInvokeMessage]:
         """Close a round."""
         content: dict[str, Any] = {
@@ -219,8 +238,12 @@ def _build_metadata(log: AgentInvokeMessage, usage: Usage | None) -> dict[LogMet
     finished_at = time.perf_counter()
     metadata[LogMetadata.FINISHED_AT] = finished_at
     metadata[LogMetadata.ELAPSED_TIME] = finished_at - metadata[LogMetadata.STARTED_AT]
-    if usage is not None:
-        metadata[LogMetadata.TOTAL_PRICE] = format(usage.total_price, "f")
-        metadata[LogMetadata.CURRENCY] = usage.currency
-        metadata[LogMetadata.TOTAL_TOKENS] = usage.total_tokens
-    return metadata
+    return metadata if usage is None else metadata | _build_usage(usage)
+
+
+def _build_usage(usage: Usage) -> dict[LogMetadata, Any]:
+    return {
+        LogMetadata.TOTAL_PRICE: format(usage.total_price, "f"),
+        LogMetadata.CURRENCY: usage.currency,
+        LogMetadata.TOTAL_TOKENS: usage.total_tokens,
+    }

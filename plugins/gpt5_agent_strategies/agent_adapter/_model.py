@@ -20,6 +20,7 @@ from agent_loop import ModelDelta, ToolCallFragment
 from ._answer_files import read_answer_file
 from ._errors import AnswerTooLargeError, ParameterError
 from ._usage import to_usage
+from ._windows import read_input_tokens
 
 
 _MAX_ANSWER_CHARACTERS = 16 * 1024 * 1024
@@ -38,6 +39,7 @@ class Model:
         features: What the model can do; None when Dify did not say.
         parameter_names: The parameters that it takes; None when Dify did not say.
         has_answer_format: Whether Dify has said that it takes a JSON schema as the format of its answer.
+        input_tokens: How many tokens a request may have; None when Dify did not say.
         is_unpriced: Whether Dify has said that it has no prices.
         currency: That of its prices; empty where Dify did not say.
         history: The conversation so far, as Dify dumps it.
@@ -50,6 +52,7 @@ class Model:
     features: frozenset[str] | None
     parameter_names: frozenset[str] | None
     has_answer_format: bool
+    input_tokens: int | None
     is_unpriced: bool
     currency: str
     history: tuple[Any, ...]
@@ -85,6 +88,7 @@ class Model:
             features=_read_features(entity, field) if entity else None,
             parameter_names=frozenset(rules) if entity else None,
             has_answer_format=_takes_schema(rules),
+            input_tokens=read_input_tokens(entity, rules),
             is_unpriced="pricing" in entity and not entity["pricing"],
             currency=str(pricing.get("currency") or ""),
             history=_read_list(

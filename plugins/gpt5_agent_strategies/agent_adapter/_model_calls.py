@@ -73,7 +73,7 @@ class ModelCalls:
     def _open(self, request: CallModel) -> Generator[ModelDelta]:
         called = request.model or ""
         model = self._models[called]
-        if request.left_out or called != self._called:
+        if request.left_out or request.is_rewritten or called != self._called:
             self._prompts.clear()
         self._called = called
         known = len(self._prompts)

@@ -50,6 +50,8 @@ class Settings:
             `PLUGIN_MAX_EXECUTION_TIMEOUT` (seconds) and `DIFY_BACKWARDS_INVOCATION_READ_TIMEOUT` (milliseconds), which the daemon hands on.
         tool_seconds: How long a tool may be silent. `GPT5_AGENT_TOOL_SECONDS`, 1 to 3600.
         result_characters: How much of a tool's result the model reads. `GPT5_AGENT_RESULT_CHARACTERS`, 1,000 to 1,000,000.
+        window_tokens: How many tokens a request may have; None for what Dify says of the model. `GPT5_AGENT_WINDOW_TOKENS`, 4,000 to 100,000,000.
+        compact_percent: From how much of that on a run is made shorter; 0 for never. `GPT5_AGENT_COMPACT_PERCENT`, 0 to 95.
         files_root: The only folder that tools may show images from. `GPT5_AGENT_FILES_ROOT`, an absolute path.
         logs_content: Whether logs hold texts, arguments and results, redacted, or only counts. `GPT5_AGENT_LOG_CONTENT`.
     """
@@ -57,6 +59,8 @@ class Settings:
     time: TimeBudget = field(default_factory=TimeBudget)
     tool_seconds: int = 240
     result_characters: int = 200_000
+    window_tokens: int | None = None
+    compact_percent: int = 80
     files_root: str = "/files"
     logs_content: bool = True
 
@@ -74,6 +78,12 @@ class Settings:
                 default=200_000,
                 minimum=1_000,
                 maximum=1_000_000,
+            ),
+            window_tokens=_read_optional(
+                environment, "GPT5_AGENT_WINDOW_TOKENS", minimum=4_000, maximum=100_000_000
+            ),
+            compact_percent=read_number(
+                environment, "GPT5_AGENT_COMPACT_PERCENT", default=80, minimum=0, maximum=95
             ),
             files_root=_read_folder(environment, "GPT5_AGENT_FILES_ROOT", default="/files"),
             logs_content=environment.get("GPT5_AGENT_LOG_CONTENT", "").strip().lower()

@@ -312,10 +312,10 @@ def test_a_result_that_was_cut_is_read_on_without_calling_the_tool_again(agent):
     text = "".join(f"line {number}\n" for number in range(50_000))
     asked = [{"id": "r1", "offset": 200_000}, {"id": "r1", "pattern": "line 4[0-9]999\\b"}]
     calls = [
-        call("read_result", json.dumps(arguments), f"c{n}") for n, arguments in enumerate(asked)
+        call("read_result", json.dumps(arguments), id_=f"c{n}") for n, arguments in enumerate(asked)
     ]
     agent.dify.model = [
-        [chunk(calls=[call("echo", "{}", "c9")])],
+        [chunk(calls=[call("echo", "{}", id_="c9")])],
         [chunk(calls=calls)],
         [chunk("Done.")],
     ]

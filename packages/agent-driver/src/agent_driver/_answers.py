@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from agent_loop import (
     CallModel,
+    CompactedWindow,
     Event,
     Failure,
     MessageError,
@@ -20,7 +21,7 @@ from agent_loop import (
 
 
 _log = logging.getLogger("agent_driver")
-_ENDS = ModelDone | ModelFailure | Failure
+_ENDS = ModelDone | ModelFailure | Failure | CompactedWindow
 
 
 class AsyncModelError(TypeError):
@@ -94,6 +95,27 @@ def close(answer: object) -> None:
             _log.debug("an answer could not be closed", exc_info=True)
 
 
+def find_compactor(model: object, call: CallModel) -> Callable[[CallModel], Any] | None:
+    """Return what makes a conversation shorter by the model's API, where that is asked for and the model can: its `compact`."""
+    compact = getattr(model, "compact", None) if call.is_compaction else None
+    return cast("Callable[[CallModel], Any]", compact) if callable(compact) else None
+
+
+def log_no_compaction(error: BaseException) -> None:
+    """Log why the model's API has not made a conversation shorter; a summary will."""
+    _log.warning("the model's API could not compact the conversation", exc_info=error)
+
+
+def ask_model(model: Callable[[CallModel], Any], call: CallModel) -> Any:
+    """Call a model, or what makes its conversations shorter where that is asked for; where that fails, the model is asked for a summary."""
+    if compact := find_compactor(model, call):
+        try:
+            return compact(call)
+        except Exception as error:  # noqa: BLE001 - such as a gateway's that lacks it
+            log_no_compaction(error)
+    return model(call)
+
+
 class Asked:
     """A model's answer, asked for with the first piece of it, so that whoever waits for a piece waits for the model too.
 
@@ -109,7 +131,7 @@ class Asked:
         self._is_closed = False
 
     def __iter__(self) -> Generator[object]:
-        self._answer = answer = self._model(self._call)
+        self._answer = answer = ask_model(self._model, self._call)
         try:
             if _is_async(answer):
                 raise AsyncModelError

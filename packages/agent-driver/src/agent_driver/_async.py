@@ -7,7 +7,7 @@ from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import partial
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from agent_loop import (
     AgentEvent,
@@ -28,9 +28,11 @@ from ._agents import Agent
 from ._answers import (
     asked_by,
     close,
+    find_compactor,
     is_decision,
     is_end,
     is_whole,
+    log_no_compaction,
     name_piece,
     to_failure,
     to_input,
@@ -173,7 +175,9 @@ async def _iter_answer(setup: Setup, model: AsyncModel, call: CallModel) -> Asyn
 
 async def _ask(model: AsyncModel, call: CallModel) -> AsyncGenerator[object]:
     """Call the model and yield what it says, in whatever form."""
-    answer: Any = model(call)
+    answer = await _ask_compactor(model, call)
+    if answer is None:
+        answer = model(call)
     if isawaitable(answer):
         answer = await answer
     if is_whole(answer):
@@ -181,7 +185,7 @@ async def _ask(model: AsyncModel, call: CallModel) -> AsyncGenerator[object]:
         return
     if not hasattr(answer, "__aiter__"):
         answer = _read_in_thread(answer)
-    pieces = cast("AsyncIterator[object]", aiter(answer))
+    pieces: AsyncIterator[object] = aiter(answer)
     try:
         async for piece in pieces:
             yield piece
@@ -189,6 +193,19 @@ async def _ask(model: AsyncModel, call: CallModel) -> AsyncGenerator[object]:
         aclose = getattr(pieces, "aclose", None)
         if aclose is not None:
             await aclose()
+
+
+async def _ask_compactor(model: AsyncModel, call: CallModel) -> Any:
+    """Return what the model's API has made of a conversation that is to be shorter; None where it can't."""
+    compact = find_compactor(model, call)
+    if compact is None:
+        return None
+    try:
+        answer: Any = compact(call)
+        return await answer if isawaitable(answer) else answer
+    except Exception as error:  # noqa: BLE001 - such as a gateway's that lacks it
+        log_no_compaction(error)
+        return None
 
 
 async def _read_in_thread(pieces: Iterable[object]) -> AsyncGenerator[object]:

@@ -14,6 +14,7 @@ from agent_loop import (
     ModelCallEnded,
     ModelDelta,
     RoundEnded,
+    RunCompacted,
     ToolCallEnded,
     ToolCallStarted,
     ToolResult,
@@ -80,23 +81,28 @@ class Recorder:
         if isinstance(received, ModelDelta):
             self._take_delta(received)
         for event in events:
-            match event:
-                case CallModel():
-                    self._take_request(event)
-                case ModelCallEnded():
-                    self._end_answer(event)
-                case ToolCallStarted(call=call):
-                    self.writer.call(call.call_id, call.name, call.arguments)
-                case ToolCallEnded(call=call, result=result, is_own=is_own):
-                    self._take_result(call.call_id, result, is_own=is_own)
-                case RoundEnded(budgets=budgets):
-                    self.writer.budgets({use.name: (use.used, use.maximum) for use in budgets})
-                case AskApproval(round=number):
-                    self.writer.end("approval", rounds=number)
-                case Finished():
-                    self._finish(event)
-                case _:
-                    pass
+            self._take_event(event)
+
+    def _take_event(self, event: Event) -> None:
+        match event:
+            case CallModel():
+                self._take_request(event)
+            case ModelCallEnded():
+                self._end_answer(event)
+            case ToolCallStarted(call=call):
+                self.writer.call(call.call_id, call.name, call.arguments)
+            case ToolCallEnded(call=call, result=result, is_own=is_own):
+                self._take_result(call.call_id, result, is_own=is_own)
+            case RunCompacted():
+                self._take_compaction(event)
+            case RoundEnded(budgets=budgets):
+                self.writer.budgets({use.name: (use.used, use.maximum) for use in budgets})
+            case AskApproval(round=number):
+                self.writer.end("approval", rounds=number)
+            case Finished():
+                self._finish(event)
+            case _:
+                pass
 
     def take_sorted(self, sorted_: Sorted) -> None:
         """Write what the tools of a round are called with."""
@@ -152,6 +158,19 @@ class Recorder:
             is_closing=call.is_closing,
             wait_seconds=call.wait_seconds,
             left_out=call.left_out,
+            is_compaction=call.is_compaction,
+        )
+
+    def _take_compaction(self, event: RunCompacted) -> None:
+        self.writer.compaction(
+            self._round,
+            event.kind,
+            replaced=event.replaced,
+            reasoning_dropped=event.reasoning_dropped,
+            tokens_before=event.tokens_before,
+            tokens_after=event.tokens_after,
+            usage=event.usage,
+            error=event.error,
         )
 
     def _take_delta(self, delta: ModelDelta) -> None:

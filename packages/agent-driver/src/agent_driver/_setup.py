@@ -1,11 +1,11 @@
 """What both drivers set up alike."""
 
-from collections.abc import AsyncGenerator, Generator, Sequence
+from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from agent_loop import AgentRun, Event, TimeBudget, ToolCall, read_input
+from agent_loop import AgentRun, Event, RunCompacted, TimeBudget, ToolCall, read_input
 
 from ._approval import Approval, Decisions, prepare_approval
 from ._time import Cancelled, Clock, can_say_so
@@ -46,6 +46,7 @@ class Setup:
             events = tuple(chain.from_iterable(map(self.run.feed, decisions)))
         else:
             events = self.run.start()
+        self._forget(events)
         if self.recorder is not None:
             self.recorder.take(None, events)
         return events
@@ -54,11 +55,21 @@ class Setup:
         """Feed the run with what has come and return what follows."""
         fitted = self.clock.fit(received)
         if self.recorder is None:
-            return self.approval.seal(self.run, self.calls, self.run.feed(fitted))
+            events = self.run.feed(fitted)
+            self._forget(events)
+            return self.approval.seal(self.run, self.calls, events)
         fitted = read_input(fitted)
-        events = self.approval.seal(self.run, self.calls, self.run.feed(fitted))
+        events = self.run.feed(fitted)
+        self._forget(events)
+        events = self.approval.seal(self.run, self.calls, events)
         self.recorder.take(fitted, events)
         return events
+
+    def _forget(self, events: Iterable[Event]) -> None:
+        """Let results that the model is sent no more take nothing of their budget."""
+        for event in events:
+            if isinstance(event, RunCompacted):
+                self.calls.forget(event.messages)
 
     def sort(self, calls: Sequence[ToolCall]) -> Sorted:
         """Check the calls of a round and say which are made."""

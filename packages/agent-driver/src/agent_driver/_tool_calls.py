@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, count
 from typing import Any, cast
 
-from agent_loop import OwnFunction, ToolCall, ToolResult
+from agent_loop import Message, OwnFunction, ToolCall, ToolResult
 from agent_tooling import (
     READ_RESULT,
     REPEATED_FAILURE,
@@ -108,6 +108,15 @@ class ToolCalls:
             answer=self._budget.read_on,
         )
 
+    def forget(self, messages: Iterable[object]) -> None:
+        """Take note that the model is sent these messages and no others any more: what results took of the budget is free."""
+        results = (message for message in messages if isinstance(message, Message))
+        self._budget.release(
+            message.content
+            for message in results
+            if message.role == "tool" and isinstance(message.content, str)
+        )
+
     def sort(self, calls: Sequence[ToolCall]) -> Sorted:
         """Check the calls of a round and say which are made."""
         answered: list[ToolResult] = []
@@ -140,6 +149,7 @@ class ToolCalls:
             error=output.error,
             cause=output.cause,
             artifact=output.artifact,
+            is_pinned=job.tool.is_pinned and output.error is None,
         )
 
     def recall(self, job: Job) -> ToolResult | None:

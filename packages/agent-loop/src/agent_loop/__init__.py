@@ -4,6 +4,7 @@ from stream_text import MessageError, ThinkFilter
 
 from ._agents import AgentAnswer, Agents
 from ._budgets import BudgetName, Budgets, BudgetUse
+from ._compaction_events import CompactedWindow, CompactionKind, RunCompacted
 from ._display import should_emit_text
 from ._errors import (
     AgentLoopError,
@@ -50,6 +51,7 @@ from ._run import AgentRun
 from ._state import TRANSITIONS, State, Trigger
 from ._time import CallWatch, TimeBudget
 from ._usage import AgentUse, Usage
+from ._window import Window
 
 
 __all__ = [
@@ -68,6 +70,8 @@ __all__ = [
     "CallModel",
     "CallWatch",
     "ClosingReason",
+    "CompactedWindow",
+    "CompactionKind",
     "Decision",
     "Event",
     "Failure",
@@ -87,6 +91,7 @@ __all__ = [
     "Role",
     "RoundEnded",
     "RoundStarted",
+    "RunCompacted",
     "RunTools",
     "ShowFile",
     "ShowText",
@@ -105,6 +110,7 @@ __all__ = [
     "ToolResult",
     "Trigger",
     "Usage",
+    "Window",
     "read_input",
     "read_model_failure",
     "should_emit_text",

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from ._approval import AskApproval, Decision
 from ._budgets import BudgetName, BudgetUse
+from ._compaction_events import CompactedWindow, RunCompacted
 from ._messages import ToolCall
 from ._parts import parts_text
 from ._usage import AgentUse, Usage
@@ -118,6 +119,7 @@ class ToolResult:
         content: What the model reads: a text, or content parts (text, image, file), which the run passes through. Empty, it becomes `error`.
         error: Why the call failed or was refused, in a sentence that the model may read; None where it did not.
         is_unfinished: Whether the tool was given up while it still ran.
+        is_pinned: Whether it stays with the model word for word when the run is made shorter.
         artifact: What the tool made for others than the model, such as files for a person.
         cause: The exception behind a failure, for a log and nobody else. `ToolCallEnded` hands on both, and the run keeps neither.
     """
@@ -126,6 +128,7 @@ class ToolResult:
     content: str | tuple[Any, ...] = ""
     error: str | None = None
     is_unfinished: bool = False
+    is_pinned: bool = False
     artifact: Any = field(default=None, repr=False)
     cause: BaseException | None = field(default=None, repr=False, compare=False)
 
@@ -175,7 +178,15 @@ class Failure:
 
 
 type Input = (
-    ModelDelta | ModelDone | ModelFailure | ToolResult | Decision | TimeShort | TimePassed | Failure
+    ModelDelta
+    | ModelDone
+    | ModelFailure
+    | ToolResult
+    | Decision
+    | TimeShort
+    | TimePassed
+    | Failure
+    | CompactedWindow
 )
 """What a run is fed with."""
 
@@ -209,6 +220,9 @@ class CallModel:
         allowed_tools: The names of the only tools that may be called; None for all. Models that can be told so get them along with the same tools.
         answer_schema: The JSON schema that the last answer has to fulfil, for models that take it as a format; None where there is none.
         left_out: How many images and files have become a sentence since the request before, which this one then does not begin with.
+        is_compaction: Whether the answer is a summary by which the run is made shorter, and shown to nobody. The last message asks for it. A driver whose model makes
+            conversations shorter by itself feeds `CompactedWindow` with what has become of the others.
+        is_rewritten: Whether it does not begin with the request before, because the run was made shorter, or is about to be.
     """
 
     round: int
@@ -221,6 +235,8 @@ class CallModel:
     answer_schema: Mapping[str, Any] | None = None
     model: str | None = None
     left_out: int = 0
+    is_compaction: bool = False
+    is_rewritten: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -325,7 +341,7 @@ class Finished:
 
     Attributes:
         reason: Why the run stopped: `answered`, `empty_answer`, `output_limit`, `maximum_iterations`, `time_limit`, `budget`, `size_limit`, `cancelled` or `error`; `StopReason` says when which.
-        rounds: How many model calls were made.
+        rounds: How many model calls were made, but for those that sum up the run.
         usage: The sum over all rounds.
         answer: What the model said last, without thoughts.
         messages: All messages of the run: those it was given, and after them what the model and the tools have said. The next turn begins with them.
@@ -376,6 +392,7 @@ type Event = (
     | ModelCallEnded
     | RunTools
     | AskApproval
+    | RunCompacted
     | ToolCallStarted
     | ToolCallEnded
     | RoundEnded

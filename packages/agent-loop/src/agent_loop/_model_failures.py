@@ -147,6 +147,9 @@ _FOR_ANOTHER = re.compile(
     r"model.{0,200}(not found|not exist|no longer|deprecated|decommissioned|retired|shut down)|model_not_found|"
     r"plugin not found|pluginnotfounderror|plugindaemonnotfounderror"
 )
+_TOO_LONG = re.compile(
+    r"context.?(length|window|size)|maximum context|(prompt|input|request) is too long|too many (input )?tokens"
+)
 _QUOTA = re.compile(r"quota|billing|credit")
 _WAIT = re.compile(
     r"(?:try again|retry|wait)\D{0,20}?(?:(\d+)m(?:in\w*)? ?)?(\d+(?:\.\d+)?) ?(ms|s\b|sec)"
@@ -171,6 +174,11 @@ def read_model_failure(text: str, *, redact: Callable[[str], str] = _as_it_is) -
     failure = _read(lowered, types, to_plain_text(text, redact))
     may_pass = bool(types & _ANOTHERS or _FOR_ANOTHER.search(lowered))
     return replace(failure, may_pass_elsewhere=may_pass)
+
+
+def says_too_long(message: str) -> bool:
+    """Return whether a model was not called because the request has more tokens than it reads."""
+    return _TOO_LONG.search(message[:MAX_CHARACTERS].lower()) is not None
 
 
 def _read(lowered: str, types: frozenset[str], said: str) -> ModelFailure:

@@ -8,6 +8,7 @@ from stream_text import ThinkFilter, read_member
 
 from ._events import ModelFailure
 from ._messages import Message
+from ._window import Window
 
 
 FILTERED = ModelFailure(
@@ -26,11 +27,13 @@ class FallbackModel:
         name: What `CallModel.model` calls it.
         has_tool_choice: Whether it knows a tool choice.
         has_answer_format: Whether it takes a schema as the format of its answer.
+        window: How much it reads; None for as much as the first.
     """
 
     name: str
     has_tool_choice: bool = True
     has_answer_format: bool = False
+    window: Window | None = None
 
 
 def without_reasoning(message: Any) -> Any:

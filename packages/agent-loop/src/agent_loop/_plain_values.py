@@ -7,17 +7,29 @@ from dataclasses import fields
 from decimal import Decimal
 from typing import Any, Final, cast
 
+from ._compaction import Marks
 from ._errors import SnapshotError
 from ._events import Decision, ToolResult
 from ._messages import Message, ToolCall
 from ._models import FallbackModel
 from ._usage import AgentUse, Usage
+from ._window import Window
 
 
 _KIND: Final = "$"  # The key under which a value says what it is.
 _CLASSES: Final[Mapping[str, type[Any]]] = {
     kind.__name__: kind
-    for kind in (Message, ToolCall, ToolResult, Usage, AgentUse, Decision, FallbackModel)
+    for kind in (
+        Message,
+        ToolCall,
+        ToolResult,
+        Usage,
+        AgentUse,
+        Decision,
+        FallbackModel,
+        Window,
+        Marks,
+    )
 }
 
 

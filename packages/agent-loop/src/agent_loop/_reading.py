@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from stream_text import MessageError, read_member, read_written_call
 
+from ._compaction_events import CompactedWindow
 from ._events import (
     Decision,
     Failure,
@@ -21,7 +22,15 @@ from ._usage import Usage
 
 
 _INPUTS = (
-    ModelDelta | ModelDone | ModelFailure | ToolResult | Decision | TimeShort | TimePassed | Failure
+    ModelDelta
+    | ModelDone
+    | ModelFailure
+    | ToolResult
+    | Decision
+    | TimeShort
+    | TimePassed
+    | Failure
+    | CompactedWindow
 )
 _TEXT = ("text", "content")
 _ANSWER = (*_TEXT, "tool_calls", "usage", "finish_reason", "phase", "opaque_body", "files")
@@ -71,6 +80,7 @@ def _read_result(value: object) -> ToolResult:
         content=content or "",
         error=_read_text(value, "error"),
         is_unfinished=bool(read_member(value, "is_unfinished")),
+        is_pinned=bool(read_member(value, "is_pinned")),
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from ._events import Event, ModelFailure
+from ._model_failures import says_too_long
 from ._models import FILTERED, FallbackModel
 from ._rounds import Rounds
 
@@ -35,9 +36,26 @@ class Recovery:
     def begin_again(self, failure: ModelFailure, error: str) -> Iterator[Event] | None:
         """Return what follows where the open call is made again, by this model or another; None where it is not."""
         fallback = self._find_fallback(failure)
-        if fallback is None and not (failure.is_transient and failure.has_time and self.may_retry):
+        if fallback is None and not (self._is_passing(failure) or self._can_shorten(failure)):
             return None
         return self._begin_again(failure, error, fallback)
+
+    def take_over(self, failure: ModelFailure) -> bool:
+        """Return whether another model takes over after a failure of a call that is no round's own."""
+        fallback = self._fallback if failure.may_pass_elsewhere and failure.has_time else None
+        if fallback is None:
+            return False
+        self._fallback = None
+        self._rounds.requests.take_over(fallback)
+        return True
+
+    def _is_passing(self, failure: ModelFailure) -> bool:
+        return failure.is_transient and failure.has_time and self.may_retry
+
+    def _can_shorten(self, failure: ModelFailure) -> bool:
+        """Return whether a call has failed by the length of its request, and the run can be made shorter for that."""
+        can_repeat = failure.has_time and self.may_retry and says_too_long(failure.message)
+        return can_repeat and self._rounds.requests.cut is not None
 
     def _find_fallback(self, failure: ModelFailure) -> FallbackModel | None:
         """Return the model that takes over after a failure of the open call, if one does."""
@@ -49,6 +67,8 @@ class Recovery:
         self, failure: ModelFailure, error: str, fallback: FallbackModel | None
     ) -> Iterator[Event]:
         rounds = self._rounds
+        if fallback is None and not self._is_passing(failure):
+            rounds.requests.shrink_window()
         yield from rounds.break_answer(error, shows_rest=False)
         yield rounds.end(error)
         if fallback:

@@ -141,6 +141,11 @@ class Round:
         )
 
     @property
+    def pinned_ids(self) -> frozenset[str]:
+        """The ids of the calls whose results stay when the run is made shorter."""
+        return frozenset(result.call_id for result in self.results if result.is_pinned)
+
+    @property
     def open_calls(self) -> tuple[ToolCall, ...]:
         """The calls that have no result yet."""
         return tuple(self._open.values())

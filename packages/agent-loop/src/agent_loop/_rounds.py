@@ -1,6 +1,6 @@
 """How a round goes: its request, the model's answer piece by piece, and the ends of its calls. What follows, the run decides."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 from ._budgets import Spending
@@ -39,6 +39,7 @@ class Rounds:
         current: The round that has begun last; number 0 before the first.
         is_time_short: Whether the next round has to be the last.
         is_retry: Whether the model call of the current one was made before, and failed.
+        begin_by: What asks in a round that has begun, after so many seconds.
     """
 
     SAVED: ClassVar = ("is_time_short", "is_retry")
@@ -61,6 +62,7 @@ class Rounds:
         self.show_thoughts = show_thoughts
         self.is_time_short = False
         self.is_retry = False
+        self.begin_by: Callable[[float], Iterator[Event]] = self.ask
         self.current = self._build(0)
 
     @property
@@ -76,16 +78,23 @@ class Rounds:
         return not (is_last or self.display.has_words or self.spending.used_up_above)
 
     def begin(self, failure: ModelFailure | None = None) -> Iterator[Event]:
-        """Begin a round, after a failure with the request that failed."""
+        """Begin a round, after a failure with the request that failed; the run may have to be made shorter first."""
         self.is_retry = failure is not None
         self.current = self._build(self.current.number + 1)
         self.display.open_round()
         if self.structured:
             self.structured.let_go()
+        yield RoundStarted(round=self.current.number, model=self.requests.model)
+        yield from self.begin_by(failure.wait_seconds if failure else 0.0)
+
+    def ask(self, wait_seconds: float = 0.0) -> Iterator[Event]:
+        """Ask for the answer of the current round."""
         number = self.current.number
-        wait_seconds = failure.wait_seconds if failure else 0.0
-        yield RoundStarted(round=number, model=self.requests.model)
         yield self.requests.build(number, is_closing=self.has_to_answer, wait_seconds=wait_seconds)
+
+    def reconsider(self) -> None:
+        """Begin the current round anew, which has not asked yet, because meanwhile time has passed and budgets were used."""
+        self.current = self._build(self.current.number)
 
     def take_delta(self, delta: ModelDelta) -> tuple[Event, ...]:
         """Take a piece of the model's answer and return what is shown of it."""
@@ -100,6 +109,7 @@ class Rounds:
         """End a model call that has succeeded."""
         self.spending.add_usage(self.current.usage)
         self.spending.find_unknown(self.current.usage)
+        self.requests.take_usage(self.current.usage)
         yield from self._show_answer(self.current.end_answer())
         yield self.current.to_call_ended()
 

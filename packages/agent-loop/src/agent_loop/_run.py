@@ -8,6 +8,7 @@ from agent_tooling import AnswerSchema, ApprovalRules, ToolArguments
 
 from ._agents import Agents
 from ._budgets import Budgets, Spending
+from ._compaction_events import CompactedWindow
 from ._display import Display
 from ._ending import Ending
 from ._errors import InvalidSettingError, LocalProtocolError
@@ -38,7 +39,9 @@ from ._sentences import build_model_failure, build_unknown_budget
 from ._snapshots import seal, unseal
 from ._state import State, Trigger, next_state
 from ._structured import StructuredAnswer
+from ._summing_up import OF_SUMMARY, SummingUp
 from ._tool_phase import ToolPhase
+from ._window import Window
 
 
 class AgentRun:
@@ -73,6 +76,8 @@ class AgentRun:
         model: What the events call the model.
         fallback: The model that takes over, once and for the rest of the run, after an error that another may not have, or one that has broken off a call twice.
         max_request_bytes: How many bytes the messages of a request may have, as JSON writes them.
+        window: How much the model reads. Where a request would fill it, the model is asked for a summary first, which takes the place of all but what a system says, the
+            task, pinned results and the last rounds (`RunCompacted`). None where nobody knows.
         redact: Takes what nobody may read out of what tools are called by a model and have answered, before that is shown.
         max_agent_depth: How deep agents may call agents: with 1 those that this run calls may call none.
 
@@ -100,6 +105,7 @@ class AgentRun:
         model: str | None = None,
         fallback: FallbackModel | None = None,
         max_request_bytes: int | None = None,
+        window: Window | None = None,
         redact: Callable[[str], str] = str,
         max_agent_depth: int = 2,
     ) -> None:
@@ -125,6 +131,7 @@ class AgentRun:
             has_answer_format=has_answer_format,
             model=model,
             max_bytes=max_request_bytes,
+            window=window,
         )
         self._display = Display(show_thoughts=emit_intermediate_thoughts, redact=redact)
         self._rounds = Rounds(
@@ -138,6 +145,7 @@ class AgentRun:
         self.agents = Agents(self._rounds, self._gate, max_depth=max_agent_depth)
         self._ending = Ending(self._rounds, agents=self.agents, redact=redact)
         self._recovery = Recovery(self._rounds, fallback)
+        self._summing_up = SummingUp(self._rounds, self._recovery, move=self._move)
         self._phase = ToolPhase(
             self._gate, self._ending, self.agents, move=self._move, fail=self._fail
         )
@@ -158,6 +166,7 @@ class AgentRun:
                 "model": model,
                 "fallback": str(fallback),
                 "max_request_bytes": max_request_bytes,
+                "window": str(window),
                 "max_agent_depth": max_agent_depth,
             },
         )
@@ -165,7 +174,7 @@ class AgentRun:
 
     @property
     def state(self) -> State:
-        """Where the run is: `ready`, `model`, `tools`, `approval` or `finished`."""
+        """Where the run is: `ready`, `model`, `summary`, `tools`, `approval` or `finished`."""
         return self._state
 
     @property
@@ -219,6 +228,11 @@ class AgentRun:
     def max_request_bytes(self) -> int | None:
         """How many bytes the messages of a request may have; None for any number."""
         return self._requests.max_bytes
+
+    @property
+    def window(self) -> Window | None:
+        """How much the model reads that is asked now; None where nobody knows."""
+        return self._requests.window
 
     @property
     def budgets(self) -> Budgets:
@@ -314,6 +328,11 @@ class AgentRun:
             LocalProtocolError: If the run cannot take this now, or the result belongs to no open call. Nothing has changed.
             MessageError: If it can be read as none of these. Nothing has changed.
         """
+        is_summed_up = self._state == "summary"
+        if isinstance(received, CompactedWindow) or (
+            is_summed_up and isinstance(received, OF_SUMMARY)
+        ):
+            return tuple(self._summing_up.feed(received))
         match received:
             case ModelDelta():
                 self._move("delta")
@@ -392,7 +411,9 @@ class AgentRun:
         return chain(ended, failed)
 
     def _end_failed(self, error: str, reason: StopReason, *, is_answered: bool) -> Iterator[Event]:
-        is_call_open = self._state == "model"
+        is_call_open = self._state in {"model", "summary"}
+        if self._state == "summary":
+            self._summing_up.count()
         self._move("failure")
         yield from self._phase.give_up(error)
         yield from self._ending.fail(

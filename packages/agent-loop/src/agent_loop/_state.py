@@ -4,6 +4,7 @@ Everything that decides about states stands in this table; `AgentRun` names the 
 
     ready ──start──▶ model ──tool_calls──▶ tools ──results──▶ model ...      tools ──ask──▶ approval ──decided──▶ tools
                        │ retry ──▶ model     │
+                       │ compact ▶ summary ──compacted──▶ model
                        │ repair ─▶ model     │
                        │                     │
                        │ answer, refusal     │ results_shown
@@ -18,8 +19,9 @@ from typing import Final, Literal
 from ._errors import LocalProtocolError
 
 
-type State = Literal["ready", "model", "tools", "approval", "finished"]
-"""`ready`: not started; `model`: a model call is open; `tools`: tool results are awaited; `approval`: a person's decisions are; `finished`: nothing follows."""
+type State = Literal["ready", "model", "summary", "tools", "approval", "finished"]
+"""`ready`: not started; `model`: a model call is open; `summary`: one that sums up the run before the next is; `tools`: tool results are awaited; `approval`: a person's
+decisions are; `finished`: nothing follows."""
 
 type Trigger = Literal[
     "start",
@@ -28,6 +30,8 @@ type Trigger = Literal[
     "time_passed",
     "retry",
     "repair",
+    "compact",
+    "compacted",
     "tool_calls",
     "answer",
     "refusal",
@@ -55,9 +59,18 @@ TRANSITIONS: Final[Mapping[State, Mapping[Trigger, State]]] = MappingProxyType(
             "time_passed": "model",
             "retry": "model",
             "repair": "model",
+            "compact": "summary",
             "tool_calls": "tools",
             "answer": "finished",
             "refusal": "finished",
+            "failure": "finished",
+        },
+        "summary": {
+            "delta": "summary",
+            "time_short": "summary",
+            "time_passed": "summary",
+            "compact": "summary",
+            "compacted": "model",
             "failure": "finished",
         },
         "tools": {

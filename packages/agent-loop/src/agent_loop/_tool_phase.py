@@ -151,7 +151,7 @@ class ToolPhase:
             yield from self._fail(stop)
             return
         self._move("results")
-        rounds.requests.add(*current.to_messages())
+        rounds.requests.add(*current.to_messages(), pinned=current.pinned_ids)
         yield rounds.end()
         if near := rounds.spending.take_near():
             rounds.requests.add_user_text(build_budget_notice(near))

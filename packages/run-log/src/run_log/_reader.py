@@ -28,6 +28,7 @@ _NEEDED: Final[Mapping[str, Mapping[str, type]]] = {
     "bound": {"call_id": str, "arguments": dict},
     "started": {"call_id": str},
     "result": {"call_id": str, "outcome": str},
+    "compaction": {"round": int, "kind": str, "replaced": int},
     "budgets": {"budgets": dict},
     "error": {"kind": str, "message": str},
     "end": {"reason": str, "time": str},

@@ -118,6 +118,7 @@ class RunWriter:
         is_closing: bool = False,
         wait_seconds: float = 0.0,
         left_out: int = 0,
+        is_compaction: bool = False,
     ) -> None:
         """Write what a model is asked; only what is new since the request before.
 
@@ -128,11 +129,17 @@ class RunWriter:
             is_closing: Whether it must answer now, without tools.
             wait_seconds: How long is waited before.
             left_out: How many images and files have become a sentence since the request before.
+            is_compaction: Whether the answer is a summary by which the run is made shorter.
         """
         fields = self._requests.add(
             messages, settings, shape=self._shape, shape_setting=self._shape_setting
         )
-        notes = {"is_closing": is_closing, "wait_seconds": wait_seconds, "left_out": left_out}
+        notes = {
+            "is_closing": is_closing,
+            "wait_seconds": wait_seconds,
+            "left_out": left_out,
+            "is_compaction": is_compaction,
+        }
         self._answer = Answer(self._redactor)
         self._put("request", round=round, **{k: v for k, v in notes.items() if v}, **fields)
 
@@ -240,6 +247,41 @@ class RunWriter:
         pairs = {name: {"used": amount, "maximum": most} for name, (amount, most) in used.items()}
         if pairs:
             self._put("budgets", budgets=to_plain(pairs))
+
+    @_guarded
+    def compaction(  # noqa: PLR0913 - the fields of a compaction
+        self,
+        round: int,  # noqa: A002
+        kind: str,
+        *,
+        replaced: int,
+        reasoning_dropped: int = 0,
+        tokens_before: int,
+        tokens_after: int,
+        usage: object = None,
+        error: str | None = None,
+    ) -> None:
+        """Write that a run was made shorter: the prefix of the next request is another one.
+
+        Args:
+            round: The number of the model call that comes next.
+            kind: By what: `summary`, `api`, or `dropped`.
+            replaced: How many messages are gone.
+            reasoning_dropped: How many of them had reasoning with them.
+            tokens_before: About how many tokens the next request would have had.
+            tokens_after: About how many it has.
+            usage: What it has cost.
+            error: Why what is oldest was dropped.
+        """
+        figures = {
+            "replaced": replaced,
+            "reasoning_dropped": reasoning_dropped,
+            "tokens_before": tokens_before,
+            "tokens_after": tokens_after,
+        }
+        more = self._shape_fields({"usage": usage, "error": error})
+        self._put_delta(round, self._answer.close())
+        self._put("compaction", round=round, kind=kind, **figures, **more)
 
     @_guarded
     def error(self, error: BaseException | str) -> None:
