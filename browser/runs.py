@@ -177,7 +177,10 @@ def _calls(number: int) -> list[dict[str, object]]:
 
 def write_long_run(folder: Path) -> str:
     """Log a run of thirty rounds and some megabytes; return its name."""
-    log = RunLog(folder, about={"program": "ferry-agent", "model": "gpt-5.5", "effort": "medium"})
+    log = RunLog(
+        folder,
+        about={"program": "ferry-agent", "model": "gpt-5.5", "effort": "medium", "query": QUESTION},
+    )
     messages = [{"role": "system", "content": INSTRUCTION}, {"role": "user", "content": QUESTION}]
     run = AgentRun(
         messages,

@@ -239,6 +239,25 @@ def test_a_run_of_another_process_is_shown_as_it_happens(open_page, tmp_path):
         page.wait_for_selector(".t-good")
 
 
+def test_the_run_of_an_agent_is_a_click_away_from_its_call(open_page, tmp_path):
+    log = RunLog(tmp_path)
+    with log.begin() as outer:
+        outer.request(1, [], {})
+        outer.call("c1", "scout", "{}")
+        outer.end("approval")
+    with log.begin(
+        {"agent": "scout", "called_by": {"run": outer.path.stem, "call_id": "c1"}}
+    ) as inner:
+        inner.request(1, [], {})
+        inner.end("answered")
+    with ViewServer(tmp_path) as server:
+        page = open_page(server.url(f"{outer.path.stem}/1"))
+        assert page.inner_text(".pill") == "waits for approval"
+        page.click(".call a")
+        page.wait_for_selector(".cache:has-text('called by') a")
+        assert inner.path.stem in page.url
+
+
 def test_a_damaged_log_says_what_is_wrong_and_shows_the_rest(open_page, runs, run, tmp_path):
     lines = (runs / f"{run}.jsonl").read_bytes().splitlines(keepends=True)
     newer = json.dumps({"v": 2, "type": "start"}).encode() + b"\n"

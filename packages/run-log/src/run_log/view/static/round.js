@@ -13,7 +13,7 @@ const WHY = {
   unfinished: "Given up while the tool still ran.",
 };
 
-export function showRound(run, detail, { now, onClose } = {}) {
+export function showRound(run, detail, { now, onClose, agents = new Map() } = {}) {
   const { row, records } = detail;
   const by = (type) => records.filter((record) => record.type === type);
   const [request] = by("request");
@@ -31,7 +31,7 @@ export function showRound(run, detail, { now, onClose } = {}) {
       h("section", { "aria-label": "Answer" }, answerPart(run, row, records, answer))),
     calls.length ? h("section.calls", { "aria-label": "Tool calls" },
       h("h2", {}, "Tool calls", h("span.dim", {}, ` ${calls.length}`)),
-      calls.map((call, index) => callPart(run, row, call, index))) : null,
+      calls.map((call, index) => callPart(run, row, call, index, agents.get(call.call_id)))) : null,
     by("budgets").length ? h("section", { "aria-label": "Budgets" }, h("h2", {}, "Budgets after this round"), meters(by("budgets").at(-1).budgets)) : null,
     h("p.foot", {}, h("button.link", { onclick: () => copy(JSON.stringify(detail, null, 1), "The round is in the clipboard, as JSON.") }, "Copy this round as JSON"),
       onClose ? h("button.link", { onclick: onClose }, "Close") : null));
@@ -145,7 +145,7 @@ function usageRows(usage) {
   ].filter((pair) => pair && pair[1]);
 }
 
-function callPart(run, row, call, index) {
+function callPart(run, row, call, index, agent) {
   const { written, bound, result } = call;
   const outcome = result?.outcome ?? "running";
   const from = call.started?.t ?? written?.t ?? row.asked;
@@ -153,7 +153,7 @@ function callPart(run, row, call, index) {
   const files = [result?.artifact].filter((value) => value !== null && value !== undefined);
   return h(`article.call.o-${outcome}`, { id: `call-${row.index}-${index}`, tabIndex: -1, "aria-label": `Call of ${written?.name ?? call.call_id}: ${WORDS[outcome] ?? "running"}` },
     h("header", {}, h("span.tool", {}, words(String(written?.name ?? "?"))), h(`span.state.o-${outcome}`, {}, WORDS[outcome] ?? "running"),
-      result ? h("span.dim", {}, seconds(result.t - from)) : null, WHY[outcome] ? h("span.dim", {}, WHY[outcome]) : null, h("code.id", {}, words(String(call.call_id)))),
+      result ? h("span.dim", {}, seconds(result.t - from)) : null, WHY[outcome] ? h("span.dim", {}, WHY[outcome]) : null, agent ? h("a", { href: `#/run/${agent}` }, "the agent's own run") : null, h("code.id", {}, words(String(call.call_id)))),
     h("div.three", {},
       h("div", {}, h("h3", {}, "as the model wrote it"), writtenPart(run, written?.arguments, marks.written)),
       h("div", {}, h("h3", {}, bound ? "as the tool got it" : "as the tool got it: not called"), bound ? tree(run, bound.arguments, marks.bound) : h("p.refusal", {}, result?.error ? [h("strong", {}, "refused: "), prose(run, result.error)] : outcome === "recalled" ? "answered from memory" : "nothing")),

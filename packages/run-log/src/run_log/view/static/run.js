@@ -1,6 +1,6 @@
 // A run: its figures, a row for each round, and what has come while it is looked at.
 
-import { follow, getFixture, getRound, getRounds, getRun, searchRun } from "./api.js";
+import { follow, getFixture, getRound, getRounds, getRun, getRuns, searchRun } from "./api.js";
 import { add, bytes, clock, copy, count, day, h, money, replace, seconds, short, toast, words } from "./dom.js";
 import { askAgain } from "./again.js";
 import { meters, other, showRound, thoughts, tokens } from "./round.js";
@@ -9,7 +9,7 @@ import { tree } from "./value.js";
 const PAGE = 100;
 const REASONS = {
   answered: "answered", maximum_iterations: "all rounds used", time_limit: "out of time", budget: "budget used up", output_limit: "output limit",
-  empty_answer: "empty answer", size_limit: "request too large", cancelled: "cancelled", error: "failed", closed: "let go of",
+  empty_answer: "empty answer", size_limit: "request too large", cancelled: "cancelled", error: "failed", closed: "let go of", approval: "waits for approval",
 };
 const GOOD = new Set(["answered"]);
 const BAD = new Set(["error", "empty_answer", "size_limit"]);
@@ -24,6 +24,7 @@ export class RunView {
     this.rows = [];
     this.opened = new Map(); // index -> the row that holds the details
     this.elements = new Map();
+    this.agents = new Map(); // call_id -> the run of the agent that was called
     this.current = -1;
     this.head = null;
     this.stop = () => {};
@@ -36,6 +37,16 @@ export class RunView {
     document.title = `${reasonOf(this.head.end)} · ${this.name}`;
     this.draw();
     if (!this.head.end) this.watch();
+    this.findAgents().catch((error) => toast(error.message));
+  }
+
+  /** Find the runs of agents that this run has called, which have logs of their own. */
+  async findAgents() {
+    const { runs } = await getRuns();
+    const found = runs.filter((one) => one.about.called_by?.run === this.name);
+    const isNews = found.length !== this.agents.size;
+    this.agents = new Map(found.map((one) => [one.about.called_by.call_id, one.run]));
+    if (isNews) for (const index of this.opened.keys()) await this.fill(index);
   }
 
   close() { this.stop(); this.observer?.disconnect(); }
@@ -64,6 +75,7 @@ export class RunView {
     }
     this.drawHead();
     this.drawMore();
+    if (this.rows.some((row) => row.calls.length)) await this.findAgents();
     if (this.head.end) { document.title = `${reasonOf(this.head.end)} · ${this.name}`; this.stop(); }
     this.scale();
   }
@@ -98,6 +110,9 @@ export class RunView {
         h("div.actions", {},
           h("button", { id: "copy-fixture", title: "A test that plays this run again (c)", onclick: () => this.copyFixture() }, "Copy as pytest fixture"),
           head.can_run_again ? h("button", { id: "again", title: "Run again from a round, with another instruction or model (r)", onclick: () => this.again() }, "Run again…") : null)),
+      typeof about.query === "string" && about.query ? h("p.query", { dir: "auto", title: "what was asked" }, words(about.query.slice(0, 600))) : null,
+      about.called_by ? h("p.cache", {}, "The agent ", h("strong", {}, words(String(about.agent ?? ""))), ", called by ", h("a", { href: `#/run/${about.called_by.run}` }, words(String(about.called_by.run)))) : null,
+      about.again ? h("p.cache", {}, "Run again from round ", String(about.again.round), " of ", h("a", { href: `#/run/${about.again.of}` }, words(String(about.again.of)))) : null,
       head.problems.filter((text) => !(head.end === null && /no end/.test(text))).map((text) => h("div.alert.warn", { role: "alert" }, words(text))),
       head.end?.error ? h("div.alert.bad", { role: "note" }, h("strong", {}, "Why it stopped: "), words(String(head.end.error.$long_text?.head ?? head.end.error))) : null,
       head.end?.budget ? h("div.alert.warn", { role: "note" }, h("strong", {}, "Why it stopped: "), `the budget ${head.end.budget} was used up.`) : null,
@@ -210,7 +225,7 @@ export class RunView {
     try {
       const detail = await getRound(this.name, index);
       const folds = [...holder.querySelectorAll("details")].map((one) => one.open);
-      replace(holder.firstChild, showRound(this.name, detail, { now: this.head.end ? 0 : detail.row.last, onClose: () => this.shut(index) }));
+      replace(holder.firstChild, showRound(this.name, detail, { now: this.head.end ? 0 : detail.row.last, agents: this.agents, onClose: () => this.shut(index) }));
       [...holder.querySelectorAll("details")].forEach((one, place) => { if (folds[place] !== undefined && !one.parentElement.closest("details")) one.open = folds[place]; });
     } catch (error) {
       replace(holder.firstChild, h("div.alert.bad", { role: "alert" }, words(error.message)));

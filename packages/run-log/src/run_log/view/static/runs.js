@@ -6,6 +6,7 @@ import { tokens } from "./round.js";
 import { reasonOf, toneOf } from "./run.js";
 
 const LOOK = 3000;
+const tag = (value) => words(String(value ?? "").slice(0, 40));
 
 export class RunsView {
   constructor(main) {
@@ -35,7 +36,7 @@ export class RunsView {
       replace(this.body, h("div.empty", {}, h("h1", {}, "No runs yet"), h("p", {}, "Nothing is logged in ", h("code", {}, folder), " yet. A run appears here as it begins."), h("p", {}, "RUN_LOG names the folder for RunLog.from_env(), GPT5_AGENT_RUN_LOG for the agent strategies, --run-log for dify-host chat.")));
       return;
     }
-    const heads = [["began", ""], ["", "state"], ["model", ""], ["program", ""], ["rounds", "n"], ["took", "n"], ["in", "n"], ["out", "n"], ["cost", "n"], ["log", "n"]];
+    const heads = [["began", ""], ["", "state"], ["question", ""], ["model", ""], ["program", ""], ["rounds", "n"], ["took", "n"], ["in", "n"], ["out", "n"], ["cost", "n"], ["log", "n"]];
     replace(this.body, h("h1.small", {}, `${count(runs.length)} ${runs.length === 1 ? "run" : "runs"}`, h("code.id", {}, folder)),
       h("div.scroll", {}, h("table.runs", {}, h("caption.offscreen", {}, "All runs, the newest first"),
         h("thead", {}, h("tr", {}, heads.map(([name, kind]) => h(`th${kind ? `.${kind}` : ""}`, { scope: "col" }, name || h("span.offscreen", {}, "why it stopped"))))),
@@ -48,8 +49,9 @@ export class RunsView {
     const said = run.error ?? run.problems[0];
     return h("tr.row", { onclick: (event) => { if (!event.target.closest("a")) location.hash = `#/run/${run.run}`; } },
       h("th", { scope: "row" }, h("a", { href: `#/run/${run.run}` }, run.time ? `${day(run.time)} ${clock(run.time)}` : run.run)),
-      h("td", {}, said ? h("span.tag.bad", { title: said }, "damaged") : h(`span.pill.t-${toneOf(run.end)}`, {}, reasonOf(run.end)), about.again ? h("span.tag", {}, "run again") : null),
-      h("td", {}, words(String(about.model ?? ""))), h("td", {}, said ? h("span.dim", {}, words(said)) : words(String(about.program ?? about.plugin ?? ""))),
+      h("td", {}, said ? h("span.tag.bad", { title: said }, "damaged") : h(`span.pill.t-${toneOf(run.end)}`, {}, reasonOf(run.end)), about.again ? h("span.tag", {}, "run again") : null, about.called_by ? h("span.tag", { title: `called by ${about.called_by.run}` }, "agent ", words(String(about.agent ?? ""))) : null),
+      h("td.what", {}, h("div", {}, h("span.head", { dir: "auto" }, words((said ?? String(about.query ?? "")).slice(0, 300))))),
+      h("td", {}, tag(about.model)), h("td", {}, tag(about.program ?? about.plugin)),
       h("td.n", {}, count(run.end?.rounds)), h("td.n", {}, run.end ? seconds(run.end.t) : ""), h("td.n", {}, count(found.input)), h("td.n", {}, count(found.output)), h("td.n", {}, money(found.price, found.currency)), h("td.n", {}, bytes(run.size)));
   }
 
