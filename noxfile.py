@@ -326,6 +326,14 @@ def bench(session: nox.Session) -> None:
     session.run("python", "-m", "benchmarks", *session.posargs)
 
 
+@nox.session(name="tool-search", default=False)
+def tool_search(session: nox.Session) -> None:
+    """Measure how well a model finds a tool among many, on the data of the package bfcl-eval."""
+    _sync(session, "--package", "gpt5-agent-driver")
+    session.install("--no-deps", "bfcl-eval")
+    session.run("python", "-m", "benchmarks.tool_search")
+
+
 @nox.session
 def fuzz(session: nox.Session) -> None:
     """Try what holds for any input; `-- --minutes 120` goes on for that long, with other cases, and processes too."""

@@ -4,7 +4,7 @@ import agent_driver
 
 
 def test_the_export_list_is_what_the_readme_says():
-    assert agent_driver.__all__ == ["AgentOutcome", "adrive", "agent_tool", "drive"]
+    assert agent_driver.__all__ == ["AgentOutcome", "ToolSearch", "adrive", "agent_tool", "drive"]
 
 
 def test_the_package_has_a_version():

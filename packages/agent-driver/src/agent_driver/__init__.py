@@ -5,9 +5,10 @@ import logging
 from ._agents import AgentOutcome, agent_tool
 from ._async import adrive
 from ._sync import drive
+from ._tool_search import ToolSearch
 
 
-__all__ = ["AgentOutcome", "adrive", "agent_tool", "drive"]
+__all__ = ["AgentOutcome", "ToolSearch", "adrive", "agent_tool", "drive"]
 
 # Whoever wants the traces asks for them: an unasked library prints nothing between the words of an answer.
 logging.getLogger("agent_driver").addHandler(logging.NullHandler())

@@ -34,7 +34,7 @@ class AgentCall:
         name, call_id = job.tool.name, job.call.call_id
         run = agent.build(str(job.args[TASK]))
         caller.run.agents.adopt(run, name=name, call_id=call_id, seconds=caller.clock.run_seconds)
-        calls = offer_tools(run, agent.tools, caller.result_characters)
+        calls = offer_tools(run, agent.tools, caller.result_characters, caller.tool_search)
         run.bind_by(calls.find_arguments)  # For the approval rules of its callers.
         recorder = caller.recorder and caller.recorder.for_agent(job, calls.tools.values(), run)
         self.agent = agent
@@ -44,6 +44,7 @@ class AgentCall:
             clock=caller.clock.for_agent(caller.run, is_over=is_over),
             max_parallel_tools=caller.max_parallel_tools,
             result_characters=caller.result_characters,
+            tool_search=caller.tool_search,
             recorder=recorder,
         )
         self._answer = AgentAnswer(name=name, call_id=call_id)

@@ -10,6 +10,7 @@ from agent_loop import AgentRun, Event, RunCompacted, TimeBudget, ToolCall, read
 from ._approval import Approval, Decisions, prepare_approval
 from ._time import Cancelled, Clock, can_say_so
 from ._tool_calls import Job, Sorted, ToolCalls, Tools
+from ._tool_search import ToolSearch
 
 
 if TYPE_CHECKING:  # Whoever writes no log need not wait for what writes it.
@@ -28,6 +29,7 @@ class Setup:
         clock: Its time.
         max_parallel_tools: How many tools run at the same time.
         result_characters: How much of one result the model reads.
+        tool_search: From how many tools on the model searches them.
         approval: What it needs for calls that a person has to approve.
         recorder: What writes the run into a log; None where nobody asked for one.
     """
@@ -37,6 +39,7 @@ class Setup:
     clock: Clock
     max_parallel_tools: int
     result_characters: int
+    tool_search: int | None = None
     approval: Approval = field(default_factory=Approval)
     recorder: "Recorder | None" = None
 
@@ -101,6 +104,7 @@ def prepare(  # noqa: PLR0913 - the keyword-only settings of one drive
     time_budget: TimeBudget | None,
     max_parallel_tools: int,
     result_characters: int,
+    tool_search: int | None,
     log: "RunLog | None",
     snapshot_key: bytes | None,
     snapshot_seconds: float,
@@ -116,10 +120,18 @@ def prepare(  # noqa: PLR0913 - the keyword-only settings of one drive
         TypeError: If an argument is of a kind that cannot be it.
         ValueError: If two tools have one name, a number is under 1, there is no key for a run that may ask, or not one decision for each call that waits.
     """
-    _validate_kinds(run, model, max_parallel_tools, time_budget, cancelled)
-    if max_parallel_tools < 1:
-        raise ValueError(f"max_parallel_tools must be at least 1, not {max_parallel_tools!r}")
-    calls = offer_tools(run, tools, result_characters)
+    _validate_kinds(
+        run,
+        model,
+        max_parallel_tools=max_parallel_tools,
+        tool_search=tool_search,
+        time_budget=time_budget,
+        cancelled=cancelled,
+    )
+    for name, number in (("max_parallel_tools", max_parallel_tools), ("tool_search", tool_search)):
+        if number is not None and number < 1:
+            raise ValueError(f"{name} must be at least 1, not {number!r}")
+    calls = offer_tools(run, tools, result_characters, tool_search)
     approval = prepare_approval(
         run,
         calls,
@@ -136,20 +148,34 @@ def prepare(  # noqa: PLR0913 - the keyword-only settings of one drive
         clock=clock,
         max_parallel_tools=max_parallel_tools,
         result_characters=result_characters,
+        tool_search=tool_search,
         approval=approval,
         recorder=recorder,
     )
 
 
-def offer_tools(run: AgentRun, tools: Tools, result_characters: int) -> ToolCalls:
-    """Read the tools, and offer them where the run has none."""
+def offer_tools(
+    run: AgentRun, tools: Tools, result_characters: int, tool_search: int | None
+) -> ToolCalls:
+    """Read the tools, and offer them where the run has none, or what finds them where they are many."""
     # Images and files are counted where the run does not bound them, by what is newest.
     counts_media = run.max_request_bytes is None
     calls = ToolCalls(tools, result_characters=result_characters, counts_media=counts_media)
-    if calls.tools and len(run.tools) == len(run.own_functions):
+    has_none = len(run.tools) == len(run.own_functions)
+    if tool_search is not None and len(calls.tools) >= tool_search:
+        _offer_search(run, calls, has_none=has_none)
+    elif calls.tools and has_none:
         run.offer(calls.tools.values())
     _offer_reader(run, calls)
     return calls
+
+
+def _offer_search(run: AgentRun, calls: ToolCalls, *, has_none: bool) -> None:
+    """Offer what finds the tools of a run and calls them; a tool that the tool choice names has to be among the tools."""
+    taken = run.tool_names | calls.tools.keys()
+    search = ToolSearch(calls.tools.values(), allowed=run.allowed_tools, taken=taken)
+    chosen = [tool for name, tool in calls.tools.items() if has_none and name == run.tool_choice]
+    run.offer(chosen or None, own_functions=search.functions)
 
 
 def _offer_reader(run: AgentRun, calls: ToolCalls) -> None:
@@ -160,8 +186,14 @@ def _offer_reader(run: AgentRun, calls: ToolCalls) -> None:
         run.offer(own_functions=[reader])
 
 
-def _validate_kinds(
-    run: object, model: object, max_parallel_tools: object, time_budget: object, cancelled: object
+def _validate_kinds(  # noqa: PLR0913 - the settings that have kinds
+    run: object,
+    model: object,
+    *,
+    max_parallel_tools: object,
+    tool_search: object,
+    time_budget: object,
+    cancelled: object,
 ) -> None:
     can_say = cancelled is None or can_say_so(cancelled)
     kinds = (
@@ -172,6 +204,12 @@ def _validate_kinds(
             max_parallel_tools,
             "a whole number",
             isinstance(max_parallel_tools, int),
+        ),
+        (
+            "tool_search",
+            tool_search,
+            "a whole number or None",
+            isinstance(tool_search, int | None),
         ),
         (
             "time_budget",

@@ -61,6 +61,7 @@ def drive(  # noqa: PLR0913 - the keyword-only settings of one drive
     time_budget: TimeBudget | None = None,
     max_parallel_tools: int = 8,
     result_characters: int = 200_000,
+    tool_search: int | None = None,
     log: "RunLog | None" = None,
     snapshot_key: bytes | None = None,
     snapshot_seconds: float = 86_400.0,
@@ -83,6 +84,8 @@ def drive(  # noqa: PLR0913 - the keyword-only settings of one drive
         time_budget: How long the run and its calls may take.
         max_parallel_tools: How many tools run at the same time, at least 1.
         result_characters: How much of one result the model reads.
+        tool_search: From how many tools on the model finds and calls them by the functions of a `ToolSearch`, at least 1; None for never. It then is given those, and besides them
+            only what the run offers by itself, or the one tool that its tool choice names.
         log: Where the run is written; None for nowhere.
         snapshot_key: What snapshots are signed with, at least 16 bytes; needed where the run has approval rules. Where it stops for a person's leave, the last event is an
             `AskApproval` with a snapshot, and nothing follows.
@@ -95,7 +98,7 @@ def drive(  # noqa: PLR0913 - the keyword-only settings of one drive
         DeclarationError: If something among the tools is no tool and cannot be made one, or an approval rule names no tool.
         SnapshotError: If what is to be resumed cannot be, or a message of a run that stops for approval cannot be written as JSON.
         TypeError: If an argument is of a kind that cannot be it, or, with the first request, if the model is async.
-        ValueError: If two tools have one name, `max_parallel_tools` is under 1, the key is missing, or there is not one decision for each call that waits.
+        ValueError: If two tools have one name, `max_parallel_tools` or `tool_search` is under 1, the key is missing, or there is not one decision for each call that waits.
         MessageError: If what the model's client gives cannot be read; it names the piece, such as `answer[2].text`.
     """
     setup = prepare(
@@ -106,6 +109,7 @@ def drive(  # noqa: PLR0913 - the keyword-only settings of one drive
         time_budget=time_budget,
         max_parallel_tools=max_parallel_tools,
         result_characters=result_characters,
+        tool_search=tool_search,
         log=log,
         snapshot_key=snapshot_key,
         snapshot_seconds=snapshot_seconds,

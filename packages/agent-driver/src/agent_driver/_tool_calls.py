@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, count
 from typing import Any, cast
 
 from agent_loop import Message, OwnFunction, ToolCall, ToolResult
@@ -27,6 +26,8 @@ from agent_tooling import (
     read_result_schema,
     unknown_tool_text,
 )
+
+from ._function_names import free_name
 
 
 _log = logging.getLogger("agent_driver")
@@ -99,8 +100,7 @@ class ToolCalls:
         """
         if not any(tool.may_be_long for tool in self.tools.values()):
             return None
-        names = chain([READ_RESULT], (f"{READ_RESULT}_{number}" for number in count(2)))
-        self._budget.read_by = next(name for name in names if name not in taken)
+        self._budget.read_by = free_name(READ_RESULT, taken)
         return OwnFunction(
             name=self._budget.read_by,
             description=_READER,

@@ -79,6 +79,11 @@ class Gate:
         self._redact = redact
 
     @property
+    def allowed_tools(self) -> tuple[str, ...] | None:
+        """The names of the only tools that may be called, own functions aside; None for all."""
+        return self._allowed
+
+    @property
     def allowed(self) -> tuple[str, ...] | None:
         """The names of the only tools and functions that may be called; None for all."""
         if self._allowed is None:

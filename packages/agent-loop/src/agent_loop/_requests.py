@@ -52,6 +52,7 @@ class Requests:
         model: What the events call the model that is asked now.
         models: The model of each request by now, where they have names.
         window: As given; that of a fallback model once it has taken over.
+        tool_choice: The choice of the next one that is not the closing one.
 
     Raises:
         InvalidSettingError: If `max_bytes` is under 1.
@@ -62,7 +63,7 @@ class Requests:
         "messages",
         "model",
         "models",
-        "_tool_choice",
+        "tool_choice",
         "_has_tool_choice",
         "window",
         "_marks",
@@ -89,7 +90,7 @@ class Requests:
         self.model = model
         self.models: list[str] = []
         self._size = None if max_bytes is None else bound_requests(max_bytes)
-        self._tool_choice = tool_choice
+        self.tool_choice = tool_choice
         self._has_tool_choice = has_tool_choice
         self._schema = None if answer_schema is None else answer_schema.schema
         self._has_answer_format = has_answer_format
@@ -144,8 +145,8 @@ class Requests:
 
     def relax_tool_choice(self) -> None:
         """Let the model choose once tools have run: one that is forced to call them could never answer."""
-        if self._tool_choice not in {None, "auto", "none"}:
-            self._tool_choice = "auto"
+        if self.tool_choice not in {None, "auto", "none"}:
+            self.tool_choice = "auto"
 
     def take_over(self, fallback: FallbackModel) -> None:
         """Ask another model from now on, without the reasoning of the one before."""
@@ -163,7 +164,7 @@ class Requests:
         """Return the request of a round, within the bound."""
         left_out = self._fit()
         tools = self.tools if self._has_tool_choice or not is_closing else ()
-        choice = "none" if is_closing else self._tool_choice
+        choice = "none" if is_closing else self.tool_choice
         if self.model is not None:
             self.models.append(self.model)
         return CallModel(

@@ -32,6 +32,7 @@ class Round:
         usage: The usage of the model call.
         finish_reason: Why the model stopped, as its client says.
         commentary: Text that is hidden because it is said on the way to something else.
+        made_names: The names of the tools that are called, by the ids of the calls.
     """
 
     SAVED: ClassVar = (
@@ -42,6 +43,7 @@ class Round:
         "usage",
         "finish_reason",
         "commentary",
+        "made_names",
         "_is_whole",
         "_has_files",
         "_opaque_body",
@@ -69,6 +71,7 @@ class Round:
         self.usage = Usage()
         self.finish_reason: str | None = None
         self.commentary: list[str] = []
+        self.made_names: dict[str, str] = {}
         self._is_whole = False
         self._has_files = False
         self._opaque_body: Any = None
@@ -149,6 +152,10 @@ class Round:
     def open_calls(self) -> tuple[ToolCall, ...]:
         """The calls that have no result yet."""
         return tuple(self._open.values())
+
+    def name_of(self, call: ToolCall) -> str:
+        """Return the name of the tool that a call is about, which may not be the function that the model has called."""
+        return self.made_names.get(call.call_id, call.name)
 
     def is_open(self, call_id: str) -> bool:
         """Return whether this is the id of a call that has no result yet."""

@@ -193,6 +193,16 @@ class AgentRun:
         """The functions that the run answers by itself."""
         return tuple(self._gate.own_functions.values())
 
+    @property
+    def allowed_tools(self) -> tuple[str, ...] | None:
+        """The names of the only tools that may be called; None for all."""
+        return self._gate.allowed_tools
+
+    @property
+    def tool_choice(self) -> str | None:
+        """The tool choice of the next call that is not the closing one."""
+        return self._requests.tool_choice
+
     def offer(
         self,
         tools: Iterable[object] | None = None,

@@ -65,9 +65,11 @@ class ToolPhase:
         if rounds.structured and rounds.show_thoughts:
             yield from rounds.display.show(rounds.structured.let_go())
         sorted_ = self._gate.sort(current.calls)
+        made = (*sorted_.made, *sorted_.held)
+        current.made_names = {call.call_id: made.name for call, made in made}
         is_silent = rounds.show_thoughts and not rounds.display.has_words
-        if is_silent and (sorted_.made or sorted_.held):
-            yield from rounds.display.show_status([call.name for call in current.calls])
+        if is_silent and made:
+            yield from rounds.display.show_status(list(map(current.name_of, current.calls)))
         for call, text in sorted_.refused:
             yield from rounds.refuse_call(call, text)
         for call, result in sorted_.answered:
