@@ -1,6 +1,7 @@
 """The connection to a Responses server: settings, transport, errors, retries, and a stateless client."""
 
 from ._answer import Answer, AnswerDelta, AsyncAnswer
+from ._async_background import AsyncBackgroundStream
 from ._async_stream import AsyncResponseStream, acreate, aopen_stream
 from ._background import BackgroundStream
 from ._background_calls import attach_stream, cancel_background, poll_background, start_background
@@ -27,6 +28,7 @@ from ._errors import (
     UnexpectedResponseError,
 )
 from ._fallbacks import Fallback
+from ._jobs import CompletionWindow, Job
 from ._model_config import ModelConfig
 from ._scheme import Request, ResponsesScheme
 from ._shutdown_dates import find_shutdown_date
@@ -39,11 +41,13 @@ __all__ = [
     "Answer",
     "AnswerDelta",
     "AsyncAnswer",
+    "AsyncBackgroundStream",
     "AsyncResponseStream",
     "AsyncResponsesClient",
     "AuthenticationError",
     "BackgroundStream",
     "CompactedWindow",
+    "CompletionWindow",
     "Connection",
     "ConnectionFailedError",
     "ConnectionTimeoutError",
@@ -51,6 +55,7 @@ __all__ = [
     "Fallback",
     "InputItems",
     "InvalidRequestError",
+    "Job",
     "ModelConfig",
     "ModelNotFoundError",
     "NotFoundError",

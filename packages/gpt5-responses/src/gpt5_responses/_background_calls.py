@@ -8,7 +8,7 @@ from gpt5_messages import Completion
 from ._background import BackgroundStream
 from ._calls import cancel_call, retrieve_call, start_call
 from ._connection import Connection
-from ._following import POLL_SECONDS
+from ._following import POLL_SECONDS, attached_request
 from ._transport import TRANSPORT, Transport
 
 
@@ -44,7 +44,7 @@ def attach_stream(  # noqa: PLR0913  each is a decision of the caller's
     """
     return BackgroundStream(
         connection,
-        {"model": "", "stream": True, "include": list(include)},
+        attached_request(include),
         transport=transport,
         seconds=seconds,
         detached=detached,

@@ -6,6 +6,7 @@ from typing import Any, Literal, Self, Unpack, overload
 from gpt5_messages import Completion
 
 from ._answer import Answer, AsyncAnswer, read_wanted
+from ._async_background import AsyncBackgroundStream
 from ._async_stream import AsyncResponseStream
 from ._attempts import Refusals
 from ._background import BackgroundStream
@@ -24,8 +25,9 @@ from ._calls import (
     retrieve_call,
     start_call,
 )
-from ._following import FollowOptions, in_background
+from ._following import FollowOptions, attached_request, in_background
 from ._http import HttpClient, aplay
+from ._jobs import CompletionWindow, Job, read_job, submit_call
 from ._model_config import ModelConfig
 from ._network import Asynchronous
 from ._scheme import Request, ResponsesScheme
@@ -198,6 +200,44 @@ class ResponsesClient:
         body = self._body(request)
         return self._make(start_call(body))
 
+    def submit(
+        self,
+        request: Request,
+        *,
+        completion_window: CompletionWindow,
+        continuation_id: str | None = None,
+    ) -> Job:
+        """Have a response made within some hours, for less (`Job.price_factor`), and return what is known of it at once.
+
+        The server stores it, as `Job` says. It is not streamed; the request is sent once. Whoever has the key collects it by its `response_id`, also after this process has ended.
+
+        Args:
+            request: What is wanted.
+            completion_window: `2h` or `8h`.
+            continuation_id: Groups jobs that belong together; it adds nothing to the conversation.
+
+        Raises:
+            InvalidRequestError: If the window is none, or the scheme asks for another service tier.
+            ResponsesError: If the server cannot be reached, or refuses the request.
+            PayloadError: If something of the request cannot be sent.
+            MessageError: If a message cannot be read.
+        """
+        call = submit_call(self._body(request), completion_window, continuation_id)
+        return read_job(self._make(call))
+
+    def collect(self, response_id: str, *, include: Sequence[str] = ()) -> Job:
+        """Look at a job once and return it as it is now, in any process that has the key.
+
+        Args:
+            response_id: The job's.
+            include: What else to tell of it, such as `web_search_call.action.sources`.
+
+        Raises:
+            NotFoundError: If the server has none of this id, or not any more.
+            ResponsesError: If the server cannot be reached, or refuses to tell it.
+        """
+        return read_job(self._make(retrieve_call(response_id, include)), response_id)
+
     def retrieve(self, response_id: str, *, include: Sequence[str] = ()) -> Completion:
         """Return a stored response as it is now; one that has failed is returned too, with its `error`.
 
@@ -317,14 +357,49 @@ class AsyncResponsesClient:
         """Close the client's connections."""
         await aplay(self._http.close())
 
-    def stream(self, request: Request) -> "AsyncResponseStream":
+    @overload
+    def stream(
+        self, request: Request, *, background: Literal[True], **options: Unpack[FollowOptions]
+    ) -> AsyncBackgroundStream: ...
+    @overload
+    def stream(
+        self,
+        request: Request,
+        *,
+        background: bool | None = None,
+        **options: Unpack[FollowOptions],
+    ) -> AsyncResponseStream: ...
+    def stream(
+        self,
+        request: Request,
+        *,
+        background: bool | None = None,
+        **options: Unpack[FollowOptions],
+    ) -> AsyncResponseStream:
         """Return the response to a request as a stream of events, sent when it is entered.
 
+        Args:
+            request: What is wanted.
+            background: Whether the response is made in the background, which stores it at the server: see `BackgroundStream`, whose twin is returned then. None for
+                what the request says.
+            options: For the background: `seconds`, `detached` and `poll_seconds` of `BackgroundStream`.
+
         Raises:
+            SettingsError: If an option is out of its range.
             PayloadError: If something of the request cannot be sent.
             MessageError: If a message cannot be read.
         """
+        request = in_background(request, background)
         body = self._body(request)
+        if request.background:
+            return AsyncBackgroundStream(
+                self._http,
+                self._connection,
+                body,
+                self._refusals,
+                flex_fallback=self._scheme.flex_fallback,
+                **options,
+            )
         return AsyncResponseStream(
             self._http,
             self._connection,
@@ -333,15 +408,56 @@ class AsyncResponsesClient:
             flex_fallback=self._scheme.flex_fallback,
         )
 
-    async def complete(self, request: Request) -> Completion:
+    def attach(
+        self,
+        response_id: str,
+        *,
+        starting_after: int | None = None,
+        include: Sequence[str] = (),
+        **options: Unpack[FollowOptions],
+    ) -> AsyncBackgroundStream:
+        """Return the events of a background response that was begun before, in this process or another: the twin of `attach_stream`.
+
+        Args:
+            response_id: Its id.
+            starting_after: The number of the last event that the caller has had.
+            include: What else to tell of it.
+            options: `seconds`, `detached` and `poll_seconds` of `BackgroundStream`.
+
+        Raises:
+            InvalidRequestError: If that is no id.
+            SettingsError: If a number is out of its range.
+        """
+        return AsyncBackgroundStream(
+            self._http,
+            self._connection,
+            attached_request(include),
+            self._refusals,
+            response_id=response_id,
+            starting_after=starting_after,
+            **options,
+        )
+
+    async def complete(
+        self,
+        request: Request,
+        *,
+        background: bool | None = None,
+        **options: Unpack[FollowOptions],
+    ) -> Completion:
         """Send a request and return the whole answer.
+
+        Args:
+            request: What is wanted.
+            background: As for `stream`.
+            options: As for `stream`.
 
         Raises:
             ResponsesError: If the server cannot be reached, refuses the request, or fails underway.
             PayloadError: If something of the request cannot be sent.
             MessageError: If a message cannot be read.
         """
-        async with self.stream(request) as stream:
+        async with self.stream(request, background=background, **options) as stream:
             async for _ in stream:
                 pass
             return stream.completion
@@ -393,6 +509,44 @@ class AsyncResponsesClient:
         """
         body = self._body(request)
         return await self._make(start_call(body))
+
+    async def submit(
+        self,
+        request: Request,
+        *,
+        completion_window: CompletionWindow,
+        continuation_id: str | None = None,
+    ) -> Job:
+        """Have a response made within some hours, for less (`Job.price_factor`), and return what is known of it at once.
+
+        The server stores it, as `Job` says. It is not streamed; the request is sent once. Whoever has the key collects it by its `response_id`, also after this process has ended.
+
+        Args:
+            request: What is wanted.
+            completion_window: `2h` or `8h`.
+            continuation_id: Groups jobs that belong together; it adds nothing to the conversation.
+
+        Raises:
+            InvalidRequestError: If the window is none, or the scheme asks for another service tier.
+            ResponsesError: If the server cannot be reached, or refuses the request.
+            PayloadError: If something of the request cannot be sent.
+            MessageError: If a message cannot be read.
+        """
+        call = submit_call(self._body(request), completion_window, continuation_id)
+        return read_job(await self._make(call))
+
+    async def collect(self, response_id: str, *, include: Sequence[str] = ()) -> Job:
+        """Look at a job once and return it as it is now, in any process that has the key.
+
+        Args:
+            response_id: The job's.
+            include: What else to tell of it, such as `web_search_call.action.sources`.
+
+        Raises:
+            NotFoundError: If the server has none of this id, or not any more.
+            ResponsesError: If the server cannot be reached, or refuses to tell it.
+        """
+        return read_job(await self._make(retrieve_call(response_id, include)), response_id)
 
     async def retrieve(self, response_id: str, *, include: Sequence[str] = ()) -> Completion:
         """Return a stored response as it is now; one that has failed is returned too, with its `error`.

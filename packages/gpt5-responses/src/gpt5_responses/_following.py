@@ -1,6 +1,6 @@
 """What following a background response is, apart from how its answers are read: how far it is, whose it is, and what ends it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypedDict
 
@@ -183,6 +183,11 @@ class Following:
 def in_background(request: Request, background: bool | None) -> Request:  # noqa: FBT001  None is a third value
     """Return a request as it is to be made: in the background, not in it, or as it says."""
     return request if background is None else replace(request, background=background)
+
+
+def attached_request(include: Sequence[str]) -> dict[str, Any]:
+    """Return what stands for the request of a response that was begun before."""
+    return {"model": "", "stream": True, "include": list(include)}
 
 
 def _validate_numbers(
