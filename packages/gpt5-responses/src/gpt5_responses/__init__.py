@@ -2,11 +2,12 @@
 
 from ._answer import Answer, AnswerDelta, AsyncAnswer
 from ._async_background import AsyncBackgroundStream
+from ._async_client import AsyncResponsesClient
 from ._async_stream import AsyncResponseStream, acreate, aopen_stream
 from ._background import BackgroundStream
 from ._background_calls import attach_stream, cancel_background, poll_background, start_background
 from ._calls import CompactedWindow, InputItems
-from ._client import AsyncResponsesClient, ResponsesClient
+from ._client import ResponsesClient
 from ._connection import Connection, find_secrets
 from ._conversation import Conversation, RequestSettings
 from ._errors import (
