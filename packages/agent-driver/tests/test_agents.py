@@ -246,12 +246,12 @@ def test_an_agent_ends_when_its_caller_has_no_more_time_for_tools(play):
 def test_an_agent_answers_within_the_time_that_its_caller_has_for_tools(play, run):
     def model(request):
         if not request.is_closing:
-            time.sleep(0.25)
+            time.sleep(0.4)
             return ask(use("look", call_id=f"c{request.round}"))
         return "As far as I know."
 
-    finder = agent_tool("finder", "Finds.", model, [look])
-    budget = TimeBudget(run_seconds=1.6, closing_seconds=0.6)
+    finder = agent_tool("finder", "Finds.", model, [look], maximum_iterations=50)
+    budget = TimeBudget(run_seconds=4.0, closing_seconds=1.0)
     events = play(run, Script(ask(call()), "That is all."), [finder], time_budget=budget)
     assert results(events)["c1"].content == "As far as I know."
     assert results(events)["c1"].artifact.reason == "time_limit"

@@ -261,6 +261,19 @@ def test_a_tool_without_async_can_be_awaited_too():
     assert awaited(returning("x")).content == "x"
 
 
+def test_what_a_function_hands_on_is_awaited_by_whoever_can_wait():
+    async def look() -> str:
+        return "here"
+
+    def hand_on() -> object:
+        """Look."""
+        return look()
+
+    made = Tool.from_function(hand_on)
+    assert made.invoke({}, wait=asyncio.run).content == "here"
+    assert made.invoke({}).error == TOOL_FAILED
+
+
 @pytest.mark.parametrize(("function", "arguments"), [(greet, {"name": "x"}), (count, {"to": 1})])
 def test_calling_an_async_tool_without_await_fails_and_says_so_in_the_log(function, arguments):
     output = tool(function).invoke(arguments)

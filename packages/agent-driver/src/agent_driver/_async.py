@@ -1,8 +1,9 @@
 """Driving a run with a model and tools that are awaited."""
 
 import asyncio
+import inspect
 from asyncio import CancelledError
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import partial
@@ -334,7 +335,7 @@ async def _invoke(
         setup.begin(job)
         if isinstance(agent, Agent):
             return await _acall(_play_agent(setup, job, agent, put, threads))
-        if job.tool.is_async:
+        if _is_async(job.tool.function):
             return await _acall(job.tool.ainvoke(job.args))
         loop = asyncio.get_running_loop()
         done: asyncio.Future[ToolOutput] = loop.create_future()
@@ -369,11 +370,25 @@ async def _acall(output: Awaitable[ToolOutput]) -> ToolOutput:
         return broken(error)
 
 
+def _is_async(function: Callable[..., Any]) -> bool:
+    """Return whether calling a function does nothing but return what is awaited. One that only wraps such a function may do anything, so it is called in a thread."""
+    return any(
+        inspect.iscoroutinefunction(layer) or inspect.isasyncgenfunction(layer)
+        for layer in (function, getattr(function, "__call__", None))  # noqa: B004 - an object's own
+    )
+
+
 def _invoke_in_thread(
     job: Job, loop: asyncio.AbstractEventLoop, done: asyncio.Future[ToolOutput], threads: Threads
 ) -> None:
+    def wait(result: Coroutine[Any, Any, None]) -> None:
+        """Have the loop of the run await a result."""
+        awaited = asyncio.run_coroutine_threadsafe(result, loop)
+        threads.on_abandon(awaited.cancel)
+        awaited.result()
+
     try:
-        output = job.tool.invoke(job.args, is_over=threads.is_abandoned)
+        output = job.tool.invoke(job.args, is_over=threads.is_abandoned, wait=wait)
     except BaseException as error:  # noqa: BLE001 - such as `SystemExit`, which ends no more than this thread
         output = broken(error)
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Coroutine, Generator, Iterable
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
@@ -250,9 +250,12 @@ def _call(setup: Setup, job: Job, put: Callable[[Heard], Any], threads: Threads)
     try:
         if isinstance(agent, Agent):
             return _call_agent(AgentCall(setup, job, agent, is_over=threads.is_abandoned), put)
-        if job.tool.is_async:
-            return asyncio.run(_ainvoke(job, threads))
-        return job.tool.invoke(job.args, is_over=threads.is_abandoned)
+        # Called where no event loop runs, a function may as well run one by itself, and return what is awaited or what is not.
+        return job.tool.invoke(
+            job.args,
+            is_over=threads.is_abandoned,
+            wait=lambda result: asyncio.run(_await(result, threads)),
+        )
     except RefusedAgentError as error:
         return refuse_agent(error)
     except BaseException as error:  # noqa: BLE001 - such as `SystemExit`, which ends no more than this thread
@@ -269,9 +272,9 @@ def _call_agent(call: AgentCall, put: Callable[[Heard], Any]) -> ToolOutput:
     return call.read()
 
 
-async def _ainvoke(job: Job, threads: Threads) -> ToolOutput:
-    """Await a tool, for as long as somebody waits for it."""
-    task = asyncio.ensure_future(job.tool.ainvoke(job.args))
+async def _await(result: Coroutine[Any, Any, None], threads: Threads) -> None:
+    """Await the result of a tool, for as long as somebody waits for it."""
+    task = asyncio.ensure_future(result)
     loop = asyncio.get_running_loop()
 
     def stop() -> None:
@@ -279,4 +282,4 @@ async def _ainvoke(job: Job, threads: Threads) -> ToolOutput:
             loop.call_soon_threadsafe(task.cancel)
 
     threads.on_abandon(stop)
-    return await task
+    await task

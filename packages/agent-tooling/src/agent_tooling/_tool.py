@@ -247,7 +247,11 @@ class Tool:
         return {name: value for name, value in args.items() if name in shown}
 
     def invoke(
-        self, args: Mapping[str, Any], *, is_over: Callable[[], bool] | None = None
+        self,
+        args: Mapping[str, Any],
+        *,
+        is_over: Callable[[], bool] | None = None,
+        wait: Callable[[Coroutine[Any, Any, None]], object] | None = None,
     ) -> ToolOutput:
         """Call the tool in this thread and return what the model reads; only what is no `Exception` is raised.
 
@@ -255,12 +259,16 @@ class Tool:
             args: What `bind` has accepted.
             is_over: Whether nobody waits any more, which is asked after each piece of a result that comes in pieces. Then the function is closed, and what it
                 has said is let go of.
+            wait: Waits for what has to be awaited, such as `asyncio.run`; without it a result that has to be is a failure.
         """
         pieces: list[object] = []
         try:
             returned = self.function(**self._to_values(args))
-            _refuse_async(returned, self.name)
-            _collect(returned, pieces, is_over)
+            if wait is not None and _is_awaited(returned):
+                wait(_acollect(returned, pieces))
+            else:
+                _refuse_async(returned, self.name)
+                _collect(returned, pieces, is_over)
         except Exception as error:  # noqa: BLE001 - whatever a tool does, the run goes on
             return read_output(pieces, self._reader, error)
         else:
@@ -278,14 +286,7 @@ class Tool:
         """
         pieces: list[object] = []
         try:
-            returned = self.function(**self._to_values(args))
-            if inspect.isawaitable(returned):
-                returned = await returned
-            if isinstance(returned, AsyncIterator):
-                async for piece in cast("AsyncIterator[object]", returned):
-                    pieces.append(piece)  # noqa: PERF401 - what was there before a failure counts
-            else:
-                _collect(returned, pieces)
+            await _acollect(self.function(**self._to_values(args)), pieces)
         except Exception as error:  # noqa: BLE001 - whatever a tool does, the run goes on
             return read_output(pieces, self._reader, error)
         else:
@@ -353,11 +354,26 @@ def _read_hidden(hidden: object) -> dict[str, Any]:
     return given
 
 
+def _is_awaited(returned: object) -> bool:
+    return inspect.isawaitable(returned) or isinstance(returned, AsyncIterator)
+
+
 def _refuse_async(returned: object, name: str) -> None:
-    if inspect.isawaitable(returned) or isinstance(returned, AsyncIterator):
+    if _is_awaited(returned):
         if isinstance(returned, Coroutine):
             returned.close()  # Else Python warns that it was forgotten.
         raise TypeError(f"the tool {name} is async: await ainvoke()")
+
+
+async def _acollect(returned: object, pieces: list[object]) -> None:
+    """Add to `pieces` what a function returned, awaited where it has to be."""
+    if inspect.isawaitable(returned):
+        returned = await returned
+    if isinstance(returned, AsyncIterator):
+        async for piece in cast("AsyncIterator[object]", returned):
+            pieces.append(piece)  # noqa: PERF401 - what was there before a failure counts
+    else:
+        _collect(returned, pieces)
 
 
 def _collect(
