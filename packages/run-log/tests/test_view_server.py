@@ -7,7 +7,7 @@ import sys
 import threading
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from run_log import RunLog
@@ -16,11 +16,11 @@ from run_log.view import ViewServer, main
 
 def test_the_server_answers_to_its_address_alone(tmp_path):
     with ViewServer(tmp_path) as server:
-        assert httpx.get(server.url()).status_code == 200
-        assert httpx.get(f"http://127.0.0.1:{server.port}/").status_code == 404
+        assert httpx2.get(server.url()).status_code == 200
+        assert httpx2.get(f"http://127.0.0.1:{server.port}/").status_code == 404
     assert server.url("run-1").endswith("/#/run/run-1")
-    with pytest.raises(httpx.ConnectError):
-        httpx.get(server.url())
+    with pytest.raises(httpx2.ConnectError):
+        httpx2.get(server.url())
 
 
 def test_the_page_can_wait_for_the_next_run_and_the_program_for_the_page(tmp_path, monkeypatch):
@@ -53,7 +53,7 @@ def test_the_command_prints_its_address_and_ends_on_a_signal(tmp_path):
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         address = process.stdout.readline().strip()
         assert address.endswith(f"#/run/{run.path.stem}")
-        assert httpx.get(address).status_code == 200
+        assert httpx2.get(address).status_code == 200
         process.send_signal(signal.SIGINT)
         assert process.wait(10) == 0
 

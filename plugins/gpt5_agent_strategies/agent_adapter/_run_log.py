@@ -1,6 +1,8 @@
-"""The log of whole runs, in a folder that the administrator names."""
+"""The log of whole runs in a folder, and their spans, where the administrator asks for them."""
 
+import logging
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING
 
 from stream_text import KnownSecrets
@@ -9,18 +11,22 @@ from ._parameters import Parameters
 
 
 if TYPE_CHECKING:  # Hardly anybody has one written: nobody waits for what writes it.
-    from run_log import RunLog
+    from run_log import RunFeed
+    from run_log.traces import Traces
 
 _VARIABLE = "GPT5_AGENT_RUN_LOG"
+_TRACES = "GPT5_AGENT_TRACES"
+_log = logging.getLogger("run_log")
 
 
 def find_run_log(
     environment: Mapping[str, str], *, parameters: Parameters, known: KnownSecrets
-) -> "RunLog | None":
-    """Return the log that runs are written to; None where the administrator names no folder for it."""
-    if not environment.get(_VARIABLE):
+) -> "RunFeed | None":
+    """Return where runs are written to and told of; None where the administrator names neither a folder nor wants traces."""
+    traces = _find_traces(environment)
+    if not environment.get(_VARIABLE) and traces is None:
         return None
-    from run_log import RunLog  # noqa: PLC0415 - see above
+    from run_log import RunFeed, RunLog  # noqa: PLC0415 - see above
 
     model = parameters.model
     about = {
@@ -32,4 +38,26 @@ def find_run_log(
         "instruction": parameters.instruction,
         "maximum_iterations": parameters.maximum_iterations,
     }
-    return RunLog.from_env(_VARIABLE, environment, known=known, about=about)
+    observers = [] if traces is None else [traces]
+    log = RunLog.from_env(_VARIABLE, environment, known=known, about=about, observers=observers)
+    return log or RunFeed(observers, known=known, about=about)
+
+
+def _find_traces(environment: Mapping[str, str]) -> "Traces | None":
+    wanted = environment.get(_TRACES, "").strip().lower()
+    return _make_traces(wanted) if wanted in {"on", "content"} else None
+
+
+@cache
+def _make_traces(wanted: str) -> "Traces | None":
+    """Return what sends spans: one for the process, which sends them from a thread of its own."""
+    import os  # noqa: PLC0415 - see above
+
+    from run_log.traces import Traces  # noqa: PLC0415 - see above
+
+    traces = Traces.from_env(
+        os.environ, service="gpt5_agent_strategies", content=wanted == "content"
+    )
+    if traces is None:
+        _log.warning("%s: no traces are sent: OTEL_EXPORTER_OTLP_ENDPOINT is not set", _TRACES)
+    return traces

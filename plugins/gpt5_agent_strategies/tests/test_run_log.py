@@ -2,8 +2,11 @@
 
 import json
 import stat
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from run_log import RunFile, list_runs
 from scripted_dify import call, chunk, parameter, text_message, tool, usage
@@ -69,3 +72,57 @@ def test_a_folder_that_is_none_ends_no_run_and_is_told_to_the_administrator(star
     told = [notice.text for notice in agent.notices if "not logged" in notice.text]
     assert len(told) == 1
     assert f"{tmp_path}/runs: runs are not logged: " in told[0]
+
+
+class Receiver(BaseHTTPRequestHandler):
+    """What takes spans over OTLP."""
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["content-length"]))
+        self.server.bodies.append(body)
+        self.send_response(200)
+        self.end_headers()
+        self.server.has_come.set()
+
+    def log_message(self, *_):
+        """Be silent."""
+
+
+@pytest.fixture
+def receiver():
+    with HTTPServer(("127.0.0.1", 0), Receiver) as server:
+        server.bodies, server.has_come = [], threading.Event()
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def test_traces_are_sent_where_the_administrator_asks_for_them(start_agent, receiver):
+    address = f"http://127.0.0.1:{receiver.server_port}"
+    settings = {"OTEL_EXPORTER_OTLP_ENDPOINT": address, "OTEL_BSP_SCHEDULE_DELAY": "100"}
+    agent = start_agent(GPT5_AGENT_TRACES="content", **settings)
+    assert run_search(agent).text.endswith("It is 42.")
+    assert receiver.has_come.wait(20)
+    spans = [
+        span
+        for body in receiver.bodies
+        for resource in ExportTraceServiceRequest.FromString(body).resource_spans
+        for scope in resource.scope_spans
+        for span in scope.spans
+    ]
+    assert {"chat gpt-5.2", "execute_tool search"} <= {span.name for span in spans}
+    assert b"Asked with [redacted]." in b"".join(receiver.bodies)
+    assert KEY.encode() not in b"".join(receiver.bodies)
+
+
+def test_an_address_alone_sends_nothing_and_a_wish_alone_is_told(start_agent, receiver):
+    address = f"http://127.0.0.1:{receiver.server_port}"
+    silent = start_agent(OTEL_EXPORTER_OTLP_ENDPOINT=address, OTEL_BSP_SCHEDULE_DELAY="100")
+    assert run_search(silent).text.endswith("It is 42.")
+    assert not receiver.has_come.wait(1)
+    wishing = start_agent(GPT5_AGENT_TRACES="on")
+    assert run_search(wishing).text.endswith("It is 42.")
+    told = [notice.text for notice in wishing.notices if "no traces" in notice.text]
+    assert len(told) == 1

@@ -51,7 +51,7 @@ type _Told = AgentEvent | tuple[Job, asyncio.Task[ToolOutput]]
 _LAST_SECONDS = 0.25  # For an answer that is let go of.
 
 if TYPE_CHECKING:
-    from run_log import RunLog
+    from run_log import RunFeed
 
 
 type AsyncModel = Callable[[CallModel], Any]
@@ -68,7 +68,7 @@ def adrive(  # noqa: PLR0913 - the keyword-only settings of one drive
     max_parallel_tools: int = 8,
     result_characters: int = 200_000,
     tool_search: int | None = None,
-    log: "RunLog | None" = None,
+    log: "RunFeed | None" = None,
     snapshot_key: bytes | None = None,
     snapshot_seconds: float = 86_400.0,
     resume: object = None,

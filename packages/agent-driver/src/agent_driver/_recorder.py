@@ -20,7 +20,7 @@ from agent_loop import (
     ToolResult,
 )
 from agent_tooling import Tool, parse_tool_arguments
-from run_log import Outcome, RunLog, RunWriter
+from run_log import Outcome, RunFeed, RunWriter
 
 from ._tool_calls import Job, Sorted
 
@@ -37,7 +37,7 @@ class Recorder:
 
     def __init__(
         self,
-        log: RunLog,
+        log: RunFeed,
         tools: Iterable[Tool],
         *,
         max_request_bytes: int | None = None,

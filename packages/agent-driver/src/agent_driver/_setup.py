@@ -14,7 +14,7 @@ from ._tool_search import ToolSearch
 
 
 if TYPE_CHECKING:  # Whoever writes no log need not wait for what writes it.
-    from run_log import RunLog
+    from run_log import RunFeed
 
     from ._recorder import Recorder
 
@@ -105,7 +105,7 @@ def prepare(  # noqa: PLR0913 - the keyword-only settings of one drive
     max_parallel_tools: int,
     result_characters: int,
     tool_search: int | None,
-    log: "RunLog | None",
+    log: "RunFeed | None",
     snapshot_key: bytes | None,
     snapshot_seconds: float,
     resume: object,
@@ -225,10 +225,10 @@ def _validate_kinds(  # noqa: PLR0913 - the settings that have kinds
 
 
 def _open_recorder(log: object, calls: ToolCalls, run: AgentRun) -> "Recorder":
-    from run_log import RunLog  # noqa: PLC0415 - only who writes a log waits for it
+    from run_log import RunFeed  # noqa: PLC0415 - only who writes a log waits for it
 
     from ._recorder import Recorder  # noqa: PLC0415 - likewise
 
-    if not isinstance(log, RunLog):
-        raise TypeError(f"log: expected a RunLog, got {type(log).__name__}")
+    if not isinstance(log, RunFeed):
+        raise TypeError(f"log: expected a RunFeed, got {type(log).__name__}")
     return Recorder(log, calls.tools.values(), max_request_bytes=run.max_request_bytes)

@@ -45,7 +45,7 @@ from ._tool_calls import Job, Tools, broken
 
 
 if TYPE_CHECKING:
-    from run_log import RunLog
+    from run_log import RunFeed
 
 
 type Model = Callable[[CallModel], Any]
@@ -62,7 +62,7 @@ def drive(  # noqa: PLR0913 - the keyword-only settings of one drive
     max_parallel_tools: int = 8,
     result_characters: int = 200_000,
     tool_search: int | None = None,
-    log: "RunLog | None" = None,
+    log: "RunFeed | None" = None,
     snapshot_key: bytes | None = None,
     snapshot_seconds: float = 86_400.0,
     resume: object = None,

@@ -2,14 +2,14 @@
 
 from ._differences import Difference, LoggedRequest, find_difference
 from ._json_lines import VERSION, Record
-from ._log import RunLog
-from ._plain import to_plain
+from ._log import RunFeed, RunLog
+from ._plain import from_plain, to_plain
 from ._problems import Problem, RunLogError
 from ._reader import PlacedRecord, RunFile
 from ._runs import RunSummary, find_run, list_runs, read_summary
 from ._schema import read_schema
 from ._settings import LogSettings
-from ._writer import Outcome, RunWriter
+from ._writer import Observer, Outcome, RunWriter
 
 
 __all__ = [
@@ -17,10 +17,12 @@ __all__ = [
     "Difference",
     "LogSettings",
     "LoggedRequest",
+    "Observer",
     "Outcome",
     "PlacedRecord",
     "Problem",
     "Record",
+    "RunFeed",
     "RunFile",
     "RunLog",
     "RunLogError",
@@ -28,6 +30,7 @@ __all__ = [
     "RunWriter",
     "find_difference",
     "find_run",
+    "from_plain",
     "list_runs",
     "read_schema",
     "read_summary",

@@ -55,6 +55,18 @@ class LineFile:
             self._file.close()
 
 
+class NoFile:
+    """What stands for the file of a run that is not written."""
+
+    size = 0
+
+    def write(self, line: bytes) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
 def _open_private(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_APPEND, 0o600)
 

@@ -6,16 +6,62 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Self, cast
+from typing import Self, cast, override
 
 from stream_text import InvalidJsonError, KnownSecrets, parse_json
 
-from ._file import LineFile, log, tidy
+from ._file import LineFile, NoFile, log, tidy
 from ._settings import LogSettings
-from ._writer import RunWriter
+from ._writer import Observer, RunWriter
 
 
-class RunLog:
+class RunFeed:
+    """What tells observers of runs, record by record, and writes them nowhere. A `RunLog` writes them, too.
+
+    Args:
+        observers: Who is told of each record of each run, such as `run_log.traces.Traces`.
+        known: Secrets that stand in no record, however they are escaped: `KnownSecrets`, or their values.
+        about: What the first record says of each run, such as the program's name or the model's.
+        settings: The bounds.
+    """
+
+    def __init__(
+        self,
+        observers: Iterable[Observer] = (),
+        *,
+        known: KnownSecrets | Iterable[str] = (),
+        about: Mapping[str, object] | None = None,
+        settings: LogSettings | None = None,
+    ) -> None:
+        self._observers = tuple(observers)
+        self._known = known if isinstance(known, KnownSecrets) else KnownSecrets(known)
+        self._about = dict(about or {})
+        self._settings = settings or LogSettings()
+
+    def begin(self, about: Mapping[str, object] | None = None) -> RunWriter:
+        """Begin a run.
+
+        Args:
+            about: What the first record says of this run, besides what it says of each.
+        """
+        name = f"run-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{os.urandom(6).hex()}"
+        file, path = self._open(f"{name}.jsonl")
+        writer = RunWriter(
+            file,
+            path=path,
+            known=[self._known],
+            settings=self._settings,
+            observers=self._observers,
+        )
+        writer.start({**self._about, **(about or {})})
+        return writer
+
+    def _open(self, name: str) -> tuple[LineFile | NoFile | None, Path]:
+        """Return where the records of a run go, and the path that it has or would have."""
+        return NoFile(), Path(name)
+
+
+class RunLog(RunFeed):
     """A folder of runs, each in a file of its own. Several processes may write into one folder.
 
     What is made is for its owner alone: files have the mode 0600, a folder that was not there 0700. Nothing in the folder is touched but the files of runs.
@@ -25,6 +71,7 @@ class RunLog:
         known: Secrets that stand in no record, however they are escaped: `KnownSecrets`, or their values.
         about: What the first record says of each run, such as the program's name or the model's.
         settings: The bounds.
+        observers: Who else is told of each record.
 
     Example:
         >>> import tempfile
@@ -41,11 +88,10 @@ class RunLog:
         known: KnownSecrets | Iterable[str] = (),
         about: Mapping[str, object] | None = None,
         settings: LogSettings | None = None,
+        observers: Iterable[Observer] = (),
     ) -> None:
+        super().__init__(observers, known=known, about=about, settings=settings)
         self.folder = Path(folder)
-        self._known = known if isinstance(known, KnownSecrets) else KnownSecrets(known)
-        self._about = dict(about or {})
-        self._settings = settings or LogSettings()
 
     @classmethod
     def from_env(
@@ -55,6 +101,7 @@ class RunLog:
         *,
         known: KnownSecrets | Iterable[str] = (),
         about: Mapping[str, object] | None = None,
+        observers: Iterable[Observer] = (),
     ) -> Self | None:
         """Make the log of the folder that a variable names; None where it is empty or not there.
 
@@ -66,6 +113,7 @@ class RunLog:
             environ: The environment to read; the process's own if None.
             known: As for the log itself.
             about: Likewise.
+            observers: Likewise.
         """
         found = os.environ if environ is None else environ
         folder = found.get(variable, "").strip()
@@ -79,8 +127,10 @@ class RunLog:
             * _read_number(found.get(f"{variable}_MEGABYTES"), bounds.max_total_bytes // 1_000_000),
         )
         more = _read_object(found.get(f"{variable}_ABOUT"))
-        return cls(folder, known=known, about={**(about or {}), **more}, settings=settings)
+        about = {**(about or {}), **more}
+        return cls(folder, known=known, about=about, settings=settings, observers=observers)
 
+    @override
     def begin(self, about: Mapping[str, object] | None = None) -> RunWriter:
         """Begin the log of a run, and delete what is too old or too much.
 
@@ -89,18 +139,18 @@ class RunLog:
         Args:
             about: What the first record says of this run, besides what it says of each.
         """
-        name = f"run-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{os.urandom(6).hex()}"
-        path = self.folder / f"{name}.jsonl"
+        return super().begin(about)
+
+    @override
+    def _open(self, name: str) -> tuple[LineFile | NoFile | None, Path]:
+        path = self.folder / name
         try:
             file = LineFile(path)
         except OSError as error:
             log.warning("%s: runs are not logged: %s", self.folder, error.strerror or error)
-            file = None
-        else:
-            tidy(path, self._settings, now=time.time())
-        writer = RunWriter(file, path=path, known=[self._known], settings=self._settings)
-        writer.start({**self._about, **(about or {})})
-        return writer
+            return (NoFile() if self._observers else None), path
+        tidy(path, self._settings, now=time.time())
+        return file, path
 
 
 def _read_object(text: str | None) -> dict[str, object]:

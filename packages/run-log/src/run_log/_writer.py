@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
-from typing import Any, Concatenate, Final, Literal, Self, cast
+from typing import Any, Concatenate, Final, Literal, Protocol, Self, cast
 
 from stream_text import KnownSecrets
 
 from ._answer import Answer
-from ._file import LineFile, log
+from ._file import LineFile, NoFile, log
 from ._json_lines import VERSION, Record, digest, to_line
 from ._plain import LONG_TEXT, to_plain
 from ._redaction import HIDDEN, Redactor, find_texts
@@ -30,6 +30,14 @@ type Outcome = Literal["done", "failed", "refused", "recalled", "unfinished"]
 `done`: the tool was called and has answered. `failed`: it was called and has failed. `refused`: it was not called, and the model reads why. `recalled`: it was not
 called, for the same call has answered before. `unfinished`: it was given up while it still ran.
 """
+
+
+class Observer(Protocol):
+    """Who is told of the records of runs, as they stand in the log."""
+
+    def take(self, run: str, record: Record) -> None:
+        """Take the next record of the run of this name; in any thread. What it raises ends neither the run nor its log."""
+        ...
 
 
 def _guarded[**P](
@@ -61,15 +69,17 @@ class RunWriter:
         path: Its path; the run has the name of the file.
         known: Secrets that are known.
         settings: The bounds.
+        observers: Who is told of each record, also of those that the file has no room for.
     """
 
     def __init__(
         self,
-        file: LineFile | None,
+        file: LineFile | NoFile | None,
         *,
         path: Path,
         known: Iterable[KnownSecrets],
         settings: LogSettings,
+        observers: Iterable[Observer] = (),
     ) -> None:
         self.path = path
         self.lock = threading.RLock()
@@ -82,6 +92,7 @@ class RunWriter:
         self._kept: set[str] = set()
         self._answer = Answer(self._redactor)
         self._is_full = False
+        self._observers = list(observers)
 
     def __enter__(self) -> Self:
         """Return the log."""
@@ -325,7 +336,7 @@ class RunWriter:
         self._close()
 
     def _close(self) -> None:
-        cast("LineFile", self._file).close()
+        cast("LineFile | NoFile", self._file).close()
         self._file = None
 
     def _now(self) -> float:
@@ -338,6 +349,7 @@ class RunWriter:
     def _put(self, kind: str, /, *, is_last: bool = False, **fields: Any) -> None:
         """Write a record; of a run that is longer than it may be only the last."""
         record: Record = {"v": VERSION, "type": kind, "t": self._now(), **fields}
+        self._tell(record)
         if (is_last or not self._is_full) and not self._write(to_line(record), is_last=is_last):
             self._is_full = True
             log.warning(
@@ -346,9 +358,20 @@ class RunWriter:
                 self._settings.max_run_bytes,
             )
 
+    def _tell(self, record: Record) -> None:
+        """Tell the observers of a record; one that fails is told of no more."""
+        for observer in list(self._observers):
+            try:
+                observer.take(self.path.stem, record)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the run and its log go on
+                self._observers.remove(observer)
+                log.warning(
+                    "the run %s is observed no more: %s", self.path.stem, type(error).__name__
+                )
+
     def _write(self, line: bytes, *, is_last: bool = False) -> bool:
         """Write a line where there is room for it."""
-        file = cast("LineFile", self._file)
+        file = cast("LineFile | NoFile", self._file)
         room = self._settings.max_run_bytes + (_END_BYTES if is_last else 0)
         has_room = file.size + len(line) <= room
         if has_room:
@@ -393,6 +416,8 @@ class RunWriter:
             "size": size,
         }
         is_wanted = size <= self._settings.max_text_bytes and not self._is_full
+        if self._observers:
+            self._tell({**record, "text": text})
         if not (is_wanted and self._write(to_line({**record, "text": text}))):
             self._put("long_text", digest=name, size=size, is_omitted=True)
         return name

@@ -1,0 +1,74 @@
+"""Messages of a run in the shape that the conventions give them."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+
+def to_json(value: object) -> str:
+    """Return a value as the text that an attribute takes."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def input_messages(messages: Iterable[object]) -> list[dict[str, Any]]:
+    """Return what a model was asked: a role and parts for each message."""
+    return [_to_message(message) for message in messages]
+
+
+def output_messages(
+    text: str, calls: Iterable[object], finish_reason: object
+) -> list[dict[str, Any]]:
+    """Return what a model answered: one message."""
+    parts = [*_to_parts(text), *_to_calls(calls)]
+    return [{"role": "assistant", "parts": parts, "finish_reason": str(finish_reason or "unknown")}]
+
+
+def definitions(tools: object, *, whole: bool) -> list[dict[str, Any]]:
+    """Return the tools that a model is offered; by their names alone unless they are wanted whole."""
+    fields = ("name", "description", "parameters") if whole else ("name",)
+    found = [cast("Mapping[str, Any]", tool) for tool in _to_list(tools) if isinstance(tool, dict)]
+    return [
+        {"type": "function", **{name: tool[name] for name in fields if name in tool}}
+        for tool in found
+    ]
+
+
+def _to_message(message: object) -> dict[str, Any]:
+    if not isinstance(message, dict):
+        return {"role": "user", "parts": _to_parts(message)}
+    fields = cast("Mapping[str, Any]", message)
+    role, content = str(fields.get("role", "user")), fields.get("content")
+    if role == "tool":
+        part = {"type": "tool_call_response", "response": content}
+        return {"role": role, "parts": [part | {"id": fields.get("tool_call_id")}]}
+    return {"role": role, "parts": [*_to_parts(content), *_to_calls(fields.get("tool_calls"))]}
+
+
+def _to_parts(content: object) -> list[dict[str, Any]]:
+    if content is None or content == "":
+        return []
+    if isinstance(content, list):
+        return [part for entry in cast("list[object]", content) for part in _to_parts(entry)]
+    if not isinstance(content, dict):
+        return [{"type": "text", "content": str(content)}]
+    part = cast("dict[str, Any]", content)
+    if isinstance(part.get("text"), str):
+        return [{"type": "text", "content": part["text"]}]
+    return [{"type": "other", **part}]
+
+
+def _to_calls(calls: object) -> list[dict[str, Any]]:
+    found = [cast("Mapping[str, Any]", call) for call in _to_list(calls) if isinstance(call, dict)]
+    return [
+        {
+            "type": "tool_call",
+            "id": call.get("call_id"),
+            "name": call.get("name"),
+            "arguments": call.get("arguments"),
+        }
+        for call in found
+    ]
+
+
+def _to_list(value: object) -> list[object]:
+    return cast("list[object]", value) if isinstance(value, list) else []

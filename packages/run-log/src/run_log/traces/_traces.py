@@ -1,0 +1,101 @@
+"""What makes spans of the records of runs."""
+
+import threading
+from collections.abc import Mapping
+from typing import Self, cast
+
+from opentelemetry import context, trace
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import SERVICE_NAME, Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+from run_log import Record
+
+from ._run_spans import RunSpans
+
+
+_ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+
+
+class Traces:
+    """The spans of runs: one for the agent, below it one for each model call and each tool call, by the conventions of OpenTelemetry for generative AI.
+
+    It is an observer of a `RunLog`, or takes the records of a run that has been written before. Secrets are as the log has them: taken out, hidden parameters masked.
+    An agent that is called as a tool stands below that call.
+
+    Args:
+        provider: What spans go to; the one that the program has set, if None.
+        content: Whether messages, arguments, results and whole definitions of tools go along. Numbers, names and errors' kinds always do.
+
+    Example:
+        >>> import tempfile
+        >>> from opentelemetry.sdk.trace import TracerProvider
+        >>> from run_log import RunLog
+        >>> log = RunLog(tempfile.mkdtemp(), observers=[Traces(TracerProvider())])
+        >>> with log.begin({"agent": "clerk"}) as run:
+        ...     run.request(1, [{"role": "user", "content": "2 + 2?"}], {"model": "gpt-5.5"})
+        ...     run.end("answered")
+
+    Source: https://github.com/open-telemetry/semantic-conventions-genai, read 2026-11-23.
+    """
+
+    def __init__(
+        self, provider: trace.TracerProvider | None = None, *, content: bool = False
+    ) -> None:
+        self._provider = provider
+        self._tracer = trace.get_tracer("gpt5-run-log", tracer_provider=provider)
+        self._content = content
+        self._runs: dict[str, RunSpans] = {}
+        self._lock = threading.Lock()
+
+    @classmethod
+    def from_env(
+        cls, environ: Mapping[str, str], *, service: str, content: bool = False
+    ) -> Self | None:
+        """Make what sends spans over OTLP (HTTP) to where `OTEL_EXPORTER_OTLP_ENDPOINT` says; None where it says nothing.
+
+        The official exporter reads the rest of its settings, such as headers and time-outs, from the process's environment.
+
+        Args:
+            environ: The environment to look for the address in.
+            service: The service's name, unless `OTEL_SERVICE_NAME` gives another.
+            content: As for the traces themselves.
+        """
+        if not any(environ.get(name) for name in _ENDPOINTS):
+            return None
+        name = environ.get("OTEL_SERVICE_NAME") or service
+        provider = TracerProvider(resource=Resource.create({SERVICE_NAME: name}))
+        provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+        return cls(provider, content=content)
+
+    def take(self, run: str, record: Record) -> None:
+        """Take the next record of a run.
+
+        Args:
+            run: The run's name.
+            record: The record, as it stands in the log.
+        """
+        with self._lock:
+            if record["type"] == "start":
+                parent = self._find_parent(record["about"])
+                self._runs[run] = RunSpans(self._tracer, record, parent, content=self._content)
+            spans = self._runs.get(run)
+            if spans is None:
+                return  # it began before anybody listened
+            spans.take(record)
+            if record["type"] == "end":
+                del self._runs[run]
+
+    def close(self) -> None:
+        """Send what has not been sent, for up to 30 seconds; a provider that the program has set is left to it."""
+        if isinstance(self._provider, TracerProvider):
+            self._provider.shutdown()
+
+    def _find_parent(self, about: Mapping[str, object]) -> context.Context | None:
+        found = about.get("called_by")
+        if not isinstance(found, dict):
+            return None
+        caller = cast("dict[str, object]", found)
+        spans = self._runs.get(str(caller.get("run")))
+        return None if spans is None else spans.context_of(str(caller.get("call_id")))
