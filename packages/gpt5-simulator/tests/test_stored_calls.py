@@ -146,6 +146,19 @@ def test_a_response_is_cancelled(slow, clock, ask, call):
     assert again.json() == first.json() == call("GET", slow, f"/{made['id']}").json()
 
 
+def test_background_responses_are_counted_by_what_became_of_them(slow, clock, ask, call):
+    made = [ask(slow, background=True).json() for _ in range(3)]
+    clock.now += 50
+    call("POST", slow, f"/{made[0]['id']}/cancel")
+    counts = slow.background
+    assert (counts.begun, counts.running, counts.done, counts.cancelled) == (3, 2, 0, 1)
+    clock.now += 60
+    call("DELETE", slow, f"/{made[1]['id']}")
+    ask(slow)
+    counts = slow.background
+    assert (counts.begun, counts.running, counts.done, counts.cancelled) == (3, 0, 2, 1)
+
+
 def test_what_is_done_is_not_cancelled(server, ask, call):
     made = ask(server, background=True).json()
     assert call("POST", server, f"/{made['id']}/cancel").json()["status"] == "completed"

@@ -231,7 +231,8 @@ class OpenItem:
         known, end = len(streamed), 0
         for text in texts:
             start, end = end, end + len(text)
-            if start < known < end and blocks[-1].is_open:
+            is_begun = start < known or (blocks and not blocks[-1].streamed and start == known)
+            if is_begun and known < end and blocks[-1].is_open:
                 events += blocks[-1].extend(text[known - start :])
             elif end > known:
                 # As in a stream, where a part ends before the next begins.

@@ -1,7 +1,7 @@
 """The connection to a Responses server: settings, transport, errors, retries, and a stateless client."""
 
 from ._answer import Answer, AnswerDelta, AsyncAnswer
-from ._async_background import AsyncBackgroundStream
+from ._async_background import AsyncBackgroundStream, aopen_background
 from ._async_client import AsyncResponsesClient
 from ._async_stream import AsyncResponseStream, acreate, aopen_stream
 from ._background import BackgroundStream
@@ -77,6 +77,7 @@ __all__ = [
     "Transport",
     "UnexpectedResponseError",
     "acreate",
+    "aopen_background",
     "aopen_stream",
     "attach_stream",
     "cancel_background",

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Mapping
 from contextlib import suppress
-from typing import Any, Self, override
+from typing import Any, Self, Unpack, override
 
 from gpt5_messages import StreamEvent
 
@@ -12,8 +12,9 @@ from ._attempts import Refusals, post, resume
 from ._calls import Call, background_body, cancel_call, make, poll_call
 from ._connection import Connection
 from ._errors import ResponsesError, StillRunningError
-from ._following import LAST_SECONDS, POLL_SECONDS, Following
+from ._following import LAST_SECONDS, POLL_SECONDS, Following, FollowOptions
 from ._http import Answer, HttpClient, aplay
+from ._network import Asynchronous
 
 
 class AsyncBackgroundStream(AsyncResponseStream):
@@ -219,3 +220,34 @@ class AsyncBackgroundStream(AsyncResponseStream):
             with suppress(ResponsesError, TimeoutError):  # it ends by itself some time
                 async with asyncio.timeout(LAST_SECONDS):
                     await self._ask(cancel_call(self._following.response_id))
+
+
+def aopen_background(
+    connection: Connection,
+    request: Mapping[str, Any],
+    *,
+    flex_fallback: bool = False,
+    **options: Unpack[FollowOptions],
+) -> AsyncBackgroundStream:
+    """Return the events of a response that is made in the background, whose request is sent when it is entered: the twin of `BackgroundStream`.
+
+    It has a client of its own, closed with it. Who makes more than a few calls keeps an `AsyncResponsesClient`, which keeps its connections.
+
+    Args:
+        connection: Where to send it.
+        request: The request body, as `gpt5_payloads.build_request` makes it.
+        flex_fallback: As for `ResponseStream`.
+        options: `seconds`, `detached` and `poll_seconds` of `BackgroundStream`.
+
+    Raises:
+        ResponsesError: If the connection's settings are refused, or an option is out of its range.
+    """
+    return AsyncBackgroundStream(
+        HttpClient(connection, Asynchronous),
+        connection,
+        request,
+        Refusals(),
+        owns_client=True,
+        flex_fallback=flex_fallback,
+        **options,
+    )

@@ -3,7 +3,7 @@
 All of them go into one decoder, which knows what has been told already: events by their numbers, texts by what they begin with. So it does not matter to whoever
 reads the events how they came.
 
-Source: docs/evidence/responses-api.md; recorded background streams, their resumption, and polled responses.
+Source: docs/evidence/responses-api.md, R24; recorded background streams, their resumption, and polled responses.
 """
 
 from collections.abc import Iterator, Mapping

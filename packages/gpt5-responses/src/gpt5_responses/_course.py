@@ -3,12 +3,11 @@
 A stream can be gone on with for 5 minutes after its response was begun, and then the server refuses it (400); so do gateways that have no such thing. Then the
 response is looked at, from time to time, until it is there.
 
-Source: the 400 that says "This response can no longer be streamed because it is more than 5 minutes old", openai/openai-python#2828;
+Source: the 400 that says "This response can no longer be streamed because it is more than 5 minutes old", https://github.com/openai/openai-python/issues/2828;
 https://platform.openai.com/docs/guides/background, read 2026-11-22; the numbers are our choice.
 """
 
 import time
-from collections.abc import Callable
 from typing import Literal
 
 from ._error_answer import usual_pause_seconds
@@ -28,7 +27,9 @@ _MOST_FRUITLESS = 3  # streams in a row that brought no event
 _MOST_MISSING = (
     4  # looks in a row at which there was no such response: it may not be everywhere at once
 )
-_MOST_FAILING_SECONDS = 600.0  # in which no look succeeds
+MOST_FAILING_SECONDS = 600.0
+"""How long no look at a response may succeed."""
+
 _LASTING = (AuthenticationError, PermissionDeniedError)
 
 type Step = Literal["resume", "poll"]
@@ -41,7 +42,6 @@ class Course:
     Args:
         is_streamed: Whether the response was asked for as a stream.
         poll_seconds: The longest pause between two looks.
-        clock: Returns the time in seconds; it only ever grows.
 
     Attributes:
         pause_seconds: How long to wait before the next step.
@@ -54,14 +54,12 @@ class Course:
         *,
         is_streamed: bool,
         poll_seconds: float,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.pause_seconds = 0.0
         self.resumed = 0
         self.polled = 0
         self._is_streamed = is_streamed
         self._poll_seconds = poll_seconds
-        self._clock = clock
         self._polls = 0  # since the stream was given up
         self._fruitless = 0
         self._missing = 0
@@ -117,14 +115,14 @@ class Course:
         Raises:
             ResponsesError: If there is no such response, or it has not been to be looked at for too long.
         """
-        now = self._clock()
+        now = time.monotonic()
         if self._failing_since is None:
             self._failing_since = now
         self._failures += 1
         self._missing = self._missing + 1 if isinstance(error, NotFoundError) else 0
         is_lasting = isinstance(error, (*_LASTING, InvalidRequestError))
         is_missing = self._missing >= _MOST_MISSING
-        if is_lasting or is_missing or now - self._failing_since >= _MOST_FAILING_SECONDS:
+        if is_lasting or is_missing or now - self._failing_since >= MOST_FAILING_SECONDS:
             raise error
         self.pause_seconds = min(usual_pause_seconds(self._failures - 1), self._poll_seconds)
 

@@ -34,7 +34,7 @@ _NOT_KNOWN = (
 
 
 class FollowOptions(TypedDict, total=False):
-    """How a background response is followed; see `BackgroundStream` for what each means."""
+    """The ways to follow a background response; see `BackgroundStream` for what each means."""
 
     seconds: float | None
     detached: bool
@@ -42,7 +42,7 @@ class FollowOptions(TypedDict, total=False):
 
 
 class Following:
-    """How one background response is followed.
+    """The course of one background response: how far it is, and what ends it.
 
     Args:
         connection: Where it is.

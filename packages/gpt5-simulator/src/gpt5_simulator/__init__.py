@@ -31,6 +31,7 @@ from gpt5_simulator._recorded import RecordedRequest
 from gpt5_simulator._replay import Recording, read_recordings
 from gpt5_simulator._request import ModelRequest, Tool
 from gpt5_simulator._server import ResponsesSimulator
+from gpt5_simulator._store import BackgroundCounts
 from gpt5_simulator._turn import (
     CustomToolCall,
     FunctionCall,
@@ -47,6 +48,7 @@ from gpt5_simulator._turn import (
 
 __all__ = [
     "ApiError",
+    "BackgroundCounts",
     "BrokenFrame",
     "CustomToolCall",
     "CutStream",

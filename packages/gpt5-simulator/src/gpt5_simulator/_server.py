@@ -25,6 +25,7 @@ from gpt5_simulator._lifetimes import Lifetimes
 from gpt5_simulator._recorded import RecordedRequest, RequestLog
 from gpt5_simulator._replay import Recording, ReplayQueue, read_recordings
 from gpt5_simulator._reply import ChunkSizes
+from gpt5_simulator._store import BackgroundCounts
 from gpt5_simulator._turn import Model
 
 
@@ -142,6 +143,11 @@ class ResponsesSimulator:
     def requests(self) -> list[RecordedRequest]:
         """Return the requests so far, in the order of arrival; of more than 10,000, the newest."""
         return self._log.snapshot()
+
+    @property
+    def background(self) -> BackgroundCounts:
+        """Return how many background responses there have been so far, and what has become of them by `clock`."""
+        return self._responder.store.count_background(self._responder.clock())
 
     def add_fault(self, fault: Fault | None) -> None:
         """Put a fault at the end of the queue; with `times=None` it hits every request from now on."""

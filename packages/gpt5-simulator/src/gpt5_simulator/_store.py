@@ -28,14 +28,43 @@ class StoredResponse:
     run: BackgroundRun | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackgroundCounts:
+    """How many background responses there have been, and what has become of them.
+
+    Attributes:
+        begun: All that were asked for.
+        running: Those that are still being made.
+        done: Those that were made to their end, and are billed; failed ones too.
+        cancelled: Those that were cancelled before.
+    """
+
+    begun: int
+    running: int
+    done: int
+    cancelled: int
+
+
 class ResponseStore:
     """The newest responses of all customers; nobody sees another's."""
 
     def __init__(self) -> None:
         self._responses: OrderedDict[tuple[str, str], StoredResponse] = OrderedDict()
+        self._runs: list[BackgroundRun] = []
+
+    def count_background(self, now: float) -> BackgroundCounts:
+        """Return how many background responses there have been until a time, deleted ones too."""
+        runs = list(self._runs)
+        cancelled = sum(run.cancelled is not None for run in runs)
+        over = sum(run.is_over(now) for run in runs)
+        return BackgroundCounts(
+            begun=len(runs), running=len(runs) - over, done=over - cancelled, cancelled=cancelled
+        )
 
     def keep(self, stored: StoredResponse, *, owner: str) -> None:
         """Store a response."""
+        if stored.run is not None:
+            self._runs.append(stored.run)
         self._responses[owner, stored.response["id"]] = stored
         while len(self._responses) > _MAX_RESPONSES:
             self._responses.popitem(last=False)
