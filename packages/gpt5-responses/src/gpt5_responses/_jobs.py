@@ -23,7 +23,6 @@ PRICE_FACTORS: Mapping[str, Decimal] = {"2h": Decimal("0.70"), "8h": Decimal("0.
 """What each window multiplies the standard prices by: 30 and 40 % less, for what follows on the response too."""
 
 _WINDOW_KEY = "completion_window"  # among the metadata, which the server keeps and tells; it does not tell the window
-_MOST_METADATA = 16
 _NOT_IN_A_WINDOW = (None, "auto", "default")
 
 
@@ -69,8 +68,6 @@ def submit_call(
     if body.get("service_tier") not in _NOT_IN_A_WINDOW:
         raise _unsendable("service_tier", "must be the default one for a job with a window")
     metadata: dict[str, str] = {**body.get("metadata", {}), _WINDOW_KEY: completion_window}
-    if len(metadata) > _MOST_METADATA:
-        raise _unsendable("metadata", f"must have one free place of {_MOST_METADATA} for a job")
     options: dict[str, str] = {_WINDOW_KEY: completion_window}
     if continuation_id is not None:
         options["continuation_id"] = continuation_id

@@ -30,7 +30,7 @@ class StoredResponse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackgroundCounts:
-    """How many background responses there have been, and what has become of them.
+    """The numbers of background responses, by what has become of them.
 
     Attributes:
         begun: All that were asked for.
