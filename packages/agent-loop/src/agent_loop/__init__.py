@@ -3,6 +3,7 @@
 from stream_text import MessageError, ThinkFilter
 
 from ._agents import AgentAnswer, Agents
+from ._approval import AskApproval, Decision
 from ._budgets import BudgetName, Budgets, BudgetUse
 from ._compaction_events import CompactedWindow, CompactionKind, RunCompacted
 from ._display import should_emit_text
@@ -16,10 +17,8 @@ from ._errors import (
 )
 from ._events import (
     AgentEvent,
-    AskApproval,
     CallModel,
     ClosingReason,
-    Decision,
     Event,
     Failure,
     Finished,

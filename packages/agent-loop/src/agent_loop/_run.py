@@ -7,14 +7,13 @@ from typing import Any
 from agent_tooling import AnswerSchema, ApprovalRules, ToolArguments
 
 from ._agents import Agents
+from ._approval import AskApproval, Decision
 from ._budgets import Budgets, Spending
 from ._compaction_events import CompactedWindow
 from ._display import Display
 from ._ending import Ending
 from ._errors import InvalidSettingError, LocalProtocolError
 from ._events import (
-    AskApproval,
-    Decision,
     Event,
     Failure,
     Input,

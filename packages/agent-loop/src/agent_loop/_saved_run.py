@@ -5,7 +5,7 @@ whether they are.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from stream_text import read_member
 
@@ -16,28 +16,19 @@ from ._rounds import Rounds
 from ._snapshots import digest
 
 
-class Part(Protocol):
-    """A part of a run."""
-
-    SAVED: Any
-    """The names of the attributes that change as the run goes on."""
-
-
 class SavedRun:
     """What saves the parts of a run and loads them.
 
     Args:
         rounds: The rounds, of which the current one is saved, too.
-        parts: The other parts; None for one that this run does not have.
+        parts: The other parts; None for one that this run does not have. Each names in `SAVED` what changes in it.
         settings: The settings that a run has to have to take this one up.
     """
 
-    def __init__(
-        self, rounds: Rounds, parts: Iterable[Part | None], settings: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, rounds: Rounds, parts: Iterable[Any], settings: Mapping[str, Any]) -> None:
         self._rounds = rounds
         given = (rounds, *(part for part in parts if part is not None))
-        self._parts: dict[str, Part] = {type(part).__name__: part for part in given}
+        self._parts: dict[str, Any] = {type(part).__name__: part for part in given}
         self._settings = settings
 
     def save(self, tools: Iterable[object], own: Mapping[str, OwnFunction]) -> dict[str, Any]:

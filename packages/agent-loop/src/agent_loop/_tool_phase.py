@@ -6,9 +6,10 @@ from typing import ClassVar
 from agent_tooling import denied_call_text
 
 from ._agents import Agents
+from ._approval import AskApproval, Decision
 from ._ending import Ending
 from ._errors import LocalProtocolError
-from ._events import AskApproval, Decision, Event, Failure, RunTools, ToolCallStarted, ToolResult
+from ._events import Event, Failure, RunTools, ToolCallStarted, ToolResult
 from ._gate import Gate
 from ._messages import ToolCall
 from ._sentences import MAX_CALLS, build_budget_notice

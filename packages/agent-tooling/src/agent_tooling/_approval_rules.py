@@ -210,7 +210,7 @@ def _read_name(name: object, place: str) -> str:
 def _read_ask(ask: object, place: str) -> Ask:
     if ask not in _ASKS:
         raise DeclarationError(place, '"never", "once" or "always"', found=repr(ask))
-    return cast("Ask", ask)
+    return ask
 
 
 def _read_conditions(when: object, place: str) -> tuple[_Condition, ...]:
