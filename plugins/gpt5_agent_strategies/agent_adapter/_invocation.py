@@ -1,9 +1,10 @@
 """One run, played by `agent_driver` with Dify's model and tools, and told to Dify."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, suppress
-from typing import Any, cast
+from dataclasses import replace
+from typing import cast
 
 from dify_plugin.entities.agent import AgentInvokeMessage
 from dify_plugin.entities.invoke_message import InvokeMessage
@@ -11,8 +12,9 @@ from dify_plugin.interfaces.agent import AgentStrategy
 
 from agent_driver import drive
 from agent_loop import (
-    AgentRun,
+    AskApproval,
     CallModel,
+    Decision,
     Event,
     Failure,
     Finished,
@@ -22,6 +24,8 @@ from agent_loop import (
     RunCompacted,
     ShowFile,
     ShowText,
+    SnapshotError,
+    StopReason,
     ToolCallEnded,
     ToolCallStarted,
     Usage,
@@ -29,61 +33,41 @@ from agent_loop import (
 
 from ._allowed_tools import find_allowed
 from ._answer_schema import to_json_object
-from ._errors import AgentRunError, ParameterError
-from ._fallback import to_fallback
-from ._file_links import accept_file_links
+from ._approval import Answer, Approvals
+from ._errors import AgentRunError
 from ._files_at_hand import FilesAtHand
 from ._logs import RunLog
 from ._metadata import build_execution_metadata
-from ._model_calls import ModelCalls, find_room
+from ._model_calls import ModelCalls
 from ._output import split_text
 from ._parameters import Parameters
 from ._plugin_log import log_break, log_unused
 from ._prompts import build_messages
 from ._run_log import find_run_log
+from ._runs import build_run
 from ._secrets import find_secrets
 from ._settings import Settings
 from ._sources import build_resources
 from ._tools import Toolbox
-from ._windows import to_window
 
 
 _OLD_FILES = "Images and files replaced by a sentence: no room in the request"
 _TOOK_OVER = "Another model takes over, because the first has failed"
-_BROKEN = "The agent run broke because of an error in the plugin. The plugin's log says more."
+BROKEN = "The agent run broke because of an error in the plugin. The plugin's log says more."
+"""What is read of an error of our own."""
 
 
-def invoke_agent(
-    strategy: AgentStrategy, raw_parameters: Mapping[str, Any]
-) -> Iterator[AgentInvokeMessage]:
-    """Run an agent and yield what Dify is told of it.
+class Invocation:
+    """One run between Dify's session and the state machine.
 
-    Files pass as the tool messages that they came as, which have the same fields; see `read_answer` for why.
+    Args:
+        strategy: The strategy that is called.
+        parameters: What the node has set.
+        settings: What the administrator has set.
 
     Raises:
-        ParameterError: If a parameter cannot be read.
-        AgentRunError: If the run failed; everything else has been yielded before.
+        ParameterError: If a parameter cannot be kept in this run.
     """
-    accept_file_links(strategy.session)
-    return cast("Iterator[AgentInvokeMessage]", _run(strategy, raw_parameters))
-
-
-def _run(strategy: AgentStrategy, raw_parameters: Mapping[str, Any]) -> Iterator[InvokeMessage]:
-    try:
-        settings = Settings.from_environment(os.environ)
-        invocation = _Invocation(strategy, Parameters.from_raw(raw_parameters), settings)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the figures are told
-        failure = error if isinstance(error, ParameterError) else AgentRunError(_BROKEN)
-        if failure is not error:
-            log_break(error, find_secrets(raw_parameters.get("tools")))
-        finished = Finished(reason="error", rounds=0, usage=Usage(), error=str(failure))
-        yield strategy.create_json_message(build_execution_metadata(finished))
-        raise failure from None  # the SDK sends a trace with the whole chain of errors
-    yield from invocation.run()
-
-
-class _Invocation:
-    """One run between Dify's session and the state machine."""
 
     def __init__(self, strategy: AgentStrategy, parameters: Parameters, settings: Settings) -> None:
         self._strategy = strategy
@@ -96,8 +80,9 @@ class _Invocation:
             model=parameters.model,
             at_hand=at_hand,
         )
-        messages, self._files = build_messages(parameters, at_hand)
-        allowed, self._not_there = find_allowed(parameters.allowed_tools, self._toolbox.own_names)
+        own_names = self._toolbox.own_names
+        self._messages, self._files = build_messages(parameters, at_hand)
+        self._allowed, self._not_there = find_allowed(parameters.allowed_tools, own_names)
         self._known = find_secrets(parameters.tools)
         self._finished: Finished | None = None
         self._model = parameters.model.full_name
@@ -108,25 +93,32 @@ class _Invocation:
             has_content=settings.logs_content,
             known=self._known,
         )
-        self._run = AgentRun(
-            messages,
-            tools=self._toolbox.prompts,
-            maximum_iterations=parameters.maximum_iterations,
-            emit_intermediate_thoughts=parameters.emit_intermediate_thoughts,
-            tool_choice=parameters.model.tool_choice,
-            has_tool_choice=parameters.model.has_tool_choice,
-            budgets=parameters.budgets,
-            allowed_tools=allowed,
-            answer_schema=parameters.answer_schema,
-            has_answer_format=parameters.model.has_answer_format,
-            model=parameters.model.full_name,
-            fallback=parameters.fallback and to_fallback(parameters.fallback, settings),
-            max_request_bytes=find_room(self._toolbox.prompts, parameters.models.values()),
-            window=to_window(parameters.model.input_tokens, settings),
+        self._settings = settings
+        self._used = Usage()
+        secret = settings.snapshot_secret
+        self._approvals = Approvals.open(strategy, parameters, own_names, secret=secret)
+        self._answer = self._approvals and self._approvals.take(parameters)
+        self._expired: tuple[str, ...] = ()
+        try:
+            self._prepare(self._answer)
+        except SnapshotError as error:
+            self._expired, self._answer = (str(error),), None
+            self._prepare(None)
+
+    def _prepare(self, answer: Answer | None) -> None:
+        """Make the run and what plays it; with an answer the run that has waited for it."""
+        parameters, settings, approvals = self._parameters, self._settings, self._approvals
+        self._run = build_run(
+            parameters,
+            settings,
+            self._toolbox,
+            messages=self._messages,
+            allowed=self._allowed,
+            rules=approvals and approvals.rules,
             redact=self._known.redact,
         )
         model = ModelCalls(
-            strategy.session,
+            self._strategy.session,
             parameters.models,
             run_seconds=settings.time.run_seconds,
             known=self._known,
@@ -138,6 +130,10 @@ class _Invocation:
             time_budget=settings.time,
             result_characters=settings.result_characters,
             log=find_run_log(os.environ, parameters=parameters, known=self._known),
+            snapshot_key=approvals and approvals.key,
+            snapshot_seconds=settings.approval_seconds,
+            resume=answer and answer.snapshot,
+            decisions=answer and answer.decisions,
         )
 
     def run(self) -> Iterator[InvokeMessage]:
@@ -146,8 +142,10 @@ class _Invocation:
         yield from self._warn("Allowed tools left out", self._not_there)
         yield from self._warn("Files left out", self._files.left_out)
         yield from self._warn("Prompt policy overrides", self._parameters.unused_overrides)
+        yield from self._warn("An answer that comes too late", self._expired)
         try:
-            yield from self._drive()
+            with closing(self._toolbox.answers):
+                yield from self._drive()
             yield from self._tell_sources()
             yield from self._tell_value()
         except Exception as error:  # noqa: BLE001 - whatever it is, the run is ended in good order
@@ -167,20 +165,44 @@ class _Invocation:
         """End a run that an error of our own has broken; what cannot be told of it any more is left untold."""
         if self._run.state == "finished":
             return
-        for event in self._run.feed(Failure(message=_BROKEN)):
+        for event in self._run.feed(Failure(message=BROKEN)):
             self._note(event)
             with suppress(Exception):
                 yield from self._tell(event)
 
     def _drive(self) -> Iterator[InvokeMessage]:
-        with closing(self._toolbox.answers), closing(self._events) as events:
+        asked = None
+        with closing(self._events) as events:
             for event in events:
                 self._note(event)
                 yield from self._tell(event)
+                asked = event if isinstance(event, AskApproval) else None
+        if asked is not None and self._approvals is not None:
+            yield from self._ask(asked, self._approvals)
+
+    def _ask(self, asked: AskApproval, approvals: Approvals) -> Iterator[InvokeMessage]:
+        """End the turn with the question; where it cannot be kept the calls are denied, and the run goes on."""
+        problem = approvals.put(asked)
+        if problem is None:
+            text = self._known.redact(approvals.tell(asked, self._parameters.query))
+            yield from map(self._strategy.create_text_message, split_text(f"\n{text}"))
+            reason = cast("StopReason", "approval")
+            self._finished = Finished(reason=reason, rounds=asked.round, usage=self._used)
+            return
+        yield from self._warn("Approval", (problem,))
+        denied = {
+            call.call_id: Decision(call_id=call.call_id, is_approved=False, reason=problem)
+            for call in asked.calls
+        }
+        self._prepare(Answer(snapshot=asked.snapshot or "", decisions=denied))
+        yield from self._drive()
 
     def _note(self, event: Event) -> None:
-        if isinstance(event, Finished):
-            self._finished = event
+        if isinstance(event, ModelCallEnded):
+            self._used += event.usage
+        if isinstance(event, Finished):  # What an earlier turn has used was told in that one.
+            is_resumed = self._answer is not None
+            self._finished = replace(event, usage=self._used) if is_resumed else event
 
     def _tell(self, event: Event) -> Iterator[InvokeMessage]:
         match event:

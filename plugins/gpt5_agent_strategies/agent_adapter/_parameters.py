@@ -6,10 +6,11 @@ from typing import Any, Self, cast
 
 from agent_loop import Budgets
 from agent_policy import check_overrides
-from agent_tooling import AnswerSchema
+from agent_tooling import AnswerSchema, ApprovalRules
 
 from ._allowed_tools import read_allowed_tools
 from ._answer_schema import read_answer_schema
+from ._approval_rules import read_approval_rules
 from ._budgets import read_budgets
 from ._errors import ParameterError
 from ._fallback import read_fallback
@@ -39,6 +40,7 @@ class Parameters:
         allowed_tools: The names of the only tools that may be called; None for all.
         answer_schema: What the answer has to be; None for a text.
         fallback: The model that takes over; None for none.
+        approval_rules: Which calls a person has to approve; None for none.
     """
 
     query: str
@@ -54,6 +56,7 @@ class Parameters:
     allowed_tools: tuple[str, ...] | None
     answer_schema: AnswerSchema | None
     fallback: Model | None
+    approval_rules: ApprovalRules | None
 
     @classmethod
     def from_raw(cls, raw: Mapping[str, Any]) -> Self:
@@ -77,6 +80,7 @@ class Parameters:
             budgets=budgets,
             allowed_tools=read_allowed_tools(raw.get("allowed_tools")),
             answer_schema=read_answer_schema(raw.get("answer_schema")),
+            approval_rules=read_approval_rules(raw.get("approval_rules")),
             fallback=read_fallback(raw.get("fallback_model"), model, budgets),
         )
 

@@ -53,6 +53,8 @@ class Settings:
         window_tokens: How many tokens a request may have; None for what Dify says of the model. `GPT5_AGENT_WINDOW_TOKENS`, 4,000 to 100,000,000.
         compact_percent: From how much of that on a run is made shorter; 0 for never. `GPT5_AGENT_COMPACT_PERCENT`, 0 to 95.
         files_root: The only folder that tools may show images from. `GPT5_AGENT_FILES_ROOT`, an absolute path.
+        approval_seconds: How long a person's answer is waited for. `GPT5_AGENT_APPROVAL_SECONDS`, 1 to 2,592,000.
+        snapshot_secret: What a run is signed with that lies in Dify's storage meanwhile. `GPT5_AGENT_SNAPSHOT_KEY`.
         logs_content: Whether logs hold texts, arguments and results, redacted, or only counts. `GPT5_AGENT_LOG_CONTENT`.
     """
 
@@ -62,6 +64,8 @@ class Settings:
     window_tokens: int | None = None
     compact_percent: int = 80
     files_root: str = "/files"
+    approval_seconds: int = 86_400
+    snapshot_secret: str = field(default="", repr=False)
     logs_content: bool = True
 
     @classmethod
@@ -86,6 +90,14 @@ class Settings:
                 environment, "GPT5_AGENT_COMPACT_PERCENT", default=80, minimum=0, maximum=95
             ),
             files_root=_read_folder(environment, "GPT5_AGENT_FILES_ROOT", default="/files"),
+            approval_seconds=read_number(
+                environment,
+                "GPT5_AGENT_APPROVAL_SECONDS",
+                default=86_400,
+                minimum=1,
+                maximum=2_592_000,
+            ),
+            snapshot_secret=environment.get("GPT5_AGENT_SNAPSHOT_KEY", ""),
             logs_content=environment.get("GPT5_AGENT_LOG_CONTENT", "").strip().lower()
             not in _FALSE_TEXTS,
         )

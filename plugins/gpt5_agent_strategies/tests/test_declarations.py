@@ -46,6 +46,7 @@ PARAMETERS = {
     "max_tool_calls": {"type": "number", "required": False, "min": 0, "max": 10_000},
     "fallback_model": {"type": "model-selector", "required": False, "scope": "tool-call&llm"},
     "answer_schema": {"type": "string", "required": False, "template": {"enabled": True}},
+    "approval_rules": {"type": "string", "required": False},
 }
 
 
@@ -73,6 +74,7 @@ def test_the_manifest_asks_for_what_a_run_needs_and_no_more():
     assert manifest["resource"]["permission"] == {
         "tool": {"enabled": True},
         "model": {"enabled": True, "llm": True},
+        "storage": {"enabled": True, "size": 50 * 1024 * 1024},
     }
     assert manifest["plugins"] == {"agent_strategies": ["provider/gpt5_agent.yaml"]}
     assert manifest["meta"]["runner"] == {
@@ -144,7 +146,7 @@ def test_the_manual_explains_every_parameter_and_every_setting(strategy):
     assert [label for label in labels if f"| {label} |" not in manual] == []
     code = (PLUGIN / "agent_adapter" / "_settings.py").read_text(encoding="utf-8")
     settings = re.findall(r'"(GPT5_AGENT_[A-Z_]+|MAX_[A-Z_]+)"', code)
-    assert len(settings) == 7
+    assert len(settings) == 11
     assert [name for name in settings if f"| `{name}` |" not in manual] == []
 
 

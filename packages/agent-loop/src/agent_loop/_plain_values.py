@@ -7,9 +7,10 @@ from dataclasses import fields
 from decimal import Decimal
 from typing import Any, Final, cast
 
+from ._approval import Decision
 from ._compaction import Marks
 from ._errors import SnapshotError
-from ._events import Decision, ToolResult
+from ._events import ToolResult
 from ._messages import Message, ToolCall
 from ._models import FallbackModel
 from ._usage import AgentUse, Usage

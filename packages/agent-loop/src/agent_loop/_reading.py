@@ -5,9 +5,9 @@ from typing import Any, cast
 
 from stream_text import MessageError, read_member, read_written_call
 
+from ._approval import Decision
 from ._compaction_events import CompactedWindow
 from ._events import (
-    Decision,
     Failure,
     Input,
     ModelDelta,

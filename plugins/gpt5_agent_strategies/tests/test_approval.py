@@ -1,0 +1,242 @@
+"""Calls that wait for the user's leave: the question ends the turn, the next message answers it."""
+
+import json
+import time
+
+import pytest
+
+from dify_plugin_host import BackwardsError, CallOrigin
+from scripted_dify import build_parameters, call, chunk, parameter, text_message, tool, usage
+
+
+RULES = '{"pay": "always"}'
+PAY = tool("pay", parameter("to"))
+
+
+class Storage:
+    """Dify's storage, which notes what was done to it."""
+
+    def __init__(self):
+        self.values = {}
+        self.done = []
+        self.problem = None
+
+    def answer(self, request):
+        if self.problem:
+            raise BackwardsError(self.problem)
+        key, option = request["key"], request["opt"]
+        self.done.append(option)
+        match option:
+            case "set":
+                self.values[key] = request["value"]
+                return {"data": "ok"}
+            case "get":
+                return {"data": self.values[key]}
+            case "del":
+                del self.values[key]
+                return {"data": "ok"}
+        return {"data": key in self.values}
+
+
+@pytest.fixture
+def storage(agent):
+    storage = Storage()
+    dify, answer = agent.dify, agent.dify.answer
+
+    async def answer_all(request):
+        if request.type == "storage":
+            yield storage.answer(request.request)
+            return
+        if request.type == "tool":
+            storage.done.append(f"called {request.request['tool']}")
+        async for item in answer(request):
+            yield item
+
+    dify.answer = answer_all
+    dify.model = [
+        [chunk("I pay.", calls=[call("pay", '{"to": "Ann"}')], usage=usage())],
+        [chunk("Done.", usage=usage())],
+    ]
+    dify.tools["pay"] = [text_message("paid")]
+    return storage
+
+
+def turn(
+    agent, query, *, conversation="c", user="u", history=(), strategy="function_calling", **given
+):
+    given.setdefault("approval_rules", RULES)
+    given.setdefault("tools", [PAY])
+    parameters = build_parameters(
+        query=query, model={"history_prompt_messages": list(history)}, **given
+    )
+    name = f"gpt5_{strategy}"
+
+    async def play():
+        stream = agent.process.invoke(
+            "agent_strategy",
+            "invoke_agent_strategy",
+            {
+                "agent_strategy_provider": "gpt5_agent",
+                "agent_strategy": name,
+                "agent_strategy_params": parameters,
+            },
+            user_id=user,
+            origin=CallOrigin(conversation_id=conversation, app_id="a"),
+        )
+        return [message async for message in stream]
+
+    return agent.run_async(play())
+
+
+def text(messages):
+    return "".join(m["message"]["text"] for m in messages if m["type"] == "text")
+
+
+def figures(messages):
+    [found] = [m["message"]["json_object"] for m in messages if m["type"] == "json"]
+    return found["execution_metadata"]
+
+
+def said(messages):
+    return [
+        {"role": "user", "content": "Pay Ann."},
+        {"role": "assistant", "content": text(messages), "tool_calls": []},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "yes", "question"),
+    [
+        ("function_calling", "Yes!", "Approval needed for these calls:"),
+        ("react", "はい。", "Approval needed"),
+        ("function_calling", " 同意 ", "Approval needed"),
+    ],
+)
+def test_the_turn_ends_with_the_question_and_a_yes_makes_the_call(
+    agent, storage, strategy, yes, question
+):
+    asked = turn(agent, "Pay Ann.", strategy=strategy)
+    assert question in text(asked)
+    assert '- pay: {"to": "Ann"}' in text(asked)
+    assert figures(asked)["stop_reason"] == "approval"
+    assert agent.dify.tool_requests == []
+
+    answered = turn(agent, yes, history=said(asked), strategy=strategy)
+
+    assert text(answered).endswith("Done.")
+    assert [request["tool"] for request in agent.dify.tool_requests] == ["pay"]
+    assert storage.done.index("del") < storage.done.index("called pay")
+    assert storage.values == {}
+    assert figures(asked)["total_tokens"] == figures(answered)["total_tokens"] == 15
+    assert agent.dify.model_requests[1]["prompt_messages"][-1]["content"] == "paid"
+
+
+@pytest.mark.usefixtures("storage")
+@pytest.mark.parametrize("answer", ["no", "Yes, but only 5 euros", "ok", "いいえ", "What is it?"])
+def test_anything_but_a_yes_denies_the_call_and_the_model_reads_it(agent, answer):
+    asked = turn(agent, "Pay Ann.")
+
+    turn(agent, answer, history=said(asked))
+
+    assert agent.dify.tool_requests == []
+    told = agent.dify.model_requests[1]["prompt_messages"][-1]["content"]
+    assert "did not approve" in told
+    assert (f"They said: {answer}" in told) == (answer not in {"no", "いいえ"})
+
+
+def test_an_answer_counts_only_right_behind_the_question_and_for_its_own_conversation(
+    agent, storage
+):
+    asked = turn(agent, "Pay Ann.")
+    agent.dify.model = [[chunk("Yes what?")], [chunk("Yes what?")]]
+
+    assert text(turn(agent, "yes", conversation="other", history=said(asked))) == "Yes what?"
+    later = [*said(asked), {"role": "assistant", "content": "Other things.", "tool_calls": []}]
+    assert text(turn(agent, "yes", history=later)) == "Yes what?"
+    assert (agent.dify.tool_requests, storage.values) == ([], {})
+
+
+def test_what_lies_in_the_storage_was_changed_is_not_resumed(agent, storage):
+    asked = turn(agent, "Pay Ann.")
+    [key] = storage.values
+    storage.values[key] = "00"
+    agent.dify.model = [[chunk("Yes what?")]]
+
+    assert text(turn(agent, "yes", history=said(asked))) == "Yes what?"
+    assert agent.dify.tool_requests == []
+
+
+def test_an_answer_that_comes_too_late_is_an_ordinary_message(start_agent):
+    agent = start_agent(GPT5_AGENT_APPROVAL_SECONDS="1", GPT5_AGENT_SNAPSHOT_KEY="s" * 32)
+    agent.dify.model = [[chunk(calls=[call("pay", '{"to": "Ann"}')])], [chunk("Late.")]]
+    storage, answer = Storage(), agent.dify.answer
+
+    async def answer_all(request):
+        if request.type == "storage":
+            yield storage.answer(request.request)
+            return
+        async for item in answer(request):
+            yield item
+
+    agent.dify.answer = answer_all
+    asked = turn(agent, "付款给 Ann")
+    assert "以下调用需要您批准" in text(asked)
+    time.sleep(1.1)
+
+    late = turn(agent, "是", history=said(asked))
+
+    assert text(late) == "Late."
+    labels = [m["message"]["label"] for m in late if m["type"] == "log"]
+    assert "An answer that comes too late" in labels
+
+
+def test_where_the_question_cannot_be_kept_the_call_is_denied_and_the_run_goes_on(agent, storage):
+    keep = storage.answer
+
+    def fail_to_set(request):
+        if request["opt"] == "set":
+            raise BackwardsError(
+                "save data failed: allocated size is greater than max storage size"
+            )
+        return keep(request)
+
+    storage.answer = fail_to_set
+
+    done = turn(agent, "Pay Ann.")
+
+    assert text(done).endswith("Done.")
+    assert "nobody could be asked" in json.dumps(agent.dify.model_requests[1]["prompt_messages"])
+    assert agent.dify.tool_requests == []
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"approval_rules": "{"}, "approval_rules must be JSON"),
+        ({"approval_rules": '{"apy": "always"}'}, 'approval_rules["apy"].tool must be the name of'),
+        (
+            {
+                "approval_rules": '[{"tool": "pay", "when": {"to": {"matches": "("}}, "ask": "once"}]'
+            },
+            'approval_rules[0].when["to"].matches must be a regular expression',
+        ),
+        ({"conversation": None}, "this run belongs to no conversation"),
+        ({"user": ""}, "this run belongs to no user"),
+        ({"problem": "permission denied"}, "the plugin's permission `storage`"),
+    ],
+    ids=range(6),
+)
+def test_rules_that_cannot_be_kept_are_refused_before_any_model_call(
+    agent, storage, given, sentence
+):
+    given = dict(given)
+    storage.problem = given.pop("problem", None)
+    with pytest.raises(Exception, match="approval_rules") as caught:
+        turn(agent, "Pay Ann.", **given)
+    assert sentence in str(caught.value)
+    assert agent.dify.model_requests == []
+
+
+def test_without_rules_the_storage_is_not_touched(agent, storage):
+    turn(agent, "Pay Ann.", approval_rules=" ", conversation=None, user="")
+    assert storage.done == ["called pay"]
