@@ -153,6 +153,8 @@ def test_no_two_may_have_one_name(name):
 def test_what_is_no_function_that_a_model_could_call_is_refused():
     with pytest.raises(DeclarationError):
         function("two words")
+    with pytest.raises(DeclarationError):
+        OwnFunction(name="odd", description="", parameters={"type": object()}, answer=str)
 
 
 def test_a_driver_may_offer_tools_and_own_functions_before_the_run_starts():

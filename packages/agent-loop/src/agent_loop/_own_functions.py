@@ -1,7 +1,9 @@
 """Functions that a run answers by itself, among the tools that it offers."""
 
+import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from agent_tooling import TOOL_FAILED, RefusedArguments, Tool, ToolContent, ToolError
@@ -59,7 +61,11 @@ class OwnFunction:
         if (self.save is None) != (self.load is None):
             expected = "functions with both save and load, or neither"
             raise InvalidSettingError("own_functions", expected, self.name)
-        tool = Tool.from_schema(self.name, self.description, self.parameters, self.answer)
+        try:
+            tool = _declare(self.name, self.description, json.dumps(self.parameters))
+        except (TypeError, ValueError):  # Nothing that JSON can write, or refused.
+            tool = Tool.from_schema(self.name, self.description, self.parameters, print)
+        tool = replace(tool, function=self.answer)
         object.__setattr__(self, "tool", tool)
 
     def take(self, call: ToolCall) -> ToolResult | ToolCall:
@@ -74,6 +80,12 @@ class OwnFunction:
         if isinstance(answer, CallInstead):
             return ToolCall(call_id=call.call_id, name=answer.name, arguments=answer.arguments)
         return ToolResult(call_id=call.call_id, content=answer)
+
+
+@lru_cache(maxsize=64)
+def _declare(name: str, description: str, parameters: str) -> Tool:
+    """Return what is offered, with what checks its arguments: the same for every run, and slow to make."""
+    return Tool.from_schema(name, description, json.loads(parameters), print)
 
 
 def read_functions(
