@@ -199,6 +199,8 @@ def test_nothing_runs_over_the_edge(open_page, server, run, width):
 WRITER = """
 import sys
 from run_log import RunLog
+input()
+print("done", flush=True)
 with RunLog(sys.argv[1], about={"model": "gpt-5.5"}).begin() as run:
     for line in sys.stdin:
         number, word = line.split()
@@ -228,6 +230,7 @@ def test_a_run_of_another_process_is_shown_as_it_happens(open_page, tmp_path):
             assert writer.stdout.readline() == "done\n"
 
         page = open_page(server.url(waits=True))
+        say("begin")
         say("1 ask")
         page.wait_for_selector(".t-live")
         click(page, "round 1")
@@ -243,6 +246,8 @@ def test_the_run_of_an_agent_is_a_click_away_from_its_call(open_page, tmp_path):
     log = RunLog(tmp_path)
     with log.begin() as outer:
         outer.request(1, [], {})
+        figures = {"reasoning_dropped": 3, "tokens_before": 90_000, "tokens_after": 9_000}
+        outer.compaction(2, "summary", replaced=12, **figures)
         outer.call("c1", "scout", "{}")
         outer.end("approval")
     with log.begin(
@@ -253,6 +258,7 @@ def test_the_run_of_an_agent_is_a_click_away_from_its_call(open_page, tmp_path):
     with ViewServer(tmp_path) as server:
         page = open_page(server.url(f"{outer.path.stem}/1"))
         assert page.inner_text(".pill") == "waits for approval"
+        assert "12 messages went, by a summary of the model's" in page.inner_text(".event")
         page.click(".call a")
         page.wait_for_selector(".cache:has-text('called by') a")
         assert inner.path.stem in page.url

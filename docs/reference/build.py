@@ -43,7 +43,8 @@ def main(folder: Path) -> int:
         if page.source.parent not in packages:
             _write_page(folder, pages.place(page.source), page)
     for picture in pages.pictures:
-        _write(folder / picture, (ROOT / picture).read_text(encoding="utf-8"))
+        (folder / picture).parent.mkdir(parents=True, exist_ok=True)
+        (folder / picture).write_bytes((ROOT / picture).read_bytes())
     _write(folder / "search.js", pdoc.render.search_index(modules))
     texts = {str(page.source): (ROOT / page.source).read_text(encoding="utf-8") for page in written}
     faults = [

@@ -406,6 +406,19 @@ def test_what_cannot_be_made_a_test_is_told(tmp_path):
         write_fixture(empty.path)
 
 
+def test_what_a_test_cannot_play_again_is_told(tmp_path):
+    compacted, stopped = begin(tmp_path), begin(tmp_path)
+    for run in (compacted, stopped):
+        run.request(1, [], {}, is_compaction=True)
+    figures = {"reasoning_dropped": 0, "tokens_before": 9, "tokens_after": 1}
+    compacted.compaction(2, "summary", replaced=4, **figures)
+    stopped.end("approval")
+    [row] = ask(tmp_path, f"api/runs/{compacted.path.stem}/rounds")["rounds"]
+    assert (row["is_compaction"], row["others"]) == (True, {"compaction": 1})
+    for run, problem in ((compacted, "was compacted"), (stopped, "a person's approval")):
+        assert problem in ask(tmp_path, f"api/runs/{run.path.stem}/fixture")["error"]
+
+
 def test_a_run_that_goes_on_has_a_fixture_of_what_there_is(tmp_path):
     run = begin(tmp_path)
     run.request(1, [], {"tools": [{"name": "x"}]})

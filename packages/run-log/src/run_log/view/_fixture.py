@@ -155,11 +155,14 @@ def write_fixture(path: Path) -> str:
         path: The run's file.
 
     Raises:
-        RunLogError: If the file cannot be read, or not be played again: it has no whole request, or more than fits into a source.
+        RunLogError: If the file cannot be read, or not be played again: it has no whole request, more than fits into a source, a compaction, or a stop for approval.
     """
     if path.stat().st_size > MAX_BYTES:
         raise RunLogError(f"{path.stem}: expected at most {MAX_BYTES:,} bytes to make a test of")
     file = RunFile(path)
+    for record in file.iter_records():
+        if problem := _find_problem(record):
+            raise RunLogError(f"{path.stem}: {problem}, which a test cannot play again yet")
     requests = list(file.iter_requests())
     if not requests:
         raise RunLogError(f"{path.stem}: expected a request to make a test of")
@@ -183,6 +186,14 @@ def write_fixture(path: Path) -> str:
         data=_write_json(data),
         name=re.sub(r"\W", "_", path.stem.lower()),
     )
+
+
+def _find_problem(record: Record) -> str | None:
+    if record["type"] == "compaction":
+        return "the run was compacted"
+    if record["type"] == "end" and record["reason"] == "approval":
+        return "the run stopped for a person's approval"
+    return None
 
 
 def _write_json(value: Any) -> str:

@@ -32,7 +32,7 @@ class RoundRow:
         offsets: Where its records begin.
         replaced: Where the first message stands that the request before had in place of one of this request: the offset of its record, and which of the added it is.
         settings: Where the value of each setting stands.
-        others: The types of records that this version does not know, and how many there are.
+        others: The types of all other records, such as compactions and what a later version writes, and how many there are.
     """
 
     index: int
@@ -40,6 +40,7 @@ class RoundRow:
     asked: float
     wait: float = 0.0
     is_closing: bool = False
+    is_compaction: bool = False
     left_out: int = 0
     kept: int = 0
     added: int = 0
@@ -100,6 +101,7 @@ def begin_round(index: int, placed: PlacedRecord, before: RoundRow | None) -> Ro
         asked=_seconds(record),
         wait=record.get("wait_seconds") or 0.0,
         is_closing=bool(record.get("is_closing")),
+        is_compaction=bool(record.get("is_compaction")),
         left_out=record.get("left_out") or 0,
         kept=record["kept"],
         added=len(record["added"]),

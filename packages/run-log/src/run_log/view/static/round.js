@@ -198,9 +198,20 @@ export function meters(budgets) {
   }));
 }
 
+const BY = { summary: "by a summary of the model's", api: "by the model's API", dropped: "by leaving out what is oldest" };
+
+/** What was made of a run that filled the model's window. */
+function compaction(run, record) {
+  const used = usageRows(record.usage ?? {});
+  return h("div.event", {}, h("h3", {}, "The run was made shorter"),
+    h("p", {}, `${count(record.replaced)} messages went, ${BY[record.kind] ?? record.kind}; ${count(record.reasoning_dropped)} of them had reasoning. The next request has about ${count(record.tokens_after)} tokens and not ${count(record.tokens_before)}.`),
+    used.length ? h("dl.usage", {}, used.map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])) : null, record.error ? prose(run, record.error) : null);
+}
+
 /** A record of a type that this version knows only by its name. */
 export function other(run, record) {
   const { v, type, t, ...rest } = record;
+  if (type === "compaction") return compaction(run, record);
   const title = String(type).replaceAll("_", " ");
   const texts = Object.entries(rest).filter(([name]) => !["round", "call_id"].includes(name));
   const plain = texts.filter(([, value]) => typeof value !== "object" || value === null);

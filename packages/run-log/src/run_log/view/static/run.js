@@ -152,7 +152,7 @@ export class RunView {
     },
       h("th", { scope: "row" }, toggle), h("td.when", {}, lane),
       h("td.what", {}, h("div", {}, row.dropped ? h("span.tag.warn", { title: "The request does not begin with the one before." }, "prefix rewritten") : null,
-        row.is_closing ? h("span.tag", {}, "closing") : null, row.error ? h("span.tag.bad", {}, "failed") : null, row.phases.map((phase) => h("span.tag.phase", {}, words(phase))),
+        row.is_closing ? h("span.tag", {}, "closing") : null, row.is_compaction ? h("span.tag.kind", {}, "makes a summary") : null, row.error ? h("span.tag.bad", {}, "failed") : null, row.phases.map((phase) => h("span.tag.phase", {}, words(phase))),
         Object.entries(row.others).map(([kind, number]) => h("span.tag.kind", {}, words(kind.replaceAll("_", " ")), number > 1 ? ` ${number}` : "")),
         row.calls.map((call) => h(`span.chip.o-${call.outcome ?? "running"}`, { title: `${call.name}: ${call.outcome ?? "running"}` }, words(call.name), ["done", null].includes(call.outcome) ? null : h("i", {}, ` ${call.outcome}`))),
         text ? h("span.head", { dir: "auto" }, words(text.slice(0, 160))) : null, row.answered === null && !this.head.end ? h("span.tag.live", {}, "live") : null)),
