@@ -87,7 +87,6 @@ def carried(*items: dict[str, Any], text: str = "Noon.", **fields: object) -> di
         [TOOLS, REASONING, MCP, MESSAGE],
         [REASONING, SHELL, SHELL_OUTPUT, MESSAGE],
         [SEARCHED, FOUND, MESSAGE],
-        [COMPACTION, MESSAGE],
         [{**SEARCH, "status": "searching"}, MESSAGE],
         [{**SEARCH, "status": None}, {"type": "brand_new_call", "status": "odd"}, MESSAGE],
     ],

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from wire import Wire, body_of, whole
 
+from gpt5_messages import MessageItem, build_input, read_response
 from gpt5_responses import (
     AsyncResponsesClient,
     AuthenticationError,
+    CompactedWindow,
     Conversation,
     InvalidRequestError,
     ModelConfig,
@@ -22,9 +24,11 @@ from gpt5_responses import (
     Transport,
     UnexpectedResponseError,
 )
-from gpt5_simulator import ResponsesSimulator
+from gpt5_simulator import ResponsesSimulator, ScriptedModel
+from gpt5_simulator import Text as SimulatedText
 
 
+KEPT = {"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAA"}
 QUEUED = {"id": "resp_1", "object": "response", "status": "queued", "output": []}
 ANSWERED = {
     "id": "resp_1",
@@ -359,3 +363,45 @@ def test_a_conversation_goes_on_from_what_a_server_has_made_of_it() -> None:
     sent = server.requests[-1].body["input"]
     assert [item.get("type", "message") for item in sent] == ["message", "compaction", "message"]
     assert after.status == "completed"
+
+
+def test_a_conversation_keeps_its_instructions_before_a_window() -> None:
+    """What a window keeps of them fades when it is made shorter once more."""
+    system = MessageItem.of_text("system", "Be brief.")
+    window = CompactedWindow(items=(KEPT,), usage=None, response_id=None)
+    conversation = Conversation([system, MessageItem.of_text("user", "Hi")])
+    conversation.replace(window)
+
+    assert [item.to_wire() for item in conversation.items] == [system.to_wire(), KEPT]
+    message = {"role": "assistant", "content": "", "opaque_body": window.opaque_body}
+    assert build_input([message]) == [KEPT]
+
+
+def test_a_conversation_leaves_out_what_a_compaction_stands_for() -> None:
+    conversation = Conversation()
+    answer = "A long answer. " * 400
+    with ResponsesSimulator(
+        model=ScriptedModel([[SimulatedText(text=answer)], [SimulatedText(text="Short.")]])
+    ) as server:
+        config = ModelConfig(
+            model_id="gpt-5.2", api_key="k", base_url=server.base_url, max_retries=0
+        )
+        transport = Transport()
+        client = ResponsesClient(config, transport=transport)
+        for question in ("First?", "Second?"):
+            conversation.ask(question)
+            conversation.add(client.complete(conversation.request(compact_threshold=1_000)))
+        transport.close()
+
+    first, second = (request.body for request in server.requests)
+    assert first["context_management"] == [{"type": "compaction", "compact_threshold": 1_000}]
+    assert [item.get("type", "message") for item in second["input"]] == ["compaction", "message"]
+
+
+def test_a_conversation_that_the_server_keeps_is_not_cut() -> None:
+    conversation = Conversation()
+    conversation.follow(read_response({"id": "resp_1", "output": []}))
+    conversation.ask("On?")
+    conversation.add(read_response({"output": [KEPT]}))
+
+    assert len(conversation.items) == 2

@@ -3,6 +3,7 @@ import gzip
 import socket
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -400,6 +401,49 @@ def test_refused_reasoning_items_are_left_out_once(transport: Transport) -> None
         "function_call_output",
     ]
     assert stream.completion.text == "done"
+
+
+QUESTION = {"role": "user", "content": [{"type": "input_text", "text": "Go"}]}
+FOREIGN = {"type": "compaction", "id": "cmp_1", "encrypted_content": "of another"}
+THOUGHT = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "of another"}
+SAID = {"role": "assistant", "content": "Hi"}
+
+
+@pytest.mark.parametrize("before", [[], [THOUGHT, SAID]], ids=["alone", "with reasoning"])
+def test_a_refused_compaction_is_replaced_by_what_it_stands_for(
+    transport: Transport, before: list[dict[str, Any]]
+) -> None:
+    short = {**REQUEST, "input": [FOREIGN, *before, QUESTION]}
+    earlier = [QUESTION, THOUGHT, SAID, *before, QUESTION]
+    with ResponsesSimulator() as server:
+        stream = ResponseStream(
+            connection(server), short, transport=transport, whole=lambda: earlier
+        )
+        list(stream)
+
+    assert stream.left_out[-1] == "without_compaction"
+    assert [item.get("type", "message") for item in server.requests[-1].body["input"]] == [
+        "message" for item in earlier if item is not THOUGHT
+    ]
+
+
+def test_a_refused_compaction_that_nobody_knows_the_conversation_of_is_an_error(
+    transport: Transport,
+) -> None:
+    request = {**REQUEST, "input": [FOREIGN, QUESTION]}
+    with ResponsesSimulator() as server, pytest.raises(InvalidRequestError):
+        create(connection(server), request, transport=transport)
+
+    assert len(server.requests) == 1
+
+
+def test_other_refusals_have_nothing_to_do_with_compactions(transport: Transport) -> None:
+    request = {**REQUEST, "input": "Hi", "max_output_tokens": 1}
+    with ResponsesSimulator() as server, pytest.raises(InvalidRequestError):
+        list(ResponseStream(connection(server), request, transport=transport, whole=list))
+    said = {**request, "input": [FOREIGN, QUESTION]}
+    with ResponsesSimulator() as server, pytest.raises(InvalidRequestError):
+        list(ResponseStream(connection(server), said, transport=transport, whole=list))
 
 
 def test_calls_of_hosted_tools_that_another_server_made_are_left_out_once(

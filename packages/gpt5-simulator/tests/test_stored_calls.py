@@ -383,6 +383,28 @@ def test_a_conversation_is_compacted(server, ask, call):
     assert answer.json()["usage"]["input_tokens"] < short["usage"]["input_tokens"]
 
 
+def test_a_compacted_window_goes_on_whole_or_is_refused(server, ask, call):
+    items = [
+        {"role": "user", "content": [{"type": "input_text", "text": "First question"}]},
+        {"role": "assistant", "content": "An answer"},
+        {"role": "user", "content": "Second question"},
+    ]
+    window = call("POST", server, "/compact", json={"model": "gpt-5.2", "input": items}).json()
+    more, system = {"role": "user", "content": "Third"}, {"role": "system", "content": "Be kind."}
+    for pruned in (window["output"][1:], window["output"][2:]):
+        refused = ask(server, model="gpt-5.2", input=[*pruned, more])
+        assert refused.status_code == 400
+        assert "as it came, with the 2 messages" in refused.json()["error"]["message"]
+    assert ask(server, model="gpt-5.2", input=[system, *window["output"], more]).status_code == 200
+
+
+def test_a_threshold_has_a_minimum(ask, server):
+    rule = [{"type": "compaction", "compact_threshold": 999}]
+    refused = ask(server, input="x", context_management=rule)
+    assert refused.json()["error"]["param"] == "context_management[0].compact_threshold"
+    assert ask(server, input="x", context_management=[{"type": "compaction"}]).status_code == 200
+
+
 def test_a_compaction_of_another_is_refused(server, ask, call):
     body = {"model": "gpt-5.2", "input": "Hi"}
     other = {"authorization": "Bearer sk-other"}

@@ -28,7 +28,7 @@ from gpt5_responses import (
 
 from ._model_call import ModelCall
 from ._operator_settings import background_seconds
-from ._request import is_answer_only, is_on, owner_of
+from ._request import is_answer_only, is_on, owner_of, whole_input
 
 
 RUNNING = ("queued", "in_progress")
@@ -74,7 +74,8 @@ def open_stream(
     """
     flex_fallback = is_on(call, "flex_fallback")
     if not is_on(call, "background"):
-        return ResponseStream(connection, request, flex_fallback=flex_fallback)
+        whole = whole_input(call, connection, request)
+        return ResponseStream(connection, request, flex_fallback=flex_fallback, whole=whole)
     # JSON is shown whole or not at all: it is stopped where it cannot be waited for.
     seconds = _seconds(call, connection) if is_answer_only(request) else None
     return BackgroundStream(connection, request, flex_fallback=flex_fallback, seconds=seconds)

@@ -23,7 +23,7 @@ from ._chunks import chunk, final_message, text_message
 from ._ending import ATE_THE_BUDGET, Ending, iter_ending
 from ._model_call import ModelCall
 from ._pricing import price_usage
-from ._request import ITEMS, earlier_body, owner_of, request_body
+from ._request import ITEMS, earlier_body, made_for, owner_of, request_body
 from ._shutdown_notice import note_shutdown
 
 
@@ -112,6 +112,7 @@ def _iter_answer(answer: Answer, succeed: Callable[..., object]) -> Iterator[LLM
             is_stopped=visible.is_stopped,
             answer_only=answer.answer_only,
             secrets=answer.connection.secrets,
+            made_for=made_for(call, answer.connection),
             latency_seconds=latency,
             is_stored=is_stored,
         ),

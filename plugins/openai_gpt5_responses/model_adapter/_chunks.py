@@ -81,13 +81,14 @@ def split_images(
     return fitting, others
 
 
-def final_message(
+def final_message(  # noqa: PLR0913  one keyword for each part of it
     completion: Completion | None,
     text: str,
     images: Sequence[GeneratedImage] = (),
     *,
     secrets: KnownSecrets,
     is_carried: bool = True,
+    made_for: str = "",
 ) -> AssistantPromptMessage:
     """Return the terminal chunk's message; calls and items only of a response that is whole.
 
@@ -97,6 +98,7 @@ def final_message(
         images: Its images likewise.
         secrets: What the items of MCP servers must not carry into what Dify stores.
         is_carried: Whether the items go along.
+        made_for: Who alone may use a compaction item among them.
     """
     parts: list[PromptMessageContentUnionTypes] = [TextPromptMessageContent(data=text)]
     content = [*parts, *map(_image_part, images)] if images else text
@@ -105,16 +107,18 @@ def final_message(
     return AssistantPromptMessage(
         content=content,
         tool_calls=[_tool_call(call) for call in completion.tool_calls],
-        opaque_body=_carried(completion, secrets) if is_carried else None,
+        opaque_body=_carried(completion, secrets, made_for) if is_carried else None,
     )
 
 
-def _carried(completion: Completion, secrets: KnownSecrets) -> dict[str, Any]:
+def _carried(completion: Completion, secrets: KnownSecrets, made_for: str) -> dict[str, Any]:
     """Return the items for a strategy to hand back, with a sentence for each image that would fill its line."""
     items = [_without(secrets, item) for item in completion.items]
+    is_compacted = any(item.get("type") == "compaction" for item in items)
     return {
         "responses_output": fit_items(items, max_bytes=_MOST_CARRIED_BYTES),
         "carry": "content_part",  # asks strategies to put this where the daemon lets it pass
+        **({"made_for": made_for} if is_compacted else {}),
     }
 
 

@@ -31,6 +31,7 @@ class Ending:
         is_stopped: Whether a stop sequence has ended it.
         answer_only: Whether its text is JSON and nothing else.
         secrets: What must not stand in what is told of it.
+        made_for: Who alone may use a compaction item of it.
         latency_seconds: How long it took.
         is_stored: Whether the server keeps it. Then its reasoning did not come along, and a call without its reasoning is refused where it names the item: so the next request has
             its texts and calls, and no items.
@@ -41,6 +42,7 @@ class Ending:
     is_stopped: bool
     answer_only: bool
     secrets: KnownSecrets
+    made_for: str = ""
     latency_seconds: float
     is_stored: bool = False
 
@@ -77,6 +79,7 @@ def iter_ending(
             images,
             secrets=ending.secrets,
             is_carried=not ending.is_stored,
+            made_for=ending.made_for,
         ),
         usage=_usage(call, request, ending),
         finish_reason="stop" if ending.is_stopped else completion.finish_reason,

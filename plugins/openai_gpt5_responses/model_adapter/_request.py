@@ -1,6 +1,7 @@
 """What is asked of the server for one call, and who alone gets back what comes of it."""
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,15 +18,30 @@ from ._model_call import ModelCall
 ITEMS = ItemStore()
 
 
-def request_body(call: ModelCall, connection: Connection) -> dict[str, Any]:
+def request_body(
+    call: ModelCall, connection: Connection, *, compacted: bool = True
+) -> dict[str, Any]:
     """Return the body of the request for a call.
+
+    Args:
+        call: The call.
+        connection: Where it goes.
+        compacted: Whether what the server has made shorter of the conversation stands for it.
 
     Raises:
         PayloadError: If a parameter is not usable.
         MessageError: If a message is not usable.
     """
     recall = partial(ITEMS.recall, owner_of(call, connection))
-    items = drop_orphan_outputs(build_input(call.messages, recall=recall, lenient=True))
+    built = build_input(
+        call.messages,
+        recall=recall,
+        lenient=True,
+        # One that is made in the background cannot be asked for once more, should the server refuse a compaction.
+        compacted=compacted and not is_on(call, "background"),
+        made_for=made_for(call, connection),
+    )
+    items = drop_orphan_outputs(built)
     request = build_request(
         model=base_model(call.model, call.credentials),
         input=items,
@@ -38,6 +54,20 @@ def request_body(call: ModelCall, connection: Connection) -> dict[str, Any]:
         mcp_tokens=connection.mcp_tokens,
     )
     return {**request, "model": call.model}
+
+
+def whole_input(
+    call: ModelCall, connection: Connection, request: Mapping[str, Any]
+) -> Callable[[], Sequence[Mapping[str, Any]]] | None:
+    """Return what makes the input without compactions, should the server refuse those; None where there is none in the request."""
+    if not any(item.get("type") == "compaction" for item in request["input"]):
+        return None
+    return lambda: request_body(call, connection, compacted=False)["input"]
+
+
+def made_for(call: ModelCall, connection: Connection) -> str:
+    """Return a digest that stands for who alone may use a compaction item of this call's response: 32 hexadecimal digits."""
+    return hashlib.sha256(owner_of(call, connection).encode()).hexdigest()[:32]
 
 
 def earlier_body(call: ModelCall) -> dict[str, Any]:

@@ -54,6 +54,7 @@ PARAMETERS = {
     "allowed_tools": ("text", None, None),
     "max_tool_calls": ("int", None, None),
     "prompt_cache_ttl": ("string", None, ["30m", "12h"]),
+    "compact_threshold": ("int", None, None),
 }
 # Parameters whose options, or whose place in the form, are the model's: the field of its profile that says so.
 BY_PROFILE = {

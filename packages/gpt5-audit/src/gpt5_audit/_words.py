@@ -158,6 +158,7 @@ SERVICE_TIERS = frozenset(["auto", "default", "fast", "flex", "priority", "scale
 # What a refused request has been sent again without.
 FALLBACKS = frozenset(
     [
+        "without_compaction",
         "without_flex",
         "without_include",
         "without_reasoning_items",

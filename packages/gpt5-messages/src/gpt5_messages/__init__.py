@@ -3,6 +3,7 @@
 from ._addenda import render_addendum, render_sources, without_addenda
 from ._appendix import render_appendix
 from ._citations import Citation, MadeFile, Source
+from ._compaction import without_compacted
 from ._errors import MessageError
 from ._events import (
     BlockDelta,
@@ -99,5 +100,6 @@ __all__ = [
     "render_sources",
     "replayable_items",
     "without_addenda",
+    "without_compacted",
     "without_reasoning",
 ]

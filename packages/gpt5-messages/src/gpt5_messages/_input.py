@@ -8,6 +8,7 @@ from typing import Any, cast
 from stream_text import MessageError, read_member
 
 from ._addenda import said_text
+from ._compaction import compacts, is_compaction, without_compacted
 from ._histories import Entry, iter_entries
 from ._hosted import iter_images
 from ._json import iter_mappings, type_of
@@ -18,7 +19,7 @@ from ._places import with_media_moved
 from ._read import read_tool_call
 from ._replay import OUTPUT_TYPES, pair_id, replayable_items
 from ._turns import History, Turn, call_key
-from ._values import OPAQUE_KEY, Item, ToolCall
+from ._values import MADE_FOR_KEY, OPAQUE_KEY, Item, ToolCall
 
 
 type Recall = Callable[[Turn], Sequence[Item] | None]
@@ -27,13 +28,20 @@ _OUTPUT_TYPES = {"function": "function_call_output", "custom": "custom_tool_call
 
 
 def build_input(
-    messages: Iterable[object], *, recall: Recall | None = None, lenient: bool = False
+    messages: Iterable[object],
+    *,
+    recall: Recall | None = None,
+    lenient: bool = False,
+    compacted: bool = True,
+    made_for: str | None = None,
 ) -> list[dict[str, Any]]:
     """Turn messages into input items.
 
     An assistant message goes back as the output items of the response that it came from, if they can be had: from `opaque_body`
     on the message or on one of its content parts (`{"responses_output": [items]}`), or else from `recall`. Otherwise it is rebuilt
     from its text, without `<think>` blocks, and its tool calls. A call that no tool message answers is left out.
+
+    What comes before a response with a compaction item is left out, as `without_compacted` does it: the item stands for it.
 
     Calls that have no id, and results that name none, belong together in their order. Left out are thoughts of other shapes than the API's own, what other providers'
     own tools did, the `name` of who speaks, and the `instructions` of pydantic-ai, which are settings of a request.
@@ -48,12 +56,15 @@ def build_input(
         recall: Returns the items of the response that made the calls of this turn, or None; such as `ItemStore.recall`.
         lenient: Whether to leave out, instead of refusing it, what a platform may have broken: a result that names no call, an answered call without
             a name, an `opaque_body` that holds no items.
+        compacted: Whether compaction items are used. Without them all of the conversation goes out, for a server that does not take the ones it has.
+        made_for: Whose requests these are: a compaction item that travels in a body with another `made_for`, or none, is not used. None uses all.
 
     Raises:
         MessageError: If something can't be read; `field` says where, such as `messages[1].content[0]`.
     """
     history = list(iter_entries(messages))
     builder = _InputBuilder(Counter(map(_answered_id, history)), recall, lenient=lenient)
+    builder.takes_compactions, builder.made_for = compacted, made_for
     for are_items, entries in groupby(history, key=lambda entry: entry.item is not None):
         if are_items:
             builder.add_items(list(entries))
@@ -76,6 +87,8 @@ class _InputBuilder:
 
     def __init__(self, results: Counter[str], recall: Recall | None, *, lenient: bool) -> None:
         self.items: list[dict[str, Any]] = []
+        self.takes_compactions = True
+        self.made_for: str | None = None
         self._results = results  # that are still to come
         self._answered = results.keys() - {""}
         self._recall = recall
@@ -121,15 +134,31 @@ class _InputBuilder:
         calls, answered = entry.whole_calls, self._read_answered(entry)
         if not self._lenient:
             _validate_carried(entry.carrier, entry.field)
-        known = carried_items(entry.carrier)
-        if known is None and self._recall is not None and calls:
+        known = self._carried(entry.carrier)
+        if known is None and self._recall is not None:
             known = self._recall(self._before.turn(map(call_key, calls), text))
+            known = self._usable(known) if known else None
         if known is not None and _made_calls(known, [*calls, *answered]):
             replayed = self._replay(known)
+            if compacts(replayed):
+                replayed = without_compacted([*self.items, *replayed])
+                self.items.clear()
             return [*replayed, *_shown_media(_without_drawn(shown, replayed))]
         answer = said_text(text)
         said: list[dict[str, Any]] = [{"role": "assistant", "content": answer}] if answer else []
         return [*said, *_shown_media(shown), *self._replay(answered)]
+
+    def _carried(self, carrier: object) -> list[Item] | None:
+        """Return the items that travel with a message, without compactions that are not to be used."""
+        items = carried_items(carrier)
+        if items is None or not any(map(is_compaction, items)):
+            return items
+        is_ours = self.made_for is None or self.made_for in _iter_made_for(carrier)
+        return self._usable(items, is_ours=is_ours)
+
+    def _usable(self, items: Sequence[Item], *, is_ours: bool = True) -> list[Item]:
+        takes = self.takes_compactions and is_ours
+        return [item for item in items if takes or not is_compaction(item)]
 
     def _read_answered(self, entry: Entry) -> list[Item]:
         """Return the calls that were answered.
@@ -188,6 +217,11 @@ def carried_items(message: object) -> list[Item] | None:
             if items:
                 return items
     return None
+
+
+def _iter_made_for(message: object) -> Iterator[object]:
+    """Yield whom the bodies of a message were made for."""
+    yield from (read_member(opaque, MADE_FOR_KEY) for _, opaque in _iter_opaque(message))
 
 
 def _iter_opaque(message: object) -> Iterator[tuple[str, object]]:

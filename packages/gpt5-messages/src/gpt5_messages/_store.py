@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ._compaction import is_compaction
 from ._errors import MessageError
 from ._read import read_tool_call
 from ._replay import fit_items
@@ -98,7 +99,9 @@ class ItemStore:
         *,
         answer_only: bool = False,
     ) -> None:
-        """Keep the items of one response; without a function call in them there is nothing to find them by, whatever hosted tools did.
+        """Keep the items of one response that has calls or a compaction item; any other is as good as its text, whatever hosted tools did.
+
+        A response without calls is found by its text after the conversation before it. Where the same came twice with different items, none is kept.
 
         Generated images that take more than an eighth of `max_bytes` are kept as a sentence.
 
@@ -110,7 +113,7 @@ class ItemStore:
         """
         kept = fit_items(items, max_bytes=self._max_bytes // _ENTRIES_OF_IMAGES)
         calls = [call_key(call) for item in kept if (call := read_tool_call(item))]
-        if not calls:
+        if not calls and not any(map(is_compaction, kept)):
             return
         turn = History(messages).turn(calls, _shown_text(kept, answer_only=answer_only))
         text = json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
@@ -122,6 +125,8 @@ class ItemStore:
                 self._ids.note(scope, turn.call_ids, replaced.data)
             self._ids.note(scope, turn.call_ids, data)
             self._forget(key)
+            if not calls and replaced is not None and replaced.data != data:
+                data = b""  # nobody can tell which of the two is meant
             if len(data) <= self._max_bytes:
                 self._entries[key] = _Entry(data, self._clock() + self._max_age_seconds)
                 self._bytes += len(data)
@@ -132,7 +137,7 @@ class ItemStore:
         with self._lock:
             self._make_room()
             entry = self._entries.get((scope, turn.digest))
-            if entry is None or self._ids.is_barred(scope, turn.call_ids):
+            if entry is None or not entry.data or self._ids.is_barred(scope, turn.call_ids):
                 return None
         return json.loads(entry.data.decode(errors="surrogatepass"))
 

@@ -31,6 +31,9 @@ type Item = Mapping[str, Any]
 OPAQUE_KEY = "responses_output"
 """The key inside `opaque_body` under which a response's output items travel."""
 
+MADE_FOR_KEY = "made_for"
+"""The key beside it that says whose requests may use a compaction item among them."""
+
 CALL_ARGUMENTS = {"function_call": "arguments", "custom_tool_call": "input"}
 """The types of calls that the caller answers, and where each has its arguments."""
 

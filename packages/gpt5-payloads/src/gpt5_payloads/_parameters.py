@@ -34,6 +34,7 @@ type SummarySetting = Summary | Literal["off"]
 _RESPONSE_FORMATS: tuple[ResponseFormat, ...] = ("text", "json_schema", "json_object")
 _SUMMARY_SETTINGS: tuple[SummarySetting, ...] = (*SUMMARIES, "off")
 _MAX_OUTPUT_TOKENS = 128_000
+_LEAST_THRESHOLD, _MOST_THRESHOLD = 1_000, 10_000_000  # the API's minimum; more than any context
 # The API's own minimum ("integer below minimum value. Expected a value >= 16"), while the form allows 1.
 _API_MIN_OUTPUT_TOKENS = 16
 
@@ -57,6 +58,7 @@ class Parameters:
         reasoning_mode: How much work goes into the answer beside `reasoning_effort`.
         reasoning_context: Which earlier reasoning the model reads.
         prompt_cache_ttl: How long the prompt stays in the cache.
+        compact_threshold: From how many tokens on the server makes the conversation shorter, from 1,000; None for never.
         hosted: The tools that the server runs.
         temperature: How much chance is in the answer, 0 to 2.
         top_p: From which share of the likely words the next is taken, 0 to 1.
@@ -76,6 +78,7 @@ class Parameters:
     reasoning_mode: ReasoningMode | None
     reasoning_context: ReasoningContext | None
     prompt_cache_ttl: CacheTtl | None
+    compact_threshold: int | None
     hosted: HostedParameters
     temperature: float | None
     top_p: float | None
@@ -111,6 +114,7 @@ class Parameters:
             reasoning_mode=_option(set_values, "reasoning_mode", REASONING_MODES),
             reasoning_context=_option(set_values, "reasoning_context", REASONING_CONTEXTS),
             prompt_cache_ttl=_option(set_values, "prompt_cache_ttl", CACHE_TTLS),
+            compact_threshold=_compact_threshold(set_values.get("compact_threshold")),
             hosted=HostedParameters.read(set_values),
             temperature=_number(set_values, "temperature", maximum=2),
             top_p=_number(set_values, "top_p", maximum=1),
@@ -120,6 +124,17 @@ class Parameters:
 def _max_output_tokens(value: object) -> int:
     number = coerce_int(value, field="max_output_tokens", minimum=1, maximum=_MAX_OUTPUT_TOKENS)
     return max(number, _API_MIN_OUTPUT_TOKENS)
+
+
+def _compact_threshold(value: object) -> int | None:
+    if value is None:
+        return None
+    return coerce_int(
+        value,
+        field="compact_threshold",
+        minimum=_LEAST_THRESHOLD,
+        maximum=_MOST_THRESHOLD,
+    )
 
 
 def _option[T: str](

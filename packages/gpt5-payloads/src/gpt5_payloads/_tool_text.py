@@ -1,7 +1,7 @@
 """Functions as the model reads them, which is not the JSON that they are sent as: a declaration of types for each, about half as long.
 
 Source: docs/token-counts.md, which says how near this comes to what servers have counted. The form is the one that OpenAI has published for its open models,
-https://github.com/openai/harmony/blob/main/docs/format.md, "Function calling".
+https://github.com/openai/harmony, "Function calling" of its format.
 """
 
 import json

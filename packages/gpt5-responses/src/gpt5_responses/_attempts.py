@@ -1,6 +1,6 @@
 """One request, sent in full first, and with less in it where a refusal says that less would pass."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,9 @@ from ._fallbacks import Fallback, find_fallback, relax, retried_sentence
 from ._http import Answer, HttpClient, Steps
 from ._request_body import write_body
 
+
+type Whole = Callable[[], Sequence[Mapping[str, Any]]]
+"""Returns the input of a request without compactions."""
 
 _PATH = "/responses"
 # Refusals that belong to the organisation and will meet every later call; stale reasoning items belong to one call.
@@ -25,9 +28,10 @@ class Attempt:
     body: dict[str, Any]
     left_out: tuple[Fallback, ...] = ()
 
-    def without(self, name: Fallback) -> "Attempt":
+    def without(self, name: Fallback, whole: Whole | None = None) -> "Attempt":
         """Return the attempt with less in it."""
-        return Attempt(relax(self.body, name), (*self.left_out, name))
+        body = relax(self.body, name, whole=whole or list)
+        return Attempt(body, (*self.left_out, name))
 
 
 class Refusals:
@@ -50,13 +54,14 @@ class Refusals:
         return attempt
 
 
-def post(
+def post(  # noqa: PLR0913  one keyword for each way out
     client: HttpClient,
     request: Mapping[str, Any],
     refusals: Refusals,
     secrets: KnownSecrets,
     *,
     flex_fallback: bool = False,
+    whole: Whole | None = None,
 ) -> Steps[tuple[Answer, tuple[Fallback, ...]]]:
     """Send a request until a server takes it on, and return the answer and what has been left out.
 
@@ -74,12 +79,17 @@ def post(
         except Exception as error:  # noqa: BLE001  the client lets some errors of its library through
             fallback = None
             if isinstance(error, ErrorAnswer):
-                fallback = find_fallback(error, attempt.body, flex_fallback=flex_fallback)
+                fallback = find_fallback(
+                    error,
+                    attempt.body,
+                    flex_fallback=flex_fallback,
+                    has_whole=whole is not None,
+                )
             if fallback is None or fallback in attempt.left_out:
                 tried = retried_sentence(attempt.left_out)
                 model = str(request.get("model"))
                 raise to_responses_error(error, model=model, tried=tried, secrets=secrets) from None
-            attempt = attempt.without(fallback)
+            attempt = attempt.without(fallback, whole)
             refusals.learn(fallback)
         else:
             return answer, attempt.left_out

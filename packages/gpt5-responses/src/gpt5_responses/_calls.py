@@ -44,6 +44,9 @@ type Order = Literal["asc", "desc"]
 class CompactedWindow:
     """A conversation made shorter by the server.
 
+    It takes the place of everything that the request held: `Request(items=(*window.items, next_question))`, `Conversation.replace(window)`, or, among messages, one of
+    the assistant's with `opaque_body` and no text, behind the system message.
+
     Attributes:
         items: The whole new conversation, as on the wire: goes into the next request as it is, nothing taken out.
         usage: What it has cost.
@@ -53,6 +56,11 @@ class CompactedWindow:
     items: tuple[Item, ...]
     usage: Usage | None
     response_id: str | None
+
+    @property
+    def opaque_body(self) -> dict[str, Any]:
+        """What makes a message out of it, for `build_input` and everything that carries messages."""
+        return {"responses_output": list(self.items)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -171,7 +171,11 @@ class ResponsesClient:
         return self._make(input_tokens_call(body))
 
     def compact(self, request: Request) -> CompactedWindow:
-        """Have a request's conversation made shorter by the server; `Conversation.replace` takes what comes of it.
+        """Have a request's conversation made shorter by the server.
+
+        The window that comes back is the next input: `Conversation.replace` takes it; `Request(items=(*window.items, question))` sends it; and an agent's messages
+        go on as `[system, {"role": "assistant", "content": "", "opaque_body": window.opaque_body}, *newer]`. Nothing may be taken out of it, system messages stand
+        before it again, and the conversation must still fit the model's context to be made shorter. Other models, users and keys cannot use it.
 
         Raises:
             ResponsesError: If the server cannot be reached, or does not do it.

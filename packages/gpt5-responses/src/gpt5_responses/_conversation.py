@@ -1,6 +1,7 @@
 """A conversation that grows: what was asked, what came back, what the tools said."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import Any, Literal, TypedDict, Unpack
 
 from gpt5_messages import (
@@ -10,11 +11,15 @@ from gpt5_messages import (
     ToolCall,
     ToolOutputItem,
     read_item,
+    without_compacted,
 )
 
 from ._calls import CompactedWindow
 from ._errors import InvalidRequestError
 from ._scheme import Request
+
+
+_INSTRUCTIONS = ("system", "developer")
 
 
 class RequestSettings(TypedDict, total=False):
@@ -35,6 +40,7 @@ class RequestSettings(TypedDict, total=False):
     max_output_tokens: int | None
     temperature: float | None
     top_p: float | None
+    compact_threshold: int | None
     background: bool
 
 
@@ -64,8 +70,15 @@ class Conversation:
         self._items.append(MessageItem.of_text("user", text))
 
     def add(self, completion: Completion) -> None:
-        """Add what the model said: every item, its reasoning included, to go back verbatim."""
+        """Add what the model said: every item, its reasoning included, to go back verbatim.
+
+        Where the server has made the conversation shorter (`compact_threshold`), what its compaction item stands for goes; not after `follow`, where the server has it.
+        """
         self._items += [read_item(item) for item in completion.items]
+        is_compacted = any(item.get("type") == "compaction" for item in completion.items)
+        if is_compacted and self._previous_response_id is None:
+            held = without_compacted(item.to_wire() for item in self._items)
+            self._items = [read_item(item) for item in held]
 
     def follow(self, completion: Completion) -> None:
         """Go on from a response that the server keeps, such as one made in the background: it stands for all that was said before it.
@@ -88,8 +101,12 @@ class Conversation:
         self._items.append(ToolOutputItem(type=kind, call_id=call.call_id, output=output))
 
     def replace(self, window: CompactedWindow) -> None:
-        """Go on from a conversation that the server has made shorter, as `compact` of a client returns it."""
-        self._items = [read_item(item) for item in window.items]
+        """Go on from a conversation that the server has made shorter, as `compact` of a client returns it.
+
+        The operator's messages at the beginning stay where they are, before it: what a window keeps of them fades when it is made shorter once more.
+        """
+        lead = takewhile(lambda item: item.to_wire().get("role") in _INSTRUCTIONS, self._items)
+        self._items = [*lead, *(read_item(item) for item in window.items)]
         self._previous_response_id = None
 
     def request(self, **settings: Unpack[RequestSettings]) -> Request:

@@ -20,9 +20,10 @@ type Fallback = Literal[
     "without_streaming",
     "without_include",
     "without_reasoning_items",
+    "without_compaction",
     "without_flex",
 ]
-"""What is left out: the reasoning summary, streaming, encrypted reasoning in the answer, earlier reasoning in the input, or the flex tier."""
+"""What is left out: the reasoning summary, streaming, encrypted reasoning in the answer, earlier reasoning in the input, compactions, or the flex tier."""
 
 type Request = Mapping[str, Any]
 
@@ -32,7 +33,11 @@ _REASONING_WORDS = ("encrypted content", "encrypted_content", "type 'reasoning'"
 
 
 def find_fallback(
-    error: ErrorAnswer, request: Request, *, flex_fallback: bool = False
+    error: ErrorAnswer,
+    request: Request,
+    *,
+    flex_fallback: bool = False,
+    has_whole: bool = False,
 ) -> Fallback | None:
     """Return what to leave out after this refusal; None where the refusal has to stand.
 
@@ -40,7 +45,10 @@ def find_fallback(
         error: The refusal.
         request: The body that was refused.
         flex_fallback: Whether the default tier may take the place of flex.
+        has_whole: Whether the conversation is known without its compactions.
     """
+    if has_whole and error.status_code in _REFUSED_STATUSES and _is_of_compaction(error, request):
+        return "without_compaction"
     if flex_fallback and _has_no_capacity(error, request):
         return "without_flex"
     return _find_relief(error, request) if error.status_code in _REFUSED_STATUSES else None
@@ -67,8 +75,34 @@ def _find_relief(error: ErrorAnswer, request: Request) -> Fallback | None:
     return None
 
 
-def relax(request: Request, fallback: Fallback) -> dict[str, Any]:
-    """Return the request with less in it."""
+def _is_of_compaction(error: ErrorAnswer, request: Request) -> bool:
+    """Return whether a refusal is about a compaction item: by its id, or because there is nothing else that it could be about."""
+    items = request.get("input")
+    if not isinstance(items, list) or not any(
+        item.get("type") == "compaction" for item in cast("list[dict[str, Any]]", items)
+    ):
+        return False
+    told = error.message.lower()
+    if any(word in told for word in ("cmp_", "'compaction'")):
+        return True
+    is_of_items = error.code == "invalid_encrypted_content" or any(
+        word in told for word in _REASONING_WORDS
+    )
+    return is_of_items and not _has_reasoning_items(request)
+
+
+def relax(
+    request: Request, fallback: Fallback, *, whole: Callable[[], Sequence[Mapping[str, Any]]] = list
+) -> dict[str, Any]:
+    """Return the request with less in it.
+
+    Args:
+        request: The request.
+        fallback: What goes.
+        whole: Returns the input without compactions, which is longer.
+    """
+    if fallback == "without_compaction":
+        return {**request, "input": without_reasoning(whole())}
     return _RELAXATIONS[fallback](request)
 
 
@@ -123,6 +157,7 @@ _LEFT_OUT_WORDS: dict[Fallback, str] = {
     "without_streaming": "streaming",
     "without_include": "encrypted reasoning",
     "without_reasoning_items": "earlier reasoning and what hosted tools did",
+    "without_compaction": "compactions and earlier reasoning",
     "without_flex": "the flex tier",
 }
 _RELAXATIONS: dict[Fallback, Callable[[Request], dict[str, Any]]] = {

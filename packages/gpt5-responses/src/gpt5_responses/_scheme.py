@@ -44,6 +44,8 @@ class Request:
         max_output_tokens: The most tokens of the answer, reasoning included, from 16.
         temperature: Sampling temperature, 0 to 2; models that reason refuse it.
         top_p: Nucleus sampling, 0 to 1; models that reason refuse it.
+        compact_threshold: From how many tokens on the server makes the conversation shorter by itself, 1,000 to 10,000,000; None for never. `Conversation.add` takes what
+            comes of it.
         previous_response_id: The id of a stored response that this one goes on from, whose conversation is then not sent again; instructions and tools are.
         background: Whether the response is made in the background, which stores it: see `BackgroundStream`.
     """
@@ -65,6 +67,7 @@ class Request:
     max_output_tokens: int | None = None
     temperature: float | None = None
     top_p: float | None = None
+    compact_threshold: int | None = None
     previous_response_id: str | None = None
     background: bool = False
 
@@ -138,6 +141,7 @@ class ResponsesScheme:
             "service_tier": self.service_tier,
             "prompt_cache_key": built.get("prompt_cache_key"),
             "prompt_cache_options": built.get("prompt_cache_options"),
+            "context_management": built.get("context_management"),
             "stream_options": None if padding is None else {"include_obfuscation": padding},
             "text": self._text(request, built),
         }
@@ -218,4 +222,5 @@ def _parameters(request: Request) -> dict[str, object]:
         "response_format": request.response_format,
         "json_schema": request.json_schema,
         "max_output_tokens": request.max_output_tokens,
+        "compact_threshold": request.compact_threshold,
     }

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from gpt5_messages import Completion, StreamEvent
 
+from ._attempts import Whole
 from ._body_reads import Pause, iter_batches
 from ._connection import Connection
 from ._fallbacks import Fallback
@@ -31,6 +32,8 @@ class ResponseStream:
         transport: Who sends it; the process's own by default.
         flex_fallback: Whether a request for the flex tier that finds no capacity there (429) is sent again for the default one, which costs more;
             `left_out` then says `without_flex`.
+        whole: Returns the request's input as it would be without compactions, which is asked for where the server refuses those; `left_out` then says
+            `without_compaction`. Without it the refusal stands, for nobody else knows what a compaction stands for.
 
     Attributes:
         left_out: What the server refused and was therefore left out of the request.
@@ -43,9 +46,11 @@ class ResponseStream:
         *,
         transport: Transport = TRANSPORT,
         flex_fallback: bool = False,
+        whole: Whole | None = None,
     ) -> None:
         self._connection = connection
         self._request = request
+        self._whole = whole
         self._flex_fallback = flex_fallback
         self._transport = transport
         self._reader = ResponseReader(model=str(request.get("model")), secrets=connection.secrets)
@@ -128,7 +133,10 @@ class ResponseStream:
 
     def _send_now(self) -> SentRequest:
         return self._transport.send(
-            self._connection, self._request, flex_fallback=self._flex_fallback
+            self._connection,
+            self._request,
+            flex_fallback=self._flex_fallback,
+            whole=self._whole,
         )
 
     def batches(self, pause: Pause | None = None) -> Iterator[list[StreamEvent]]:

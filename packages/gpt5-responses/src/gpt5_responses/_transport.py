@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from ._attempts import Refusals, post, resume
+from ._attempts import Refusals, Whole, post, resume
 from ._calls import Call, make
 from ._connection import Connection
 from ._fallbacks import Fallback
@@ -63,7 +63,12 @@ class Transport:
         self._lock = threading.Lock()
 
     def send(
-        self, connection: Connection, request: Mapping[str, Any], *, flex_fallback: bool = False
+        self,
+        connection: Connection,
+        request: Mapping[str, Any],
+        *,
+        flex_fallback: bool = False,
+        whole: Whole | None = None,
     ) -> SentRequest:
         """Send a request until a server takes it on, asking for less where that is known to help.
 
@@ -71,6 +76,7 @@ class Transport:
             connection: Where to send it.
             request: The request body.
             flex_fallback: Whether the default tier may take the place of flex.
+            whole: Returns the input without compactions, should the server refuse those.
 
         Raises:
             ResponsesError: If the server cannot be reached, or refuses the request.
@@ -83,6 +89,7 @@ class Transport:
                 client.refusals,
                 client.secrets,
                 flex_fallback=flex_fallback,
+                whole=whole,
             )
 
         return self._open(connection, steps)

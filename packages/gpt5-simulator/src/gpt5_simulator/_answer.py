@@ -134,6 +134,9 @@ class Responder:
         ids = IdSource(f"{self.seed}:{id_source}")
         response_id = ids.make("resp")
         said = [item for item in request.items if item.get("role") == "user"]
+        compaction = self._compaction(ids, owner)
+        with self._lock:
+            self.store.keep_window(str(compaction["id"]), said)
         rest = [item for item in request.items if item.get("role") != "user"]
         prompt = prompt_text(request)
         usage = build_usage(
@@ -146,7 +149,7 @@ class Responder:
             "id": response_id,
             "object": "response.compaction",
             "created_at": int(self.clock()),
-            "output": [*listed_items(said, material=response_id), self._compaction(ids, owner)],
+            "output": [*listed_items(said, material=response_id), compaction],
             "usage": usage,
         }
 
@@ -177,6 +180,8 @@ class Responder:
         items = (*self._earlier(body, owner), *self._input(body, owner))
         if self.strict:
             self._validate_conversation(items, owner)
+            with self._lock:
+                self.store.validate_windows(input_items(body))
         return read_request(body, profile=profile, items=items)
 
     def _output(

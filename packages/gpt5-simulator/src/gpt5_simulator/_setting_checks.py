@@ -35,6 +35,7 @@ _NUMBERS: dict[str, tuple[float, float | None]] = {
     "top_logprobs": (0, 20),
 }
 _MAX_LENGTHS = {"safety_identifier": 128, "prompt_cache_key": 64}
+_LEAST_THRESHOLD = 1000
 _MAX_METADATA = 16
 _MAX_KEY = 64
 _MAX_VALUE = 512
@@ -153,7 +154,11 @@ def _validate_fixed(body: Json, profile: ModelProfile) -> None:
     validate_includes(include if is_array(include) else ())
     validate_value("truncation", body.get("truncation"), ("auto", "disabled"))
     for index, entry in enumerate(objects_in(body.get("context_management"))):
-        validate_value(f"context_management[{index}].type", entry.get("type", ""), ("compaction",))
+        where = f"context_management[{index}]"
+        validate_value(f"{where}.type", entry.get("type", ""), ("compaction",))
+        threshold: object = entry.get("compact_threshold")
+        if isinstance(threshold, int):
+            validate_number(f"{where}.compact_threshold", threshold, least=_LEAST_THRESHOLD)
 
 
 def _validate_tier(body: Json, profile: ModelProfile) -> None:

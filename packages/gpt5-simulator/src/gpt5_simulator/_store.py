@@ -1,14 +1,17 @@
 """Responses that the server keeps: unless the client said `store: false`, and for some minutes if they are made in the background."""
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpt5_simulator._background import BackgroundRun
 from gpt5_simulator._errors import ApiError
 from gpt5_simulator._json import Json, objects_in
+from gpt5_simulator._request import item_text
 
 
 _MAX_RESPONSES = 512
+_MAX_WINDOWS = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +54,7 @@ class ResponseStore:
     def __init__(self) -> None:
         self._responses: OrderedDict[tuple[str, str], StoredResponse] = OrderedDict()
         self._runs: list[BackgroundRun] = []
+        self._windows: deque[tuple[str, list[str]]] = deque(maxlen=_MAX_WINDOWS)
 
     def count_background(self, now: float) -> BackgroundCounts:
         """Return how many background responses there have been until a time, deleted ones too."""
@@ -103,6 +107,25 @@ class ResponseStore:
         items = (*kept.items, *objects_in(kept.response["output"]))
         compacted = [index for index, item in enumerate(items) if item.get("type") == "compaction"]
         return items[compacted[-1] :] if compacted else items
+
+    def keep_window(self, compaction_id: str, said: Sequence[Json]) -> None:
+        """Remember which messages a window of the compact call holds before its compaction item."""
+        self._windows.append((compaction_id, list(map(item_text, said))))
+
+    def validate_windows(self, items: Sequence[Json]) -> None:
+        """Refuse a window of the compact call out of which something was taken, which a model would answer without what is missing.
+
+        What a real server does then is not known; its guide says not to do it.
+
+        Raises:
+            ApiError: If the messages before such a compaction item are not those that it came with.
+        """
+        windows = dict(self._windows)
+        for index, item in enumerate(items):
+            said = windows.get(str(item.get("id")))
+            if said and list(map(item_text, items[max(0, index - len(said)) : index])) != said:
+                text = f"The compacted window of item '{item.get('id')}' is not whole: pass it on as it came, with the {len(said)} messages before the item."
+                raise ApiError(text, param="input", code="invalid_value")
 
     def find_item(self, item_id: str, *, owner: str) -> Json | None:
         """Return a stored item, said or answered; None if there is none."""
