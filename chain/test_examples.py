@@ -147,7 +147,7 @@ def test_the_page_of_runs_under_control_runs_from_its_first_line_to_its_last(
     space = {"__name__": "page"}
     for block in (first, *blocks):
         exec(compile(block, page.name, "exec"), space)
-    assert len(blocks) >= 8
+    assert len(blocks) >= 9
     assert all(len(block.splitlines()) <= 10 for block in blocks)
 
 
