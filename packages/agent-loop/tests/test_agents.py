@@ -31,6 +31,7 @@ from agent_loop import (
     ToolCallStarted,
     ToolResult,
     Usage,
+    Window,
 )
 from agent_tooling import AnswerSchema, ApprovalRules
 
@@ -180,6 +181,37 @@ def test_usage_that_an_agents_model_does_not_tell_ends_all_that_count_it():
     parent.feed(ToolResult(call_id="c1", content="So."))
     finished = parent.feed(ToolResult(call_id="c2", content="So."))[-1]
     assert finished.error == "max_cost cannot be kept: the model does not tell its prices"
+
+
+def test_an_agent_whose_summary_has_used_what_was_left_ends_with_what_is_known():
+    parent = calling("c1", "c2", budgets=Budgets(max_total_tokens=100))
+    task = {"role": "user", "content": "Find it."}
+    child = AgentRun([task], maximum_iterations=50, window=Window(tokens=10_000))
+    parent.agents.adopt(child, name="agent", call_id="c1")
+    other = agent(parent, "c2")
+    other.start()
+    [*_, request] = child.start()
+    for number in range(20):
+        if request.is_compaction:
+            break
+        wanted = ToolCallFragment(call_id=f"t{number}", name="look")
+        child.feed(
+            ModelDelta(
+                tool_calls=(wanted,), usage=Usage(input_tokens=1_000 * number, total_tokens=1)
+            )
+        )
+        child.feed(ModelDone())
+        [*_, request] = child.feed(ToolResult(call_id=f"t{number}", content="x" * 3_000))
+    assert request.is_compaction
+    other.feed(ModelDelta(text="So.", usage=spent(100)))
+    other.feed(ModelDone())
+    child.feed(ModelDelta(text="Nothing by now.", usage=spent(1)))
+    events = child.feed(ModelDone())
+    assert not any(isinstance(event, CallModel) for event in events)
+    assert (events[-1].reason, events[-1].error) == (
+        "budget",
+        "The budget of the run (max_total_tokens) is used up.",
+    )
 
 
 def test_what_a_person_would_have_to_approve_an_agent_may_not_call():

@@ -569,7 +569,7 @@ SETTINGS = {  # What every run is made with, and what follows from that; all els
     "Agents": "max_depth _rounds _gate _most _called _earlier",  # told by `uses`
     "Spending": "budgets caller began lock _maxima",
     "Requests": "tools allowed_tools max_bytes _size _schema _has_answer_format _use _is_rewritten",
-    "SummingUp": "_rounds _requests _recovery _move _cut _is_retry _answer _usage",  # nobody waits meanwhile
+    "SummingUp": "_rounds _requests _recovery _move _stop _cut _is_retry _answer _usage",  # nobody waits meanwhile
     "Display": "_show_thoughts _redact",
     "Recovery": "_rounds",
     "StructuredAnswer": "schema _maximum _redact",

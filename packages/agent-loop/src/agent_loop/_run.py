@@ -144,7 +144,7 @@ class AgentRun:
         self.agents = Agents(self._rounds, self._gate, max_depth=max_agent_depth)
         self._ending = Ending(self._rounds, agents=self.agents, redact=redact)
         self._recovery = Recovery(self._rounds, fallback)
-        self._summing_up = SummingUp(self._rounds, self._recovery, move=self._move)
+        self._summing_up = SummingUp(self._rounds, self._recovery, move=self._move, stop=self._stop)
         self._phase = ToolPhase(
             self._gate, self._ending, self.agents, move=self._move, fail=self._fail
         )
@@ -274,8 +274,8 @@ class AgentRun:
         Raises:
             LocalProtocolError: If the run has started already.
         """
-        if self._state == "ready" and (stop := self.agents.find_stop()):
-            return tuple(self._fail(stop))
+        if self._state == "ready" and (stopped := self._stop()):
+            return tuple(stopped)
         self._move("start")
         return tuple(self._rounds.begin())
 
@@ -412,6 +412,10 @@ class AgentRun:
         else:
             self._move("retry")
             yield from again
+
+    def _stop(self) -> Iterator[Event] | None:
+        stop = self.agents.find_stop()
+        return self._fail(stop) if stop else None
 
     def _fail(self, failure: Failure) -> Iterator[Event]:
         is_answered = failure.reason != "error"

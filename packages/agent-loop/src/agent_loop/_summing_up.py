@@ -26,16 +26,23 @@ class SummingUp:
         rounds: The rounds, of which each begins by this.
         recovery: What has another model take over.
         move: Moves the run by a trigger.
+        stop: Ends the run where a run that it belongs to has no budget left; None where it may go on.
     """
 
     SAVED: ClassVar = ()  # A run waits for nobody while it is summed up.
 
     def __init__(
-        self, rounds: Rounds, recovery: Recovery, *, move: Callable[[Trigger], None]
+        self,
+        rounds: Rounds,
+        recovery: Recovery,
+        *,
+        move: Callable[[Trigger], None],
+        stop: Callable[[], Iterator[Event] | None],
     ) -> None:
         self._rounds = rounds
         self._recovery = recovery
         self._move = move
+        self._stop = stop
         self._requests = rounds.requests
         self._cut = Cut(index=0, replaced=())
         self._is_retry = False
@@ -77,6 +84,9 @@ class SummingUp:
                 yield self._requests.compact("api", self._cut, window=messages, usage=self._usage)
             case _:
                 yield self._end()
+        if stopped := self._stop():  # The summary has used what was left.
+            yield from stopped
+            return
         self._rounds.reconsider()
         yield from self._rounds.ask()
 
