@@ -161,6 +161,46 @@ def test_a_team_shares_one_budget(simulator):
     assert own < whole
 
 
+@pytest.mark.parametrize(("said", "is_paid"), [("yes", True), ("Not Ann.", False)])
+def test_an_agent_that_was_killed_while_it_asked_goes_on_where_it_was(
+    said, is_paid, simulator, tmp_path
+):
+    command = [sys.executable, str(EXAMPLES / "approval_agent.py")]
+    environment = {
+        "OPENAI_API_KEY": "k",
+        "OPENAI_BASE_URL": simulator.base_url,
+        "APPROVAL_KEY": "a key of thirty-two random bytes",
+    }
+    settings = {"env": environment, "cwd": tmp_path, "text": True, "stdout": subprocess.PIPE}
+    asking = subprocess.Popen(
+        [*command, "Send money: recipient Ann, euros 5"], stdin=subprocess.PIPE, **settings
+    )
+    told = _read(asking)
+    asking.kill()
+    asking.wait()
+    asking.stdin.close()
+    asking.stdout.close()
+    assert "[sending" not in told
+
+    done = subprocess.run(command, input=f"{said}\n", timeout=60, check=True, **settings)
+
+    assert ("[sending" in done.stdout) == is_paid
+    [first, second] = [request.body["input"] for request in simulator.requests]
+    assert second[: len(first)] == first
+    assert ("They said: Not Ann." in json.dumps(second)) == (not is_paid)
+    assert not (tmp_path / "waiting.json").exists()
+
+
+def _read(process):
+    """Return what a process has said up to its question."""
+    told = ""
+    while not told.endswith("(yes, or why not) "):
+        piece = process.stdout.read(1)
+        assert piece, told
+        told += piece
+    return told
+
+
 TAKEN = re.findall(
     r"```python\n(.*?)```",
     (EXAMPLES.parent / "README.md").read_text(encoding="utf-8").partition("## Take one package")[2],
@@ -192,6 +232,7 @@ def test_every_package_that_is_imported_has_its_smallest_use():
         ("async_console_agent.py", 42),
         ("web_agent.py", 60),
         ("team.py", 45),
+        ("approval_agent.py", 60),
     ],
 )
 def test_an_example_is_short_enough_to_read(name, lines):
