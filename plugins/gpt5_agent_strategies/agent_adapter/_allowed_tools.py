@@ -71,5 +71,6 @@ def build_model_parameter(request: CallModel, model: Model) -> dict[str, Any]:
     set_by_hand = str(model.completion_params.get(_FIELD) or "").splitlines()
     names = [name for name in set_by_hand if name in request.allowed_tools or name not in offered]
     own = [tool.name for tool in request.tools if isinstance(tool, Tool)]  # of the run
-    names = list(dict.fromkeys([*names, *own])) if names else request.allowed_tools
+    allowed = [name for name in request.allowed_tools if name in offered]
+    names = list(dict.fromkeys([*names, *own])) if names else allowed
     return {_FIELD: "\n".join(names)}

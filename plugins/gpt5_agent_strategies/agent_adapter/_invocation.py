@@ -44,7 +44,7 @@ from ._parameters import Parameters
 from ._plugin_log import log_break, log_unused
 from ._prompts import build_messages
 from ._run_log import find_run_log
-from ._runs import build_run
+from ._runs import build_run, find_tool_search
 from ._secrets import find_secrets
 from ._settings import Settings
 from ._sources import build_resources
@@ -117,18 +117,18 @@ class Invocation:
             rules=approvals and approvals.rules,
             redact=self._known.redact,
         )
-        model = ModelCalls(
-            self._strategy.session,
-            parameters.models,
-            run_seconds=settings.time.run_seconds,
-            known=self._known,
-        )
         self._events = drive(
             self._run,
-            model,
+            ModelCalls(
+                self._strategy.session,
+                parameters.models,
+                run_seconds=settings.time.run_seconds,
+                known=self._known,
+            ),
             self._toolbox.tools,
             time_budget=settings.time,
             result_characters=settings.result_characters,
+            tool_search=find_tool_search(parameters, settings),
             log=find_run_log(os.environ, parameters=parameters, known=self._known),
             snapshot_key=approvals and approvals.key,
             snapshot_seconds=settings.approval_seconds,

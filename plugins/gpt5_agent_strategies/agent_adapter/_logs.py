@@ -110,11 +110,12 @@ class RunLog:
             )
 
     def start_tool_call(self, event: ToolCallStarted) -> Iterator[AgentInvokeMessage]:
-        """Open a tool call."""
+        """Open a tool call, under the name of the tool that is called."""
+        made = event.made or event.call
         log = self._open(
-            f"CALL {event.call.name}",
+            f"CALL {made.name}",
             parent=self._round,
-            provider=self._toolbox.providers.get(event.call.name, ""),
+            provider=self._toolbox.providers.get(made.name, ""),
             data={"tool_call_input": event.call.arguments},
         )
         self._tool_calls[event.call.call_id] = log

@@ -15,6 +15,7 @@ from ._budgets import read_budgets
 from ._errors import ParameterError
 from ._fallback import read_fallback
 from ._model import Model
+from ._tool_search import read_tool_search
 
 
 _DEFAULT_ITERATIONS = 6
@@ -41,6 +42,7 @@ class Parameters:
         answer_schema: What the answer has to be; None for a text.
         fallback: The model that takes over; None for none.
         approval_rules: Which calls a person has to approve; None for none.
+        searches_tools: Whether the model searches its tools where they are many.
     """
 
     query: str
@@ -57,6 +59,7 @@ class Parameters:
     answer_schema: AnswerSchema | None
     fallback: Model | None
     approval_rules: ApprovalRules | None
+    searches_tools: bool
 
     @classmethod
     def from_raw(cls, raw: Mapping[str, Any]) -> Self:
@@ -82,6 +85,7 @@ class Parameters:
             answer_schema=read_answer_schema(raw.get("answer_schema")),
             approval_rules=read_approval_rules(raw.get("approval_rules")),
             fallback=read_fallback(raw.get("fallback_model"), model, budgets),
+            searches_tools=read_tool_search(raw.get("tool_search")),
         )
 
     @property

@@ -36,9 +36,10 @@ def build_run(  # noqa: PLR0913 - the parts of one run
         redact: Takes out what nobody may read.
     """
     model = parameters.model
+    tools = toolbox.find_prompts(find_tool_search(parameters, settings))
     return AgentRun(
         messages,
-        tools=toolbox.prompts,
+        tools=tools,
         maximum_iterations=parameters.maximum_iterations,
         emit_intermediate_thoughts=parameters.emit_intermediate_thoughts,
         tool_choice=model.tool_choice,
@@ -50,7 +51,12 @@ def build_run(  # noqa: PLR0913 - the parts of one run
         has_answer_format=model.has_answer_format,
         model=model.full_name,
         fallback=parameters.fallback and to_fallback(parameters.fallback, settings),
-        max_request_bytes=find_room(toolbox.prompts, parameters.models.values()),
+        max_request_bytes=find_room(tools, parameters.models.values()),
         window=to_window(model.input_tokens, settings),
         redact=redact,
     )
+
+
+def find_tool_search(parameters: Parameters, settings: Settings) -> int | None:
+    """Return from how many tools on the model searches them; None for never."""
+    return settings.tool_search_from if parameters.searches_tools else None

@@ -52,6 +52,7 @@ class Settings:
         result_characters: How much of a tool's result the model reads. `GPT5_AGENT_RESULT_CHARACTERS`, 1,000 to 1,000,000.
         window_tokens: How many tokens a request may have; None for what Dify says of the model. `GPT5_AGENT_WINDOW_TOKENS`, 4,000 to 100,000,000.
         compact_percent: From how much of that on a run is made shorter; 0 for never. `GPT5_AGENT_COMPACT_PERCENT`, 0 to 95.
+        tool_search_from: How many tools are many, where the model may search them. `GPT5_AGENT_TOOL_SEARCH_FROM`, 1 to 10,000.
         files_root: The only folder that tools may show images from. `GPT5_AGENT_FILES_ROOT`, an absolute path.
         approval_seconds: How long a person's answer is waited for. `GPT5_AGENT_APPROVAL_SECONDS`, 1 to 2,592,000.
         snapshot_secret: What a run is signed with that lies in Dify's storage meanwhile. `GPT5_AGENT_SNAPSHOT_KEY`.
@@ -63,6 +64,7 @@ class Settings:
     result_characters: int = 200_000
     window_tokens: int | None = None
     compact_percent: int = 80
+    tool_search_from: int = 30
     files_root: str = "/files"
     approval_seconds: int = 86_400
     snapshot_secret: str = field(default="", repr=False)
@@ -88,6 +90,9 @@ class Settings:
             ),
             compact_percent=read_number(
                 environment, "GPT5_AGENT_COMPACT_PERCENT", default=80, minimum=0, maximum=95
+            ),
+            tool_search_from=read_number(
+                environment, "GPT5_AGENT_TOOL_SEARCH_FROM", default=30, minimum=1, maximum=10_000
             ),
             files_root=_read_folder(environment, "GPT5_AGENT_FILES_ROOT", default="/files"),
             approval_seconds=read_number(

@@ -132,9 +132,10 @@ class Toolbox:
             answers=answers,
         )
 
-    @property
-    def prompts(self) -> list[PromptMessageTool]:
-        """The tools as the model sees them."""
+    def find_prompts(self, tool_search: int | None) -> list[PromptMessageTool]:
+        """Return the tools as the model sees them; none where they are as many as it searches, so that the driver offers what finds them."""
+        if tool_search is not None and len(self.tools) >= tool_search:
+            return []
         return [to_prompt_tool(tool) for tool in self.tools.values()]
 
 

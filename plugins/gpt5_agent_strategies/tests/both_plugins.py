@@ -50,11 +50,12 @@ class ChangingModel:
 class BothPlugins:
     """A host with both plugins, called from ordinary tests."""
 
-    def __init__(self, runner: asyncio.Runner, settings: HostSettings):
+    def __init__(self, runner: asyncio.Runner, settings: HostSettings, more_tools=()):
         self._runner = runner
         self._model = ChangingModel()
         self._server = ResponsesSimulator(model=self._model)
         self._settings = settings
+        self._tools = [make_tool(echo, "text"), make_tool(fail, "text"), *more_tools]
         self._host: PluginHost | None = None
         self._first = 0
 
@@ -68,7 +69,7 @@ class BothPlugins:
                 "openai_api_base": self._server.base_url,
                 "max_retries": "0",
             },
-            tools=[make_tool(echo, "text"), make_tool(fail, "text")],
+            tools=self._tools,
             settings=self._settings,
             environment={"PATH": "/usr/bin:/bin", "NO_PROXY": "127.0.0.1"},
         )

@@ -18,6 +18,15 @@ PARAMETERS = {
     "model": {"type": "model-selector", "required": True, "scope": "tool-call&llm"},
     "tools": {"type": "array[tools]", "required": True},
     "allowed_tools": {"type": "any", "required": False, "scope": "array[string]"},
+    "tool_search": {
+        "type": "select",
+        "required": False,
+        "default": "off",
+        "options": [
+            {"value": "auto", "label": {"en_US": "Automatic", "zh_Hans": "自动", "ja_JP": "自動"}},
+            {"value": "off", "label": {"en_US": "Off", "zh_Hans": "关闭", "ja_JP": "オフ"}},
+        ],
+    },
     "instruction": {
         "type": "string",
         "required": True,
@@ -146,7 +155,7 @@ def test_the_manual_explains_every_parameter_and_every_setting(strategy):
     assert [label for label in labels if f"| {label} |" not in manual] == []
     code = (PLUGIN / "agent_adapter" / "_settings.py").read_text(encoding="utf-8")
     settings = re.findall(r'"(GPT5_AGENT_[A-Z_]+|MAX_[A-Z_]+)"', code)
-    assert len(settings) == 11
+    assert len(settings) == 12
     assert [name for name in settings if f"| `{name}` |" not in manual] == []
 
 

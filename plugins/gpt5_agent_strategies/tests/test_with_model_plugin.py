@@ -1,11 +1,12 @@
 """Runs with the model plugin that this one is made for."""
 
 import base64
+import json
 from itertools import count, pairwise
 
 import pytest
 
-from both_plugins import BothPlugins
+from both_plugins import BothPlugins, make_tool
 from dify_plugin_host import HostSettings, PlatformRules
 from gpt5_simulator import (
     CutStream,
@@ -327,3 +328,41 @@ def test_below_an_answer_nothing_goes_into_the_next_turn(both):
     assert "a.example" in answer
     assert "a.example" not in str(both.bodies[0]["input"])
     assert "Noon." in str(both.bodies[0]["input"])
+
+
+def test_the_model_searches_a_thousand_tools_through_both_plugins(runner):
+    def numbered(number):
+        def read(text):
+            return f"{number}: {text}"
+
+        read.__name__ = f"read_volume_{number}"
+        return make_tool(read, "text")
+
+    both = BothPlugins(runner, HostSettings(), [numbered(number) for number in range(998)])
+    both.start()
+    try:
+        made = {"name": "read_volume_477", "arguments": {"text": "hello"}}
+        both.script(
+            [FunctionCall(name="search_tools", arguments={"query": "volume 477"}, call_id="s1")],
+            [FunctionCall(name="call_tool", arguments=made, call_id="s2"), call("b")],
+            [said("Done.")],
+        )
+        assert both.run(tool_search="auto").text.endswith("Done.")
+        searched = both.bodies
+        both.script([said("Done.")])
+        both.run()
+        [all_in] = both.bodies
+    finally:
+        both.stop()
+    names = [[tool["name"] for tool in body["tools"]] for body in searched]
+    assert names == [["search_tools", "call_tool", "read_result"]] * 3
+    assert searched[0]["tools"] == searched[1]["tools"] == searched[2]["tools"]
+    outputs = [
+        item["output"]
+        for item in searched[2]["input"]
+        if item.get("type") == "function_call_output"
+    ]
+    assert json.loads(outputs[0].splitlines()[1])["name"] == "read_volume_477"
+    assert outputs[1:] == ["477: hello", "b"]
+    assert len(all_in["tools"]) == 1_001
+    assert len(json.dumps(searched[2])) < 0.05 * len(json.dumps(all_in))
