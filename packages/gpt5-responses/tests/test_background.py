@@ -179,7 +179,7 @@ def test_what_is_detached_before_it_is_sent_is_sent(transport: Transport) -> Non
 @pytest.mark.parametrize("detached", [False, True])
 def test_a_caller_whose_time_is_over_is_told_the_id(*, detached: bool, is_async: bool) -> None:
     with serving(60) as server:
-        late = follow(server.base_url, is_async=is_async, seconds=0.2, detached=detached)
+        late = follow(server.base_url, is_async=is_async, seconds=0.7, detached=detached)
         assert server.background.running == detached
 
     error = late.error
@@ -193,7 +193,7 @@ def test_a_caller_whose_time_is_over_is_told_the_id(*, detached: bool, is_async:
 def test_time_is_over_between_looks_too(*, is_async: bool) -> None:
     answer = in_turn(told(response("queued")), told(response("in_progress")))
     with Wire(answer) as wire:
-        late = follow(wire.base_url, is_async=is_async, seconds=0.2, poll_seconds=60)
+        late = follow(wire.base_url, is_async=is_async, seconds=0.7, poll_seconds=60)
 
     assert isinstance(late.error, StillRunningError)
 
@@ -202,10 +202,16 @@ def test_time_is_over_between_looks_too(*, is_async: bool) -> None:
 @pytest.mark.parametrize("stage", ["resume", "poll"])
 def test_time_is_over_while_a_server_is_silent(stage: str, *, is_async: bool) -> None:
     gone = threading.Event()
+
+    def silent(peer: Any) -> None:
+        gone.wait(5)
+        cut_stream(*begun("a"))(peer)
+
     first = cut_stream(*begun("a")) if stage == "resume" else told(response("queued"))
-    with Wire(in_turn(first, lambda _: gone.wait(5))) as wire:
-        late = follow(wire.base_url, is_async=is_async, seconds=0.3, detached=True)
+    with Wire(in_turn(first, silent)) as wire:
+        late = follow(wire.base_url, is_async=is_async, seconds=0.7, detached=True)
         gone.set()
+        time.sleep(0.1)  # what comes too late is let go of
 
     assert isinstance(late.error, StillRunningError)
 
@@ -551,6 +557,27 @@ def test_closing_from_another_thread_ends_it(transport: Transport) -> None:
         assert not reader.is_alive()
         assert server.background.cancelled == 1
     assert list(stream_) == []
+
+
+def test_closing_while_it_is_gone_on_with_ends_it(transport: Transport) -> None:
+    gone = threading.Event()
+
+    def late(peer: Any) -> None:
+        gone.wait(5)
+        cut_stream(*begun("a"))(peer)
+
+    with Wire(in_turn(cut_stream(*begun("a")), late, told(response("cancelled")))) as wire:
+        stream_ = BackgroundStream(connect(wire), REQUEST, transport=transport)
+        reader = threading.Thread(target=lambda: list(stream_))
+        reader.start()
+        while len(wire.requests) < 2:
+            time.sleep(0.005)
+        stream_.close()
+        gone.set()
+        reader.join(5)
+
+        assert not reader.is_alive()
+    assert lines(wire)[2:] == ["POST /v1/responses/resp_1/cancel"]
 
 
 def test_closing_while_it_is_sent_cancels_what_is_begun(transport: Transport) -> None:

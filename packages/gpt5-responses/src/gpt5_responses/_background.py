@@ -148,10 +148,13 @@ class BackgroundStream(ResponseStream):
         with self._lock:
             self._is_closed = True
             must_cancel = self._following.leave()
+            sent = self._sent
         self._left.set()
-        self._release()
+        if sent is not None:
+            sent.wake()
         if must_cancel:
             self._cancel()
+        self._release()
 
     @override
     def batches(self, pause: Pause | None = None) -> Iterator[list[StreamEvent]]:
@@ -159,11 +162,9 @@ class BackgroundStream(ResponseStream):
         try:
             self.open()
             yield from self._begun
-            while not (self._reader.is_over or self._is_closed):
-                self._left.wait(self._following.pause_seconds)
-                if not self._is_closed:
-                    self._following.validate_time()
-                    yield from self._step()
+            while not (self._reader.is_over or self._left.wait(self._following.pause_seconds)):
+                self._following.validate_time()
+                yield from self._step()
         finally:
             self.close()
 
@@ -219,7 +220,7 @@ class BackgroundStream(ResponseStream):
     def _look_again(self) -> bool:
         return self._pause is not None and self._pause()
 
-    def _within[T](self, do: Callable[[], T], *, drop: Callable[[T], object] | None = None) -> T:
+    def _within[T](self, do: Callable[[], T], *, drop: Callable[[T], object] = lambda _: None) -> T:
         try:
             return within(self._patience.seconds_left, do, drop=drop)
         except TimeoutError:
@@ -248,10 +249,10 @@ class BackgroundStream(ResponseStream):
         answer, patience = sent.answer, Patience(self._connection, seconds=LAST_SECONDS)
         try:
             self._following.begin_answer(status_code=answer.status_code, headers=answer.headers)
-            for _ in iter_batches(answer, self._reader, patience, None):
-                if self.response_id:
-                    break
-        except ResponsesError:
+            batches = iter_batches(answer, self._reader, patience, None)
+            while not self.response_id:
+                next(batches)
+        except (ResponsesError, StopIteration):
             pass  # what is known of it is all there is
         finally:
             sent.close()

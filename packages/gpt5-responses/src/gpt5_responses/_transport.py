@@ -23,11 +23,13 @@ class SentRequest:
         answer: Its answer, whose body has not been read yet.
         close: Closes the connection, at any time.
         left_out: What the server refused and was left out of the request.
+        wake: Ends a read that waits in another thread, which closes the connection itself: its number could serve another one while it is still read from.
     """
 
     answer: Answer
     close: Callable[[], None]
     left_out: tuple[Fallback, ...]
+    wake: Callable[[], None]
 
 
 class _Client:
@@ -171,7 +173,7 @@ class Transport:
             play(client.http.end(answer))
             self._give_back(client)
 
-        return SentRequest(answer, close, left_out)
+        return SentRequest(answer, close, left_out, lambda: client.http.end_reading(answer))
 
     def _take(self, connection: Connection) -> _Client:
         with self._lock:

@@ -6,14 +6,14 @@ from concurrent.futures import Future
 
 
 def within[T](
-    seconds: float | None, do: Callable[[], T], *, drop: Callable[[T], object] | None = None
+    seconds: float | None, do: Callable[[], T], *, drop: Callable[[T], object] = lambda _: None
 ) -> T:
     """Do something and return what comes of it; where there is a limit, in a thread, since nothing else could end a silence on the network.
 
     Args:
         seconds: How long may be waited; None for as long as it takes.
         do: What is done.
-        drop: Takes what comes of it too late, if anything is to be done with that, in the same thread.
+        drop: Takes what comes of it too late.
 
     Raises:
         TimeoutError: If it takes longer.
@@ -21,28 +21,20 @@ def within[T](
     if seconds is None:
         return do()
     outcome: Future[T] = Future()
-    lock = threading.Lock()
-    is_late = False
 
     def run() -> None:
         try:
-            found = do()
+            outcome.set_result(do())
         except BaseException as error:  # noqa: BLE001  it is raised again by whoever waits for the outcome
             outcome.set_exception(error)
-            return
-        with lock:
-            if not is_late:
-                outcome.set_result(found)
-                return
-        if drop is not None:
-            drop(found)
+
+    def drop_late(found: Future[T]) -> None:
+        if found.exception() is None:
+            drop(found.result())
 
     threading.Thread(target=run, daemon=True).start()
     try:
         return outcome.result(seconds)
     except TimeoutError:
-        with lock:
-            if outcome.done():
-                return outcome.result()
-            is_late = True
+        outcome.add_done_callback(drop_late)
         raise
