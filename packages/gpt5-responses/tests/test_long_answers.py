@@ -26,6 +26,8 @@ TURN = [
 ]
 TWO_HOURS = 7200.0
 
+pytestmark = pytest.mark.untraced
+
 
 class FastClock:
     """A clock that runs many times faster than time."""
@@ -74,7 +76,7 @@ def test_two_hours_with_fifty_cuts_arrive_whole_once_and_billed_once(*, is_async
     assert (counts.begun, counts.done, counts.cancelled) == (1, 1, 0)
 
 
-@settings(max_examples=8)
+@settings(max_examples=6)
 @given(
     cuts=st.lists(
         st.builds(
@@ -96,7 +98,7 @@ def test_events_are_the_same_whatever_is_cut(
     assert without_ids(joined(followed.events)) == without_ids(joined(uncut))
 
 
-@settings(max_examples=8)
+@settings(max_examples=6)
 @given(sizes=st.lists(st.integers(0, 30_000), max_size=2), is_async=st.booleans())
 def test_what_is_resumed_has_every_piece_once_as_it_came(
     server: ResponsesSimulator, uncut: list[StreamEvent], sizes: list[int], *, is_async: bool
