@@ -480,6 +480,7 @@ def test_a_tree_of_agents_keeps_every_law_at_length(seed):
 def test_agents_in_threads_lose_nothing_of_what_they_use():
     ids = [f"c{n}" for n in range(16)]
     parent = calling(*ids, budgets=Budgets(max_tool_calls=500))
+    parent.agents.guard(threading.RLock())
     made = []
 
     runs = [agent(parent, call_id, maximum_iterations=60) for call_id in ids]

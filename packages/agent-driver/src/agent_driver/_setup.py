@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from threading import RLock
 from typing import TYPE_CHECKING
 
 from agent_loop import AgentRun, Event, RunCompacted, TimeBudget, ToolCall, read_input
@@ -131,6 +132,7 @@ def prepare(  # noqa: PLR0913 - the keyword-only settings of one drive
     for name, number in (("max_parallel_tools", max_parallel_tools), ("tool_search", tool_search)):
         if number is not None and number < 1:
             raise ValueError(f"{name} must be at least 1, not {number!r}")
+    run.agents.guard(RLock())
     calls = offer_tools(run, tools, result_characters, tool_search)
     approval = prepare_approval(
         run,

@@ -1,8 +1,9 @@
 """Agents that a run calls as tools: whom they count for, how deep they may go, and what their caller reads of them."""
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from stream_text import ThinkFilter
 
@@ -56,11 +57,15 @@ class Agents:
         """Go on from what agents have used that were called in another process."""
         self._earlier = uses
 
+    def guard(self, lock: AbstractContextManager[Any]) -> None:
+        """Set the lock under which what is used is counted, where agents are fed in threads of their own; before any is adopted."""
+        self._rounds.spending.lock = lock
+
     def adopt(self, child: "AgentRun", *, name: str, call_id: str, seconds: float = 0.0) -> None:
         """Make of a run that has not started the one of an agent that this run has called.
 
         What it uses counts for this run, too, and for those that this one belongs to, at once; so it ends where one of their budgets is used up, without a
-        closing call of its own. What a person would have to approve here it may not call. Agents that run at the same time may be fed in threads of their own.
+        closing call of its own. What a person would have to approve here it may not call. Agents that run at the same time may be fed in threads of their own, once there is a lock (`guard`).
 
         Args:
             child: The run of the agent.

@@ -1,10 +1,10 @@
 """What a run may use, and what it has used of that."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
 from decimal import Decimal
-from threading import RLock
-from typing import ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal, cast
 
 from ._errors import InvalidSettingError
 from ._usage import Usage
@@ -95,7 +95,7 @@ class Spending:
         self.tool_calls = 0
         self.caller: Spending | None = None
         self.began = 0.0
-        self.lock = RLock()
+        self.lock: AbstractContextManager[Any] = nullcontext()
         self._is_told = False
         self.unknown: BudgetName | None = None
         self._maxima: dict[BudgetName, float | Decimal] = {
