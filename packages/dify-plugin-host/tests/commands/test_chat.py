@@ -170,6 +170,7 @@ def test_options_reach_the_strategy(events):
         ("--allowed-tools", "clock"),
         ("--allowed-tools", "mail"),
         ("--answer-schema", '{"type": "object"}'),
+        ("--tool-search", "auto"),
         ("--fallback-model", "echo-2"),
         ("--max-seconds", "9.5"),
         ("--instruction", "Be brief."),
@@ -184,6 +185,7 @@ def test_options_reach_the_strategy(events):
     assert budgets == [500, 0.25, 9.5, None]
     assert params["allowed_tools"] == ["clock", "mail"]
     assert params["answer_schema"] == '{"type": "object"}'
+    assert params["tool_search"] == "auto"
     second = params["fallback_model"]
     assert (second["model"], second["completion_params"]) == ("echo-2", {})
     assert second["entity"]["model"] == "echo-2"

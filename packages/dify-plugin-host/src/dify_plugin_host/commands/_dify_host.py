@@ -102,6 +102,9 @@ def chat(  # noqa: PLR0913 - every option is one
     answer_schema: Annotated[
         str | None, typer.Option(help="The JSON schema that the answer has to fulfil, as JSON.")
     ] = None,
+    tool_search: Annotated[
+        str | None, typer.Option(help="Whether the model searches many tools: auto or off.")
+    ] = None,
     fallback_model: Annotated[
         str | None, typer.Option(help="The model that takes over where the first one fails.")
     ] = None,
@@ -169,6 +172,7 @@ def chat(  # noqa: PLR0913 - every option is one
     controls: dict[str, object] = {
         "allowed_tools": allowed_tools,
         "answer_schema": answer_schema,
+        "tool_search": tool_search,
         "fallback_model": fallback_model,
         "max_total_tokens": max_total_tokens,
         "max_cost": max_cost,
