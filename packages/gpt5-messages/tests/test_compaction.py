@@ -158,6 +158,13 @@ def test_a_compaction_is_decoded_wherever_it_comes() -> None:
     assert decoder.feed(done) == [ItemDone(output_index=0, item=COMPACTION)]
 
 
+def test_what_a_server_says_of_its_cache_is_read() -> None:
+    told = {"type": "cache_miss", "reason": "context_compacted", "cache_missed_tokens": 9}
+
+    assert read_response({"output": [], "prompt_cache_diagnostics": told}).cache_diagnostics == told
+    assert read_response({"output": []}).cache_diagnostics is None
+
+
 @given(
     st.lists(
         st.sampled_from([SYSTEM, user("A"), said("B"), REASONING, CALL, OUTPUT, COMPACTION]),

@@ -19,6 +19,7 @@ from gpt5_responses import (
 from ._answer import Answer, iter_texts, open_answer
 from ._audit import audit_without
 from ._background import GONE, find_unfinished, is_left
+from ._cache_log import log_cache
 from ._chunks import chunk, final_message, text_message
 from ._ending import ATE_THE_BUDGET, Ending, iter_ending
 from ._model_call import ModelCall
@@ -99,6 +100,8 @@ def _iter_answer(answer: Answer, succeed: Callable[..., object]) -> Iterator[LLM
         service_tier=completion.service_tier,
         left_out=stream.left_out,
     )
+    if answer.point is None:
+        log_cache(call, answer.connection, answer.request, completion)
     is_whole = completion.status == "completed" and not visible.is_stopped
     is_stored = answer.is_stored
     if is_whole and not is_stored:

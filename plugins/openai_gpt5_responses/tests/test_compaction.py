@@ -134,3 +134,19 @@ def test_without_a_threshold_nothing_is_compacted(plugin: ModelPlugin) -> None:
 
     assert "context_management" not in server.requests[-1].body
     assert "compact_threshold" in str(refused.error)
+
+
+def test_the_log_says_what_was_read_from_the_cache_and_what_broke_it(plugin: ModelPlugin) -> None:
+    plugin.notices.clear()
+    first = user("Remember this. " * 400)
+    messages = [first, {"role": "assistant", "content": "Yes."}, user("And?")]
+    with ResponsesSimulator(model=answers()) as server:
+        plugin.invoke(server, [first])
+        plugin.invoke(server, messages)
+        plugin.invoke(server, messages, model="gpt-5.1")
+
+    lines = [notice.text for notice in plugin.notices if "prompt cache" in notice.text]
+    assert "0 of" in lines[0]
+    assert "broke" not in lines[0] + lines[1]
+    assert "by comparison with the request before: another model" in lines[2]
+    assert "Remember" not in "".join(lines)

@@ -79,6 +79,7 @@ def to_completion(body: Mapping[str, Any]) -> Completion:
         tool_usage=read_tool_usage(body, items),
         input_transformations=tuple(iter_mappings(body.get("input_transformations"))),
         moderation=mapping(body.get("moderation")) or None,
+        cache_diagnostics=mapping(body.get("prompt_cache_diagnostics")) or None,
         created_at=_read_time(body.get("created_at")),
         metadata={
             key: value

@@ -105,6 +105,7 @@ class Completion:
         tool_usage: What the server's tools have used.
         input_transformations: What the server has changed of the input, such as reasoning that it has left out.
         moderation: What the server's moderation says, where the request asked for it.
+        cache_diagnostics: What the server says of the prompt cache, where it says something.
         created_at: When the server took the request, in seconds since 1970.
         metadata: What the request had the server keep beside the response.
     """
@@ -125,6 +126,7 @@ class Completion:
     tool_usage: ToolUsage = field(default_factory=ToolUsage)
     input_transformations: tuple[Mapping[str, Any], ...] = ()
     moderation: Mapping[str, Any] | None = None
+    cache_diagnostics: Mapping[str, Any] | None = None
     created_at: float | None = None
     metadata: Mapping[str, str] = field(default_factory=dict[str, str])
 

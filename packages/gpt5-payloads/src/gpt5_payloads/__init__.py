@@ -1,5 +1,6 @@
 """Parameters to Responses request body: what each GPT-5 model accepts, and nothing it refuses."""
 
+from ._cache_report import CacheReport, CacheWatch
 from ._errors import PayloadError
 from ._formats import json_schema_format
 from ._hosted import (
@@ -21,6 +22,8 @@ from ._values import coerce_bool
 
 
 __all__ = [
+    "CacheReport",
+    "CacheWatch",
     "ModelProfile",
     "PayloadError",
     "build_request",
