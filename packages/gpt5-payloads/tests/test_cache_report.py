@@ -91,3 +91,9 @@ def test_a_short_or_bare_request_has_nothing_to_expect() -> None:
     missed = {"type": "cache_miss", "reason": "input_changed"}
     report = cache.report("b", {}, input_tokens=9, cached_tokens=0, diagnostics=missed)
     assert "expected" not in str(report)
+
+
+def test_a_threshold_becomes_context_management() -> None:
+    rule = [{"type": "compaction", "compact_threshold": 2_000}]
+    assert body(ITEMS, parameters={"compact_threshold": "2000"})["context_management"] == rule
+    assert "context_management" not in body(ITEMS)

@@ -32,6 +32,7 @@ TOLD_FIELDS = {
 }
 TOLD_LINES = {
     "_audit.py": "OPENAI_GPT5_AUDIT_LOG",
+    "_cache_log.py": "tokens came from the prompt cache",
     "_error_mapping.py": "the lines of code",
     "_parameters.py": "names of parameters",
     "_polling.py": "because of which an answer is asked for again",
