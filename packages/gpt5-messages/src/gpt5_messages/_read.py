@@ -90,8 +90,9 @@ def to_completion(body: Mapping[str, Any]) -> Completion:
 
 
 def _read_time(value: object) -> float | None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number and 0 < value < _LATEST else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0 < value < _LATEST else None
 
 
 def read_usage(usage: object) -> Usage | None:

@@ -33,7 +33,7 @@ called, for the same call has answered before. `unfinished`: it was given up whi
 
 
 class Observer(Protocol):
-    """Who is told of the records of runs, as they stand in the log."""
+    """Somebody who is told of the records of runs, as they stand in the log."""
 
     def take(self, run: str, record: Record) -> None:
         """Take the next record of the run of this name; in any thread. What it raises ends neither the run nor its log."""
