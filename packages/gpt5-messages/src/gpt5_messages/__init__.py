@@ -1,6 +1,5 @@
 """Conversations to Responses items, stream events to blocks, and completed output back again. No I/O."""
 
-from ._addenda import render_addendum, render_sources, without_addenda
 from ._appendix import render_appendix
 from ._citations import Citation, MadeFile, Source
 from ._compaction import without_compacted
@@ -31,6 +30,7 @@ from ._items import (
     ToolOutputItem,
     read_item,
 )
+from ._marked_text import render_addendum, render_sources, without_addenda
 from ._read import read_response
 from ._replay import drop_orphan_outputs, fit_items, replayable_items, without_reasoning
 from ._resume import FoundToken, ResumePoint, ResumeTokens, find_resume_token

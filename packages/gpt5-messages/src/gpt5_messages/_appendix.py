@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from ._addenda import render_addendum, render_sources
 from ._hosted import ApprovalRequest, GeneratedImage, HostedCall
 from ._json import text_or_none, type_of
+from ._marked_text import render_addendum, render_sources
 from ._values import Completion, Item
 
 

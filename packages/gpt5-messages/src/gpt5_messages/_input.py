@@ -7,11 +7,11 @@ from typing import Any, cast
 
 from stream_text import MessageError, read_member
 
-from ._addenda import said_text
 from ._compaction import compacts, is_compaction, without_compacted
 from ._histories import Entry, iter_entries
 from ._hosted import iter_images
 from ._json import iter_mappings, type_of
+from ._marked_text import said_text
 from ._media import Part
 from ._members import wrong_kind
 from ._parts import read_media, read_parts, read_text

@@ -14,8 +14,8 @@ from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ._addenda import said_text
 from ._histories import Entry, iter_entries
+from ._marked_text import said_text
 from ._parts import read_text
 from ._turns import History
 

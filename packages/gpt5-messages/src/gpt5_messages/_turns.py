@@ -8,9 +8,9 @@ from typing import Any
 
 from stream_text import InvalidJsonError, parse_json, read_member, without_omissions
 
-from ._addenda import said_text
 from ._histories import Entry, iter_entries
 from ._json import text_or_none, type_of
+from ._marked_text import said_text
 from ._messages import read_content, read_role
 from ._parts import read_text
 from ._read import read_tool_call
