@@ -512,5 +512,7 @@ def test_whatever_comes_the_laws_of_a_compacted_run_hold(script):
         assert request.messages[0] == SYSTEM
         assert TASK in request.messages
         assert tokens_of(request) <= 12_000
+        if request.is_compaction:
+            continue  # it may leave out the last rounds, which stay as they are
         kept = {getattr(message, "tool_call_id", None) for message in request.messages}
         assert {id_ for id_ in pinned if int(id_.split("-")[0]) < request.round} <= kept
