@@ -93,6 +93,7 @@ def test_an_agent_is_not_called_where_no_budget_is_left():
 
 def test_what_an_agent_uses_counts_for_all_above_it():
     parent = calling("c1", budgets=Budgets(max_total_tokens=100, max_seconds=100))
+    parent.agents.guard(threading.RLock())
     child = agent(parent, seconds=10, model="m")
     child.start()
     child.feed(TimePassed(seconds=5))

@@ -51,6 +51,12 @@ def test_every_request_offers_all_tools_and_says_which_are_allowed():
     assert start(None)[1][-1].allowed_tools is None
 
 
+def test_a_run_says_what_it_allows_and_asks_for():
+    run, _ = start(["add", "add"], tool_choice="add")
+    assert (run.allowed_tools, run.tool_choice) == (("add",), "add")
+    assert start(None)[0].allowed_tools is None
+
+
 def test_a_call_of_another_tool_is_refused_with_a_sentence_and_the_others_are_made():
     run, _ = start(iter(["add", "mul"]))
     events = ask(run, "sub", "add", "nothing")
