@@ -57,15 +57,21 @@ def server(runs):
         yield server
 
 
-@pytest.fixture
-def open_page(chromium):
-    """Open a page; at the end nothing has gone wrong on it, and nothing but its own server was asked."""
-    contexts = []
+@contextmanager
+def open_pages(chromium):
+    """Give what opens a page; at the end nothing has gone wrong on any, and nothing but their own servers was asked."""
+    contexts, problems = [], []
 
-    @contextmanager
-    def watched(page, address):
+    def open_one(address, *, width=1440, height=900, scheme="light"):
         origin = re.match(r"http://127\.0\.0\.1:\d+/[\w-]+/", address)[0]
-        problems = []
+        context = chromium.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme=scheme,
+            permissions=["clipboard-read", "clipboard-write"],
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(10_000)
         page.on(
             "request",
             lambda one: None if one.url.startswith((origin, "data:")) else problems.append(one.url),
@@ -75,35 +81,32 @@ def open_page(chromium):
             lambda one: problems.append(one.text) if one.type in {"error", "warning"} else None,
         )
         page.on("pageerror", lambda one: problems.append(str(one)))
-        yield problems
-        assert problems == []
-
-    stack = []
-
-    def open_one(address, *, width=1440, height=900, scheme="light"):
-        context = chromium.new_context(
-            viewport={"width": width, "height": height},
-            color_scheme=scheme,
-            permissions=["clipboard-read", "clipboard-write"],
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(10_000)
-        watch = watched(page, address)
-        watch.__enter__()
-        stack.append(watch)
         page.goto(address)
         page.wait_for_selector(".row, .empty")
         return page
 
     yield open_one
-    for watch in stack:
-        watch.__exit__(None, None, None)
+    told = list(problems)  # What follows is of pages whose server has ended.
     for context in contexts:
         context.close()
+    assert told == []
+
+
+@pytest.fixture
+def open_page(chromium):
+    """What opens a page that is watched until the test is over."""
+    with open_pages(chromium) as open_one:
+        yield open_one
 
 
 @pytest.fixture
 def page(open_page, server, run):
     """The page of the run of thirty rounds."""
     return open_page(server.url(run))
+
+
+@pytest.fixture(scope="module")
+def shared_page(chromium, server, run):
+    """One tab for all questions: each begins at the head of the run, with all rounds closed."""
+    with open_pages(chromium) as open_one:
+        yield open_one(server.url(run))

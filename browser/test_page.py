@@ -67,8 +67,12 @@ def click(page, target):
 @pytest.mark.parametrize(
     ("clicks", "place", "answer"), [one[1:] for one in QUESTIONS], ids=[one[0] for one in QUESTIONS]
 )
-def test_a_question_is_answered_within_two_clicks(page, clicks, place, answer):
+def test_a_question_is_answered_within_two_clicks(shared_page, clicks, place, answer):
     assert len(clicks) <= 2
+    page = shared_page
+    for opened in page.query_selector_all(".toggle[aria-expanded=true]"):
+        opened.click()
+    assert page.locator(".detail").count() == 0
     for target in clicks:
         click(page, target)
     page.wait_for_function(
@@ -240,6 +244,40 @@ def test_a_run_of_another_process_is_shown_as_it_happens(open_page, tmp_path):
         page.wait_for_selector(".row >> nth=1")
         writer.stdin.close()
         page.wait_for_selector(".t-good")
+
+
+def test_a_log_that_is_deleted_or_cut_while_it_is_open_is_told(open_page, tmp_path):
+    log = RunLog(tmp_path)
+    with ViewServer(tmp_path) as server, log.begin() as run, log.begin() as cut:
+        for one in (run, cut):
+            one.request(1, [{"role": "user", "content": "Well?"}], {})
+        lines = cut.path.read_bytes().splitlines(keepends=True)
+        pages = [open_page(server.url(run.path.stem)) for _ in range(2)]
+        other = open_page(server.url(cut.path.stem))
+        run.path.unlink()
+        for page in pages:
+            page.wait_for_selector(".alert.bad:has-text('The log is gone')")
+            assert page.locator(".row").count() == 1
+        cut.path.write_bytes(lines[0])
+        other.wait_for_function("() => document.querySelectorAll('.row').length === 0")
+        cut.path.write_bytes(b"".join(lines))
+        other.wait_for_selector(".row")
+        other.close()
+
+
+def test_a_thousand_runs_are_listed_a_page_at_a_time(open_page, tmp_path):
+    with RunLog(tmp_path, about={"query": HOSTILE}).begin() as run:
+        run.end("answered")
+    data = run.path.read_bytes()
+    for number in range(999):
+        clock = f"{number // 3600:02}{number // 60 % 60:02}{number % 60:02}"
+        (tmp_path / f"run-20261101T{clock}Z-{number:012x}.jsonl").write_bytes(data)
+    with ViewServer(tmp_path) as server:
+        page = open_page(server.url())
+        assert "1\u202f000 runs" in page.locator("h1").inner_text()
+        assert page.locator(".row").count() == 200
+        page.click(".rest button")
+        page.wait_for_function("() => document.querySelectorAll('.row').length === 400")
 
 
 def test_the_run_of_an_agent_is_a_click_away_from_its_call(open_page, tmp_path):

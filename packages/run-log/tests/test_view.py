@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from run_log import RunLog, RunLogError, list_runs
+from run_log import RunLog, RunLogError, list_runs, read_summary
 from run_log.view import RunAgain, create_app, search_run, write_fixture
 
 
@@ -441,6 +441,81 @@ def test_news_come_until_the_run_has_ended(tmp_path, monkeypatch):
     news = [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: ")]
     assert [one["is_over"] for one in news] == [False, True]
     assert ": still here" in text
+
+
+def test_a_log_that_is_cut_or_replaced_while_it_is_open_is_read_anew(tmp_path):
+    run = write_run(tmp_path)
+    client, place = connect(tmp_path), f"/{KEY}/api/runs/{run.path.stem}"
+    whole = run.path.read_bytes()
+    before = client.get(place).json()
+    lines = whole.splitlines(keepends=True)
+    run.path.write_bytes(lines[0])
+    assert client.get(place).json()["rounds"] == 0
+    (tmp_path / "new").write_bytes(whole * 2)
+    (tmp_path / "new").replace(run.path)
+    assert client.get(place).json()["rounds"] == 2 * before["rounds"]
+    assert client.get(f"{place}/rounds/0").status_code == 200
+
+
+def test_who_follows_a_log_is_told_that_it_was_deleted(tmp_path, monkeypatch):
+    monkeypatch.setattr("run_log.view._app._LOOK_SECONDS", 0.005)
+    run = write_run(tmp_path, ends=False)
+    timer = threading.Timer(0.2, run.path.unlink)
+    timer.start()
+    text = connect(tmp_path).get(f"/{KEY}/api/runs/{run.path.stem}/events").text
+    timer.join()
+    assert "event: gone" in text.split("\n\n")[-2]
+    assert "cannot be read: No such file" in text
+
+
+def test_of_many_runs_as_many_are_listed_as_are_wanted_and_only_new_ones_read(
+    tmp_path, monkeypatch
+):
+    for number in range(5):
+        begin(tmp_path, {"number": number}).end("answered")
+    (tmp_path / "run-of-nobody.jsonl").write_text("{}")
+    client, read = connect(tmp_path), []
+
+    def read_one(path):
+        read.append(path)
+        return read_summary(path)
+
+    monkeypatch.setattr("run_log.view._summaries.read_summary", read_one)
+    found = client.get(f"/{KEY}/api/runs?count=2").json()
+    assert (found["total"], len(found["runs"]), len(read)) == (5, 2, 5)
+    write_run(tmp_path)
+    assert client.get(f"/{KEY}/api/runs").json()["total"] == 6
+    assert len(read) == 6
+
+
+def test_a_run_that_is_deleted_or_locked_while_runs_are_listed_is_left_out_or_told(
+    tmp_path, monkeypatch
+):
+    run = write_run(tmp_path)
+
+    def refuse(path):
+        raise RunLogError(f"{path}: cannot be read")
+
+    monkeypatch.setattr("run_log.view._summaries.read_summary", refuse)
+    assert "cannot be read" in ask(tmp_path, "api/runs")["runs"][0]["error"]
+    monkeypatch.setattr(
+        "run_log.view._summaries.find_run", lambda *_: run.path.with_suffix(".gone")
+    )
+    assert ask(tmp_path, "api/runs")["runs"] == []
+
+
+def test_the_agents_that_a_run_has_called_are_found(tmp_path):
+    outer = write_run(tmp_path)
+    called = {"run": outer.path.stem, "call_id": "c1"}
+    inner = begin(tmp_path, {"agent": "scout", "called_by": called})
+    inner.end("answered")
+    found = ask(tmp_path, f"api/runs?called_by={outer.path.stem}")["runs"]
+    assert [one["run"] for one in found] == [inner.path.stem]
+
+
+def test_an_address_without_its_last_slash_leads_to_the_page(tmp_path):
+    answer = connect(tmp_path).get(f"/{KEY}", follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (307, f"/{KEY}/")
 
 
 def test_a_run_is_run_again_by_whoever_opened_the_page(tmp_path, name):

@@ -17,13 +17,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from run_log import RunLogError, RunSummary, find_run, list_runs
+from run_log import RunLogError, RunSummary, find_run
 
 from ._fixture import write_fixture
 from ._guard import App, Guard
 from ._index import RunIndex
 from ._media import find_media_type, read_media
 from ._search import search_run, search_runs
+from ._summaries import Summaries
 
 
 STATIC: Final = Path(__file__).with_name("static")
@@ -37,6 +38,7 @@ _KINDS: Final = {
 _OPEN_RUNS: Final = 8
 _MAX_ROUNDS: Final = 500
 _MAX_HITS: Final = 200
+_MAX_RUNS: Final = 100_000
 _MAX_TEXT: Final = 2_000_000
 _LOOK_SECONDS: Final = 0.3
 _ALIVE_LOOKS: Final = 40
@@ -111,6 +113,7 @@ def create_app(
 class _Pages:
     def __init__(self, folder: Path, again: Again | None, models: tuple[str, ...]) -> None:
         self._folder = folder
+        self._summaries = Summaries(folder)
         self._again = again
         self._models = models
         self._indexes: OrderedDict[str, RunIndex] = OrderedDict()
@@ -123,9 +126,14 @@ class _Pages:
     def static(self, request: Request) -> Response:
         return _serve(request.path_params["name"])
 
-    def runs(self, _request: Request) -> Response:
-        found = list_runs(self._folder) if self._folder.is_dir() else []
-        return _answer({"folder": str(self._folder), "runs": [_describe(one) for one in found]})
+    def runs(self, request: Request) -> Response:
+        """Answer with the newest runs, or with those of the agents that a run has called."""
+        found = self._summaries.list()
+        if caller := request.query_params.get("called_by"):
+            found = [one for one in found if _read_caller(one) == caller]
+        shown = found[: _number(request, "count", _MAX_RUNS)]
+        runs = [_describe(one) for one in shown]
+        return _answer({"folder": str(self._folder), "total": len(found), "runs": runs})
 
     def run(self, request: Request) -> Response:
         can = {"can_run_again": self._again is not None, "models": self._models}
@@ -204,7 +212,7 @@ class _Pages:
         if token not in self._jobs:
             raise HTTPException(404, "Nothing was run again by that name.")
         job = dict(self._jobs[token])
-        newest = list_runs(self._folder)[:20]
+        newest = self._summaries.list()[:20]
         tokens = {_read_id(one): one.path.stem for one in newest}
         return _answer({**job, "run": tokens.get(token)})
 
@@ -234,7 +242,11 @@ async def _iter_news(index: RunIndex) -> AsyncGenerator[str]:
     """Yield an event for each time that something has come; comments in between tell whether somebody still listens."""
     size, looks = -1, 0
     while True:
-        await run_in_threadpool(index.update)
+        try:
+            await run_in_threadpool(index.update)
+        except RunLogError as error:
+            yield f"event: gone\ndata: {json.dumps(str(error))}\n\n"
+            return
         if index.size != size:
             size, looks = index.size, 0
             news = {"size": size, "rounds": len(index.rounds), "is_over": index.end is not None}
@@ -282,6 +294,11 @@ def _describe(summary: RunSummary) -> dict[str, Any]:
         "problems": [str(problem) for problem in summary.problems],
         "error": summary.error,
     }
+
+
+def _read_caller(summary: RunSummary) -> str:
+    caller: Any = summary.about.get("called_by")
+    return str(cast("dict[str, Any]", caller).get("run")) if isinstance(caller, dict) else ""
 
 
 def _read_id(summary: RunSummary) -> str:

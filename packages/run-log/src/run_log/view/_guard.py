@@ -56,6 +56,8 @@ class Guard:
             await _refuse(send, 404, b"Open the address that the command has printed.")
         elif scope["method"] == "POST" and not self._is_own(headers):
             await _refuse(send, 403, b"This is for the page itself.")
+        elif scope["path"] == f"/{given}":  # What the page asks for is relative to its folder.
+            await _refuse(send, 307, b"", (b"location", b"/" + self._key + b"/"))
         else:
             inner = {**scope, "path": f"/{rest}", "raw_path": f"/{rest}".encode(), "root_path": ""}
             await self._app(inner, receive, _with_headers(send))
@@ -67,8 +69,8 @@ class Guard:
         return origin.removeprefix(b"http://") in self._hosts and kind == b"application/json"
 
 
-async def _refuse(send: Send, status: int, text: bytes) -> None:
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), *_HEADERS]
+async def _refuse(send: Send, status: int, text: bytes, *more: tuple[bytes, bytes]) -> None:
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), *more, *_HEADERS]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": text})
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, cast
 
-from run_log import Record, RunFile, find_difference
+from run_log import Record, RunFile, RunLogError, find_difference
 
 from ._media import find_media_type
 from ._rounds import RoundRow, begin_round, find_effort
@@ -36,26 +36,36 @@ class RunIndex:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.lock = threading.RLock()
+        self._forget()
+
+    def _forget(self) -> None:
+        """Begin anew."""
         self.start: Record = {}
         self.end: Record | None = None
         self.rounds: list[RoundRow] = []
         self.before: list[int] = []  # records that belong to no round
-        self._file = RunFile(path)
+        self._file = RunFile(self.path)
         self._size = -1
+        self._inode = -1
         self._messages: list[tuple[int, int]] = []  # the record of each, and which of its added
         self._sizes: dict[str, int] = {}
 
     def update(self) -> None:
-        """Read what has come.
+        """Read what has come; all of it again where the file is another one now, or shorter.
 
         Raises:
             RunLogError: If the file cannot be read.
         """
         with self.lock:
-            size = self.path.stat().st_size if self.path.exists() else -1
-            if size == self._size:
+            try:
+                status = self.path.stat()
+            except OSError as error:
+                raise RunLogError(f"{self.path}: cannot be read: {error.strerror}") from None
+            if (status.st_ino, status.st_size) == (self._inode, self._size):
                 return
-            self._size = size
+            if status.st_size < self._size or self._inode not in {-1, status.st_ino}:
+                self._forget()  # It was cut, or another file stands in its place.
+            self._inode, self._size = status.st_ino, status.st_size
             for placed in self._file.follow():
                 self._take(placed)
 

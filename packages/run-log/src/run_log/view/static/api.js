@@ -13,7 +13,8 @@ const json = async (path, options) => (await ask(path, options)).json();
 const q = encodeURIComponent;
 const of = (run) => `api/runs/${q(run)}`;
 
-export const getRuns = () => json("api/runs");
+export const getRuns = (count) => json(`api/runs?count=${count}`);
+export const getAgents = (run) => json(`api/runs?called_by=${q(run)}`).then((found) => found.runs);
 export const getRun = (run) => json(of(run));
 export const getRounds = (run, first, count) => json(`${of(run)}/rounds?first=${first}&count=${count}`).then((found) => found.rounds);
 export const getRound = (run, index) => json(`${of(run)}/rounds/${index}`);
@@ -28,12 +29,13 @@ export const runAgain = (run, wanted) => json(`${of(run)}/again`, {
 });
 
 /** Call back whenever the run's file has grown; returns what ends that. */
-export function follow(run, onNews) {
+export function follow(run, onNews, onGone) {
   const source = new EventSource(`${of(run)}/events`);
   source.addEventListener("news", (event) => {
     const news = JSON.parse(event.data);
     if (news.is_over) source.close();
     onNews(news);
   });
+  source.addEventListener("gone", (event) => { source.close(); onGone(JSON.parse(event.data)); });
   return () => source.close();
 }

@@ -59,7 +59,7 @@ async function waitFor(known) {
   drawBar(false);
   replace(main, h("div.empty", {}, h("h1", {}, "Waiting for the run to begin …")));
   while (location.hash.startsWith("#/next")) {
-    const { runs } = await getRuns();
+    const { runs } = await getRuns(50);
     const next = runs.map((one) => one.run).filter((name) => name > (known || "")).at(-1);
     if (next) return location.replace(`#/run/${next}`);
     await new Promise((done) => setTimeout(done, 250));

@@ -115,7 +115,7 @@ function answerPart(run, row, records, answer) {
   const usage = answer?.usage;
   return [
     h("h2", {}, "Answer", row.answered === null ? h("span.tag.live", {}, "being written") : null,
-      row.phases.map((phase) => h("span.tag", {}, words(phase))), row.finish_reason ? h("span.dim", {}, ` finished: ${row.finish_reason}`) : null),
+      row.phases.map((phase) => h("span.tag", {}, words(phase))), row.finish_reason ? h("span.dim", {}, " finished: ", words(row.finish_reason)) : null),
     summaries.length ? h("div.reasoning", {}, h("h3", {}, "Reasoning summary"), summaries.map((text) => prose(run, text))) : null,
     whole ? (split.text ? prose(run, split.text) : h("p.dim", {}, row.calls.length ? "no text, only calls" : "no text")) : deltas.map((delta) => prose(run, delta.text)),
     (answer?.files ?? []).map((file) => content(run, [file])),

@@ -1,6 +1,6 @@
 // A run: its figures, a row for each round, and what has come while it is looked at.
 
-import { follow, getFixture, getRound, getRounds, getRun, getRuns, searchRun } from "./api.js";
+import { follow, getAgents, getFixture, getRound, getRounds, getRun, searchRun } from "./api.js";
 import { add, bytes, clock, copy, count, day, h, money, replace, seconds, short, toast, words } from "./dom.js";
 import { askAgain } from "./again.js";
 import { meters, other, showRound, thoughts, tokens } from "./round.js";
@@ -16,6 +16,8 @@ const BAD = new Set(["error", "empty_answer", "size_limit"]);
 
 export const reasonOf = (end) => (end ? REASONS[end.reason] ?? (typeof end.reason === "string" ? end.reason.replaceAll("_", " ") : "ended") : "going on");
 export const toneOf = (end) => (!end ? "live" : GOOD.has(end.reason) ? "good" : BAD.has(end.reason) ? "bad" : "warn");
+
+const named = (value) => (value ? words(String(value).slice(0, 80)) : "");
 
 export class RunView {
   constructor(name, main) {
@@ -42,8 +44,7 @@ export class RunView {
 
   /** Find the runs of agents that this run has called, which have logs of their own. */
   async findAgents() {
-    const { runs } = await getRuns();
-    const found = runs.filter((one) => one.about.called_by?.run === this.name);
+    const found = await getAgents(this.name);
     const isNews = found.length !== this.agents.size;
     this.agents = new Map(found.map((one) => [one.about.called_by.call_id, one.run]));
     if (isNews) for (const index of this.opened.keys()) await this.fill(index);
@@ -60,12 +61,13 @@ export class RunView {
         waiting = null;
         await this.refresh().catch((error) => toast(error.message));
       });
-    });
+    }, (text) => this.main.prepend(h("div.alert.bad", { role: "alert" }, h("strong", {}, "The log is gone; this is what was read of it. "), words(text))));
   }
 
   /** Fetch what has changed: the last rows, and the details that are open of them. */
   async refresh() {
     this.head = await getRun(this.name);
+    if (this.head.rounds < this.rows.length) { this.stop(); this.opened.clear(); this.elements.clear(); return this.load(); } // another file, or cut
     const isWhole = this.rows.length < PAGE || this.rows.length % PAGE !== 0 || this.rows.length === this.head.rounds;
     const from = Math.max(0, this.rows.length - 1);
     if (isWhole || !this.rows.length) {
@@ -78,6 +80,7 @@ export class RunView {
     if (this.rows.some((row) => row.calls.length)) await this.findAgents();
     if (this.head.end) { document.title = `${reasonOf(this.head.end)} · ${this.name}`; this.stop(); }
     this.scale();
+    return undefined;
   }
 
   draw() {
@@ -115,12 +118,12 @@ export class RunView {
       about.again ? h("p.cache", {}, "Run again from round ", String(about.again.round), " of ", h("a", { href: `#/run/${about.again.of}` }, words(String(about.again.of)))) : null,
       head.problems.filter((text) => !(head.end === null && /no end/.test(text))).map((text) => h("div.alert.warn", { role: "alert" }, words(text))),
       head.end?.error ? h("div.alert.bad", { role: "note" }, h("strong", {}, "Why it stopped: "), words(String(head.end.error.$long_text?.head ?? head.end.error))) : null,
-      head.end?.budget ? h("div.alert.warn", { role: "note" }, h("strong", {}, "Why it stopped: "), `the budget ${head.end.budget} was used up.`) : null,
+      head.end?.budget ? h("div.alert.warn", { role: "note" }, h("strong", {}, "Why it stopped: "), "the budget ", words(String(head.end.budget.$long_text?.head ?? head.end.budget)), " was used up.") : null,
       head.end?.is_cut ? h("div.alert.warn", { role: "note" }, "The log was cut: it had no room for some of the records.") : null,
       h("dl.figures", {},
         figure("rounds", count(head.rounds)), figure("tool calls", count(head.calls)), figure("took", seconds(head.end?.t ?? head.seconds)),
         figure("tokens in", count(found.input), found.cached ? `${Math.round((found.cached / found.input) * 100)} % cached` : ""), figure("out", count(found.output), found.reasoning ? `${Math.round((found.reasoning / found.output) * 100)} % reasoning` : ""),
-        figure("cost", money(found.price, found.currency)), figure("model", words(String(about.model ?? first?.model ?? ""))), figure("effort", words(first?.effort ?? "")), figure("log", bytes(head.size))),
+        figure("cost", money(found.price, found.currency)), figure("model", named(about.model ?? first?.model)), figure("effort", named(first?.effort)), figure("log", bytes(head.size))),
       head.rewritten.length ? h("p.cache", {}, h("strong", {}, "Cache broken"), " in ", head.rewritten.length === 1 ? "round " : "rounds ", head.rewritten.slice(0, 40).map((index) => h("button.chip.warn", { onclick: () => this.open(index, { jump: true }) }, String(this.rows[index]?.number ?? index + 1)))) : null,
       head.missed.length ? h("p.cache", {}, h("strong", {}, "Cache missed"), " though the prefix stood, in ", head.missed.length === 1 ? "round " : "rounds ", head.missed.slice(0, 40).map((index) => h("button.chip.warn", { onclick: () => this.open(index, { jump: true }) }, String(this.rows[index]?.number ?? index + 1)))) : null,
       head.budgets ? meters(head.budgets) : null,

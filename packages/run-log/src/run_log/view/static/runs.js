@@ -6,6 +6,7 @@ import { tokens } from "./round.js";
 import { reasonOf, toneOf } from "./run.js";
 
 const LOOK = 3000;
+const STEP = 200;
 const tag = (value) => words(String(value ?? "").slice(0, 40));
 
 export class RunsView {
@@ -13,6 +14,7 @@ export class RunsView {
     this.main = main;
     this.current = -1;
     this.drawn = "";
+    this.count = STEP;
   }
 
   async load() {
@@ -27,8 +29,8 @@ export class RunsView {
   close() { clearInterval(this.timer); }
 
   async refresh() {
-    const { folder, runs } = await getRuns();
-    const seen = JSON.stringify(runs);
+    const { folder, runs, total } = await getRuns(this.count);
+    const seen = JSON.stringify([total, runs]);
     if (seen === this.drawn) return;
     this.drawn = seen;
     this.runs = runs;
@@ -37,10 +39,11 @@ export class RunsView {
       return;
     }
     const heads = [["began", ""], ["", "state"], ["question", ""], ["model", ""], ["program", ""], ["rounds", "n"], ["took", "n"], ["in", "n"], ["out", "n"], ["cost", "n"], ["log", "n"]];
-    replace(this.body, h("h1.small", {}, `${count(runs.length)} ${runs.length === 1 ? "run" : "runs"}`, h("code.id", {}, folder)),
+    replace(this.body, h("h1.small", {}, `${count(total)} ${total === 1 ? "run" : "runs"}`, h("code.id", {}, folder)),
       h("div.scroll", {}, h("table.runs", {}, h("caption.offscreen", {}, "All runs, the newest first"),
         h("thead", {}, h("tr", {}, heads.map(([name, kind]) => h(`th${kind ? `.${kind}` : ""}`, { scope: "col" }, name || h("span.offscreen", {}, "why it stopped"))))),
-        h("tbody", {}, runs.map((run) => this.row(run))))));
+        h("tbody", {}, runs.map((run) => this.row(run))))),
+      total > runs.length ? h("div.rest", {}, h("button", { onclick: () => { this.count += STEP; this.refresh().catch((error) => toast(error.message)); } }, `Show ${Math.min(STEP, total - runs.length)} of ${count(total - runs.length)} more runs`)) : null);
   }
 
   row(run) {

@@ -1,0 +1,47 @@
+"""The runs of a folder in a few words each, read again only where a file has changed."""
+
+import threading
+from pathlib import Path
+
+from run_log import RunLogError, RunSummary, find_run, read_summary
+
+
+class Summaries:
+    """What is known of the runs of a folder. Its methods may be called from any thread.
+
+    Args:
+        folder: The folder; it need not be there yet.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._known: dict[Path, tuple[tuple[int, int, int], RunSummary]] = {}
+
+    def list(self) -> list[RunSummary]:
+        """Return the runs, the newest first; of thousands those only are read that are new or have grown."""
+        with self._lock:
+            known, self._known = self._known, {}
+            for name in sorted(
+                (path.stem for path in self._folder.glob("run-*.jsonl")), reverse=True
+            ):
+                path = find_run(self._folder, name)
+                if path is not None:
+                    self._look(path, known)
+            return [summary for _, summary in self._known.values()]
+
+    def _look(self, path: Path, known: dict[Path, tuple[tuple[int, int, int], RunSummary]]) -> None:
+        try:
+            status = path.stat()
+        except OSError:  # deleted in the meantime
+            return
+        state = (status.st_ino, status.st_size, status.st_mtime_ns)
+        before = known.get(path)
+        if before is not None and before[0] == state:
+            self._known[path] = before
+            return
+        try:
+            summary = read_summary(path)
+        except RunLogError as error:
+            summary = RunSummary(path=path, run=path.stem, error=str(error))
+        self._known[path] = state, summary
