@@ -19,9 +19,8 @@ _LONGEST_ASKED_SECONDS = 120.0  # for which a server can be waited for
 _JITTER = 0.25
 _PASSING_STATUSES = (408, 409, 429)
 _FIRST_SERVER_STATUS = 500
-_random = (
-    Random()
-)  # of its own: pauses neither follow from a seed that a program sets, nor change what it draws
+# Of its own: pauses neither follow from a seed that a program sets, nor change what it draws.
+_random = Random()  # noqa: S311  so that clients do not come back all at once
 
 
 class ErrorAnswer(Exception):  # noqa: N818  it is what the server answered; the package's errors are what is raised for it
@@ -71,7 +70,7 @@ class ErrorAnswer(Exception):  # noqa: N818  it is what the server answered; the
 def usual_pause_seconds(tried: int) -> float:
     """Return how long to wait after so many tries where nobody asks for anything."""
     longest = min(_FIRST_PAUSE_SECONDS * 2.0 ** min(tried, 10), _LONGEST_PAUSE_SECONDS)
-    return longest * (1 - _JITTER * _random.random())  # noqa: S311  so that clients do not come back all at once
+    return longest * (1 - _JITTER * _random.random())
 
 
 def _asked_seconds(headers: Mapping[str, str]) -> float | None:
