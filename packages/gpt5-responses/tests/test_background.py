@@ -253,6 +253,7 @@ def test_a_request_that_may_have_arrived_is_not_sent_again(*, is_async: bool) ->
         lost = follow(wire.base_url, is_async=is_async, settings={"max_retries": 5})
 
     assert isinstance(lost.error, ConnectionFailedError)
+    assert "may have begun the response" in str(lost.error)
     assert len(wire.requests) == 1
 
 

@@ -209,7 +209,9 @@ class BackgroundStream(ResponseStream):
         failure: ResponsesError | None = None
         try:
             self._following.begin_answer(status_code=answer.status_code, headers=answer.headers)
-            yield from iter_batches(answer, self._reader, self._patience, self._look_again)
+            yield from self._read(
+                iter_batches(answer, self._reader, self._patience, self._look_again)
+            )
         except ResponsesError as error:
             failure = error
         finally:
@@ -232,12 +234,6 @@ class BackgroundStream(ResponseStream):
             if not self._is_closed:
                 self._sent = sent
             return not self._is_closed
-
-    def _release(self) -> None:
-        with self._lock:
-            sent, self._sent = self._sent, None
-        if sent is not None:
-            sent.close()
 
     def _cancel(self) -> None:
         call = cancel_call(self._following.response_id)

@@ -5,7 +5,7 @@ That all which has come of a body is used up, and more is about to be waited for
 
 import ssl
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from traceback import clear_frames
 from typing import Self
@@ -72,7 +72,7 @@ class BodyReads:
 
 def iter_batches(
     answer: Answer, reader: ResponseReader, patience: Patience, pause: Pause | None
-) -> Iterator[list[StreamEvent]]:
+) -> Generator[list[StreamEvent]]:
     """Yield the events of one HTTP answer in lists, each as long as what has arrived together; some are empty.
 
     Args:

@@ -17,11 +17,13 @@ class NoAnswerError(Exception):
 
     Attributes:
         is_proxied: Whether it went to a proxy.
+        may_be_at_work: Whether the server may have it, and go on with it though the connection has ended.
     """
 
-    def __init__(self, *, is_proxied: bool) -> None:
+    def __init__(self, *, is_proxied: bool, may_be_at_work: bool = False) -> None:
         super().__init__()
         self.is_proxied = is_proxied
+        self.may_be_at_work = may_be_at_work
 
     @property
     def is_timeout(self) -> bool:

@@ -79,6 +79,9 @@ _EVENT_ERRORS: dict[str, type[ResponsesError]] = {
     "inconsistent_stream": UnexpectedResponseError,
     "stream_ended_early": StreamInterruptedError,
 }
+_MAY_BE_AT_WORK = (
+    "The server may have begun the response all the same, and bill it; nothing was sent again."
+)
 SILENT = "The server kept the connection open and sent no event in time. Try again, or raise timeout_seconds or lower reasoning_effort."
 INTERRUPTED = "The connection broke off before the response was complete. What arrived is shown; try again for the rest."
 
@@ -132,9 +135,10 @@ def to_responses_error(
         case _ if ours is not None:
             return ours
         case NoAnswerError():
+            unsure = f" {_MAY_BE_AT_WORK}" if error.may_be_at_work else ""
             if error.is_timeout:
-                return ConnectionTimeoutError(timeout_sentence(error))
-            return ConnectionFailedError(connection_sentence(error))
+                return ConnectionTimeoutError(timeout_sentence(error) + unsure)
+            return ConnectionFailedError(connection_sentence(error) + unsure)
         case ErrorAnswer():
             return _from_status(error, model, tried, secrets)
         case _:

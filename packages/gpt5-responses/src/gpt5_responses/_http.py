@@ -182,7 +182,9 @@ class HttpClient:
         try:
             return (yield from self._read(answer, MOST_WHOLE_BYTES))
         except _FAILURES as error:
-            raise NoAnswerError(is_proxied=answer.network.is_proxied) from error
+            raise NoAnswerError(
+                is_proxied=answer.network.is_proxied, may_be_at_work=only_once
+            ) from error
 
     def end(self, answer: Answer) -> Steps[None]:
         """Close an answer, and keep its network connection for the next call if it is fit for one."""
@@ -250,15 +252,16 @@ class HttpClient:
             try:
                 response = yield self._kind.send(connection, request)
             except _FAILURES as error:
-                is_silent = isinstance(error, httpcore.ReadTimeout) or (
-                    only_once and not isinstance(error, _UNSENT)
-                )
+                may_be_at_work = only_once and not isinstance(error, _UNSENT)
+                is_silent = isinstance(error, httpcore.ReadTimeout) or may_be_at_work
                 if is_kept and not is_silent and not network.has_answered:
                     (connection, network), is_kept = self._connect(), False
                 elif may_fail and not is_silent:
                     return None
                 else:
-                    raise NoAnswerError(is_proxied=network.is_proxied) from error
+                    raise NoAnswerError(
+                        is_proxied=network.is_proxied, may_be_at_work=may_be_at_work
+                    ) from error
             else:
                 if network.has_answered:
                     headers = _read_headers(response.headers)

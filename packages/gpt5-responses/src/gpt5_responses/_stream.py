@@ -1,7 +1,8 @@
 """One response, opened when it is first read, and read to its end."""
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing
 from itertools import chain
 from typing import Any, Self
 
@@ -56,6 +57,7 @@ class ResponseStream:
         self._reader = ResponseReader(model=str(request.get("model")), secrets=connection.secrets)
         self._patience = Patience(connection)
         self._lock = threading.Lock()  # `close` may come from another thread while this opens
+        self._reading = threading.RLock()  # held while the connection is read from
         self._sent: SentRequest | None = None
         self._is_closed = False
         self._events: Iterator[StreamEvent] | None = None
@@ -98,9 +100,10 @@ class ResponseStream:
     def close(self) -> None:
         """Close the connection, also while the response is still coming, or as soon as it has been opened."""
         with self._lock:
-            was_closed, self._is_closed = self._is_closed, True
-        if self._sent is not None and not was_closed:
-            self._sent.close()
+            self._is_closed, sent = True, self._sent
+        if sent is not None:
+            sent.wake()
+        self._release()
 
     @property
     def request_id(self) -> str | None:
@@ -149,12 +152,37 @@ class ResponseStream:
             ResponsesError: If iterating over the stream would raise it.
         """
         self.open()
-        if self._sent is None or self._is_closed:
+        sent = self._sent
+        if sent is None or self._is_closed:
             return
         try:
-            yield from iter_batches(self._sent.answer, self._reader, self._patience, pause)
+            yield from self._read(iter_batches(sent.answer, self._reader, self._patience, pause))
         finally:
             self.close()
+
+    def _read(self, batches: Generator[list[StreamEvent]]) -> Iterator[list[StreamEvent]]:
+        """Yield what an answer brings; whoever closes the stream meanwhile leaves the connection to this reader."""
+        with closing(batches):
+            while True:
+                with self._reading:
+                    batch = next(batches, None)
+                if batch is None:
+                    return
+                if self._is_closed:
+                    self._release()
+                yield batch
+
+    def _release(self) -> None:
+        """Close the connection, unless another thread reads from it, which does so itself: the number of a socket that is closed could serve the next one at once."""
+        if not self._reading.acquire(blocking=False):
+            return
+        try:
+            with self._lock:
+                sent, self._sent = self._sent, None
+            if sent is not None:
+                sent.close()
+        finally:
+            self._reading.release()
 
 
 def open_stream(

@@ -1,0 +1,119 @@
+"""Streams that are closed by another thread than the one that reads them: the reader ends, and no socket is closed under it."""
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+
+import pytest
+from following import begun
+from wire import REQUEST, Wire, chunk, frames, head
+
+from gpt5_messages import BlockDelta
+from gpt5_responses import (
+    BackgroundStream,
+    Connection,
+    ResponseStream,
+    StreamInterruptedError,
+    Transport,
+)
+from gpt5_simulator import ResponsesSimulator, ScriptedModel, Text
+
+
+OPENING = head(content_type="text/event-stream", transfer_encoding="chunked")
+LONG = ScriptedModel([[Text(text="word " * 200)]])
+
+
+@pytest.fixture
+def transport() -> Iterator[Transport]:
+    transport = Transport()
+    yield transport
+    transport.close()
+
+
+def test_a_reader_that_waits_ends_at_once(transport: Transport) -> None:
+    with ResponsesSimulator(model=LONG, delay_seconds=0.5) as server, Wire(_begin) as wire:
+        for told in (server.base_url, wire.base_url):
+            stream = ResponseStream(_connect(told), REQUEST, transport=transport)
+            reader = threading.Thread(target=_read, args=(stream,))
+            reader.start()
+            while not stream.event_count:
+                time.sleep(0.001)
+            stream.close()
+            reader.join(5)
+            assert not reader.is_alive()
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("is_background", [False, True], ids=["plain", "detached"])
+def test_no_reader_stays_behind_where_others_take_the_number_of_its_socket(
+    transport: Transport, *, is_background: bool
+) -> None:
+    model = ScriptedModel([[Text(text="word " * 200)]] * 200)
+    with ResponsesSimulator(model=model, delay_seconds=0.02, background_seconds=60) as server:
+        for _ in range(200):
+            stream = (
+                BackgroundStream(
+                    _connect(server.base_url), REQUEST, transport=transport, detached=True
+                )
+                if is_background
+                else ResponseStream(_connect(server.base_url), REQUEST, transport=transport)
+            )
+            reader = threading.Thread(target=_read, args=(stream,))
+            reader.start()
+            while not stream.event_count:
+                time.sleep(0.001)
+            stream.close()
+            others = [socket.socket() for _ in range(3)]
+            reader.join(5)
+            for other in others:
+                other.close()
+            assert not reader.is_alive()
+
+
+def test_what_had_arrived_when_it_was_closed_is_still_told(transport: Transport) -> None:
+    first, rest = begun("one ", "two")[:-1], begun("one ", "two")[-1:]
+    wanted, arrived = threading.Event(), threading.Event()
+
+    def answer(peer: socket.socket) -> None:
+        peer.sendall(OPENING + chunk(frames(first)))
+        wanted.wait(5)
+        peer.sendall(chunk(frames(rest)))
+        arrived.set()
+        peer.recv(1)
+
+    with Wire(answer) as wire:
+        stream = ResponseStream(wire.connection(), REQUEST, transport=transport)
+
+        def close_meanwhile() -> bool:
+            if wanted.is_set() or not stream.event_count:
+                return False
+            wanted.set()
+            arrived.wait(5)
+            time.sleep(0.05)
+            closer = threading.Thread(target=stream.close)
+            closer.start()
+            closer.join(5)
+            return True
+
+        told: list[object] = []
+        batches = stream.batches(close_meanwhile)
+        with pytest.raises(StreamInterruptedError):
+            told.extend(event for batch in batches for event in batch)
+
+    assert [event.text for event in told if isinstance(event, BlockDelta)] == ["one ", "two"]
+
+
+def _begin(peer: socket.socket) -> None:
+    peer.sendall(OPENING + chunk(frames(begun("a"))))
+    peer.recv(1)
+
+
+def _connect(base_url: str) -> Connection:
+    return Connection(api_key="k", base_url=base_url, max_retries=0)
+
+
+def _read(stream: ResponseStream) -> None:
+    with suppress(StreamInterruptedError):
+        list(stream)
