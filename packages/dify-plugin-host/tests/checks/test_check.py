@@ -381,6 +381,25 @@ def test_a_signed_package_is_as_good_as_another(read, found):
     assert found(files, comment=b'{"signature": "x", "time": 1}') == []
 
 
+@pytest.mark.parametrize(
+    ("version", "is_told"),
+    [(None, True), ("1.14.9", True), ("0.99.0", True), ("1.15.0", False), ("2.0.0-rc1", False)],
+)
+def test_a_model_that_is_polled_is_kept_from_versions_of_dify_that_do_not_know_it(
+    read, found, version, is_told
+):
+    files = read(MODEL)
+    files[ECHO] = files[ECHO].replace(b"features: [", b"features: [polling, ")
+    told = f"entrypoint: main }}, minimum_dify_version: {version} }}"
+    if version:
+        assert b"entrypoint: main } }" in files[MANIFEST]
+        files[MANIFEST] = files[MANIFEST].replace(b"entrypoint: main } }", told.encode())
+    about = [(kind, text) for kind, _, text in found(files) if "minimum_dify_version" in text]
+    expected = f"expected at least 1.15.0, the first version of Dify that polls, as {ECHO} declares"
+    text = f"manifest.yaml: 'meta.minimum_dify_version': {expected}; got {version!r}"
+    assert about == ([("broken", text)] if is_told else [])
+
+
 @pytest.mark.parametrize("name", [MODEL, AGENT])
 def test_a_good_package_passes_the_quick_checks(check, packages, name):
     code, results = check(packages / f"{name}.difypkg", "--quick")

@@ -1,6 +1,7 @@
 """Checks of what a package declares: what the daemon refuses, what the plugin SDK cannot load, and what comes to nothing."""
 
 import ast
+import re
 import warnings
 from collections import Counter
 from collections.abc import Iterator
@@ -39,6 +40,8 @@ _RULES: dict[tuple[str, str], type[BaseModel]] = {
     ("endpoints", "item"): EndpointRules,
 }
 _MODULE_DEPTH = 3
+_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
+_FIRST_TO_POLL = (1, 15, 0)
 _HOST_PYTHON = (3, 12)  # what the daemon runs
 
 
@@ -129,6 +132,20 @@ class Declarations:
             yield from self._odd(declared.path, content)
         yield from findings("advice", self._iter_twins())
         yield from findings("advice", self._iter_unknown_positions())
+        yield from self._check_polling()
+
+    def _check_polling(self) -> Iterator[Finding]:
+        """Check that only such versions of Dify install models that are polled as know what that is: others show no model of the plugin."""
+        version = object_at(self.upload.manifest or {}, "meta").get("minimum_dify_version")
+        told = _VERSION.match(str(version or ""))
+        if told and tuple(map(int, told.groups())) >= _FIRST_TO_POLL:
+            return
+        for declared, content in self._of("model"):
+            if "polling" in list_at(content, "features"):
+                first = ".".join(map(str, _FIRST_TO_POLL))
+                text = f"expected at least {first}, the first version of Dify that polls, as {declared.path} declares; got {version!r}"
+                yield Finding("broken", f"manifest.yaml: 'meta.minimum_dify_version': {text}")
+                return
 
     def _iter_twins(self) -> Iterator[str]:
         names: Counter[tuple[str, str]] = Counter()
