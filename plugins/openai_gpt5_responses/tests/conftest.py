@@ -1,4 +1,5 @@
 import asyncio
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,25 @@ def configured_plugin(start_plugin: Callable[..., ModelPlugin]) -> ModelPlugin:
         OPENAI_GPT5_ALLOWED_BASE_URL_HOSTS="127.0.0.1, gateway.example",
         OPENAI_GPT5_AUDIT_LOG="true",
         OPENAI_GPT5_KEEP_ALIVE_SECONDS="0.05",
+    )
+
+
+@pytest.fixture(scope="session")
+def hasty(
+    start_plugin: Callable[..., ModelPlugin], tmp_path_factory: pytest.TempPathFactory
+) -> ModelPlugin:
+    """Return the plugin as it is where Dify has little time, with what its polling variant declares of the models that are polled here."""
+    folder = tmp_path_factory.mktemp("variant") / PLUGIN.name
+    shutil.copytree(PLUGIN, folder, ignore=shutil.ignore_patterns("tests", "__pycache__"))
+    for name in ("gpt-5.2", "gpt-5.1"):
+        path = folder / "models" / "llm" / f"{name}.yaml"
+        declared = path.read_text(encoding="utf-8")
+        path.write_text(declared.replace("features:\n", "features:\n- polling\n"), encoding="utf-8")
+    return start_plugin(
+        folder,
+        OPENAI_GPT5_BACKGROUND_SECONDS="1",
+        OPENAI_GPT5_KEEP_ALIVE_SECONDS="0.1",
+        OPENAI_GPT5_AUDIT_LOG="true",
     )
 
 

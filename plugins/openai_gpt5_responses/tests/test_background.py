@@ -25,21 +25,11 @@ TOKEN = re.compile(r"`(resume:[^`]+)`")
 TOOL = {"name": "clock", "description": "Tell the time.", "parameters": {"type": "object"}}
 
 
-@pytest.fixture(scope="module")
-def hasty(start_plugin: Any) -> ModelPlugin:
-    """Return the plugin as it is where Dify has little time."""
-    return start_plugin(
-        OPENAI_GPT5_BACKGROUND_SECONDS="1",
-        OPENAI_GPT5_KEEP_ALIVE_SECONDS="0.1",
-        OPENAI_GPT5_AUDIT_LOG="true",
-    )
-
-
 @pytest.fixture
 def counting() -> Iterator[ResponsesSimulator]:
-    """Run a server that takes two seconds to count."""
+    """Run a server that takes longer to count than Dify waits."""
     turns = [[Reasoning(summary=(THOUGHT,)), Text(text=NUMBERS)]] * 2
-    with ResponsesSimulator(model=ScriptedModel(turns), background_seconds=2) as server:
+    with ResponsesSimulator(model=ScriptedModel(turns), background_seconds=1.4) as server:
         yield server
 
 

@@ -1,17 +1,14 @@
 """The polling variant begins an answer, is asked for it, and never raises."""
 
 import json
-import shutil
 import socket
 import time
 import tomllib
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatch
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gpt5_payloads import profile_for
 from gpt5_simulator import HttpError, RawServer, Reasoning, ResponsesSimulator, ScriptedModel, Text
@@ -60,19 +57,6 @@ class Node:
         return {key: value for key, value in result.items() if value is not None}
 
 
-@pytest.fixture(scope="module")
-def polled(start_plugin: Any, tmp_path_factory: pytest.TempPathFactory) -> ModelPlugin:
-    """Return the plugin with the features that its polling variant declares."""
-    folder: Path = tmp_path_factory.mktemp("variant") / PLUGIN.name
-    shutil.copytree(PLUGIN, folder, ignore=shutil.ignore_patterns("tests", "__pycache__"))
-    for path in (folder / "models" / "llm").glob("*.yaml"):
-        declared = yaml.safe_load(path.read_text(encoding="utf-8"))
-        if isinstance(declared, dict):
-            declared["features"] += CHANGES["models/llm/*.yaml"]["features"]
-            path.write_text(json.dumps(declared))
-    return start_plugin(folder)
-
-
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
@@ -102,15 +86,15 @@ def test_the_variant_is_a_plugin_of_its_own_for_newer_versions_of_dify() -> None
         assert any(fnmatch(str(path.relative_to(PLUGIN)), pattern) for path in PLUGIN.rglob("*"))
         for texts in (change.get("label"), change.get("description")):
             assert texts is None or texts.keys() == {"en_US", "zh_Hans", "ja_JP"}
-    plain = [yaml.safe_load(path.read_text()) for path in (PLUGIN / "models/llm").glob("gpt*")]
-    assert not any("polling" in model["features"] for model in plain)
-    assert all(profile_for(model["model"]).structured_outputs for model in plain)
+    plain = list((PLUGIN / "models/llm").glob("gpt*.yaml"))
+    assert not any("\n- polling\n" in path.read_text(encoding="utf-8") for path in plain)
+    assert all(profile_for(path.stem).structured_outputs for path in plain)
 
 
 def test_an_answer_is_begun_and_asked_for_until_it_is_there(
-    polled: ModelPlugin, server: ResponsesSimulator, clock: Clock
+    hasty: ModelPlugin, server: ResponsesSimulator, clock: Clock
 ) -> None:
-    node = Node(polled, server)
+    node = Node(hasty, server)
     begun = node.start()
     assert begun["status"] == "running"
     assert (begun["next_check_after_seconds"], begun["expires_after_seconds"]) == (2, 7200)
@@ -139,9 +123,9 @@ def test_an_answer_is_begun_and_asked_for_until_it_is_there(
 
 
 def test_a_stop_sequence_ends_the_answer(
-    polled: ModelPlugin, server: ResponsesSimulator, clock: Clock
+    hasty: ModelPlugin, server: ResponsesSimulator, clock: Clock
 ) -> None:
-    node = Node(polled, server)
+    node = Node(hasty, server)
     begun = node.start(stop=["STOP"])
     clock.ahead = 61
     done = node.check(begun["plugin_state"])
@@ -150,7 +134,7 @@ def test_a_stop_sequence_ends_the_answer(
 
 @pytest.mark.parametrize("in_parameters", [True, False])
 def test_a_structured_answer_is_decoded(
-    polled: ModelPlugin, clock: Clock, *, in_parameters: bool
+    hasty: ModelPlugin, clock: Clock, *, in_parameters: bool
 ) -> None:
     asked: dict[str, Any] = {"json_schema": SCHEMA}
     if in_parameters:
@@ -158,7 +142,7 @@ def test_a_structured_answer_is_decoded(
         asked["model_parameters"] = {"json_schema": told}
     model = ScriptedModel([[Reasoning(summary=("Hm.",)), Text(text='{"pages": 300}')]])
     with ResponsesSimulator(model=model, background_seconds=60, clock=clock) as server:
-        node = Node(polled, server)
+        node = Node(hasty, server)
         begun = node.start(**asked)
         clock.ahead = 61
         result = node.check(begun["plugin_state"])["result"]
@@ -173,11 +157,11 @@ def test_a_structured_answer_is_decoded(
 
 @pytest.mark.parametrize(("text", "structured"), [("No idea.", None), ("[1]", [1])])
 def test_an_answer_that_is_no_object_is_told(
-    polled: ModelPlugin, clock: Clock, text: str, structured: object
+    hasty: ModelPlugin, clock: Clock, text: str, structured: object
 ) -> None:
     model = ScriptedModel([[Text(text=text)]])
     with ResponsesSimulator(model=model, background_seconds=60, clock=clock) as server:
-        node = Node(polled, server)
+        node = Node(hasty, server)
         begun = node.start(json_schema=SCHEMA)
         clock.ahead = 61
         done = node.check(begun["plugin_state"])
@@ -188,15 +172,15 @@ def test_an_answer_that_is_no_object_is_told(
         assert done["result"]["message"]["content"] == text
 
 
-def test_nobody_else_can_use_the_state(polled: ModelPlugin, server: ResponsesSimulator) -> None:
-    state = Node(polled, server).start()["plugin_state"]
+def test_nobody_else_can_use_the_state(hasty: ModelPlugin, server: ResponsesSimulator) -> None:
+    state = Node(hasty, server).start()["plugin_state"]
     before = len(server.requests)
     others = [
-        Node(polled, server, key="another").check(state),
-        Node(polled, server).check(state, user_id="another"),
-        Node(polled, server).check(state, model="gpt-5.1"),
-        Node(polled, server).check({"response": "resume:resp_1/0/AAAAAAAAAAAAAAAAAAAAAA"}),
-        Node(polled, server).check({"other": 1}),
+        Node(hasty, server, key="another").check(state),
+        Node(hasty, server).check(state, user_id="another"),
+        Node(hasty, server).check(state, model="gpt-5.1"),
+        Node(hasty, server).check({"response": "resume:resp_1/0/AAAAAAAAAAAAAAAAAAAAAA"}),
+        Node(hasty, server).check({"other": 1}),
     ]
     for result in others:
         assert result["status"] == "failed"
@@ -214,16 +198,16 @@ def test_nobody_else_can_use_the_state(polled: ModelPlugin, server: ResponsesSim
     ],
 )
 def test_a_call_that_cannot_be_made_fails_and_raises_nothing(
-    polled: ModelPlugin, server: ResponsesSimulator, request_: Mapping[str, Any], problem: str
+    hasty: ModelPlugin, server: ResponsesSimulator, request_: Mapping[str, Any], problem: str
 ) -> None:
-    result = Node(polled, server).start(**request_)
+    result = Node(hasty, server).start(**request_)
     assert result["status"] == "failed"
     assert problem in result["error"]
 
 
-def test_a_refusal_is_told(polled: ModelPlugin, server: ResponsesSimulator) -> None:
+def test_a_refusal_is_told(hasty: ModelPlugin, server: ResponsesSimulator) -> None:
     server.add_fault(HttpError(status=401, message="Incorrect API key provided: key-secret."))
-    result = Node(polled, server, key="key-secret").start()
+    result = Node(hasty, server, key="key-secret").start()
     assert result["status"] == "failed"
     assert "key-secret" not in result["error"]
 
@@ -234,7 +218,7 @@ def answering(body: Mapping[str, Any], status: str = "200 OK") -> Any:
     return lambda peer: peer.sendall(f"{head}\r\nconnection: close\r\n\r\n".encode() + data)
 
 
-def test_an_outage_while_it_is_asked_for_ends_nothing(polled: ModelPlugin) -> None:
+def test_an_outage_while_it_is_asked_for_ends_nothing(hasty: ModelPlugin) -> None:
     queued = {"id": "resp_1", "status": "queued", "output": [], "created_at": time.time()}
     message = {"type": "message", "content": [{"type": "output_text", "text": "300 pages."}]}
     done = {**queued, "status": "completed", "output": [message]}
@@ -247,7 +231,7 @@ def test_an_outage_while_it_is_asked_for_ends_nothing(polled: ModelPlugin) -> No
         answers.pop(0)(peer)
 
     with RawServer(answer_next) as server:
-        node = Node(polled, server)
+        node = Node(hasty, server)
         state = node.start()["plugin_state"]
         for _ in outages:
             later = node.check(state)
@@ -261,11 +245,11 @@ def test_an_outage_while_it_is_asked_for_ends_nothing(polled: ModelPlugin) -> No
 
 
 def test_an_answer_that_nobody_could_fetch_any_more_is_stopped(
-    polled: ModelPlugin, clock: Clock
+    hasty: ModelPlugin, clock: Clock
 ) -> None:
     clock.ahead = -7150  # the server took the request two hours ago
     with ResponsesSimulator(background_seconds=9000, clock=clock) as server:
-        node = Node(polled, server)
+        node = Node(hasty, server)
         result = node.check(node.start()["plugin_state"])
         assert paths(server)[-1].endswith("/cancel")
     assert result["status"] == "failed"
@@ -273,9 +257,9 @@ def test_an_answer_that_nobody_could_fetch_any_more_is_stopped(
 
 
 def test_an_answer_that_was_cancelled_or_deleted_is_told(
-    polled: ModelPlugin, server: ResponsesSimulator, run_inside: Any
+    hasty: ModelPlugin, server: ResponsesSimulator, run_inside: Any
 ) -> None:
-    node = Node(polled, server)
+    node = Node(hasty, server)
     state = node.start()["plugin_state"]
     response_id = state["response"].split(":")[1].split("/")[0]
     client = f"""
@@ -292,10 +276,10 @@ config = ModelConfig(model_id="gpt-5.2", api_key="key", base_url=url)
     assert "has no response" in node.check(state)["error"]
 
 
-def test_a_budget_that_went_into_reasoning_is_told(polled: ModelPlugin, clock: Clock) -> None:
+def test_a_budget_that_went_into_reasoning_is_told(hasty: ModelPlugin, clock: Clock) -> None:
     model = ScriptedModel([[Reasoning(summary=("word " * 200,)), Text(text="Done.")]])
     with ResponsesSimulator(model=model, background_seconds=60, clock=clock) as server:
-        node = Node(polled, server)
+        node = Node(hasty, server)
         begun = node.start(model_parameters={"max_output_tokens": 16})
         clock.ahead = 61
         result = node.check(begun["plugin_state"])
