@@ -419,6 +419,24 @@ def test_what_a_test_cannot_play_again_is_told(tmp_path):
         assert problem in ask(tmp_path, f"api/runs/{run.path.stem}/fixture")["error"]
 
 
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [('{"id": "r1"}', {"id": "r1"}), ("[1]", {}), ("{", {})],
+)
+def test_what_a_run_has_answered_by_itself_is_in_the_fixture_by_what_was_written(
+    tmp_path, written, read
+):
+    run = begin(tmp_path)
+    run.request(1, [{"role": "user", "content": "Read on."}], SETTINGS)
+    run.call("c1", "read_result", written)
+    run.result("c1", "done", "the rest")
+    run.end("answered")
+    source = write_fixture(run.path)
+    data = json.loads(source.partition('RUN = json.loads(\n    r"""')[2].partition('"""')[0])
+    told = {"name": "read_result", "arguments": read, "content": "the rest", "error": None}
+    assert data["results"] == [told]
+
+
 def test_a_run_that_goes_on_has_a_fixture_of_what_there_is(tmp_path):
     run = begin(tmp_path)
     run.request(1, [], {"tools": [{"name": "x"}]})

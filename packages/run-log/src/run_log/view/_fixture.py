@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from run_log import LoggedRequest, Record, RunFile, RunLogError
+from stream_text import InvalidJsonError, parse_json
 
 from ._index import find_digests
 
@@ -274,13 +275,26 @@ def _take_call(found: _Record, call: dict[str, Any], record: Record) -> None:
             call["arguments"] = record["arguments"]
         case "result":
             told = {"content": record.get("content"), "error": record.get("error")}
-            if record["outcome"] in {"done", "failed"} and "arguments" in call:
-                result = {"name": call["name"], "arguments": call["arguments"], **told}
-                found.results.append(result)
+            if record["outcome"] in {"done", "failed"}:
+                # What the run answers by itself, such as `read_result`, is bound by nobody.
+                arguments = (
+                    call["arguments"]
+                    if "arguments" in call
+                    else _read_arguments(call.get("text", ""))
+                )
+                found.results.append({"name": call.get("name"), "arguments": arguments, **told})
             elif record["outcome"] == "refused":
                 found.refused.setdefault(call["name"], {})[call["text"]] = told["error"]
         case _:
             pass
+
+
+def _read_arguments(text: str) -> dict[str, Any]:
+    try:
+        found = parse_json(text)
+    except InvalidJsonError:
+        found = None
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
 
 
 def _forget_bound(found: _Record, calls: dict[str, dict[str, Any]]) -> None:
