@@ -22,6 +22,7 @@ from stream_text import KnownSecrets, read_member, redact_log_data
 
 from ._budgets import to_figures
 from ._model import Model
+from ._prompt_cache import read_prompt_cache
 from ._tools import Toolbox
 
 
@@ -104,6 +105,8 @@ class RunLog:
         if ran := _server_calls(event.opaque_body):
             content["server_tools"] = ran
             counts["server_tools"] = [call["type"] for call in ran]
+        if cache := read_prompt_cache(event.opaque_body):
+            content["prompt_cache"] = counts["prompt_cache"] = cache
         if self._model_call is not None:
             yield self._close(
                 self._model_call, content, counts, error=event.error, usage=event.usage

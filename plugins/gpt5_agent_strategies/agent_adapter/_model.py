@@ -19,6 +19,7 @@ from agent_loop import ModelDelta, ToolCallFragment
 
 from ._answer_files import read_answer_file
 from ._errors import AnswerTooLargeError, ParameterError
+from ._prompt_cache import cached_tokens
 from ._usage import to_usage
 from ._windows import read_input_tokens
 
@@ -214,12 +215,14 @@ def to_deltas(chunk: LLMResultChunk) -> Iterator[ModelDelta]:
     """
     message = cast("AssistantPromptMessage | None", chunk.delta.message) or AssistantPromptMessage()
     [(text, phase), *others] = _read_texts(message) or [("", None)]
+    body = _read_opaque(message)
+    usage = to_usage(chunk.delta.usage, cached_tokens(body)) if chunk.delta.usage else None
     yield ModelDelta(
         text=text,
         phase=phase,
         tool_calls=tuple(map(_to_fragment, message.tool_calls)),
-        opaque_body=_read_opaque(message),
-        usage=to_usage(chunk.delta.usage) if chunk.delta.usage else None,
+        opaque_body=body,
+        usage=usage,
         finish_reason=chunk.delta.finish_reason,
     )
     for text, phase in others:

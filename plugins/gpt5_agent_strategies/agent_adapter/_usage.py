@@ -26,10 +26,10 @@ _DIFY_NAMES = {
 }
 
 
-def to_usage(usage: LLMUsage) -> Usage:
-    """Return the usage; a price that is no price and a currency that is no code count as none: they would add up to nonsense."""
+def to_usage(usage: LLMUsage, cached_tokens: int = 0) -> Usage:
+    """Return the usage, and what of it came from the prompt cache, which Dify has no name for; a price that is no price and a currency that is no code count as none: they would add up to nonsense."""
     figures = {name: _to_figure(getattr(usage, theirs)) for name, theirs in _DIFY_NAMES.items()}
-    return Usage(**figures)
+    return Usage(**figures, cached_tokens=cached_tokens)
 
 
 def to_figures(usage: Usage) -> dict[str, Any]:

@@ -101,6 +101,13 @@ def test_each_request_to_openai_is_the_one_before_and_more(start_both, kept_by):
         assert changed <= {"input", "tool_choice"}
 
 
+def test_the_log_of_a_round_says_what_was_read_from_the_prompt_cache(both):
+    [thought] = [log for label, log in run_three_rounds(both).logs.items() if "Thought" in label]
+    cache = thought["data"]["output"]["prompt_cache"]
+    assert 0 <= cache["read_from_cache"] <= cache["input"]
+    assert "prompt_cache" not in str(both.bodies[-1]["input"])
+
+
 def test_summaries_are_shown_as_balanced_thoughts(both):
     text = run_three_rounds(both).text
     block = "<think>\n**Plan**\n\nLook it up.\n</think>"

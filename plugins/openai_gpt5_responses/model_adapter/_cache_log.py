@@ -1,4 +1,4 @@
-"""What each call has read from the prompt cache, in Dify's plugin log: numbers, and which change broke it."""
+"""What each call has read from the prompt cache, in Dify's plugin log and for the strategy's: numbers, and which change broke it."""
 
 import hashlib
 import logging
@@ -20,11 +20,11 @@ _WATCH = CacheWatch()
 
 def log_cache(
     call: ModelCall, connection: Connection, request: Mapping[str, Any], completion: Completion
-) -> None:
-    """Write the line of a call, if the server has said what it has used."""
+) -> Mapping[str, int | str]:
+    """Write the line of a call, and return its figures; none where the server has not said what it has used."""
     usage = completion.usage
     if usage is None:
-        return
+        return {}
     report = _WATCH.report(
         _conversation(call, connection),
         request,
@@ -33,6 +33,7 @@ def log_cache(
         diagnostics=completion.cache_diagnostics,
     )
     _LOGGER.info("%s", report)
+    return report.to_figures()
 
 
 def _conversation(call: ModelCall, connection: Connection) -> str:

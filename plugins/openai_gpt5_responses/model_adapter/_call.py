@@ -1,7 +1,7 @@
 """One model call: Dify's messages in, Dify's chunks out."""
 
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from functools import partial
 
 from dify_plugin.entities.model.llm import LLMResultChunk
@@ -100,8 +100,9 @@ def _iter_answer(answer: Answer, succeed: Callable[..., object]) -> Iterator[LLM
         service_tier=completion.service_tier,
         left_out=stream.left_out,
     )
+    cache: Mapping[str, int | str] = {}
     if answer.point is None:
-        log_cache(call, answer.connection, answer.request, completion)
+        cache = log_cache(call, answer.connection, answer.request, completion)
     is_whole = completion.status == "completed" and not visible.is_stopped
     is_stored = answer.is_stored
     if is_whole and not is_stored:
@@ -118,6 +119,7 @@ def _iter_answer(answer: Answer, succeed: Callable[..., object]) -> Iterator[LLM
             made_for=made_for(call, answer.connection),
             latency_seconds=latency,
             is_stored=is_stored,
+            cache=cache,
         ),
         answer.request,
         index=index,

@@ -89,6 +89,7 @@ def final_message(  # noqa: PLR0913  one keyword for each part of it
     secrets: KnownSecrets,
     is_carried: bool = True,
     made_for: str = "",
+    cache: Mapping[str, int | str] | None = None,
 ) -> AssistantPromptMessage:
     """Return the terminal chunk's message; calls and items only of a response that is whole.
 
@@ -99,6 +100,7 @@ def final_message(  # noqa: PLR0913  one keyword for each part of it
         secrets: What the items of MCP servers must not carry into what Dify stores.
         is_carried: Whether the items go along.
         made_for: Who alone may use a compaction item among them.
+        cache: What the call has read from the prompt cache, which travels with the items.
     """
     parts: list[PromptMessageContentUnionTypes] = [TextPromptMessageContent(data=text)]
     content = [*parts, *map(_image_part, images)] if images else text
@@ -107,11 +109,16 @@ def final_message(  # noqa: PLR0913  one keyword for each part of it
     return AssistantPromptMessage(
         content=content,
         tool_calls=[_tool_call(call) for call in completion.tool_calls],
-        opaque_body=_carried(completion, secrets, made_for) if is_carried else None,
+        opaque_body=_carried(completion, secrets, made_for, cache) if is_carried else None,
     )
 
 
-def _carried(completion: Completion, secrets: KnownSecrets, made_for: str) -> dict[str, Any]:
+def _carried(
+    completion: Completion,
+    secrets: KnownSecrets,
+    made_for: str,
+    cache: Mapping[str, int | str] | None,
+) -> dict[str, Any]:
     """Return the items for a strategy to hand back, with a sentence for each image that would fill its line."""
     items = [_without(secrets, item) for item in completion.items]
     is_compacted = any(item.get("type") == "compaction" for item in items)
@@ -119,6 +126,7 @@ def _carried(completion: Completion, secrets: KnownSecrets, made_for: str) -> di
         "responses_output": fit_items(items, max_bytes=_MOST_CARRIED_BYTES),
         "carry": "content_part",  # asks strategies to put this where the daemon lets it pass
         **({"made_for": made_for} if is_compacted else {}),
+        **({"prompt_cache": dict(cache)} if cache else {}),
     }
 
 

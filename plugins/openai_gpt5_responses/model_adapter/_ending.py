@@ -1,7 +1,7 @@
 """What follows the text of an answer: a note below it, its images, and the terminal chunk."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from dify_plugin.entities.model.llm import LLMResultChunk, LLMUsage
@@ -35,6 +35,7 @@ class Ending:
         latency_seconds: How long it took.
         is_stored: Whether the server keeps it. Then its reasoning did not come along, and a call without its reasoning is refused where it names the item: so the next request has
             its texts and calls, and no items.
+        cache: What it has read from the prompt cache, for the strategy's log.
     """
 
     completion: Completion
@@ -45,6 +46,7 @@ class Ending:
     made_for: str = ""
     latency_seconds: float
     is_stored: bool = False
+    cache: Mapping[str, int | str] = field(default_factory=dict[str, int | str])
 
 
 def iter_ending(
@@ -80,6 +82,7 @@ def iter_ending(
             secrets=ending.secrets,
             is_carried=not ending.is_stored,
             made_for=ending.made_for,
+            cache=ending.cache,
         ),
         usage=_usage(call, request, ending),
         finish_reason="stop" if ending.is_stopped else completion.finish_reason,

@@ -20,6 +20,8 @@ _MOST_SECONDS = 120
 
 
 def main() -> None:
+    answers = os.dup(1)
+    os.dup2(2, 1)  # where the plugin's log goes otherwise
     # Not `sys.stdin`, which the SDK has replaced: nothing of gevent must be at work while this process forks.
     with os.fdopen(os.dup(0), encoding="utf-8") as lines:
         for line in lines:
@@ -27,7 +29,7 @@ def main() -> None:
             if child == 0:
                 _run(json.loads(line))
             _, status = os.waitpid(child, 0)
-            os.write(1, f"{os.waitstatus_to_exitcode(status)}\n".encode())
+            os.write(answers, f"{os.waitstatus_to_exitcode(status)}\n".encode())
 
 
 def _run(piece: dict[str, Any]) -> None:

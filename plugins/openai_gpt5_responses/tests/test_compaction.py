@@ -143,8 +143,11 @@ def test_the_log_says_what_was_read_from_the_cache_and_what_broke_it(plugin: Mod
     with ResponsesSimulator(model=answers()) as server:
         plugin.invoke(server, [first])
         plugin.invoke(server, messages)
-        plugin.invoke(server, messages, model="gpt-5.1")
+        last = plugin.invoke(server, messages, model="gpt-5.1").last
 
+    told = last["message"]["opaque_body"]["prompt_cache"]
+    assert told["reason"] == "model_changed"
+    assert told["cached_tokens"] < told["expected_tokens"] <= told["input_tokens"]
     lines = [notice.text for notice in plugin.notices if "prompt cache" in notice.text]
     assert "0 of" in lines[0]
     assert "broke" not in lines[0] + lines[1]
