@@ -264,3 +264,15 @@ def test_deltas_are_collected_until_they_are_due(monkeypatch):
         assert [answer.get("first") for answer in find(run, "answer")] == [1.0, 3.9, 3.9]
         assert deltas[0]["since"] == 1.0
         assert deltas[0]["phase"] == "commentary"
+
+
+def test_a_call_with_long_arguments_and_an_end_with_a_long_reason_are_read(tmp_path):
+    arguments = '{"text": "' + "x" * 9_000 + '"}'
+    with RunLog(tmp_path).begin() as run:
+        run.call("c1", "n" * 5_000, arguments)
+        run.end("r" * 5_000)
+    file = RunFile(run.path)
+    found = {record["type"]: file.expand(record) for record in file.iter_records()}
+    assert file.problems == ()
+    assert (found["call"]["name"], found["call"]["arguments"]) == ("n" * 5_000, arguments)
+    assert found["end"]["reason"] == "r" * 5_000

@@ -421,7 +421,12 @@ def test_what_a_test_cannot_play_again_is_told(tmp_path):
 
 @pytest.mark.parametrize(
     ("written", "read"),
-    [('{"id": "r1"}', {"id": "r1"}), ("[1]", {}), ("{", {})],
+    [
+        ('{"id": "r1"}', {"id": "r1"}),
+        ('{"id": "' + "r" * 9_000 + '"}', {"id": "r" * 9_000}),
+        ("[1]", {}),
+        ("{", {}),
+    ],
 )
 def test_what_a_run_has_answered_by_itself_is_in_the_fixture_by_what_was_written(
     tmp_path, written, read
@@ -430,6 +435,8 @@ def test_what_a_run_has_answered_by_itself_is_in_the_fixture_by_what_was_written
     run.request(1, [{"role": "user", "content": "Read on."}], SETTINGS)
     run.call("c1", "read_result", written)
     run.result("c1", "done", "the rest")
+    run.call("c2", "read_result", written)
+    run.result("c2", "recalled", "the rest")
     run.end("answered")
     source = write_fixture(run.path)
     data = json.loads(source.partition('RUN = json.loads(\n    r"""')[2].partition('"""')[0])

@@ -35,6 +35,9 @@ _NEEDED: Final[Mapping[str, Mapping[str, type]]] = {
 }
 
 
+# Where a long text may stand as its digest.
+_TEXTS: Final = frozenset({"text", "name", "arguments", "message", "reason"})
+
 # As our writer begins one: whoever follows a file looks at no long text before it is wanted.
 _LONG_TEXT: Final = re.compile(
     rb'\{"v":1,"type":"long_text","t":([\d.e-]+),"digest":"([0-9a-f]{64})","size":(\d+),"text":"'
@@ -280,8 +283,15 @@ def _read_record(line: bytes, *, any_type: bool = False) -> Record | ProblemKind
         return fields
     if version != VERSION or needed is None:
         return "unknown" if version == VERSION else "broken"
-    is_whole = all(isinstance(fields.get(name), kind) for name, kind in needed.items())
+    is_whole = all(_is_kind(name, fields.get(name), kind) for name, kind in needed.items())
     return fields if is_whole else "broken"
+
+
+def _is_kind(name: str, value: object, kind: type) -> bool:
+    if isinstance(value, kind):
+        return True
+    is_reference = isinstance(value, dict) and value.keys() == {LONG_TEXT}
+    return is_reference and name in _TEXTS and kind is str
 
 
 def _unreadable(path: Path, error: OSError) -> RunLogError:

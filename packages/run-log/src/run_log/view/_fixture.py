@@ -244,7 +244,7 @@ def _read_record(file: RunFile, requests: list[LoggedRequest]) -> _Record:
         if kind in {"delta", "answer"}:
             _take_answer(cast("dict[str, Any]", rounds[index]["answer"]), record)
         elif "call_id" in record:
-            _take_call(found, calls.setdefault(record["call_id"], {}), record)
+            _take_call(found, calls.setdefault(record["call_id"], {}), _expand_call(file, record))
         elif kind == "start":
             found.about = record["about"]
         elif kind == "budgets":
@@ -265,6 +265,11 @@ def _take_answer(answer: dict[str, Any], record: Record) -> None:
     else:
         fields = {name: record.get(name) for name in _ANSWER}
         answer |= {**fields, "calls": fields["calls"] or []}
+
+
+def _expand_call(file: RunFile, record: Record) -> Record:
+    """Return a call with its name and arguments whole: they are what its result is found by."""
+    return file.expand(record) if record["type"] == "call" else record
 
 
 def _take_call(found: _Record, call: dict[str, Any], record: Record) -> None:

@@ -152,7 +152,7 @@ function callPart(run, row, call, index, agent) {
   const marks = compare(written?.arguments, bound?.arguments);
   const files = [result?.artifact].filter((value) => value !== null && value !== undefined);
   return h(`article.call.o-${outcome}`, { id: `call-${row.index}-${index}`, tabIndex: -1, "aria-label": `Call of ${written?.name ?? call.call_id}: ${WORDS[outcome] ?? "running"}` },
-    h("header", {}, h("span.tool", {}, words(String(written?.name ?? "?"))), h(`span.state.o-${outcome}`, {}, WORDS[outcome] ?? "running"),
+    h("header", {}, h("span.tool", {}, words(String(longText(written?.name)?.head ?? written?.name ?? "?"))), h(`span.state.o-${outcome}`, {}, WORDS[outcome] ?? "running"),
       result ? h("span.dim", {}, seconds(result.t - from)) : null, WHY[outcome] ? h("span.dim", {}, WHY[outcome]) : null, agent ? h("a", { href: `#/run/${agent}` }, "the agent's own run") : null, h("code.id", {}, words(String(call.call_id)))),
     h("div.three", {},
       h("div", {}, h("h3", {}, "as the model wrote it"), writtenPart(run, written?.arguments, marks.written)),
