@@ -182,10 +182,11 @@ def test_the_limits_are_settings_and_the_machines_clock_the_default(shared_plugi
         asyncio.run(poll())
 
 
-def test_a_start_that_takes_too_long_is_the_end(polled):
+@pytest.mark.parametrize("slowness", [4000, 8000], ids=["in the pause", "in the start itself"])
+def test_a_start_that_takes_too_long_is_the_end(polled, slowness):
     class LateClock(Clock):
         def now(self):
-            self.time += 4000
+            self.time += slowness
             return self.time
 
     with pytest.raises(PollingError, match="LLM polling timed out"):
