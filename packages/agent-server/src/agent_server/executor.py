@@ -1,0 +1,227 @@
+"""The one interface of this package: what an agent system gives to a server, and what the server gives to it."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+
+type JsonObject = dict[str, Any]
+type StepWork = Callable[[], Awaitable[bytes]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """What is wrong with one field of a request.
+
+    Attributes:
+        field: Where it stands, as a path with dots from the request's root, such as `input.question`.
+        message: What was expected; never the value.
+    """
+
+    field: str
+    message: str
+
+
+class RequestRefusedError(Exception):
+    """A request cannot be run.
+
+    Attributes:
+        problems: What is wrong, field by field; never empty.
+    """
+
+    def __init__(self, *problems: Problem) -> None:
+        super().__init__("; ".join(f"{one.field}: {one.message}" for one in problems))
+        self.problems = problems
+
+
+class TransientError(Exception):
+    """A fault that another try may not have, raised by a step's work: a daemon that restarts, an overloaded model.
+
+    The step is tried again as the server's settings say, unless events were told since it began and its policy forbids that.
+
+    Attributes:
+        retry_after_seconds: How long the other side asked to wait; None if it did not say.
+    """
+
+    def __init__(self, message: str, *, retry_after_seconds: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_seconds = retry_after_seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What the models of a run used, and what it cost, as far as it is known.
+
+    Attributes:
+        input_tokens: Tokens sent, cached ones included.
+        output_tokens: Tokens received, those of reasoning included.
+        cached_tokens: Of the tokens sent, those read from a cache; None if unknown.
+        reasoning_tokens: Of the tokens received, those of reasoning; None if unknown.
+        model_requests: How often a model was asked.
+        cost: The price as a decimal, such as `0.0123`; None if unknown.
+        currency: Of the cost, in ISO 4217.
+    """
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    model_requests: int = 0
+    cost: str | None = None
+    currency: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """How a run ended.
+
+    Attributes:
+        status: Whether it reached its answer.
+        output: The answer, any JSON; None where it failed.
+        error: What went wrong, in a sentence without secrets; None where it succeeded.
+        error_type: A short name for the kind of error, such as `interrupted` or `model_error`; None where it succeeded.
+        usage: What the models used; None if unknown.
+        details: What else the executor says of the end, as JSON, such as an exit code; part of what clients read.
+    """
+
+    status: Literal["succeeded", "failed"]
+    output: Any = None
+    error: str | None = None
+    error_type: str | None = None
+    usage: Usage | None = None
+    details: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentDescription:
+    """An agent that an executor can run.
+
+    Attributes:
+        name: How clients ask for it.
+        input_schema: The JSON schema of the request's input; None where the executor has none to show.
+    """
+
+    name: str
+    input_schema: JsonObject | None = None
+
+
+class Execution(Protocol):
+    """One attempt to execute a run, as its executor sees it."""
+
+    @property
+    def run_id(self) -> str:
+        """The run's id, a UUID."""
+        ...
+
+    @property
+    def tenant(self) -> str:
+        """Whose run it is."""
+        ...
+
+    @property
+    def agent(self) -> str:
+        """The name of the agent, as the client asked for it."""
+        ...
+
+    @property
+    def request(self) -> JsonObject:
+        """What `Executor.check` returned for the client's request."""
+        ...
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """What the client wants to find again with the run."""
+        ...
+
+    @property
+    def attempt(self) -> int:
+        """The number of this attempt, from 1; an event `run_started` with it came before this attempt began."""
+        ...
+
+    @property
+    def cancel_reason(self) -> str | None:
+        """Why the run is being cancelled; None while it is not. Cancelling reaches an executor as `asyncio.CancelledError`."""
+        ...
+
+    async def tell(self, type_: str, data: JsonObject) -> int:
+        """Append an event, and return its number; it is stored and shown within 100 ms, together with others.
+
+        Waits only where the database is far behind.
+
+        Raises:
+            EventLimitError: If the run has told as many events or bytes as it may; it ends failed.
+        """
+        ...
+
+    async def step(self, key: str, work: StepWork, *, retries: bool = True) -> bytes:
+        """Do something once in the life of the run, and return what came of it.
+
+        Where an earlier attempt recorded the step, its result is returned, and nothing is done. Otherwise `work` is awaited, and its result and the
+        events that it told are on disk before this returns. Steps may go on at the same time.
+
+        Args:
+            key: Tells the step from the run's others, and is the same for it in every attempt, such as `model:3` or `tool:call_abc`.
+            work: Does it. A `TransientError` is tried again by the server's policy, as long as no event was told by this try;
+                any other error is the caller's and records nothing.
+            retries: Whether it may be tried again at all.
+        """
+        ...
+
+
+class Executor(Protocol):
+    """An agent system, which knows how to run its agents and nothing of servers."""
+
+    @property
+    def name(self) -> str:
+        """The name of the system, kept with each run: a server takes up only runs of its own kind."""
+        ...
+
+    @property
+    def version(self) -> str:
+        """The version of its recorded steps: a run begun under another one is ended with a reason and not gone on with."""
+        ...
+
+    def agents(self) -> Sequence[AgentDescription]:
+        """Return the agents that can be run now."""
+        ...
+
+    def check(self, agent: str, request: JsonObject) -> JsonObject:
+        """Return the request as `Execution.request` shall hold it.
+
+        Raises:
+            UnknownAgentError: If there is no such agent.
+            RequestRefusedError: If it cannot be run.
+        """
+        ...
+
+    def opened(self) -> AbstractAsyncContextManager[None]:
+        """Return a context that holds what all runs share, such as an HTTP client; entered before the first run on the running loop."""
+        ...
+
+    async def execute(self, run: Execution) -> RunResult:
+        """Run an agent to its end.
+
+        An error that this raises ends the run failed with `internal_error`, its text in the server's log only.
+        """
+        ...
+
+    def interrupted(self, run_id: str, attempts: int) -> RunResult | None:
+        """Say what becomes of a run that a server died under.
+
+        Args:
+            run_id: The run.
+            attempts: How often it has been begun.
+
+        Returns:
+            How it ends; None to make another attempt.
+        """
+        ...
+
+
+class UnknownAgentError(Exception):
+    """There is no agent of this name."""
+
+
+class EventLimitError(Exception):
+    """A run has told more than it may."""

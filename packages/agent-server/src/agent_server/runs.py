@@ -1,0 +1,239 @@
+"""The runs of a server as clients see them, whichever server of the database executes them."""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, Protocol
+
+from .executor import JsonObject, RunResult
+
+
+type RunStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"]
+
+FINISHED: frozenset[RunStatus] = frozenset({"succeeded", "failed", "cancelled"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRun:
+    """What a client asks for.
+
+    Attributes:
+        tenant: Whose it is.
+        agent: The agent's name.
+        request: As `Executor.check` returned it.
+        metadata: What the client wants to find again with the run: at most 16 names of 64 characters with texts of 512.
+        idempotency_key: Under the same key of a tenant the same run is returned; None for none.
+        fingerprint: A digest of the client's body, by which another body under the same key is told.
+    """
+
+    tenant: str
+    agent: str
+    request: JsonObject
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    idempotency_key: str | None = None
+    fingerprint: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A run, from the moment it was accepted.
+
+    Attributes:
+        run_id: Its id, a UUID.
+        tenant: Whose it is.
+        agent: The agent's name.
+        status: Where it stands.
+        metadata: As the client gave it.
+        attempt: How often it has been begun; 0 while it waits for the first time.
+        created_at: When it was accepted, in UTC.
+        started_at: When it was first begun; None before. A cancelled run keeps it.
+        finished_at: When it ended; None before.
+        cancel_requested: Whether somebody asked for its end.
+        cancel_reason: Why; None if nobody said.
+        last_event: The number of its newest event, 0 for none.
+        result: How it ended; None before, and for a cancelled run.
+    """
+
+    run_id: str
+    tenant: str
+    agent: str
+    status: RunStatus
+    metadata: Mapping[str, str]
+    attempt: int
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    cancel_requested: bool
+    cancel_reason: str | None
+    last_event: int
+    result: RunResult | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredEvent:
+    """An event of a run.
+
+    The server's own are `run_started` (`{"attempt": n}`) and, as the last of a run, `run_succeeded`, `run_failed` or `run_cancelled`
+    (`{"reason": …}`), with the result as data; the others are the executor's.
+
+    Attributes:
+        number: Its number in the run, from 1 without gaps.
+        type: Its type.
+        created_at: When it was told, in UTC.
+        data: What it says.
+    """
+
+    number: int
+    type: str
+    created_at: datetime
+    data: JsonObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFilter:
+    """Which runs to list.
+
+    Attributes:
+        agent: Only of this agent.
+        status: Only in one of these states; none for all.
+        metadata: Only with these names and texts.
+        created_after: Only later ones.
+        created_before: Only earlier ones.
+    """
+
+    agent: str | None = None
+    status: frozenset[RunStatus] = frozenset()
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    created_after: datetime | None = None
+    created_before: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPage:
+    """Some runs, the newest first.
+
+    Attributes:
+        runs: The runs.
+        next_cursor: Where the next page begins; None if this is the last.
+    """
+
+    runs: Sequence[Run]
+    next_cursor: str | None
+
+
+class Runs(Protocol):
+    """The runs of a database.
+
+    Every method raises `DatabaseAwayError` while the database cannot be reached.
+    """
+
+    async def create(self, run: NewRun) -> tuple[Run, bool]:
+        """Accept a run, durably, and return it with whether it is new.
+
+        Raises:
+            QueueFullError: If too many runs wait, of all or of this tenant.
+            IdempotencyConflictError: If the key came before with another body.
+        """
+        ...
+
+    async def get(self, run_id: str, *, tenant: str) -> Run:
+        """Return a run.
+
+        Raises:
+            RunNotFoundError: If the tenant has none of this id.
+        """
+        ...
+
+    async def list(
+        self, which: RunFilter, *, tenant: str, limit: int, cursor: str | None = None
+    ) -> RunPage:
+        """Return a page of a tenant's runs, newest first.
+
+        Raises:
+            RequestRefusedError: If the cursor is none of ours.
+        """
+        ...
+
+    async def cancel(self, run_id: str, *, tenant: str, reason: str | None = None) -> Run:
+        """Ask for the end of a run; one that is finished stays as it is.
+
+        Raises:
+            RunNotFoundError: If the tenant has none of this id.
+        """
+        ...
+
+    async def read_events(
+        self, run_id: str, *, tenant: str, after: int = 0, limit: int = 100
+    ) -> Sequence[StoredEvent]:
+        """Return the stored events behind a number, at most `limit`, read from there and not from the run's start.
+
+        Raises:
+            RunNotFoundError: If the tenant has none of this id.
+        """
+        ...
+
+    def watch_events(
+        self, run_id: str, *, tenant: str, after: int = 0
+    ) -> AsyncGenerator[Sequence[StoredEvent]]:
+        """Yield the events behind a number as they come, in batches that are never empty, up to and with the run's last one.
+
+        Raises:
+            RunNotFoundError: If the tenant has none of this id.
+            TooManyWatchersError: If the server has as many watchers as it may.
+        """
+        ...
+
+    async def ping(self) -> None:
+        """Return if runs can be accepted and executed now, by this server."""
+        ...
+
+    def statistics(self) -> "Statistics":
+        """Return what `/metrics` tells; asks no database, so that it can be told while there is none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statistics:
+    """Figures of one server since it started.
+
+    Attributes:
+        runs: How many runs of the database are in each state, as last counted.
+        oldest_queued_seconds: How long the oldest waiting run has waited.
+        executing: How many runs this server executes now.
+        watchers: How many follow events here now.
+        ended: How many runs ended here, by state.
+        duration_seconds: The durations of the runs that ended here: upper bounds of buckets in seconds, and how many ended within each.
+        duration_sum_seconds: Their sum.
+        tokens: Tokens used by the runs that ended here, by kind: `input`, `output`, `cached`, `reasoning`.
+        database_is_away: Whether the database cannot be reached now.
+    """
+
+    runs: Mapping[RunStatus, int]
+    oldest_queued_seconds: float
+    executing: int
+    watchers: int
+    ended: Mapping[str, int]
+    duration_seconds: Mapping[float, int]
+    duration_sum_seconds: float
+    tokens: Mapping[str, int]
+    database_is_away: bool
+
+
+class RunNotFoundError(Exception):
+    """There is no such run, or it is another tenant's."""
+
+
+class QueueFullError(Exception):
+    """Too many runs wait."""
+
+
+class IdempotencyConflictError(Exception):
+    """An idempotency key came before, with another body."""
+
+
+class TooManyWatchersError(Exception):
+    """The server has as many watchers as it may."""
+
+
+class DatabaseAwayError(Exception):
+    """The database cannot be reached just now."""
