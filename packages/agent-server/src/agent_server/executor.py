@@ -151,10 +151,13 @@ class Execution(Protocol):
 
         Raises:
             EventLimitError: If the run has told as many events or bytes as it may; it ends failed.
+            ValueError: If the type is one of the server's own, or the data has no form in JSON.
         """
         ...
 
-    async def step(self, key: str, work: StepWork, *, retries: bool = True) -> bytes:
+    async def step(
+        self, key: str, work: StepWork, *, retries: bool = True, after_events: bool = False
+    ) -> bytes:
         """Do something once in the life of the run, and return what came of it.
 
         Where an earlier attempt recorded the step, its result is returned, and nothing is done. Otherwise `work` is awaited, and its result and the
@@ -165,6 +168,7 @@ class Execution(Protocol):
             work: Does it. A `TransientError` is tried again by the server's policy, as long as no event was told by this try;
                 any other error is the caller's and records nothing.
             retries: Whether it may be tried again at all.
+            after_events: Whether it may be tried again also where the try has told events, which then stay told.
         """
         ...
 

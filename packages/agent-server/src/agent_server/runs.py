@@ -29,7 +29,7 @@ class NewRun:
     tenant: str
     agent: str
     request: JsonObject
-    metadata: Mapping[str, str] = field(default_factory=dict)
+    metadata: Mapping[str, str] = field(default_factory=dict[str, str])
     idempotency_key: str | None = None
     fingerprint: str = ""
 
@@ -80,13 +80,23 @@ class StoredEvent:
         number: Its number in the run, from 1 without gaps.
         type: Its type.
         created_at: When it was told, in UTC.
-        data: What it says.
+        data: What it says; not to be changed, for all who watch a run get the same events.
+        shared: Where whoever sends the event to many keeps what was made of it once, such as the bytes of a stream's frame.
     """
 
     number: int
     type: str
     created_at: datetime
     data: JsonObject
+    shared: dict[str, bytes] = field(default_factory=dict, compare=False, repr=False)
+
+
+OWN_EVENTS: frozenset[str] = frozenset(
+    {"run_started", "run_succeeded", "run_failed", "run_cancelled"}
+)
+"""The types of the server's own events, which no executor tells; all but `run_started` are a run's last."""
+
+LAST_EVENTS: frozenset[str] = OWN_EVENTS - {"run_started"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +113,7 @@ class RunFilter:
 
     agent: str | None = None
     status: frozenset[RunStatus] = frozenset()
-    metadata: Mapping[str, str] = field(default_factory=dict)
+    metadata: Mapping[str, str] = field(default_factory=dict[str, str])
     created_after: datetime | None = None
     created_before: datetime | None = None
 

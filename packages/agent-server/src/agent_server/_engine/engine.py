@@ -1,0 +1,267 @@
+"""A server's engine: its parts, put together, and what each hears of the others."""
+
+import asyncio
+import logging
+import os
+import secrets
+import socket
+from collections.abc import AsyncGenerator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+
+from agent_server._store import events, holds, servers
+from agent_server._store.database import Database
+from agent_server._store.errors import StorageError
+from agent_server._store.holds import Hold, Holder
+from agent_server._store.records import Event, to_stored
+from agent_server._store.runs import Book, Limits
+from agent_server._store.servers import LeaseWatch, Server
+from agent_server._store.signals import CANCELLED, QUEUED, TOLD
+from agent_server._store.writer import Writer
+from agent_server.executor import Executor
+from agent_server.runs import DatabaseAwayError, Runs, Statistics, StoredEvent
+from agent_server.settings import ServerSettings
+
+from .dispatcher import Dispatcher, Hooks
+from .execution import Bounds, RunExecution
+from .face import EngineRuns, Readers
+from .hub import Hub
+from .statistics import Tally
+
+
+_logger = logging.getLogger("agent_server")
+
+_READ_THREADS = 4
+_PAGE = 500
+# What others tell in this time is looked at once.
+_LOOK_SECONDS = 0.05
+
+
+class ServerNameTakenError(StorageError):
+    """A living server of the database has the name that this one was given."""
+
+
+@asynccontextmanager
+async def run_engine(
+    settings: ServerSettings, executor: Executor, database: Database
+) -> AsyncGenerator[Runs]:
+    """Execute the runs of a database until the end of the context.
+
+    Raises:
+        ServerNameTakenError: If a living server has the name.
+    """
+    with ThreadPoolExecutor(_READ_THREADS, thread_name_prefix="agent-server-reader") as pool:
+        engine = _Engine(settings, executor, database, pool)
+        try:
+            async with executor.opened(), engine.running():
+                yield engine.runs
+        finally:
+            await engine.writer.close()
+
+
+class _Engine:
+    """The parts."""
+
+    def __init__(
+        self,
+        settings: ServerSettings,
+        executor: Executor,
+        database: Database,
+        pool: ThreadPoolExecutor,
+    ) -> None:
+        self._settings = settings
+        self._seal = database.seal
+        self._server = Server(
+            name=settings.server_name or _make_up_name(),
+            token=secrets.token_hex(8),
+            executor=executor.name,
+            version=executor.version,
+            key_id=database.seal.key_id,
+        )
+        self._signals: set[str] = set()
+        self._signalled = asyncio.Event()
+        self._tally = Tally()
+        self._watch = LeaseWatch(lease_seconds=settings.lease_seconds)
+        self._bounds = Bounds(
+            max_events=settings.max_events,
+            max_event_bytes=settings.max_event_bytes,
+            retries=settings.retries,
+        )
+        self.writer = Writer(database, server=self._server.name, on_signals=self._hear)
+        self._readers = Readers(database, self.writer, pool)
+        self._hub = Hub(
+            read_events=self._read_page,
+            read_reaches=lambda seqs: self._readers.read(
+                lambda connection: events.read_reaches(connection, seqs)
+            ),
+            max_watchers=settings.max_watchers,
+        )
+        self._dispatcher = Dispatcher(
+            executor,
+            self._build_holder(executor),
+            writer=self.writer,
+            concurrency=settings.concurrency,
+            hooks=Hooks(
+                build=self._build_execution, on_stored=self._publish, on_ended=self._tally.count
+            ),
+        )
+        self.runs = EngineRuns(
+            Book(
+                executor=executor.name,
+                version=executor.version,
+                seal=self._seal,
+                limits=Limits(
+                    max_queued=settings.max_queued,
+                    max_active_per_tenant=settings.max_active_per_tenant,
+                ),
+            ),
+            writer=self.writer,
+            readers=self._readers,
+            hub=self._hub,
+            statistics=self._report,
+        )
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Enter the server among the others, and execute runs until the end of the context."""
+        await self._enter()
+        dispatching = asyncio.create_task(self._dispatcher.work())
+        others = [asyncio.create_task(self._keep()), asyncio.create_task(self._listen())]
+        try:
+            yield
+        finally:
+            await _end_tasks([dispatching])
+            await self._dispatcher.stop(seconds=self._settings.stop_seconds)
+            await _end_tasks(others)
+            leaving = self.writer.submit(lambda write: servers.leave(write, self._server))
+            await asyncio.wait([leaving], timeout=0 if self.writer.is_away else None)
+
+    async def _enter(self) -> None:
+        """Enter the server, or wait until who had its name is sure to be dead.
+
+        Raises:
+            ServerNameTakenError: If they live.
+        """
+        watch = LeaseWatch(lease_seconds=self._settings.lease_seconds)
+        first: int | None = None
+        while not await self.writer.write(lambda write: servers.enter(write, self._server)):
+            beats = await self._readers.read(servers.read_beats)
+            for one in beats:
+                if one.server.name != self._server.name:
+                    continue
+                first = one.number if first is None else first
+                if one.number != first:
+                    raise ServerNameTakenError(
+                        f"server_name: expected a name that no living server has, got {self._server.name}"
+                    )
+            await self._take_over(watch.find_silent(beats, now=_now()))
+            await asyncio.sleep(self._beat_seconds())
+
+    async def _keep(self) -> None:
+        """Show that this server lives, and take over from others that do not."""
+        while True:
+            await asyncio.sleep(self._beat_seconds())
+            if not await self.writer.submit(lambda write: servers.beat(write, self._server)):
+                _logger.warning("others took this server for dead; it begins anew")
+                self._dispatcher.give_up_all()
+                await self.writer.submit(lambda write: servers.enter(write, self._server))
+            with _unless_away():
+                beats = await self._readers.read(servers.read_beats)
+                silent = self._watch.find_silent(beats, now=_now())
+                await self._take_over([one for one in silent if one.server != self._server])
+            self._dispatcher.wake()
+
+    async def _take_over(self, silent: Sequence[servers.Beat]) -> None:
+        for one in silent:
+            if await self.writer.submit(lambda write, one=one: servers.take_over(write, one)):
+                _logger.warning("server %s is silent, its runs wait again", one.server.name)
+
+    async def _listen(self) -> None:
+        """Look at what others have written."""
+        while True:
+            await self._signalled.wait()
+            self._signalled.clear()
+            signals, self._signals = self._signals, set()
+            with _unless_away():
+                if CANCELLED in signals and self._dispatcher.executing:
+                    self._dispatcher.cancel(await self._read_cancelled())
+                if TOLD in signals:
+                    await self._hub.look()
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _read_cancelled(self) -> dict[int, str | None]:
+        name = self._server.name
+        return await self._readers.read(
+            lambda connection: holds.read_cancelled(connection, name, self._seal)
+        )
+
+    def _hear(self, signals: set[str]) -> None:
+        if QUEUED in signals:
+            self._dispatcher.wake()
+        self._signals |= signals
+        self._signalled.set()
+
+    def _publish(self, seq: int, told: Sequence[Event]) -> None:
+        if self._hub.is_watched(seq):
+            self._hub.publish(seq, [to_stored(event) for event in told])
+
+    async def _read_page(self, seq: int, after: int) -> Sequence[StoredEvent]:
+        return await self._readers.read(
+            lambda connection: events.read_events(
+                connection, seq, after=after, limit=_PAGE, seal=self._seal
+            )
+        )
+
+    def _build_holder(self, executor: Executor) -> Holder:
+        return Holder(
+            server=self._server.name,
+            executor=executor.name,
+            version=executor.version,
+            max_attempts=self._settings.max_attempts,
+            interrupted=executor.interrupted,
+        )
+
+    def _build_execution(self, hold: Hold, on_lost: Callable[[], None]) -> RunExecution:
+        return RunExecution(
+            hold,
+            writer=self.writer,
+            bounds=self._bounds,
+            on_stored=self._publish,
+            on_lost=on_lost,
+        )
+
+    def _beat_seconds(self) -> float:
+        return self._settings.lease_seconds / 4
+
+    def _report(self) -> Statistics:
+        tally = self._tally
+        return Statistics(
+            runs=tally.runs,
+            oldest_queued_seconds=tally.waited_seconds(),
+            executing=self._dispatcher.executing,
+            watchers=self._hub.watchers,
+            ended=dict(tally.ended),
+            duration_seconds=dict(tally.durations),
+            duration_sum_seconds=tally.duration_sum,
+            tokens=dict(tally.tokens),
+            database_is_away=self.writer.is_away,
+        )
+
+
+def _unless_away() -> suppress:
+    """Let go what cannot be read now: the writer says so, and when it can be read again."""
+    return suppress(DatabaseAwayError)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+async def _end_tasks(tasks: Sequence[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _make_up_name() -> str:
+    return f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"

@@ -1,0 +1,148 @@
+"""Events on their way to those who watch runs: read once, by one task, for all of them."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+
+from agent_server._store.events import Reach
+from agent_server.runs import LAST_EVENTS, StoredEvent, TooManyWatchersError
+
+
+type ReadEvents = Callable[[int, int], Awaitable[Sequence[StoredEvent]]]
+type ReadReaches = Callable[[list[int]], Awaitable[dict[int, Reach]]]
+
+_KEPT_EVENTS = 1000
+# What a batch costs for each watcher; many watchers get larger batches less often.
+_PACE_SECONDS_PER_WATCHER = 0.002
+_PACE_SECONDS = 2.0
+
+
+@dataclass(slots=True, eq=False)
+class _Channel:
+    """A run that is watched.
+
+    Attributes:
+        last: The number of the newest event that is known to be stored.
+        is_over: Whether no more will come.
+        recent: The newest events, without gaps, up to `last`.
+        changed: Set when more has come.
+        watchers: How many watch.
+        reads: Reads under way, by the number behind which they begin.
+    """
+
+    last: int
+    is_over: bool
+    recent: list[StoredEvent] = field(default_factory=list)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    watchers: int = 0
+    reads: dict[int, asyncio.Task[Sequence[StoredEvent]]] = field(default_factory=dict)
+
+    def wake(self) -> None:
+        self.changed.set()
+        self.changed = asyncio.Event()
+
+    def pace_seconds(self) -> float:
+        return min(self.watchers * _PACE_SECONDS_PER_WATCHER, _PACE_SECONDS)
+
+
+class Hub:
+    """The runs that are watched on this server."""
+
+    def __init__(
+        self, *, read_events: ReadEvents, read_reaches: ReadReaches, max_watchers: int
+    ) -> None:
+        """Take the ways to read.
+
+        Args:
+            read_events: Returns a page of the stored events of a run behind a number.
+            read_reaches: Returns how far the events of runs go.
+            max_watchers: How many may watch at a time.
+        """
+        self._read_events = read_events
+        self._read_reaches = read_reaches
+        self._max_watchers = max_watchers
+        self._channels: dict[int, _Channel] = {}
+        self.watchers = 0
+
+    def is_watched(self, seq: int) -> bool:
+        """Return whether anybody watches a run."""
+        return seq in self._channels
+
+    def publish(self, seq: int, told: Sequence[StoredEvent]) -> None:
+        """Push events that have been stored by this server."""
+        channel = self._channels.get(seq)
+        if channel is None or told[-1].number <= channel.last:
+            return
+        if channel.recent and channel.recent[-1].number + 1 != told[0].number:
+            channel.recent = []
+        channel.recent = [*channel.recent, *told][-_KEPT_EVENTS:]
+        channel.last = told[-1].number
+        channel.is_over = told[-1].type in LAST_EVENTS
+        channel.wake()
+
+    async def look(self) -> None:
+        """Look whether watched runs got events from other servers."""
+        known = {seq: channel.last for seq, channel in self._channels.items()}
+        if not known:
+            return
+        reaches = await self._read_reaches(list(known))
+        for seq, channel in list(self._channels.items()):
+            reach = reaches.get(seq, Reach(last=channel.last, is_finished=True))
+            if seq in known and (reach.last > channel.last or reach.is_finished > channel.is_over):
+                channel.last = max(channel.last, reach.last)
+                channel.recent = []
+                channel.is_over = reach.is_finished
+                channel.wake()
+
+    async def watch(
+        self, seq: int, reach: Reach, *, after: int
+    ) -> AsyncGenerator[Sequence[StoredEvent]]:
+        """Yield the events of a run behind a number as they come, up to its last one.
+
+        Args:
+            seq: The run.
+            reach: How far its events go now.
+            after: The number of the last event that the watcher has.
+
+        Raises:
+            TooManyWatchersError: If there are as many watchers as there may be.
+        """
+        if self.watchers >= self._max_watchers:
+            raise TooManyWatchersError
+        channel = self._channels.setdefault(
+            seq, _Channel(last=reach.last, is_over=reach.is_finished)
+        )
+        self.watchers += 1
+        channel.watchers += 1
+        try:
+            position = after
+            while True:
+                changed = channel.changed
+                if position < channel.last:
+                    batch = await self._next(seq, channel, position)
+                    if not batch:  # it was deleted
+                        return
+                    yield batch
+                    position = batch[-1].number
+                elif channel.is_over:
+                    return
+                else:
+                    await changed.wait()
+                    await asyncio.sleep(0 if channel.is_over else channel.pace_seconds())
+        finally:
+            self.watchers -= 1
+            channel.watchers -= 1
+            if not channel.watchers:
+                self._channels.pop(seq)
+
+    async def _next(self, seq: int, channel: _Channel, position: int) -> Sequence[StoredEvent]:
+        recent = channel.recent
+        if recent and recent[0].number <= position + 1:
+            return recent[position + 1 - recent[0].number :]
+        read = channel.reads.get(position)
+        if read is None:
+            # Who asks for the same at the same time gets the same.
+            read = asyncio.ensure_future(self._read_events(seq, position))
+            channel.reads[position] = read
+            read.add_done_callback(lambda _: channel.reads.pop(position))
+        return await asyncio.shield(read)

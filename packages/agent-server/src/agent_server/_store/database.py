@@ -1,0 +1,157 @@
+"""Opening the database: SQLite with a write-ahead log, or PostgreSQL."""
+
+import os
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+
+from .errors import StorageError, describe_fault
+from .schema import migrate, seals
+from .sealing import Seal
+
+
+_READERS = 4
+_PROBE = b"agent-server"
+# Others' transactions are short. Whoever has to wait for longer shall hear that the database is away.
+_BUSY_MILLISECONDS = 2000
+_FAR_SIDE_SILENT_SECONDS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Database:
+    """An open database.
+
+    Attributes:
+        writer: One connection that begins each transaction by taking the right to write.
+        reader: A few connections for reading.
+        seal: How content is written down.
+        url: Where it is; it may hold a password.
+    """
+
+    writer: sa.Engine
+    reader: sa.Engine
+    seal: Seal
+    url: sa.URL
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether it is a file of this machine."""
+        return self.url.get_backend_name() == "sqlite"
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.writer.dispose()
+        self.reader.dispose()
+
+
+def open_database(url: str, seal: Seal) -> Database:
+    """Open a database, and make or migrate its tables.
+
+    A SQLite file is made for its owner alone, and so is its folder; one that others can read is closed to them.
+
+    Raises:
+        StorageError: If it cannot be used, a newer version has written it, or a key is missing.
+    """
+    parsed = _parse_url(url)
+    try:
+        database = (
+            _open_sqlite(parsed, seal)
+            if parsed.get_backend_name() == "sqlite"
+            else _open_postgresql(parsed, seal)
+        )
+        with database.writer.begin() as connection:
+            migrate(connection)
+            _enter_seal(connection, seal)
+    except (OSError, SQLAlchemyError) as error:
+        raise StorageError(
+            f"database: expected one that can be opened: {describe_fault(error)}"
+        ) from error
+    return database
+
+
+def _parse_url(url: str) -> sa.URL:
+    try:
+        parsed = sa.make_url(url)
+    except ArgumentError:
+        parsed = None
+    if parsed is None or parsed.get_backend_name() not in {"sqlite", "postgresql"}:
+        raise StorageError("database: expected sqlite:///path or postgresql://…")
+    return parsed
+
+
+def _enter_seal(connection: sa.Connection, seal: Seal) -> None:
+    stored = {
+        row.key_id: row.probe
+        for row in connection.execute(sa.select(seals.c.key_id, seals.c.probe))
+    }
+    if seal.key_id == "plain" and set(stored) - {"plain"}:
+        raise StorageError("storage_keys: expected the key that the database was written with")
+    for probe in stored.values():
+        seal.open(probe)
+    if seal.key_id not in stored:
+        row = {"key_id": seal.key_id, "probe": seal.close(_PROBE)}
+        connection.execute(sa.insert(seals).values(row))
+
+
+def _open_sqlite(url: sa.URL, seal: Seal) -> Database:
+    if not url.database or url.database == ":memory:":
+        raise StorageError("database: expected a file, as in sqlite:///path")
+    _create_private_file(Path(url.database))
+    url = url.set(drivername="sqlite")
+    writer = sa.create_engine(url, pool_size=1, max_overflow=0, hide_parameters=True)
+    reader = sa.create_engine(url, pool_size=_READERS, max_overflow=0, hide_parameters=True)
+    for engine, begin in ((writer, "BEGIN IMMEDIATE"), (reader, "BEGIN")):
+        event.listen(engine, "connect", _prepare_sqlite_connection)
+        event.listen(engine, "begin", _begin_with(begin))
+    return Database(writer=writer, reader=reader, seal=seal, url=url)
+
+
+def _create_private_file(path: Path) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    path.chmod(0o600)
+
+
+def _prepare_sqlite_connection(connection: sqlite3.Connection, _record: object) -> None:
+    # Python would begin transactions only before a change, after what was read for it.
+    connection.isolation_level = None
+    connection.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
+    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # heard only before the first table
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA journal_size_limit = 16777216")
+
+
+def _begin_with(statement: str):  # noqa: ANN202
+    def begin(connection: sa.Connection) -> None:
+        connection.exec_driver_sql(statement)
+
+    return begin
+
+
+def _open_postgresql(url: sa.URL, seal: Seal) -> Database:  # pragma: no cover - nox -s postgresql
+    url = url.set(drivername="postgresql+psycopg")
+    settings = {
+        "connect_timeout": 3,
+        "tcp_user_timeout": _FAR_SIDE_SILENT_SECONDS * 1000,
+        "keepalives_idle": _FAR_SIDE_SILENT_SECONDS,
+        "keepalives_interval": 2,
+        "keepalives_count": 2,
+        "application_name": "agent-server",
+    }
+    writer = sa.create_engine(
+        url, pool_size=1, max_overflow=0, hide_parameters=True, connect_args=settings
+    )
+    reader = sa.create_engine(
+        url,
+        pool_size=_READERS,
+        max_overflow=0,
+        hide_parameters=True,
+        connect_args=settings,
+        pool_pre_ping=True,
+    )
+    return Database(writer=writer, reader=reader, seal=seal, url=url)

@@ -1,0 +1,74 @@
+"""Events of runs, read from where a reader is."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from agent_server.runs import FINISHED, StoredEvent
+
+from .records import load_events
+from .schema import events, runs
+from .sealing import Seal
+
+
+_BATCHES_TOGETHER = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """How far the events of a run go.
+
+    Attributes:
+        last: The number of the newest.
+        is_finished: Whether no more will come.
+    """
+
+    last: int
+    is_finished: bool
+
+
+def read_events(
+    connection: sa.Connection, seq: int, *, after: int, limit: int, seal: Seal
+) -> list[StoredEvent]:
+    """Return the events of a run behind a number, at most `limit`."""
+    found: list[StoredEvent] = []
+    position = after
+    while len(found) < limit:
+        statement = (
+            sa.select(events.c.first, events.c.last, events.c.body)
+            .where(events.c.run == seq, events.c.first > _first_of(seq, position))
+            .order_by(events.c.first)
+            .limit(_BATCHES_TOGETHER)
+        )
+        rows = connection.execute(statement).all()
+        for row in rows:
+            if len(found) >= limit:
+                break
+            batch = load_events(row.first, seal.open(row.body))
+            found += [event for event in batch if event.number > position]
+            position = row.last
+        if len(rows) < _BATCHES_TOGETHER:
+            break
+    return found[:limit]
+
+
+def _first_of(seq: int, after: int) -> sa.ColumnElement[int]:
+    """Return a number below the first one of the batch that holds the event behind `after`, and not below that of the batch before."""
+    begun = (
+        sa.select(sa.func.max(events.c.first))
+        .where(events.c.run == seq, events.c.first <= after + 1)
+        .scalar_subquery()
+    )
+    return sa.func.coalesce(begun, 1) - 1
+
+
+def read_reaches(connection: sa.Connection, seqs: Collection[int]) -> dict[int, Reach]:
+    """Return how far the events of runs go; a run that is no longer there has none."""
+    statement = sa.select(runs.c.seq, runs.c.last_event, runs.c.status).where(
+        runs.c.seq.in_(sorted(seqs))
+    )
+    return {
+        row.seq: Reach(last=row.last_event, is_finished=row.status in FINISHED)
+        for row in connection.execute(statement)
+    }

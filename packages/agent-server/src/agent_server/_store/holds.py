@@ -1,0 +1,279 @@
+"""Runs that a server holds: claimed, told of, their steps recorded, and let go, each only as long as they are its own."""
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from agent_server.executor import JsonObject, RunResult
+
+from .endings import Ending, cancelled, end_waiting, with_result, write_end
+from .records import Event, dump_events, dump_json, load_text, now
+from .schema import events, runs, steps
+from .sealing import Seal
+from .signals import QUEUED, TOLD
+from .writer import Write
+
+
+type Verdict = Callable[[str, int], RunResult | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """Who claims runs.
+
+    Attributes:
+        server: The name of the server.
+        executor: The kind of runs that it executes.
+        version: Of the steps that its executor understands.
+        max_attempts: How often a run is begun.
+        interrupted: What becomes of a run that was begun before, by its id and how often; None to begin it again.
+    """
+
+    server: str
+    executor: str
+    version: str
+    max_attempts: int
+    interrupted: Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hold:
+    """An attempt to execute a run, which is this server's as long as nobody takes it over.
+
+    Attributes:
+        seq: The run's number in the store.
+        run_id: Its id.
+        tenant: Whose it is.
+        agent: The agent's name.
+        request: As it was accepted.
+        metadata: As the client gave it.
+        server: Who holds it.
+        attempt: The number of this attempt.
+        started: The event that told of the attempt.
+        told_bytes: What its events and request take up to here.
+        recorded: The keys of the steps that earlier attempts recorded.
+    """
+
+    seq: int
+    run_id: str
+    tenant: str
+    agent: str
+    request: JsonObject
+    metadata: Mapping[str, str]
+    server: str
+    attempt: int
+    started: Event
+    told_bytes: int
+    recorded: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """A run that was ended instead of being begun again.
+
+    Attributes:
+        seq: The run's number in the store.
+        ending: How it ended.
+        event: What told of it.
+        started_at: When it was first begun, in microseconds since 1970.
+    """
+
+    seq: int
+    ending: Ending
+    event: Event
+    started_at: int
+
+
+def claim(
+    write: Write, holder: Holder, *, limit: int, held: Collection[int]
+) -> Sequence[Hold | Ended]:
+    """Take the oldest runs that wait.
+
+    Args:
+        write: The transaction.
+        holder: Who takes them.
+        limit: At most how many.
+        held: The runs that the server knows it holds. Others that the store says are its own were claimed by a transaction of which it
+            never heard whether it was committed: they count as interrupted.
+    """
+    _requeue(write, (runs.c.server == holder.server) & runs.c.seq.not_in(sorted(held)))
+    waiting = (
+        sa.select(runs)
+        .where(
+            runs.c.executor == holder.executor,
+            runs.c.status == "queued",
+            runs.c.finished_at.is_(None),
+            (runs.c.attempt == 0) | (runs.c.version == holder.version),
+        )
+        .order_by(runs.c.seq)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    )
+    return [_begin(write, row, holder) for row in write.connection.execute(waiting).all()]
+
+
+def _begin(write: Write, row: sa.Row[Any], holder: Holder) -> Hold | Ended:
+    ending = _refuse(row, holder, write.seal) if row.attempt else None
+    if ending is not None:
+        event = end_waiting(write, row, ending)
+        return Ended(seq=row.seq, ending=ending, event=event, started_at=row.started_at)
+    attempt = row.attempt + 1
+    started = Event(
+        number=row.last_event + 1,
+        type="run_started",
+        created_at=now(),
+        text=dump_json({"attempt": attempt}),
+    )
+    body = write.seal.close(dump_events([started]))
+    write.connection.execute(
+        sa.insert(events).values(run=row.seq, first=started.number, last=started.number, body=body)
+    )
+    write.connection.execute(
+        sa.update(runs)
+        .where(runs.c.seq == row.seq)
+        .values(
+            status="running",
+            server=holder.server,
+            version=holder.version,
+            attempt=attempt,
+            started_at=started.created_at if row.started_at is None else row.started_at,
+            last_event=started.number,
+            bytes=row.bytes + len(body),
+        )
+    )
+    write.signals.add(TOLD)
+    recorded = sa.select(steps.c.key).where(steps.c.run == row.seq)
+    keys = write.connection.execute(recorded).scalars().all() if row.attempt else ()
+    return Hold(
+        seq=row.seq,
+        run_id=row.run_id,
+        tenant=row.tenant,
+        agent=row.agent,
+        request=json.loads(write.seal.open(row.request)),
+        metadata=json.loads(write.seal.open(row.metadata)),
+        server=holder.server,
+        attempt=attempt,
+        started=started,
+        told_bytes=row.bytes + len(body),
+        recorded=frozenset(keys),
+    )
+
+
+def _refuse(row: sa.Row[Any], holder: Holder, seal: Seal) -> Ending | None:
+    if row.cancel_requested:
+        return cancelled(load_text(row.cancel_reason, seal))
+    result = holder.interrupted(row.run_id, row.attempt)
+    if result is None and row.attempt >= holder.max_attempts:
+        result = RunResult(
+            status="failed",
+            error=f"the server ended {row.attempt} times while the run was executed",
+            error_type="interrupted",
+        )
+    return None if result is None else with_result(result)
+
+
+def append(write: Write, hold: Hold, told: Sequence[Event]) -> bool:
+    """Store events of a run, and return whether it is still held."""
+    body = write.seal.close(dump_events(told))
+    first, last = told[0].number, told[-1].number
+    grown = (
+        sa.update(runs)
+        .where(_is_held(hold), runs.c.last_event == first - 1)
+        .values(last_event=last, bytes=runs.c.bytes + len(body))
+    )
+    if write.connection.execute(grown).rowcount == 0:
+        # A commit of which nobody heard whether it was done is tried again.
+        known = sa.select(runs.c.last_event).where(_is_held(hold))
+        return (write.connection.scalar(known) or 0) >= last
+    write.connection.execute(
+        sa.insert(events).values(run=hold.seq, first=first, last=last, body=body)
+    )
+    write.signals.add(TOLD)
+    return True
+
+
+def record_step(write: Write, hold: Hold, key: str, result: bytes, told: Sequence[Event]) -> bool:
+    """Store what a step came to, with the events that it told, and return whether the run is still held."""
+    if not (append(write, hold, told) if told else _lock(write, hold)):
+        return False
+    known = sa.select(steps.c.key).where(steps.c.run == hold.seq, steps.c.key == key)
+    if write.connection.execute(known).first() is None:
+        values = {"run": hold.seq, "key": key, "result": write.seal.close(result)}
+        write.connection.execute(sa.insert(steps).values(values))
+    return True
+
+
+def end(write: Write, hold: Hold, ending: Ending, told: Sequence[Event]) -> bool:
+    """Store the end of a run, and return whether it was still held.
+
+    A commit of which nobody heard whether it was done finds the run ended, and counts as no longer held.
+
+    Args:
+        write: The transaction.
+        hold: The attempt.
+        ending: How the run ends.
+        told: What is not stored yet of its events; the last one is that of the end.
+    """
+    known = sa.select(runs.c.bytes).where(_is_held(hold)).with_for_update()
+    stored_bytes = write.connection.scalar(known)
+    if stored_bytes is None:
+        return False
+    write_end(write, hold.seq, ending, told, stored_bytes=stored_bytes)
+    return True
+
+
+def let_go(write: Write, hold: Hold, told: Sequence[Event]) -> bool:
+    """Put a run back into the queue, with what it told, for another attempt or another server; return whether it was still held."""
+    is_held = append(write, hold, told) if told else True
+    return _requeue(write, _is_held(hold)) and is_held
+
+
+def take_from(write: Write, server: str) -> None:
+    """Put all runs of a server back into the queue."""
+    _requeue(write, runs.c.server == server)
+
+
+def read_step(write: Write, hold: Hold, key: str) -> bytes:
+    """Return what a recorded step came to."""
+    statement = sa.select(steps.c.result).where(steps.c.run == hold.seq, steps.c.key == key)
+    return write.seal.open(write.connection.execute(statement).scalar_one())
+
+
+def read_cancelled(connection: sa.Connection, server: str, seal: Seal) -> dict[int, str | None]:
+    """Return the runs of a server of which the end was asked for, and why."""
+    statement = sa.select(runs.c.seq, runs.c.cancel_reason).where(
+        runs.c.server == server,
+        runs.c.status == "running",
+        runs.c.finished_at.is_(None),
+        runs.c.cancel_requested,
+    )
+    return {row.seq: load_text(row.cancel_reason, seal) for row in connection.execute(statement)}
+
+
+def _is_held(hold: Hold) -> sa.ColumnElement[bool]:
+    return (
+        (runs.c.seq == hold.seq)
+        & (runs.c.status == "running")
+        & (runs.c.server == hold.server)
+        & (runs.c.attempt == hold.attempt)
+    )
+
+
+def _lock(write: Write, hold: Hold) -> bool:
+    held = sa.select(runs.c.seq).where(_is_held(hold)).with_for_update()
+    return write.connection.execute(held).first() is not None
+
+
+def _requeue(write: Write, which: sa.ColumnElement[bool]) -> bool:
+    statement = (
+        sa.update(runs)
+        .where(which, runs.c.status == "running", runs.c.finished_at.is_(None))
+        .values(status="queued", server=None)
+    )
+    if write.connection.execute(statement).rowcount == 0:
+        return False
+    write.signals.add(QUEUED)
+    return True

@@ -1,0 +1,144 @@
+"""How runs, results and events are written down."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import sqlalchemy as sa
+
+from agent_server.executor import JsonObject, RunResult, Usage
+from agent_server.runs import Run, StoredEvent
+
+from .sealing import Seal
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """An event on its way into the store.
+
+    Attributes:
+        number: Its number in the run.
+        type: Its type.
+        created_at: In microseconds since 1970.
+        text: Its data as JSON.
+    """
+
+    number: int
+    type: str
+    created_at: int
+    text: str
+
+
+def now() -> int:
+    """Return the time in microseconds since 1970."""
+    return to_microseconds(datetime.now(UTC))
+
+
+def to_microseconds(time: datetime) -> int:
+    """Return a time in microseconds since 1970; one without a zone is taken for UTC."""
+    if time.tzinfo is None:
+        time = time.replace(tzinfo=UTC)
+    return (time - _EPOCH) // _MICROSECOND
+
+
+def to_datetime(microseconds: int) -> datetime:
+    """Return a time in UTC."""
+    return _EPOCH + microseconds * _MICROSECOND
+
+
+def dump_json(value: Any) -> str:
+    """Return a value as JSON in ASCII, so that it can hold what no database takes, such as halves of surrogate pairs.
+
+    Raises:
+        ValueError: If JSON has no form for it, as for NaN.
+        TypeError: Likewise.
+    """
+    return json.dumps(value, allow_nan=False, separators=(",", ":"))
+
+
+def dump_events(events: Iterable[Event]) -> bytes:
+    """Return a batch of events as it is sealed; their numbers are not in it."""
+    rows = (f"[{dump_json(one.type)},{one.created_at},{one.text}]" for one in events)
+    return f"[{','.join(rows)}]".encode()
+
+
+def load_events(first: int, body: bytes) -> list[StoredEvent]:
+    """Return the events of a batch that begins with a number."""
+    return [
+        StoredEvent(number=number, type=type_, created_at=to_datetime(created_at), data=data)
+        for number, (type_, created_at, data) in enumerate(json.loads(body), start=first)
+    ]
+
+
+def to_stored(event: Event) -> StoredEvent:
+    """Return an event as it will be read."""
+    return StoredEvent(
+        number=event.number,
+        type=event.type,
+        created_at=to_datetime(event.created_at),
+        data=json.loads(event.text),
+    )
+
+
+def result_data(result: RunResult) -> JsonObject:
+    """Return a result as the data of a run's last event."""
+    data = asdict(result)
+    del data["status"]
+    return data
+
+
+def dump_result(result: RunResult) -> bytes:
+    """Return a result as it is sealed."""
+    return dump_json(asdict(result)).encode()
+
+
+def _load_result(text: bytes) -> RunResult:
+    fields = json.loads(text)
+    usage = fields.pop("usage")
+    return RunResult(**fields, usage=None if usage is None else Usage(**usage))
+
+
+def load_run(row: sa.Row[Any], seal: Seal) -> Run:
+    """Return the run of a row."""
+    return Run(
+        run_id=row.run_id,
+        tenant=row.tenant,
+        agent=row.agent,
+        status=row.status,
+        metadata=json.loads(seal.open(row.metadata)),
+        attempt=row.attempt,
+        created_at=to_datetime(row.created_at),
+        started_at=None if row.started_at is None else to_datetime(row.started_at),
+        finished_at=None if row.finished_at is None else to_datetime(row.finished_at),
+        cancel_requested=row.cancel_requested,
+        cancel_reason=load_text(row.cancel_reason, seal),
+        last_event=row.last_event,
+        result=None if row.result is None else _load_result(seal.open(row.result)),
+    )
+
+
+def close_text(text: str | None, seal: Seal) -> bytes | None:
+    """Return a sealed text."""
+    return None if text is None else seal.close(dump_json(text).encode())
+
+
+def load_text(stored: bytes | None, seal: Seal) -> str | None:
+    """Return the text of a sealed one."""
+    return None if stored is None else json.loads(seal.open(stored))
+
+
+def digest(*parts: str) -> bytes:
+    """Return a digest by which texts are found; any text has one."""
+    return hashlib.blake2b(dump_json(parts).encode(), digest_size=16).digest()
+
+
+def label_digests(metadata: Mapping[str, str]) -> Sequence[bytes]:
+    """Return the digest of each name with its text."""
+    return [digest(name, text) for name, text in metadata.items()]

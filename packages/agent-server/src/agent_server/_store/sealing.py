@@ -1,0 +1,87 @@
+"""The stored form of what belongs to a run: encrypted, where there are keys."""
+
+import base64
+import hashlib
+
+from cryptography.fernet import Fernet, InvalidToken
+
+from .errors import StorageError
+
+
+PLAIN = "plain"
+_ID_LENGTH = 8
+_PLAIN_MARK = b"plain\0\0\0"
+
+
+class Seal:
+    """A way to write content down and to read it again.
+
+    Each text begins with the id of the key that it was sealed under, so that what an old key has sealed can be found. Without keys
+    content is stored as it is.
+
+    Attributes:
+        key_id: Of the key that seals.
+    """
+
+    def __init__(self, keys: str = "") -> None:
+        """Take the keys.
+
+        Args:
+            keys: Fernet keys with commas between. The first seals, each opens what it has sealed.
+
+        Raises:
+            StorageError: If one is no Fernet key.
+        """
+        texts = [text.strip() for text in keys.split(",") if text.strip()]
+        self._fernets = {_key_id(text): _parse_key(text) for text in texts}
+        self.key_id = next(iter(self._fernets), PLAIN)
+        self._mark = _mark(self.key_id)
+
+    def close(self, content: bytes) -> bytes:
+        """Return the content as it is stored."""
+        fernet = self._fernets.get(self.key_id)
+        return self._mark + (fernet.encrypt(content) if fernet else content)
+
+    def open(self, stored: bytes) -> bytes:
+        """Return the content of what is stored.
+
+        Raises:
+            StorageError: If it was sealed under a key that is not here, or is not as it was written.
+        """
+        mark, text = stored[:_ID_LENGTH], stored[_ID_LENGTH:]
+        if mark == _PLAIN_MARK:
+            return text
+        try:
+            return self._fernets[mark.decode("ascii", "replace")].decrypt(text)
+        except (KeyError, InvalidToken):
+            raise StorageError(
+                "storage_keys: expected the key that the database was written with"
+            ) from None
+
+    def has(self, key_id: str) -> bool:
+        """Return whether content that was sealed under this key can be opened."""
+        return key_id == PLAIN or key_id in self._fernets
+
+
+def mark_of(key_id: str) -> bytes:
+    """Return what stands before everything that was sealed under a key."""
+    return _mark(key_id)
+
+
+def _mark(key_id: str) -> bytes:
+    return _PLAIN_MARK if key_id == PLAIN else key_id.encode()
+
+
+def _key_id(key: str) -> str:
+    return hashlib.sha256(key.encode()).hexdigest()[:_ID_LENGTH]
+
+
+def _parse_key(key: str) -> Fernet:
+    try:
+        if len(base64.urlsafe_b64decode(key)) == 32:  # noqa: PLR2004 - Fernet's length
+            return Fernet(key)
+    except ValueError:
+        pass
+    raise StorageError(
+        "storage_keys: expected Fernet keys (32 bytes in URL-safe base64) with commas between"
+    )

@@ -1,0 +1,144 @@
+"""Which of the servers of a database are alive.
+
+A living server lets a number grow in the database. Who watches measures the silence with a clock of its own, so clocks need not agree
+between machines.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from . import holds
+from .schema import servers
+from .writer import Write
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """A server, as the others see it.
+
+    Attributes:
+        name: Its name.
+        token: Tells it from a later one of the same name.
+        executor: The kind of runs that it executes.
+        version: Of the steps that its executor understands.
+        key_id: Of the key under which it seals.
+    """
+
+    name: str
+    token: str
+    executor: str
+    version: str
+    key_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beat:
+    """How a server showed that it lives, the last time.
+
+    Attributes:
+        server: The server.
+        number: The number that grows.
+    """
+
+    server: Server
+    number: int
+
+
+def enter(write: Write, server: Server) -> bool:
+    """Enter a server, and return whether its name was free."""
+    if write.connection.scalar(sa.select(servers.c.token).where(servers.c.name == server.name)):
+        return False
+    values = {
+        "name": server.name,
+        "token": server.token,
+        "executor": server.executor,
+        "version": server.version,
+        "key_id": server.key_id,
+        "beat": 0,
+    }
+    write.connection.execute(sa.insert(servers).values(values))
+    # What the name holds is of a server that is gone.
+    holds.take_from(write, server.name)
+    return True
+
+
+def beat(write: Write, server: Server) -> bool:
+    """Show that a server lives, and return whether the others still take it for alive."""
+    grown = (
+        sa.update(servers)
+        .where(servers.c.name == server.name, servers.c.token == server.token)
+        .values(beat=servers.c.beat + 1)
+    )
+    return write.connection.execute(grown).rowcount == 1
+
+
+def leave(write: Write, server: Server) -> None:
+    """Take out a server that stops; what it still holds goes back into the queue."""
+    mine = (servers.c.name == server.name) & (servers.c.token == server.token)
+    if write.connection.execute(sa.delete(servers).where(mine)).rowcount:
+        holds.take_from(write, server.name)
+
+
+def take_over(write: Write, silent: Beat) -> bool:
+    """Take out a silent server and put its runs back into the queue, and return whether it was still silent."""
+    same = (
+        (servers.c.name == silent.server.name)
+        & (servers.c.token == silent.server.token)
+        & (servers.c.beat == silent.number)
+    )
+    if write.connection.execute(sa.delete(servers).where(same)).rowcount == 0:
+        return False
+    holds.take_from(write, silent.server.name)
+    return True
+
+
+def read_beats(connection: sa.Connection) -> list[Beat]:
+    """Return the beat of each server."""
+    return [
+        Beat(
+            server=Server(
+                name=row.name,
+                token=row.token,
+                executor=row.executor,
+                version=row.version,
+                key_id=row.key_id,
+            ),
+            number=row.beat,
+        )
+        for row in connection.execute(sa.select(servers).order_by(servers.c.name))
+    ]
+
+
+class LeaseWatch:
+    """A watch for servers that have been silent for too long."""
+
+    def __init__(self, *, lease_seconds: float) -> None:
+        self._lease_seconds = lease_seconds
+        self._looked_at: float | None = None
+        self._seen: Mapping[tuple[str, str], tuple[int, float]] = {}
+
+    def find_silent(self, beats: list[Beat], *, now: float) -> list[Beat]:
+        """Return the servers of which the beat has not grown for the time of a lease.
+
+        Who could not look for half of that time, because the database was away or the process stood still, begins anew: the others may
+        have been as unable to show that they live.
+
+        Args:
+            beats: The beats as they are now.
+            now: The time by a clock that never goes back, in seconds.
+        """
+        was_away = self._looked_at is None or now - self._looked_at > self._lease_seconds / 2
+        seen: Mapping[tuple[str, str], tuple[int, float]] = {} if was_away else self._seen
+        self._looked_at = now
+        self._seen = {}
+        for one in beats:
+            key = (one.server.name, one.server.token)
+            number, since = seen.get(key, (one.number, now))
+            self._seen = {**self._seen, key: (one.number, since if number == one.number else now)}
+        return [
+            one
+            for one in beats
+            if now - self._seen[one.server.name, one.server.token][1] >= self._lease_seconds
+        ]

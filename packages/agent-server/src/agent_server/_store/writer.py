@@ -1,0 +1,245 @@
+"""The one thread that writes: what all runs want written goes into one transaction."""
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any
+
+import sqlalchemy as sa
+
+from agent_server.runs import DatabaseAwayError
+
+from .database import Database
+from .errors import UNREACHABLE, describe_fault
+from .sealing import Seal
+from .signals import ALL_SIGNALS, CHANNEL, TOLD
+
+
+_logger = logging.getLogger("agent_server")
+
+_MOST_TOGETHER = 100
+_RETRY_SECONDS = 0.5
+_LOG_SECONDS = 60.0
+# As long as a client is let wait before it hears that the database is away.
+_PATIENCE_SECONDS = 4.0
+_LOOK_SECONDS = 0.1
+
+
+@dataclass(slots=True)
+class Write:
+    """A transaction under way.
+
+    Attributes:
+        connection: To write with.
+        seal: How content is written down.
+        signals: What other servers, and this one, should look at once it is committed, see `agent_server._store.signals`.
+    """
+
+    connection: sa.Connection
+    seal: Seal
+    signals: set[str] = field(default_factory=set)
+
+
+type Operation[Result] = Callable[[Write], Result]
+
+
+@dataclass(slots=True, eq=False)
+class _Job:
+    operation: Operation[Any]
+    done: asyncio.Future[Any]
+    is_patient: bool
+
+
+class Writer:
+    """The thread, and the queue before it.
+
+    Operations are executed in the order in which they came. An operation says by its result that it could not be done; where one raises,
+    those that came with it are done without it. While the database cannot be reached, patient operations wait, and the others fail.
+    """
+
+    def __init__(
+        self, database: Database, *, server: str, on_signals: Callable[[set[str]], None]
+    ) -> None:
+        """Start the thread.
+
+        Args:
+            database: Where to write.
+            server: The name under which other servers hear of what is written.
+            on_signals: Called on the running loop with what was written here or, on SQLite, by others.
+        """
+        self._database = database
+        self._server = server
+        self._on_signals = on_signals
+        self._loop = asyncio.get_running_loop()
+        self._lock = threading.Condition()
+        self._jobs: list[_Job] = []
+        self._is_closing = False
+        self._away_since: float | None = None
+        self._logged_at = 0.0
+        self._seen_version: int | None = None
+        self._thread = threading.Thread(target=self._work, name="agent-server-writer", daemon=True)
+        self._thread.start()
+
+    @property
+    def is_away(self) -> bool:
+        """Whether the database could not be reached the last time."""
+        return self._away_since is not None
+
+    def submit[Result](self, operation: Operation[Result]) -> asyncio.Future[Result]:
+        """Queue an operation that waits while the database is away."""
+        return self._enqueue(operation, is_patient=True)
+
+    async def write[Result](self, operation: Operation[Result]) -> Result:
+        """Do an operation for a client, who is told soon where the database is away.
+
+        Raises:
+            DatabaseAwayError: If it cannot be reached.
+        """
+        if self.is_away:
+            raise DatabaseAwayError
+        try:
+            async with asyncio.timeout(_PATIENCE_SECONDS):
+                return await self._enqueue(operation, is_patient=False)
+        except TimeoutError:
+            raise DatabaseAwayError from None
+
+    async def close(self) -> None:
+        """Write what is queued, unless the database is away, and end the thread."""
+        with self._lock:
+            self._is_closing = True
+            self._lock.notify()
+        await asyncio.to_thread(self._thread.join)
+
+    def _enqueue(self, operation: Operation[Any], *, is_patient: bool) -> asyncio.Future[Any]:
+        job = _Job(operation, self._loop.create_future(), is_patient)
+        with self._lock:
+            self._jobs.append(job)
+            self._lock.notify()
+        return job.done
+
+    def suspect(self, error: Exception) -> None:
+        """Hear that the database could not be read, and look whether it can be reached."""
+        with self._lock:
+            self._note_away(error)
+            self._lock.notify()
+
+    def _work(self) -> None:
+        while (jobs := self._take()) is not None:
+            try:
+                undone = self._commit(jobs) if jobs else self._look()
+            except UNREACHABLE as error:
+                with self._lock:
+                    self._note_away(error)
+                undone = jobs
+            if self.is_away:
+                self._hold(undone)
+
+    def _take(self) -> list[_Job] | None:
+        with self._lock:
+            if not self._jobs and not self._is_closing:
+                may_look = self._database.is_sqlite or self.is_away
+                self._lock.wait(_LOOK_SECONDS if may_look else None)
+            if not self._jobs and self._is_closing:
+                return None
+            taken = self._jobs[:_MOST_TOGETHER]
+            del self._jobs[:_MOST_TOGETHER]
+        return [job for job in taken if not job.done.cancelled()]
+
+    def _commit(self, jobs: list[_Job]) -> list[_Job]:
+        """Do what the jobs want, and return those that are left because the database is away."""
+        try:
+            results, signals = self._transact(jobs)
+        except UNREACHABLE as error:
+            with self._lock:
+                self._note_away(error)
+            return jobs
+        except Exception as error:  # noqa: BLE001 - it is the caller's
+            if len(jobs) == 1:
+                self._post(jobs, [error], set())
+                return []
+            for number, job in enumerate(jobs):
+                if self._commit([job]):
+                    return jobs[number:]
+            return []
+        self._note_reached()
+        # Who watches hears from those who told.
+        self._post(jobs, results, signals - {TOLD})
+        return []
+
+    def _transact(self, jobs: list[_Job]) -> tuple[list[Any], set[str]]:
+        with self._database.writer.begin() as connection:
+            write = Write(connection, self._database.seal)
+            results = [job.operation(write) for job in jobs]
+            if (
+                write.signals and not self._database.is_sqlite
+            ):  # pragma: no cover - nox -s postgresql
+                for signal in write.signals:
+                    payload = f"{self._server} {signal}"
+                    connection.execute(sa.select(sa.func.pg_notify(CHANNEL, payload)))
+        return results, write.signals
+
+    def _look(self) -> list[_Job]:
+        """Look whether the database is there and, on SQLite, whether others have written to it."""
+        if not self._database.is_sqlite:  # pragma: no cover - nox -s postgresql
+            with self._database.writer.connect() as connection:
+                connection.execute(sa.select(1))
+            self._note_reached()
+            return []
+        with (
+            closing(self._database.writer.raw_connection()) as raw,
+            closing(raw.cursor()) as cursor,
+        ):
+            (version,) = cursor.execute("PRAGMA data_version").fetchone()
+        self._note_reached()
+        if version != self._seen_version:
+            # Counts what others commit, not what this connection does.
+            self._seen_version = version
+            self._post([], [], set(ALL_SIGNALS))
+        return []
+
+    def _hold(self, undone: list[_Job]) -> None:
+        """Keep what can wait, tell who cannot, and wait for a while."""
+        with self._lock:
+            jobs = undone + self._jobs
+            self._jobs = [job for job in jobs if job.is_patient and not self._is_closing]
+            failed = [job for job in jobs if not job.is_patient or self._is_closing]
+            self._post(failed, [DatabaseAwayError()] * len(failed), set())
+            if not self._is_closing:
+                self._lock.wait_for(lambda: self._is_closing, _RETRY_SECONDS)
+
+    def _note_away(self, error: Exception) -> None:
+        now = time.monotonic()
+        if self._away_since is None:
+            self._away_since, self._logged_at = now, now - _LOG_SECONDS
+        if now - self._logged_at >= _LOG_SECONDS:
+            self._logged_at = now
+            _logger.warning(
+                "the database is away, what is to be stored waits: %s", describe_fault(error)
+            )
+
+    def _note_reached(self) -> None:
+        with self._lock:
+            if self._away_since is not None:
+                seconds = time.monotonic() - self._away_since
+                self._away_since = None
+                _logger.warning("the database is back after %.0f s", seconds)
+                self._post([], [], set(ALL_SIGNALS))
+
+    def _post(self, jobs: list[_Job], results: list[Any], signals: set[str]) -> None:
+        if jobs or signals:
+            self._loop.call_soon_threadsafe(self._deliver, jobs, results, signals)
+
+    def _deliver(self, jobs: list[_Job], results: list[Any], signals: set[str]) -> None:
+        for job, result in zip(jobs, results, strict=True):
+            if job.done.cancelled():
+                continue
+            if isinstance(result, Exception):
+                job.done.set_exception(result)
+            else:
+                job.done.set_result(result)
+        if signals:
+            self._on_signals(signals)

@@ -1,0 +1,98 @@
+"""A small agent system for tests, and ways to run it."""
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import asynccontextmanager
+
+from agent_server.engine import open_engine
+from agent_server.executor import AgentDescription, RunResult, UnknownAgentError
+from agent_server.runs import FINISHED, NewRun
+from agent_server.settings import ServerSettings
+
+
+type Script = Callable[..., Awaitable[RunResult]]
+
+
+async def echo(run):
+    """Tell the question, ask a model once, and answer."""
+    await run.tell("asked", {"question": run.request.get("question")})
+
+    async def ask():
+        await run.tell("text", {"text": "hello"})
+        return json.dumps({"answer": run.request.get("question")}).encode()
+
+    answer = json.loads(await run.step("model:1", ask))
+    return RunResult(status="succeeded", output=answer["answer"])
+
+
+class Scripted:
+    """An executor of which each agent is a function."""
+
+    name = "scripted"
+
+    def __init__(self, *, version="1", interrupted=None, **scripts: Script):
+        self.version = version
+        self.scripts = {"echo": echo} | scripts
+        self.verdict = interrupted or (lambda _run_id, _attempts: None)
+
+    def agents(self):
+        return [AgentDescription(name=name) for name in self.scripts]
+
+    def check(self, agent, request):
+        if agent not in self.scripts:
+            raise UnknownAgentError(agent)
+        return request
+
+    @asynccontextmanager
+    async def opened(self):
+        yield
+
+    async def execute(self, run):
+        return await self.scripts[run.agent](run)
+
+    def interrupted(self, run_id, attempts):
+        return self.verdict(run_id, attempts)
+
+
+def settings_of(folder, **changes):
+    return ServerSettings(state=folder, **({"stop_seconds": 0.2, "lease_seconds": 0.8} | changes))
+
+
+@asynccontextmanager
+async def engine(folder, executor=None, **settings):
+    async with open_engine(settings_of(folder, **settings), executor or Scripted()) as runs:
+        yield runs
+
+
+def new_run(agent="echo", tenant="ada", **fields):
+    request = fields.pop("request", {"question": "why"})
+    return NewRun(tenant=tenant, agent=agent, request=request, **fields)
+
+
+async def start(runs, agent="echo", **fields):
+    run, _ = await runs.create(new_run(agent, **fields))
+    return run.run_id
+
+
+async def finish(runs, run_id, tenant="ada", seconds=20):
+    """Return a run once it has ended."""
+    return await until(runs, run_id, lambda run: run.status in FINISHED, tenant, seconds)
+
+
+async def until(runs, run_id, is_so, tenant="ada", seconds=20):
+    deadline = time.monotonic() + seconds
+    while not is_so(run := await runs.get(run_id, tenant=tenant)):
+        assert time.monotonic() < deadline, run
+        await asyncio.sleep(0.01)
+    return run
+
+
+async def watch(runs, run_id, after=0, tenant="ada"):
+    """Return all events of a run once it has ended."""
+    return [
+        event
+        async for batch in runs.watch_events(run_id, tenant=tenant, after=after)
+        for event in batch
+    ]

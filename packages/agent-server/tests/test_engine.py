@@ -1,0 +1,121 @@
+import asyncio
+
+import pytest
+from agents import Scripted, engine, finish, new_run, start, watch
+
+from agent_server.executor import RunResult
+from agent_server.runs import RunFilter, RunNotFoundError
+
+
+def test_a_run_is_executed_and_can_be_read_afterwards(tmp_path):
+    async def scene():
+        async with engine(tmp_path) as runs:
+            run, is_new = await runs.create(new_run(metadata={"case": "1"}))
+            told = await watch(runs, run.run_id)
+            ended = await finish(runs, run.run_id)
+            page = await runs.list(RunFilter(), tenant="ada", limit=10)
+            later = await runs.read_events(run.run_id, tenant="ada", after=2, limit=1)
+        return run, is_new, told, ended, page, later
+
+    run, is_new, told, ended, page, later = asyncio.run(scene())
+
+    assert (run.status, run.attempt, is_new) == ("queued", 0, True)
+    assert [event.number for event in told] == [1, 2, 3, 4]
+    assert [event.type for event in told] == ["run_started", "asked", "text", "run_succeeded"]
+    assert told[0].data == {"attempt": 1}
+    assert told[-1].data["output"] == "why"
+    assert (ended.status, ended.attempt, ended.last_event) == ("succeeded", 1, 4)
+    assert ended.result.output == "why"
+    assert ended.metadata == {"case": "1"}
+    assert page.runs == [ended]
+    assert later == [told[2]]
+
+
+def test_a_run_is_cancelled_with_a_reason_that_its_executor_hears(tmp_path):
+    heard = []
+
+    async def sleep(run):
+        try:
+            await asyncio.sleep(60)
+        finally:
+            heard.append(run.cancel_reason)
+
+    async def scene():
+        async with engine(tmp_path, Scripted(sleep=sleep)) as runs:
+            run_id = await start(runs, "sleep")
+            async for batch in runs.watch_events(run_id, tenant="ada"):
+                if batch[-1].type == "run_started":
+                    await runs.cancel(run_id, tenant="ada", reason="no longer wanted")
+            return await finish(runs, run_id), batch[-1]
+
+    run, last = asyncio.run(scene())
+
+    assert (run.status, run.cancel_reason, run.result) == ("cancelled", "no longer wanted", None)
+    assert run.started_at is not None
+    assert (last.type, last.data) == ("run_cancelled", {"reason": "no longer wanted"})
+    assert heard == ["no longer wanted"]
+
+
+def test_a_waiting_run_is_cancelled_without_being_begun(tmp_path):
+    async def sleep(_run):
+        await asyncio.sleep(60)
+
+    async def scene():
+        async with engine(tmp_path, Scripted(sleep=sleep), concurrency=1) as runs:
+            await start(runs, "sleep")
+            run_id = await start(runs, "echo")
+            watching = asyncio.create_task(watch(runs, run_id))
+            await asyncio.sleep(0.1)
+            return await runs.cancel(run_id, tenant="ada"), await watching
+
+    run, told = asyncio.run(scene())
+
+    assert (run.status, run.attempt, run.started_at) == ("cancelled", 0, None)
+    assert [event.type for event in told] == ["run_cancelled"]
+
+
+def test_what_a_stopped_server_left_is_gone_on_with_by_the_next_without_repeating_steps(tmp_path):
+    done = []
+
+    async def two_steps(run):
+        async def work(name):
+            done.append(name)
+            return name.encode()
+
+        await run.step("first", lambda: work("first"))
+        if run.attempt == 1:
+            await run.tell("waiting", {})
+            await asyncio.sleep(60)
+        second = await run.step("second", lambda: work("second"))
+        return RunResult(status="succeeded", output=second.decode())
+
+    async def scene():
+        async with engine(tmp_path, Scripted(two_steps=two_steps)) as runs:
+            run_id = await start(runs, "two_steps")
+            async for batch in runs.watch_events(run_id, tenant="ada"):
+                if batch[-1].type == "waiting":
+                    break
+        async with engine(tmp_path, Scripted(two_steps=two_steps)) as runs:
+            return await watch(runs, run_id), await finish(runs, run_id)
+
+    told, run = asyncio.run(scene())
+
+    assert done == ["first", "second"]
+    assert run.result.output == "second"
+    assert [event.number for event in told] == list(range(1, len(told) + 1))
+    attempts = [event.data["attempt"] for event in told if event.type == "run_started"]
+    assert attempts == [1, 2]
+
+
+def test_a_tenant_does_not_see_the_runs_of_another(tmp_path):
+    async def scene():
+        async with engine(tmp_path) as runs:
+            run_id = await start(runs, tenant="ada")
+            for ask in (runs.get, runs.cancel, runs.read_events):
+                with pytest.raises(RunNotFoundError):
+                    await ask(run_id, tenant="bob")
+            with pytest.raises(RunNotFoundError):
+                await watch(runs, run_id, tenant="bob")
+            assert not (await runs.list(RunFilter(), tenant="bob", limit=10)).runs
+
+    asyncio.run(scene())
