@@ -56,13 +56,15 @@ class Scripted:
         return self.verdict(run_id, attempts)
 
 
-def settings_of(folder, **changes):
-    return ServerSettings(state=folder, **({"stop_seconds": 0.2, "lease_seconds": 0.8} | changes))
+def settings_of(database, **changes):
+    return ServerSettings(
+        database=database, **({"stop_seconds": 0.2, "lease_seconds": 0.8} | changes)
+    )
 
 
 @asynccontextmanager
-async def engine(folder, executor=None, **settings):
-    async with open_engine(settings_of(folder, **settings), executor or Scripted()) as runs:
+async def engine(database, executor=None, **settings):
+    async with open_engine(settings_of(database, **settings), executor or Scripted()) as runs:
         yield runs
 
 

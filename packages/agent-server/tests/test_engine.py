@@ -7,9 +7,9 @@ from agent_server.executor import RunResult
 from agent_server.runs import RunFilter, RunNotFoundError
 
 
-def test_a_run_is_executed_and_can_be_read_afterwards(tmp_path):
+def test_a_run_is_executed_and_can_be_read_afterwards(database):
     async def scene():
-        async with engine(tmp_path) as runs:
+        async with engine(database) as runs:
             run, is_new = await runs.create(new_run(metadata={"case": "1"}))
             told = await watch(runs, run.run_id)
             ended = await finish(runs, run.run_id)
@@ -31,7 +31,7 @@ def test_a_run_is_executed_and_can_be_read_afterwards(tmp_path):
     assert later == [told[2]]
 
 
-def test_a_run_is_cancelled_with_a_reason_that_its_executor_hears(tmp_path):
+def test_a_run_is_cancelled_with_a_reason_that_its_executor_hears(database):
     heard = []
 
     async def sleep(run):
@@ -41,7 +41,7 @@ def test_a_run_is_cancelled_with_a_reason_that_its_executor_hears(tmp_path):
             heard.append(run.cancel_reason)
 
     async def scene():
-        async with engine(tmp_path, Scripted(sleep=sleep)) as runs:
+        async with engine(database, Scripted(sleep=sleep)) as runs:
             run_id = await start(runs, "sleep")
             async for batch in runs.watch_events(run_id, tenant="ada"):
                 if batch[-1].type == "run_started":
@@ -56,12 +56,12 @@ def test_a_run_is_cancelled_with_a_reason_that_its_executor_hears(tmp_path):
     assert heard == ["no longer wanted"]
 
 
-def test_a_waiting_run_is_cancelled_without_being_begun(tmp_path):
+def test_a_waiting_run_is_cancelled_without_being_begun(database):
     async def sleep(_run):
         await asyncio.sleep(60)
 
     async def scene():
-        async with engine(tmp_path, Scripted(sleep=sleep), concurrency=1) as runs:
+        async with engine(database, Scripted(sleep=sleep), concurrency=1) as runs:
             await start(runs, "sleep")
             run_id = await start(runs, "echo")
             watching = asyncio.create_task(watch(runs, run_id))
@@ -74,7 +74,7 @@ def test_a_waiting_run_is_cancelled_without_being_begun(tmp_path):
     assert [event.type for event in told] == ["run_cancelled"]
 
 
-def test_what_a_stopped_server_left_is_gone_on_with_by_the_next_without_repeating_steps(tmp_path):
+def test_what_a_stopped_server_left_is_gone_on_with_by_the_next_without_repeating_steps(database):
     done = []
 
     async def two_steps(run):
@@ -90,12 +90,12 @@ def test_what_a_stopped_server_left_is_gone_on_with_by_the_next_without_repeatin
         return RunResult(status="succeeded", output=second.decode())
 
     async def scene():
-        async with engine(tmp_path, Scripted(two_steps=two_steps)) as runs:
+        async with engine(database, Scripted(two_steps=two_steps)) as runs:
             run_id = await start(runs, "two_steps")
             async for batch in runs.watch_events(run_id, tenant="ada"):
                 if batch[-1].type == "waiting":
                     break
-        async with engine(tmp_path, Scripted(two_steps=two_steps)) as runs:
+        async with engine(database, Scripted(two_steps=two_steps)) as runs:
             return await watch(runs, run_id), await finish(runs, run_id)
 
     told, run = asyncio.run(scene())
@@ -107,9 +107,9 @@ def test_what_a_stopped_server_left_is_gone_on_with_by_the_next_without_repeatin
     assert attempts == [1, 2]
 
 
-def test_a_tenant_does_not_see_the_runs_of_another(tmp_path):
+def test_a_tenant_does_not_see_the_runs_of_another(database):
     async def scene():
-        async with engine(tmp_path) as runs:
+        async with engine(database) as runs:
             run_id = await start(runs, tenant="ada")
             for ask in (runs.get, runs.cancel, runs.read_events):
                 with pytest.raises(RunNotFoundError):

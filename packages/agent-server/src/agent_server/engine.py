@@ -6,7 +6,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from ._engine.engine import ServerNameTakenError, run_engine
+from ._engine.engine import run_engine
+from ._engine.keeper import ServerNameTakenError
 from ._store.database import open_database
 from ._store.errors import StorageError
 from ._store.sealing import Seal

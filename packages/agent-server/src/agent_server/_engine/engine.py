@@ -5,17 +5,20 @@ import logging
 import os
 import secrets
 import socket
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 
-from agent_server._store import events, holds, servers
+from agent_server._store import events, holds
 from agent_server._store.database import Database
-from agent_server._store.errors import StorageError
+from agent_server._store.endings import Ending
 from agent_server._store.holds import Hold, Holder
+from agent_server._store.housekeeping import Retention
+from agent_server._store.listener import Listener
 from agent_server._store.records import Event, to_stored
 from agent_server._store.runs import Book, Limits
-from agent_server._store.servers import LeaseWatch, Server
+from agent_server._store.servers import Server
 from agent_server._store.signals import CANCELLED, QUEUED, TOLD
 from agent_server._store.writer import Writer
 from agent_server.executor import Executor
@@ -24,8 +27,10 @@ from agent_server.settings import ServerSettings
 
 from .dispatcher import Dispatcher, Hooks
 from .execution import Bounds, RunExecution
-from .face import EngineRuns, Readers
+from .face import EngineRuns
 from .hub import Hub
+from .keeper import Keeper
+from .reading import Readers
 from .statistics import Tally
 
 
@@ -35,10 +40,6 @@ _READ_THREADS = 4
 _PAGE = 500
 # What others tell in this time is looked at once.
 _LOOK_SECONDS = 0.05
-
-
-class ServerNameTakenError(StorageError):
-    """A living server of the database has the name that this one was given."""
 
 
 @asynccontextmanager
@@ -53,10 +54,22 @@ async def run_engine(
     with ThreadPoolExecutor(_READ_THREADS, thread_name_prefix="agent-server-reader") as pool:
         engine = _Engine(settings, executor, database, pool)
         try:
-            async with executor.opened(), engine.running():
+            async with executor.opened(), _listening(engine, database), engine.running():
                 yield engine.runs
         finally:
             await engine.writer.close()
+
+
+@asynccontextmanager
+async def _listening(engine: "_Engine", database: Database) -> AsyncGenerator[None]:
+    if database.is_sqlite:
+        yield
+    else:  # pragma: no cover - nox -s postgresql
+        listener = Listener(database, server=engine.name, on_signals=engine.hear)
+        try:
+            yield
+        finally:
+            await listener.close()
 
 
 class _Engine:
@@ -78,16 +91,16 @@ class _Engine:
             version=executor.version,
             key_id=database.seal.key_id,
         )
+        self.name = self._server.name
         self._signals: set[str] = set()
         self._signalled = asyncio.Event()
         self._tally = Tally()
-        self._watch = LeaseWatch(lease_seconds=settings.lease_seconds)
         self._bounds = Bounds(
             max_events=settings.max_events,
             max_event_bytes=settings.max_event_bytes,
             retries=settings.retries,
         )
-        self.writer = Writer(database, server=self._server.name, on_signals=self._hear)
+        self.writer = Writer(database, server=self._server.name, on_signals=self.hear)
         self._readers = Readers(database, self.writer, pool)
         self._hub = Hub(
             read_events=self._read_page,
@@ -95,6 +108,15 @@ class _Engine:
                 lambda connection: events.read_reaches(connection, seqs)
             ),
             max_watchers=settings.max_watchers,
+        )
+        self._keeper = Keeper(
+            self._server,
+            writer=self.writer,
+            readers=self._readers,
+            lease_seconds=settings.lease_seconds,
+            retention=Retention(
+                runs=settings.keep_runs, days=settings.keep_days, bytes=settings.keep_bytes
+            ),
         )
         self._dispatcher = Dispatcher(
             executor,
@@ -124,57 +146,20 @@ class _Engine:
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
         """Enter the server among the others, and execute runs until the end of the context."""
-        await self._enter()
-        dispatching = asyncio.create_task(self._dispatcher.work())
-        others = [asyncio.create_task(self._keep()), asyncio.create_task(self._listen())]
+        await self._keeper.enter()
+        dispatching = _start(self._dispatcher.work())
+        others = [
+            _start(self._keeper.keep(self._dispatcher)),
+            _start(self._keeper.tidy(self._tally, self._hear_of_stranded)),
+            _start(self._listen()),
+        ]
         try:
             yield
         finally:
             await _end_tasks([dispatching])
             await self._dispatcher.stop(seconds=self._settings.stop_seconds)
             await _end_tasks(others)
-            leaving = self.writer.submit(lambda write: servers.leave(write, self._server))
-            await asyncio.wait([leaving], timeout=0 if self.writer.is_away else None)
-
-    async def _enter(self) -> None:
-        """Enter the server, or wait until who had its name is sure to be dead.
-
-        Raises:
-            ServerNameTakenError: If they live.
-        """
-        watch = LeaseWatch(lease_seconds=self._settings.lease_seconds)
-        first: int | None = None
-        while not await self.writer.write(lambda write: servers.enter(write, self._server)):
-            beats = await self._readers.read(servers.read_beats)
-            for one in beats:
-                if one.server.name != self._server.name:
-                    continue
-                first = one.number if first is None else first
-                if one.number != first:
-                    raise ServerNameTakenError(
-                        f"server_name: expected a name that no living server has, got {self._server.name}"
-                    )
-            await self._take_over(watch.find_silent(beats, now=_now()))
-            await asyncio.sleep(self._beat_seconds())
-
-    async def _keep(self) -> None:
-        """Show that this server lives, and take over from others that do not."""
-        while True:
-            await asyncio.sleep(self._beat_seconds())
-            if not await self.writer.submit(lambda write: servers.beat(write, self._server)):
-                _logger.warning("others took this server for dead; it begins anew")
-                self._dispatcher.give_up_all()
-                await self.writer.submit(lambda write: servers.enter(write, self._server))
-            with _unless_away():
-                beats = await self._readers.read(servers.read_beats)
-                silent = self._watch.find_silent(beats, now=_now())
-                await self._take_over([one for one in silent if one.server != self._server])
-            self._dispatcher.wake()
-
-    async def _take_over(self, silent: Sequence[servers.Beat]) -> None:
-        for one in silent:
-            if await self.writer.submit(lambda write, one=one: servers.take_over(write, one)):
-                _logger.warning("server %s is silent, its runs wait again", one.server.name)
+            await self._keeper.leave()
 
     async def _listen(self) -> None:
         """Look at what others have written."""
@@ -182,7 +167,7 @@ class _Engine:
             await self._signalled.wait()
             self._signalled.clear()
             signals, self._signals = self._signals, set()
-            with _unless_away():
+            with suppress(DatabaseAwayError):
                 if CANCELLED in signals and self._dispatcher.executing:
                     self._dispatcher.cancel(await self._read_cancelled())
                 if TOLD in signals:
@@ -195,7 +180,8 @@ class _Engine:
             lambda connection: holds.read_cancelled(connection, name, self._seal)
         )
 
-    def _hear(self, signals: set[str]) -> None:
+    def hear(self, signals: set[str]) -> None:
+        """Look at what was written, by others or by clients of this server."""
         if QUEUED in signals:
             self._dispatcher.wake()
         self._signals |= signals
@@ -230,8 +216,9 @@ class _Engine:
             on_lost=on_lost,
         )
 
-    def _beat_seconds(self) -> float:
-        return self._settings.lease_seconds / 4
+    def _hear_of_stranded(self, seq: int, ending: Ending, event: Event) -> None:
+        self._publish(seq, [event])
+        self._tally.count(ending, event.created_at)
 
     def _report(self) -> Statistics:
         tally = self._tally
@@ -248,13 +235,15 @@ class _Engine:
         )
 
 
-def _unless_away() -> suppress:
-    """Let go what cannot be read now: the writer says so, and when it can be read again."""
-    return suppress(DatabaseAwayError)
+def _start(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    task = asyncio.create_task(work)
+    task.add_done_callback(_tell_of_fault)
+    return task
 
 
-def _now() -> float:
-    return asyncio.get_running_loop().time()
+def _tell_of_fault(task: asyncio.Task[None]) -> None:
+    if not task.cancelled():  # pragma: no cover - none ends by itself
+        _logger.critical("a part of the engine has ended", exc_info=task.exception())
 
 
 async def _end_tasks(tasks: Sequence[asyncio.Task[None]]) -> None:

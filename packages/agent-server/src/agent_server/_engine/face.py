@@ -1,20 +1,15 @@
 """The runs of a database, as `agent_server.runs.Runs` draws them."""
 
-import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 
 import sqlalchemy as sa
 
-from agent_server._store.database import Database
-from agent_server._store.errors import UNREACHABLE
 from agent_server._store.events import Reach, read_events
 from agent_server._store.runs import Book
 from agent_server._store.writer import Writer
 from agent_server.runs import (
     FINISHED,
-    DatabaseAwayError,
     NewRun,
     Run,
     RunFilter,
@@ -24,42 +19,10 @@ from agent_server.runs import (
 )
 
 from .hub import Hub
+from .reading import Readers
 
 
-# As long as a client is let wait before it hears that the database is away.
-_PATIENCE_SECONDS = 4.0
 _LARGEST_NUMBER = 2**31 - 2
-
-
-class Readers:
-    """A few threads that read the database."""
-
-    def __init__(self, database: Database, writer: Writer, pool: ThreadPoolExecutor) -> None:
-        self._database = database
-        self._writer = writer
-        self._pool = pool
-
-    async def read[Result](self, query: Callable[[sa.Connection], Result]) -> Result:
-        """Return what a query finds.
-
-        Raises:
-            DatabaseAwayError: If the database cannot be reached.
-        """
-        if self._writer.is_away:
-            raise DatabaseAwayError
-        loop = asyncio.get_running_loop()
-        try:
-            async with asyncio.timeout(_PATIENCE_SECONDS):
-                return await loop.run_in_executor(self._pool, self._query, query)
-        except TimeoutError:
-            raise DatabaseAwayError from None
-        except UNREACHABLE as error:
-            self._writer.suspect(error)
-            raise DatabaseAwayError from None
-
-    def _query[Result](self, query: Callable[[sa.Connection], Result]) -> Result:
-        with self._database.reader.begin() as connection:
-            return query(connection)
 
 
 class EngineRuns:

@@ -6,6 +6,7 @@ import uuid
 from dataclasses import dataclass
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
 
 from agent_server.executor import Problem, RequestRefusedError
 from agent_server.runs import (
@@ -94,14 +95,20 @@ class Book:
             "last_event": 0,
             "bytes": len(request),
         }
-        row = write.connection.execute(sa.insert(runs).values(values).returning(runs)).one()
+        # Another server may have entered the same key since it was looked for. Both dialects take this form.
+        entered = insert(runs).values(values).on_conflict_do_nothing().returning(runs)
+        row = write.connection.execute(entered).one_or_none()
+        if row is None:  # pragma: no cover - nox -s postgresql
+            return self.create(write, run)
         if run.metadata:
             rows = [{"run": row.seq, "label": label} for label in label_digests(run.metadata)]
             write.connection.execute(sa.insert(labels), rows)
         write.signals.add(QUEUED)
         return load_run(row, self.seal), True
 
-    def find(self, connection: sa.Connection, run_id: str, tenant: str) -> sa.Row[tuple[object]]:
+    def find(
+        self, connection: sa.Connection, run_id: str, tenant: str, *, for_update: bool = False
+    ) -> sa.Row[tuple[object]]:
         """Return the row of a tenant's run.
 
         Raises:
@@ -109,13 +116,14 @@ class Book:
         """
         row = None
         if (known := _parse_id(run_id)) is not None:
-            row = connection.execute(
-                sa.select(runs).where(
-                    runs.c.run_id == known,
-                    runs.c.executor == self.executor,
-                    runs.c.tenant == tenant,
-                )
-            ).one_or_none()
+            statement = sa.select(runs).where(
+                runs.c.run_id == known,
+                runs.c.executor == self.executor,
+                runs.c.tenant == tenant,
+            )
+            if for_update:
+                statement = statement.with_for_update()
+            row = connection.execute(statement).one_or_none()
         if row is None:
             raise RunNotFoundError
         return row
@@ -166,7 +174,7 @@ class Book:
     def cancel(self, write: Write, run_id: str, tenant: str, reason: str | None) -> Run | Exception:
         """Enter that a run shall end; one that waits ends here."""
         try:
-            row = self.find(write.connection, run_id, tenant)
+            row = self.find(write.connection, run_id, tenant, for_update=True)
         except RunNotFoundError as error:
             return error
         if row.status not in FINISHED and not row.cancel_requested:

@@ -1,0 +1,47 @@
+"""Reading the database beside the event loop."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import sqlalchemy as sa
+
+from agent_server._store.database import Database
+from agent_server._store.errors import UNREACHABLE
+from agent_server._store.writer import Writer
+from agent_server.runs import DatabaseAwayError
+
+
+# As long as a client is let wait before it hears that the database is away.
+_PATIENCE_SECONDS = 4.0
+
+
+class Readers:
+    """A few threads that read the database."""
+
+    def __init__(self, database: Database, writer: Writer, pool: ThreadPoolExecutor) -> None:
+        self._database = database
+        self._writer = writer
+        self._pool = pool
+
+    async def read[Result](self, query: Callable[[sa.Connection], Result]) -> Result:
+        """Return what a query finds.
+
+        Raises:
+            DatabaseAwayError: If the database cannot be reached.
+        """
+        if self._writer.is_away:
+            raise DatabaseAwayError
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(_PATIENCE_SECONDS):
+                return await loop.run_in_executor(self._pool, self._query, query)
+        except TimeoutError:
+            raise DatabaseAwayError from None
+        except UNREACHABLE as error:
+            self._writer.suspect(error)
+            raise DatabaseAwayError from None
+
+    def _query[Result](self, query: Callable[[sa.Connection], Result]) -> Result:
+        with self._database.reader.begin() as connection:
+            return query(connection)

@@ -1,0 +1,186 @@
+"""What is done to the database from time to time: counted, pruned, freed of what nobody can go on with, sealed anew."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from agent_server.executor import RunResult
+from agent_server.runs import RunStatus
+
+from . import endings
+from .endings import Ending
+from .records import Event, now
+from .schema import events, labels, runs, seals, servers, steps
+from .sealing import mark_of
+from .writer import Write
+
+
+_TOGETHER = 200
+_DAY = 24 * 3600 * 1_000_000
+# What a run takes beside its content: its rows and their places in the indexes.
+_BYTES_OF_A_RUN = 1000
+
+_SEALED = (
+    runs.c.metadata,
+    runs.c.cancel_reason,
+    runs.c.request,
+    runs.c.result,
+    events.c.body,
+    steps.c.result,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """What is kept of finished runs.
+
+    Attributes:
+        runs: How many.
+        days: For how long.
+        bytes: As much as all runs of the database together may take, those that are not finished included.
+    """
+
+    runs: int
+    days: float
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count:
+    """What is in the database.
+
+    Attributes:
+        runs: How many runs are in each state.
+        oldest_queued: When the oldest that waits was accepted, in microseconds since 1970; None if none waits.
+    """
+
+    runs: dict[RunStatus, int]
+    oldest_queued: int | None
+
+
+def count(connection: sa.Connection, executor: str) -> Count:
+    """Count the runs of an executor."""
+    mine = runs.c.executor == executor
+    states = sa.select(runs.c.status, sa.func.count()).where(mine).group_by(runs.c.status)
+    oldest = sa.select(sa.func.min(runs.c.created_at)).where(
+        mine, runs.c.status == "queued", runs.c.finished_at.is_(None)
+    )
+    return Count(
+        runs={row[0]: row[1] for row in connection.execute(states)},
+        oldest_queued=connection.scalar(oldest),
+    )
+
+
+def prune(write: Write, retention: Retention) -> int:
+    """Delete some of the finished runs that are too old or too many, and return how many."""
+    finished = sa.select(runs.c.seq).where(runs.c.finished_at.is_not(None))
+    newest_first = finished.order_by(runs.c.finished_at.desc(), runs.c.seq.desc())
+    old = finished.where(runs.c.finished_at < now() - int(retention.days * _DAY))
+    doomed: Collection[int] = (
+        write.connection.scalars(old.limit(_TOGETHER)).all()
+        or write.connection.scalars(newest_first.offset(retention.runs).limit(_TOGETHER)).all()
+        or _find_too_large(write.connection, retention.bytes)
+    )
+    if doomed:
+        for column in (runs.c.seq, events.c.run, steps.c.run, labels.c.run):
+            write.connection.execute(sa.delete(column.table).where(column.in_(doomed)))
+    return len(doomed)
+
+
+def _find_too_large(connection: sa.Connection, most: int) -> list[int]:
+    size = runs.c.bytes + _BYTES_OF_A_RUN
+    excess = (connection.scalar(sa.select(sa.func.sum(size))) or 0) - most
+    doomed: list[int] = []
+    if excess > 0:
+        oldest_first = (
+            sa.select(runs.c.seq, size)
+            .where(runs.c.finished_at.is_not(None))
+            .order_by(runs.c.finished_at, runs.c.seq)
+            .limit(_TOGETHER)
+        )
+        for seq, taken in connection.execute(oldest_first):
+            if excess <= 0:
+                break
+            doomed.append(seq)
+            excess -= taken
+    return doomed
+
+
+def end_stranded(write: Write, executor: str) -> Sequence[tuple[sa.Row[Any], Ending, Event]]:
+    """End runs that were begun under a version of the executor that no living server has, and return them."""
+    living = sa.select(servers.c.version).where(servers.c.executor == executor)
+    stranded = (
+        sa.select(runs)
+        .where(
+            runs.c.executor == executor,
+            runs.c.status == "queued",
+            runs.c.finished_at.is_(None),
+            runs.c.attempt > 0,
+            runs.c.version.not_in(living),
+        )
+        .limit(_TOGETHER)
+        .with_for_update(skip_locked=True)
+    )
+    ended: list[tuple[sa.Row[Any], Ending, Event]] = []
+    for row in write.connection.execute(stranded).all():
+        ending = endings.with_result(
+            RunResult(
+                status="failed",
+                error=f"it was begun by version {row.version} of {executor}, and no server of that version is there to go on with it",
+                error_type="version_changed",
+            )
+        )
+        ended.append((row, ending, endings.end_waiting(write, row, ending)))
+    return ended
+
+
+def free_space(write: Write) -> None:
+    """Give back to the disk some of what deleted runs have left, on SQLite; PostgreSQL sees to it by itself."""
+    if write.connection.dialect.name == "sqlite":  # pragma: no branch - nox -s postgresql
+        write.connection.exec_driver_sql("PRAGMA incremental_vacuum(500)").all()
+
+
+def seal_anew(write: Write) -> bool:
+    """Seal some of what other keys have sealed, and return whether there may be more.
+
+    Once nothing is left, the other keys are forgotten, unless a living server still seals with them.
+    """
+    others = _other_keys(write)
+    if not others:
+        return False
+    for column in _SEALED:
+        if _seal_column(write, column, others):
+            return True
+    used = sa.select(servers.c.key_id)
+    write.connection.execute(
+        sa.delete(seals).where(seals.c.key_id.in_(others), seals.c.key_id.not_in(used))
+    )
+    return False
+
+
+def _other_keys(write: Write) -> list[str]:
+    used = sa.select(servers.c.key_id)
+    statement = sa.select(seals.c.key_id).where(
+        seals.c.key_id != write.seal.key_id, seals.c.key_id.not_in(used)
+    )
+    return list(write.connection.scalars(statement))
+
+
+def _seal_column(write: Write, column: sa.Column[bytes], others: Sequence[str]) -> bool:
+    table = column.table
+    keys = list(table.primary_key.columns)
+    marks = [mark_of(key_id) for key_id in others]
+    found = (
+        sa.select(*keys, column.label("sealed"))
+        .where(sa.func.substr(column, 1, len(marks[0])).in_(marks))
+        .limit(_TOGETHER)
+        .with_for_update()
+    )
+    rows = write.connection.execute(found).all()
+    for row in rows:
+        same = [key == value for key, value in zip(keys, row[:-1], strict=True)]
+        sealed = write.seal.close(write.seal.open(row.sealed))
+        write.connection.execute(sa.update(table).where(*same).values({column: sealed}))
+    return bool(rows)

@@ -1,0 +1,66 @@
+"""The thread that hears what other servers write to PostgreSQL."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+
+import psycopg
+
+from .database import Database
+from .signals import ALL_SIGNALS, CHANNEL
+
+
+_LOOK_SECONDS = 0.5
+
+
+class Listener:  # pragma: no cover - nox -s postgresql
+    """A connection that listens. Where it breaks it is made anew, and everything is looked at."""
+
+    def __init__(
+        self, database: Database, *, server: str, on_signals: Callable[[set[str]], None]
+    ) -> None:
+        """Start the thread.
+
+        Args:
+            database: Where to listen.
+            server: The name of this server, of which nothing is heard.
+            on_signals: Called on the running loop with what others have written.
+        """
+        self._url = database.url.set(drivername="postgresql").render_as_string(hide_password=False)
+        self._server = server
+        self._on_signals = on_signals
+        self._loop = asyncio.get_running_loop()
+        self._is_closing = threading.Event()
+        self._thread = threading.Thread(
+            target=self._work, name="agent-server-listener", daemon=True
+        )
+        self._thread.start()
+
+    async def close(self) -> None:
+        """End the thread."""
+        self._is_closing.set()
+        await asyncio.to_thread(self._thread.join)
+
+    def _work(self) -> None:
+        while not self._is_closing.is_set():
+            with suppress(psycopg.Error):
+                self._listen()
+            self._is_closing.wait(_LOOK_SECONDS)
+
+    def _listen(self) -> None:
+        with psycopg.connect(self._url, autocommit=True, connect_timeout=3) as connection:
+            connection.execute(f"LISTEN {CHANNEL}")
+            self._post(set(ALL_SIGNALS))
+            while not self._is_closing.is_set():
+                told = {
+                    tuple(one.payload.rsplit(" ", 1))
+                    for one in connection.notifies(timeout=_LOOK_SECONDS, stop_after=1)
+                }
+                if signals := {signal for server, signal in told if server != self._server}:
+                    self._post(signals)
+
+    def _post(self, signals: set[str]) -> None:
+        # While this server stops the loop may be gone.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._on_signals, signals)
