@@ -18,8 +18,10 @@ import pytest
 import uvicorn
 from hypothesis import HealthCheck, settings
 from starlette.applications import Starlette
-from starlette.responses import StreamingResponse
+from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.routing import Route
+
+from agent_server.executor import TransientError
 
 
 # A busy machine must not fail a law that holds.
@@ -72,7 +74,7 @@ class Gate:
 class FakeDaemon:
     """A plugin daemon with one model and any tools.
 
-    `model` answers a request's data with a list of chunks and gates; `tool` with a list of messages and gates.
+    `model` answers a request's data with a list of chunks, gates and errors, or with a status; `tool` with messages likewise.
     """
 
     url: str = ""
@@ -111,10 +113,15 @@ class FakeDaemon:
         return self._stream(self.tool(data))
 
     def _stream(self, items):
+        if isinstance(items, int):
+            return PlainTextResponse("away", status_code=items)
+
         async def frames():
             for item in items:
                 if isinstance(item, Gate):
                     await item.pass_through()
+                elif isinstance(item, ConnectionResetError):
+                    raise item
                 elif isinstance(item, Exception):
                     error = {"error_type": type(item).__name__, "message": str(item)}
                     yield _frame({"code": -500, "message": json.dumps(error)})
@@ -245,183 +252,55 @@ def build_request():
     return build
 
 
-# Each server is a process of its own, forked from one that has imported everything already: importing takes seconds.
-_FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(["dify_agent.server.cli"])
-_SERVE = """
-import os, sys
-output = os.open({output!r}, os.O_WRONLY)
-os.dup2(output, 1)
-os.dup2(output, 2)
-os.environ |= {environment!r}
-sys.argv = ["dify-agent", "serve", "--port", "0"]
-from dify_agent.server.cli import main
-main()
-"""
+class MemoryExecution:
+    """An execution whose recorded steps and told events outlive it in two collections, as a database's would."""
 
+    agent = "composition"
+    tenant = "default"
+    metadata = {}
+    cancel_reason = None
 
-class ServerProcess:
-    """A `dify-agent serve` in a process of its own."""
+    def __init__(self, request, *, recorded=None, told=None, attempt=1, retries=3):
+        self.run_id = "run-1"
+        self.request = request
+        self.attempt = attempt
+        self.recorded = {} if recorded is None else recorded
+        self.told = [] if told is None else told
+        self._retries = retries
 
-    def __init__(self, environment, *, database, output):
-        self.database = database
-        os.mkfifo(output)
-        code = _SERVE.format(output=str(output), environment=environment)
-        self.process = _FORKS.Process(target=exec, args=(code,))
-        self.process.start()
-        self._output = output.open()
-        url = self._output.readline().split()[-1]
-        self.client = httpx.Client(base_url=url, timeout=PATIENCE)
+    def again(self):
+        """Return the next attempt, after a crash of this one."""
+        return MemoryExecution(
+            self.request, recorded=self.recorded, told=self.told, attempt=self.attempt + 1
+        )
 
-    def kill(self):
-        """End it without a chance to do anything more."""
-        self.process.kill()
-        return self._end()
+    async def tell(self, type_, data):
+        json.dumps(data)
+        self.told.append((type_, data))
+        return len(self.told)
 
-    def stop(self):
-        """Ask it to stop, and return what it wrote."""
-        self.process.terminate()
-        return self._end()
-
-    def _end(self):
-        self.client.close()
-        with self._output:
-            written = self._output.read()
-        self.process.join(PATIENCE)
-        return written
+    async def step(self, key, work, *, retries=True, after_events=False):
+        if key in self.recorded:
+            return self.recorded[key]
+        for left in reversed(range(self._retries + 1)):
+            told = len(self.told)
+            try:
+                self.recorded[key] = await work()
+            except TransientError:
+                if not (retries and left) or (len(self.told) > told and not after_events):
+                    raise
+            else:
+                return self.recorded[key]
+        raise AssertionError
 
 
 @pytest.fixture
-def start_server(daemon, tmp_path, prepared_database):
-    """Return a function that starts a server on the test's database."""
-    started = []
-
-    def start(*, database=tmp_path / "runs.sqlite", **settings):
-        environment = {
-            "PLUGIN_DAEMON_URL": daemon.url,
-            "PLUGIN_DAEMON_API_KEY": "s3cret-daemon-key",
-            "DATABASE_URL": f"sqlite:///{database}",
-            "LEASE_SECONDS": "1",
-            "DRAIN_SECONDS": "0",
-        } | {name.upper(): str(value) for name, value in settings.items()}
-        if database.parent == tmp_path and not database.exists():
-            shutil.copyfile(prepared_database, database)
-        variables = {f"DIFY_AGENT_{name}": text for name, text in environment.items()}
-        output = tmp_path / f"output-{len(started)}"
-        server = ServerProcess(variables, database=database, output=output)
-        started.append(server)
-        return server
-
-    yield start
-    for server in started:
-        if server.process.is_alive():
-            server.stop()
-
-
-def iter_sse(lines):
-    """Yield the events of an SSE stream as (id, event, data)."""
-    fields = {}
-    for line in lines:
-        if not line and fields:
-            yield int(fields["id"]), fields["event"], json.loads(fields["data"])
-            fields = {}
-        elif line and not line.startswith(":"):
-            name, _, value = line.partition(": ")
-            fields[name] = value
-
-
-@pytest.fixture
-def read_events():
-    """Return a function that reads a run's events up to its last one, or up to one of a type."""
-
-    def read(client, run_id, *, until=None, **kwargs):
-        events = []
-        with client.stream("GET", f"/runs/{run_id}/events", **kwargs) as response:
-            response.raise_for_status()
-            for number, type_, data in iter_sse(response.iter_lines()):
-                assert (number, type_) == (data["sequence"], data["type"])
-                events.append(data)
-                if type_ == until:
-                    break
-        return events
-
-    return read
+def build_execution():
+    """Return what makes an execution of a request, in memory."""
+    return MemoryExecution
 
 
 @pytest.fixture
 def anyio_backend() -> str:
     """Run `@pytest.mark.anyio` tests on asyncio, which the agent library needs."""
     return "asyncio"
-
-
-@contextlib.contextmanager
-def _serve_runs(daemon_url, database, **settings):
-    """Serve runs from this process; yield a client, with the database's path."""
-    server = importlib.import_module("dify_agent.server")  # takes seconds, and few tests need it
-    defaults = {
-        "plugin_daemon_url": daemon_url,
-        "plugin_daemon_api_key": "s3cret-daemon-key",
-        "database_url": f"sqlite:///{database}",
-        "lease_seconds": 0.3,
-        "drain_seconds": 0,
-    }
-    app = server.build_app(server.ServerSettings.model_validate(defaults | settings))
-    with _serve(app) as url, httpx.Client(base_url=url, timeout=PATIENCE) as client:
-        client.database = database
-        yield client
-
-
-@pytest.fixture(scope="session")
-def prepared_database(tmp_path_factory):
-    """Give a database that a server has used before.
-
-    On a new one the server makes some twenty tables, and DBOS looks for new queues only once a second.
-    """
-    database = tmp_path_factory.mktemp("prepared") / "runs.sqlite"
-    with _serve_runs("http://127.0.0.1:1", database, concurrency=1) as client:
-        client.get("/health")
-    return database
-
-
-@pytest.fixture
-def serve_runs(daemon, tmp_path, prepared_database):
-    """Return a context manager that serves runs from this process, and gives a client with the database's path.
-
-    DBOS keeps its state in the process, so a module either uses this or shares a server of its own.
-    """
-
-    def serve(**settings):
-        database = tmp_path / "runs.sqlite"
-        if "storage_key" not in settings and not database.exists():
-            shutil.copyfile(prepared_database, database)
-        return _serve_runs(daemon.url, database, **settings)
-
-    return serve
-
-
-@pytest.fixture(scope="session")
-def share_server(served_daemon, tmp_path_factory, prepared_database):
-    """Return a context manager like that of `serve_runs`, for a server that serves all tests of a module."""
-
-    def share(**settings):
-        database = tmp_path_factory.mktemp("shared") / "runs.sqlite"
-        shutil.copyfile(prepared_database, database)
-        return _serve_runs(served_daemon.url, database, **settings)
-
-    return share
-
-
-@pytest.fixture
-def settle(daemon):
-    """Return a function that lets the runs of a shared server end, so that the next test meets none of them."""
-
-    def wait(client):
-        daemon.open_gates()
-        unfinished = "SELECT count(*) FROM workflow_status WHERE status IN ('ENQUEUED', 'PENDING')"
-        deadline = time.monotonic() + PATIENCE
-        with contextlib.closing(sqlite3.connect(client.database)) as database:
-            while database.execute(unfinished).fetchone() != (0,):
-                assert time.monotonic() < deadline, "a run never ended"
-                time.sleep(0.01)  # a poll; no event tells of all runs
-
-    return wait

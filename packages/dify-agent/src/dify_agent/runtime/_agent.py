@@ -10,6 +10,7 @@ from pydantic_ai import Agent, Tool
 from pydantic_ai.agent import EventStreamHandler
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.models import Model
+from pydantic_ai.usage import UsageLimits
 
 from dify_agent.compositor import CompositorRun, Layer, UserPrompt
 from dify_agent.exceptions import AgentRunValidationError
@@ -45,15 +46,24 @@ class PreparedAgent:
     history: HistoryLayer | None
 
     async def run(
-        self, run_id: str, *, event_stream_handler: EventStreamHandler[object]
+        self,
+        run_id: str,
+        *,
+        event_stream_handler: EventStreamHandler[object],
+        max_model_requests: int,
     ) -> JsonValue:
-        """Run the agent to its answer, and keep the conversation if a layer asks for it."""
+        """Run the agent to its answer, and keep the conversation if a layer asks for it.
+
+        Raises:
+            UsageLimitExceeded: If it asks the model more often than it may.
+        """
         state = None if self.history is None else self.history.runtime_state
         result = await self.agent.run(
             _single_text(self.user_prompts) or self.user_prompts,
             message_history=None if state is None else state.messages,
             event_stream_handler=event_stream_handler,
             run_id=run_id,
+            usage_limits=UsageLimits(request_limit=max_model_requests),
             infer_name=False,
         )
         if state is not None:

@@ -1,14 +1,18 @@
 """What a client is told when a run fails."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
-from pydantic_ai.exceptions import ModelHTTPError
+from pydantic_ai.exceptions import ModelHTTPError, UsageLimitExceeded
 from typing_extensions import TypeIs
 
 from dify_agent.compositor import LayerConfig, LayerConfigInput
 from dify_agent.layers.dify_plugin._secrets import ConfigSecrets
 from dify_agent.protocol import RunComposition, RunFailedEvent
+
+
+MODEL_REQUEST_LIMIT: Final = "model_request_limit"
+"""The error type of a run that would ask its model more often than it may."""
 
 
 def build_run_failed(run_id: str, error: Exception, *, secrets: ConfigSecrets) -> RunFailedEvent:
@@ -19,6 +23,12 @@ def build_run_failed(run_id: str, error: Exception, *, secrets: ConfigSecrets) -
         error: What ended it.
         secrets: Texts that must not be shown.
     """
+    if isinstance(error, UsageLimitExceeded):
+        return RunFailedEvent(
+            run_id=run_id,
+            error="The run has made as many model requests as it may.",
+            error_type=MODEL_REQUEST_LIMIT,
+        )
     body = error.body if isinstance(error, ModelHTTPError) else None
     known: Mapping[str, object] = body if _is_object(body) else {}
     message = known.get("message") or str(error) or type(error).__name__

@@ -40,6 +40,7 @@ from .layer_providers import create_default_layer_providers
 
 
 __all__ = [
+    "MAX_MODEL_REQUESTS",
     "AgentRunRunner",
     "ModelWrapper",
     "validate_composition",
@@ -48,6 +49,9 @@ __all__ = [
 
 type ModelWrapper = Callable[[Model, EventStreamHandler[Any]], Model]
 """Puts something between an agent and its model; it also gets the handler that hears the agent's events."""
+
+MAX_MODEL_REQUESTS: Final = 50
+"""How many model requests a run may make if nobody says."""
 
 _REQUEST_FAULTS: Final = (KeyError, TypeError, RuntimeError, ValueError)
 
@@ -67,6 +71,7 @@ class AgentRunRunner:
         tools: Sequence[Tool[object]] = (),
         wrap_model: ModelWrapper | None = None,
         capabilities: Sequence[AbstractCapability[object]] = (),
+        max_model_requests: int = MAX_MODEL_REQUESTS,
     ) -> None:
         """Take what all runs share.
 
@@ -77,6 +82,7 @@ class AgentRunRunner:
             tools: Tools that every run has besides those of its layers.
             wrap_model: Puts something between each agent and its model.
             capabilities: Pydantic AI capabilities of every agent.
+            max_model_requests: How many model requests a run may make; one that needs more fails with `model_request_limit`.
         """
         self._http_client = http_client
         self._event_sink = event_sink
@@ -86,6 +92,7 @@ class AgentRunRunner:
         self._tools = tuple(tools)
         self._wrap_model = wrap_model
         self._capabilities = tuple(capabilities)
+        self._max_model_requests = max_model_requests
 
     async def run(self, run_id: str, request: CreateRunRequest) -> None:
         """Run the agent that the request describes.
@@ -123,7 +130,9 @@ class AgentRunRunner:
 
         async with AsyncExitStack() as stack:
             run, prepared = await self._prepare(request, tell, stack=stack)
-            output = await prepared.run(run_id, event_stream_handler=tell)
+            output = await prepared.run(
+                run_id, event_stream_handler=tell, max_model_requests=self._max_model_requests
+            )
         return RunSucceededEvent(
             run_id=run_id,
             output=redact_output(output, secrets),

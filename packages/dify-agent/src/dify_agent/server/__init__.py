@@ -1,7 +1,7 @@
-"""The server of agent runs: HTTP in front, DBOS behind. Needs the extra `server`."""
+"""dify-agent as an executor of `gpt5-agent-server`, and its command. Needs the extra `server`."""
 
-from .app import build_app
-from .settings import ServerSettings
+from .executor import DifyAgentExecutor
+from .settings import DifyAgentSettings
 
 
-__all__ = ["ServerSettings", "build_app"]
+__all__ = ["DifyAgentExecutor", "DifyAgentSettings"]

@@ -13,10 +13,13 @@ These names of Pydantic AI are not public, and are used because a model cannot b
 from ._client import DifyPluginDaemonLLMClient
 from ._model import DifyLLMAdapterModel
 from ._provider import DifyPluginDaemonProvider
-from ._stream import DifyStreamedResponse
+from ._reader import EMPTY_REPLY
+from ._stream import PRICE_KEY, DifyStreamedResponse
 
 
 __all__ = [
+    "EMPTY_REPLY",
+    "PRICE_KEY",
     "DifyLLMAdapterModel",
     "DifyPluginDaemonLLMClient",
     "DifyPluginDaemonProvider",

@@ -1,7 +1,7 @@
 """Reading an answer chunk by chunk, in a way that can be stopped from outside."""
 
 from collections.abc import AsyncGenerator
-from typing import Self
+from typing import Final, Self
 
 import anyio
 import httpx
@@ -10,6 +10,10 @@ from dify_agent.plugin_daemon_transport import PluginDaemonError
 
 from ._chunks import Chunk
 from ._error_mapping import protocol_error, to_connection_error, to_model_error
+
+
+EMPTY_REPLY: Final = "Plugin daemon ended its reply without an LLM chunk."
+"""What is said of a reply without any chunk, such as that of a daemon that is stopped."""
 
 
 class ChunkReader:
@@ -42,7 +46,7 @@ class ChunkReader:
             self._first = await self._receive()
         except StopAsyncIteration:
             raise protocol_error(
-                "Plugin daemon ended its reply without an LLM chunk.",
+                EMPTY_REPLY,
                 model_name=self._model_name,
                 in_stream=False,
             ) from None

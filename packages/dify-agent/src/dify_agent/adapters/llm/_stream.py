@@ -47,12 +47,16 @@ _FINISH_REASONS: Final[Mapping[str, FinishReason]] = MappingProxyType(
 """How plugins say why a model stopped, in lower case; anything else counts as an error."""
 
 
+PRICE_KEY: Final = "price"
+"""Where `provider_details` has what the plugin says that the answer cost: `{"total": "0.0012", "currency": "USD"}`."""
+
+
 @dataclass
 class DifyStreamedResponse(StreamedResponse):
     """The chunks of an answer as Pydantic AI's events.
 
     Thoughts in `<think>` blocks become thinking parts. The text as it came, what the plugin wants back with the answer
-    (`opaque_body`), the name of its provider and its own finish reason are kept in `provider_details`.
+    (`opaque_body`), the name of its provider, its own finish reason and the price are kept in `provider_details`.
     """
 
     _reader: ChunkReader
@@ -118,6 +122,9 @@ class DifyStreamedResponse(StreamedResponse):
         self._model_name = chunk.model or self._model_name
         if usage := chunk.delta.usage:
             self._add_usage(_request_usage(usage), reported=True, cumulative=True)
+            if usage.total_price > 0:
+                price = {"total": str(usage.total_price), "currency": usage.currency}
+                self._add_detail(PRICE_KEY, price)
         if reason := chunk.delta.finish_reason:
             self.finish_reason = _FINISH_REASONS.get(reason.lower(), "error")
             self._add_detail("finish_reason", reason)

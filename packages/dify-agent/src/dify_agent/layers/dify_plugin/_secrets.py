@@ -35,18 +35,19 @@ class ConfigSecrets:
     the model does not fill in.
 
     Attributes:
+        known: All of them.
         declared: Those that are secrets by their declaration or their name, which are shown nowhere at all.
     """
 
     def __init__(self, configs: Iterable[Mapping[str, Any]]) -> None:
         configs = list(configs)
         # One for all, so that of two values, one of which begins the other, the longer one is found.
-        self._known = KnownSecrets(_secrets(configs), shortest=_SHORTEST_SECRET)
+        self.known = KnownSecrets(_secrets(configs), shortest=_SHORTEST_SECRET)
         self.declared = KnownSecrets(_declared_secrets(configs))
 
     def redact(self, text: str) -> str:
         """Return the text with `[redacted]` in place of each secret."""
-        return self._known.redact(text)
+        return self.known.redact(text)
 
 
 def _secrets(configs: Iterable[Mapping[str, Any]]) -> Iterator[str]:

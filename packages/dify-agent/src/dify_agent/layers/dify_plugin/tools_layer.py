@@ -10,7 +10,7 @@ Source: docs/contracts/dify-agent.md, C20 to C25.
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import httpx
 from pydantic_ai import RunContext, Tool, ToolReturn
@@ -40,9 +40,13 @@ from .tool_client import DifyPluginDaemonToolClient, DifyPluginToolClientError
 
 
 __all__ = [
+    "TOOL_FAILURE_KEY",
     "DifyPluginToolsDeps",
     "DifyPluginToolsLayer",
 ]
+
+TOOL_FAILURE_KEY: Final = "dify_tool_failure"
+"""Where the metadata of a tool's result says that the call failed, and how: `{"error_type", "message", "status_code"}`. The model reads a sentence."""
 
 
 class DifyPluginToolsDeps(LayerDeps):
@@ -95,6 +99,15 @@ class DifyPluginToolsLayer(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Told:
+    """What came of a call: the text for the model, files that it may see, and how the call failed if it did."""
+
+    text: str
+    files: Sequence[BinaryContent] = ()
+    failure: Mapping[str, object] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _PreparedTool:
     """A tool that can be invoked, and that says in text what came of it."""
 
@@ -108,8 +121,8 @@ class _PreparedTool:
         """The name by which the model knows the tool."""
         return self.config.name or self.config.tool_name
 
-    async def invoke(self, arguments: Mapping[str, Any]) -> tuple[str, list[BinaryContent]]:
-        """Return the text for the model, and files that it may see. A failure that the run cannot go on after is raised."""
+    async def invoke(self, arguments: Mapping[str, Any]) -> "_Told":
+        """Return what the model is told. A failure that the run cannot go on after is raised."""
         try:
             prepared = prepare_arguments(self.parameters, self.config.runtime_parameters, arguments)
             messages = await self.client.invoke(
@@ -120,11 +133,23 @@ class _PreparedTool:
                 tool_parameters=prepared,
             )
         except DifyPluginToolClientError as error:
-            return self.secrets.redact(tool_error_text(error, tool_name=self.name)), []
+            text = tool_error_text(error, tool_name=self.name)
+            return self._tell_failure(text, error.error_type, error.message, error.status_code)
         except ValueError as error:
-            return self.secrets.redact(parameters_error_text(str(error))), []
+            text = parameters_error_text(str(error))
+            return self._tell_failure(text, "invalid_arguments", str(error))
         files, left_out = readable_files(messages)
-        return "\n".join([tool_response_text(messages), *left_out]), files
+        return _Told(text="\n".join([tool_response_text(messages), *left_out]), files=files)
+
+    def _tell_failure(
+        self, text: str, error_type: str | None, message: str, status_code: int | None = None
+    ) -> "_Told":
+        failure: dict[str, object] = {
+            "error_type": error_type,
+            "message": self.secrets.redact(message),
+            "status_code": status_code,
+        }
+        return _Told(text=self.secrets.redact(text), failure=failure)
 
 
 def _build_pydantic_ai_tool(
@@ -142,11 +167,12 @@ def _build_pydantic_ai_tool(
 
     # Positional only: a tool may have a parameter of any name.
     async def invoke_tool(_ctx: RunContext[object], /, **arguments: Any) -> ToolReturn[str]:
-        text, files = await tool.invoke(arguments)
-        shown = budget.fit(tool.secrets.declared.redact(text))
+        told = await tool.invoke(arguments)
+        shown = budget.fit(tool.secrets.declared.redact(told.text))
         # As the user's words after the results: not every plugin reads files in a tool's message.
-        told = [f"Files from the tool {tool.name}:", *files] if files else None
-        return ToolReturn(return_value=shown, content=told)
+        files = [f"Files from the tool {tool.name}:", *told.files] if told.files else None
+        metadata = None if told.failure is None else {TOOL_FAILURE_KEY: told.failure}
+        return ToolReturn(return_value=shown, content=files, metadata=metadata)
 
     async def prepare(_ctx: RunContext[object], definition: ToolDefinition) -> ToolDefinition:
         return replace(definition, parameters_json_schema=schema, strict=config.strict)

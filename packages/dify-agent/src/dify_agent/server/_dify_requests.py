@@ -1,0 +1,156 @@
+"""Requests for runs as Dify's API sends them, and as they are run here.
+
+Source: docs/contracts/dify-agent.md, C58; the client and the models of dify-agent 1.16.0.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+from pydantic import Field, JsonValue
+
+from agent_server.executor import JsonObject
+from dify_agent.layers.dify_plugin.configs import DIFY_PLUGIN_LAYER_TYPE_ID
+from dify_agent.protocol import LayerExitSignals, ProtocolModel
+
+
+_CONTEXT_TYPE_ID: Final = "dify.execution_context"
+_CONTEXT_DEP: Final = "execution_context"
+_PLUGIN_DEP: Final = "plugin"
+_PLUGIN_FIELDS: Final = ("tenant_id", "user_id")
+
+
+class DifyLayer(ProtocolModel):
+    """A wish for one layer; what the type ids and `deps` mean stands in `RunLayerSpec`.
+
+    Attributes:
+        name: Its name.
+        type: Its type id.
+        deps: The layers that it needs.
+        metadata: Where Dify has it from; nobody reads it.
+        config: Its configuration.
+    """
+
+    name: str = Field(min_length=1)
+    type: str = Field(min_length=1)
+    deps: dict[str, str] = Field(default_factory=dict[str, str])
+    metadata: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
+    config: dict[str, JsonValue] | None = Field(default=None, repr=False)
+
+
+class DifyComposition(ProtocolModel):
+    """The layers of a run.
+
+    Attributes:
+        schema_version: The version of this format.
+        layers: The layers, in the order in which they are entered.
+    """
+
+    schema_version: Literal[1] = 1
+    layers: list[DifyLayer]
+
+
+class DifyLayerSnapshot(ProtocolModel):
+    """One layer's state.
+
+    Attributes:
+        name: The layer's name.
+        type_id: Its kind, where the snapshot is one of ours; Dify's has none.
+        lifecycle_state: Where it stood.
+        runtime_state: Its state.
+    """
+
+    name: str
+    type_id: str | None = None
+    lifecycle_state: str
+    runtime_state: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue], repr=False)
+
+
+class DifySnapshot(ProtocolModel):
+    """The states that a run goes on from.
+
+    Attributes:
+        schema_version: The version of this format.
+        layers: The layers' states.
+    """
+
+    schema_version: Literal[1] = 1
+    layers: list[DifyLayerSnapshot] = Field(default_factory=list[DifyLayerSnapshot])
+
+
+class DifyRunRequest(ProtocolModel):
+    """What Dify's API posts to have a run.
+
+    Attributes:
+        composition: The layers of the run.
+        idempotency_key: Not read, here as in Dify's own server: Dify gives one key to different requests.
+        metadata: Not read, likewise.
+        session_snapshot: What an earlier run ended with.
+        deferred_tool_results: Must be null: no tool waits for people here.
+        on_exit: What becomes of the layers' states.
+    """
+
+    composition: DifyComposition
+    idempotency_key: str | None = None
+    metadata: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
+    session_snapshot: DifySnapshot | None = None
+    deferred_tool_results: None = None
+    on_exit: LayerExitSignals = Field(default_factory=LayerExitSignals)
+
+    def to_request(self) -> JsonObject:
+        """Return the request as a `CreateRunRequest` is written, each layer in its place.
+
+        Dify's layer of the execution context becomes the one of the plugin's context, which it has grown from.
+        """
+        layers = [_to_layer(layer) for layer in self.composition.layers]
+        return {
+            "composition": {"schema_version": 1, "layers": layers},
+            "session_snapshot": None
+            if self.session_snapshot is None
+            else _to_snapshot(
+                self.session_snapshot, {each["name"]: each["type"] for each in layers}
+            ),
+            "on_exit": self.on_exit.model_dump(mode="json"),
+        }
+
+
+class CancelRequest(ProtocolModel):
+    """What Dify's API posts to stop a run.
+
+    Attributes:
+        reason: Why, in a word.
+        message: Why, in a sentence.
+    """
+
+    reason: str | None = None
+    message: str | None = None
+
+    @property
+    def text(self) -> str | None:
+        """Both in one text; None for neither."""
+        return ": ".join(filter(None, (self.reason, self.message))) or None
+
+
+def without_type_ids(snapshot: Mapping[str, Any]) -> JsonObject:
+    """Return a snapshot in the form that Dify's models read, which has no kinds of layers."""
+    layers = [
+        {name: value for name, value in layer.items() if name != "type_id"}
+        for layer in snapshot["layers"]
+    ]
+    return {**snapshot, "layers": layers}
+
+
+def _to_layer(layer: DifyLayer) -> JsonObject:
+    kind, config = layer.type, layer.config
+    deps = {_PLUGIN_DEP if name == _CONTEXT_DEP else name: of for name, of in layer.deps.items()}
+    if kind == _CONTEXT_TYPE_ID:
+        kind = DIFY_PLUGIN_LAYER_TYPE_ID
+        config = {name: value for name, value in (config or {}).items() if name in _PLUGIN_FIELDS}
+    return {"name": layer.name, "type": kind, "deps": deps, "config": config}
+
+
+def _to_snapshot(snapshot: DifySnapshot, kinds: Mapping[str, str]) -> JsonObject:
+    layers = [
+        layer.model_dump() | {"type_id": layer.type_id or kinds.get(layer.name, "")}
+        for layer in snapshot.layers
+    ]
+    return {"schema_version": snapshot.schema_version, "layers": layers}

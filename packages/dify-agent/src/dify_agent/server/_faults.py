@@ -1,0 +1,57 @@
+"""Which failures of a daemon, a plugin or a model another try may not have.
+
+Source: docs/contracts/dify-agent.md, C56.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+import httpx
+from pydantic_ai import ToolReturn
+from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError
+
+from agent_server.executor import TransientError
+from dify_agent.adapters.llm import EMPTY_REPLY
+from dify_agent.layers.dify_plugin.tools_layer import TOOL_FAILURE_KEY
+from dify_agent.plugin_daemon_transport import PluginDaemonError
+
+
+_STATUSES: Final = frozenset({429, 502, 503, 504, 529})
+# What the daemon says, with 404, while it starts the plugins after a restart of its own: for up to 40 seconds.
+_STARTING: Final = "plugin runtime not found"
+_STARTING_SECONDS: Final = 10.0
+
+
+def to_transient(error: BaseException) -> TransientError | None:
+    """Return the error that asks for another try; None if another would fail alike.
+
+    These are a daemon that cannot be reached or breaks off, one that has not started its plugins yet, and a service that is
+    overloaded or away (429, 502, 503, 504, 529). A silence is none: it has lasted for minutes.
+    """
+    if isinstance(error, ModelAPIError):
+        cause = error.__cause__
+        if cause is not None and (transient := to_transient(cause)) is not None:
+            return transient
+        status = error.status_code if isinstance(error, ModelHTTPError) else None
+        is_transient = status in _STATUSES or error.message.endswith(EMPTY_REPLY)
+        return TransientError(str(error)) if is_transient else None
+    if isinstance(error, PluginDaemonError):
+        return _from_daemon(error.message, error.status_code)
+    return TransientError(str(error)) if isinstance(error, httpx.TransportError) else None
+
+
+def to_transient_result(result: object) -> TransientError | None:
+    """Return the error that asks for another try of a tool whose result says that it failed; None if it did not, or would again."""
+    metadata: object = result.metadata if isinstance(result, ToolReturn) else None
+    failure = _mapping(_mapping(metadata).get(TOOL_FAILURE_KEY))
+    return _from_daemon(str(failure.get("message")), failure.get("status_code"))
+
+
+def _from_daemon(message: str, status_code: int | None) -> TransientError | None:
+    if _STARTING in message:
+        return TransientError(message, retry_after_seconds=_STARTING_SECONDS)
+    return TransientError(message) if status_code in _STATUSES else None
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}

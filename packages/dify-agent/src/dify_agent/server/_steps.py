@@ -1,0 +1,280 @@
+"""Model requests and tool calls as steps of a run: what was done once is not done again after a crash.
+
+Requests follow each other, so a step of theirs is named by its number. Tool calls of one answer go on at the same time, in whatever
+order; theirs are named by what is the same in every attempt: the request that they came of, the call's id, name and arguments.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pydantic_ai import ModelMessage, ModelResponse, RunContext
+from pydantic_ai.agent import AgentRunResult, EventStreamHandler
+from pydantic_ai.capabilities import AbstractCapability, ValidatedToolArgs, WrapRunHandler
+from pydantic_ai.capabilities.abstract import WrapToolExecuteHandler
+from pydantic_ai.messages import ToolCallPart
+from pydantic_ai.models import (
+    CompletedStreamedResponse,
+    Model,
+    ModelRequestParameters,
+    StreamedResponse,
+)
+from pydantic_ai.models.wrapper import WrapperModel
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import ToolDefinition
+
+from agent_server.executor import Execution, TransientError
+from dify_agent.protocol import ModelRequestStartedEvent
+
+from ._faults import to_transient, to_transient_result
+from ._log import RunRecorder
+from ._records import TOOL_ERRORS, ToolRecord, dump_response, parse_response
+from ._sink import ExecutionSink
+from ._usage import UsageSum
+
+
+_DIGEST_DIGITS: Final = 16
+
+
+class RunSteps:
+    """The steps of one attempt to execute a run.
+
+    Args:
+        run: The attempt.
+        sink: What takes its events.
+        recorder: Its log.
+        repeat_shown: Whether a model request that breaks off is made again also where part of the answer was shown.
+
+    Attributes:
+        usage: What the models used up to now, in earlier attempts too.
+    """
+
+    def __init__(
+        self, run: Execution, sink: ExecutionSink, recorder: RunRecorder, *, repeat_shown: bool
+    ) -> None:
+        self.usage = UsageSum()
+        self._run = run
+        self._sink = sink
+        self._recorder = recorder
+        self._repeat_shown = repeat_shown
+        self._request_count = 0
+        self._calls: Counter[str] = Counter()
+
+    def wrap_model(self, model: Model, event_stream_handler: EventStreamHandler[Any]) -> Model:
+        """Make every request to a model a step, inside which its events are handled."""
+        return _StepModel(model, steps=self, event_stream_handler=event_stream_handler)
+
+    def build_capability(self) -> AbstractCapability[Any]:
+        """Make every tool call a step."""
+        return _ToolSteps(self)
+
+    async def request_model(
+        self, request: Callable[[], Awaitable[ModelResponse]], asked: "AskedModel"
+    ) -> ModelResponse:
+        """Make a model request once, and remember its answer."""
+        self._request_count += 1
+        number = self._request_count
+        started = ModelRequestStartedEvent(
+            run_id=self._run.run_id, request_index=number, attempt=self._run.attempt
+        )
+        fault: Exception | None = None
+
+        async def work() -> bytes:
+            nonlocal fault
+            async with self._sink.in_request(started):
+                try:
+                    response = await request()
+                except Exception as error:
+                    fault = error
+                    if (transient := to_transient(error)) is not None:
+                        raise transient from error
+                    raise
+                await self._sink.tell_started()
+            return dump_response(response)
+
+        self._recorder.ask(number, asked.model, asked.messages, asked.parameters, asked.settings)
+        try:
+            recorded = await self._run.step(
+                f"model:{number}", work, after_events=self._repeat_shown
+            )
+            response = parse_response(recorded)
+        except TransientError:
+            self._recorder.answer_failed(number, fault)
+            raise fault or RuntimeError("A step failed without being taken.") from None
+        except Exception as error:
+            self._recorder.answer_failed(number, error)
+            raise
+        self._recorder.answer(number, response)
+        self.usage.add(response)
+        return response
+
+    async def call_tool(
+        self,
+        call: ToolCallPart,
+        arguments: ValidatedToolArgs,
+        execute: Callable[[], Awaitable[object]],
+    ) -> object:
+        """Call a tool once, and remember its result, or the error that answers the model.
+
+        A call that fails in a way that another try may not is made again; if it fails to the end, its failure is its result.
+        """
+        key = self._tool_key(call)
+        live: list[object] = []
+
+        async def work() -> bytes:
+            live.clear()
+            try:
+                result = await execute()
+            except TOOL_ERRORS as error:
+                live.append(error)
+                return _dump(ToolRecord.from_error(error))
+            except Exception as error:
+                live.append(error)
+                if (transient := to_transient(error)) is not None:
+                    raise transient from error
+                raise
+            live.append(result)
+            if (transient := to_transient_result(result)) is not None:
+                raise transient
+            return _dump(ToolRecord.from_result(result))
+
+        async def give_up() -> bytes:
+            return _dump(ToolRecord.from_result(live[0]))
+
+        self._recorder.bind(call, arguments)
+        try:
+            recorded = await self._run.step(key, work)
+        except TransientError:
+            if not live or isinstance(live[0], Exception):
+                raise (
+                    live[0] if live else RuntimeError("A step failed without being taken.")
+                ) from None
+            recorded = await self._run.step(key, give_up)
+        return self._result(call, live[0] if live else None, recorded)
+
+    def _result(self, call: ToolCallPart, live: object, recorded: bytes) -> object:
+        """Return or raise what a call came to: as it came just now, or as it was recorded by an earlier attempt."""
+        try:
+            if isinstance(live, Exception):
+                raise live
+            result = ToolRecord.model_validate_json(recorded).replay() if live is None else live
+        except TOOL_ERRORS as error:
+            self._recorder.fail(call, error)
+            raise
+        self._recorder.finish(call, result)
+        return result
+
+    def _tool_key(self, call: ToolCallPart) -> str:
+        said = json.dumps([call.tool_call_id, call.tool_name, call.args_as_json_str()])
+        digest = hashlib.sha256(said.encode(errors="surrogatepass")).hexdigest()[:_DIGEST_DIGITS]
+        key = f"tool:{self._request_count}:{digest}"
+        self._calls[key] += 1
+        # Two calls that are alike to the letter: which of them came first makes no difference.
+        return f"{key}:{self._calls[key]}"
+
+
+def _dump(record: ToolRecord) -> bytes:
+    return record.model_dump_json().encode()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedModel:
+    """What a model is asked.
+
+    Attributes:
+        model: The model.
+        messages: The conversation.
+        settings: How it shall answer.
+        parameters: The tools and the shape of the answer.
+    """
+
+    model: Model
+    messages: list[ModelMessage]
+    settings: ModelSettings | None
+    parameters: ModelRequestParameters
+
+
+class _StepModel(WrapperModel):
+    def __init__(
+        self, wrapped: Model, *, steps: RunSteps, event_stream_handler: EventStreamHandler[Any]
+    ) -> None:
+        super().__init__(wrapped)
+        self._steps = steps
+        self._event_stream_handler = event_stream_handler
+
+    async def request(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+    ) -> ModelResponse:
+        async def request() -> ModelResponse:
+            return await self.wrapped.request(messages, model_settings, model_request_parameters)
+
+        asked = self._asked(messages, model_settings, model_request_parameters)
+        return await self._steps.request_model(request, asked)
+
+    @asynccontextmanager
+    async def request_stream(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+        run_context: RunContext[Any] | None = None,
+    ) -> AsyncGenerator[StreamedResponse]:
+        async def request() -> ModelResponse:
+            async with self.wrapped.request_stream(
+                messages, model_settings, model_request_parameters, run_context
+            ) as stream:
+                if run_context is not None:
+                    await self._event_stream_handler(run_context, stream)
+                async for _ in stream:
+                    pass
+            return stream.get()
+
+        asked = self._asked(messages, model_settings, model_request_parameters)
+        response = await self._steps.request_model(request, asked)
+        # The events were handled inside the step, so the graph gets a stream without any.
+        yield CompletedStreamedResponse(response, model_request_parameters=model_request_parameters)
+
+    def _asked(
+        self,
+        messages: list[ModelMessage],
+        settings: ModelSettings | None,
+        parameters: ModelRequestParameters,
+    ) -> AskedModel:
+        return AskedModel(
+            model=self.wrapped, messages=messages, settings=settings, parameters=parameters
+        )
+
+
+@dataclass
+class _ToolSteps(AbstractCapability[Any]):
+    steps: RunSteps
+
+    async def wrap_run(
+        self, ctx: RunContext[Any], *, handler: WrapRunHandler
+    ) -> AgentRunResult[Any]:
+        if ctx.agent is None:  # pragma: no cover - an agent runs
+            return await handler()
+        # Results in call order, as they come on a replay too: events outside of model requests are numbered.
+        with ctx.agent.parallel_tool_call_execution_mode("parallel_ordered_events"):
+            return await handler()
+
+    async def wrap_tool_execute(
+        self,
+        ctx: RunContext[Any],  # noqa: ARG002 - Pydantic AI's signature
+        *,
+        call: ToolCallPart,
+        tool_def: ToolDefinition,  # noqa: ARG002 - likewise
+        args: ValidatedToolArgs,
+        handler: WrapToolExecuteHandler,
+    ) -> Any:
+        async def execute() -> object:
+            return await handler(args)
+
+        return await self.steps.call_tool(call, args, execute)

@@ -1,0 +1,180 @@
+"""Compositions as runs of an agent server: what is checked before, and how one is executed."""
+
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+import httpx
+from pydantic import ValidationError
+
+from agent_server.executor import (
+    AgentDescription,
+    Execution,
+    JsonObject,
+    Problem,
+    RequestRefusedError,
+    RunResult,
+    UnknownAgentError,
+)
+from dify_agent.compositor import LayerProvider
+from dify_agent.exceptions import AgentRunValidationError
+from dify_agent.plugin_daemon_transport import SilenceLimits
+from dify_agent.protocol import CreateRunRequest, RunFailedEvent, RunSucceededEvent
+from dify_agent.runtime._failure import composition_secrets
+from dify_agent.runtime.layer_providers import create_default_layer_providers
+from dify_agent.runtime.runner import AgentRunRunner, validate_composition
+
+from ._log import RunRecorder
+from ._sink import ExecutionSink
+from ._steps import RunSteps
+from ._usage import UsageSum
+from .settings import DifyAgentSettings
+
+
+__all__ = [
+    "AGENT",
+    "DifyAgentExecutor",
+    "build_layer_providers",
+]
+
+AGENT: Final = "composition"
+"""The name of the one agent: what it is, each request says itself."""
+
+_STEPS_VERSION: Final = "1"  # Of the keys of steps and what is recorded under them.
+_DAEMON_TIMEOUT: Final = httpx.Timeout(600, connect=10)
+_MOST_PROBLEMS: Final = 100  # A small body can be wrong in a million places.
+_MOST_CHARACTERS: Final = 1000
+
+
+class DifyAgentExecutor:
+    """What executes compositions, on the models and tools of one plugin daemon.
+
+    Args:
+        settings: Where the daemon is, and the bounds of a run.
+    """
+
+    def __init__(self, settings: DifyAgentSettings) -> None:
+        self._settings = settings
+        self._layer_providers = build_layer_providers(settings)
+        self._http_client: httpx.AsyncClient | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the system."""
+        return "dify-agent"
+
+    @property
+    def version(self) -> str:
+        """The version of the recorded steps."""
+        return _STEPS_VERSION
+
+    def agents(self) -> Sequence[AgentDescription]:
+        """Return the one agent, with the schema of a composition."""
+        return [AgentDescription(name=AGENT, input_schema=CreateRunRequest.model_json_schema())]
+
+    def check(self, agent: str, request: JsonObject) -> JsonObject:
+        """Return the request in its full form.
+
+        Raises:
+            UnknownAgentError: If the agent is another one.
+            RequestRefusedError: If the request does not describe a composition that can be run; it names no value.
+        """
+        if agent != AGENT:
+            raise UnknownAgentError(agent)
+        try:
+            parsed = CreateRunRequest.model_validate(request)
+            validate_composition(parsed.composition, self._layer_providers)
+        except AgentRunValidationError as error:
+            field = _layer_field(request, error.layer)
+            raise RequestRefusedError(Problem(field=field, message=_cut(str(error)))) from None
+        except ValidationError as error:
+            raise RequestRefusedError(*_problems(error)) from None
+        return parsed.model_dump(mode="json")
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncGenerator[None]:
+        """Hold the client of the daemon open."""
+        # Not through a proxy of the environment: the daemon is part of the same installation, and the requests carry credentials.
+        async with httpx.AsyncClient(timeout=_DAEMON_TIMEOUT, trust_env=False) as http_client:
+            self._http_client = http_client
+            yield
+
+    async def execute(self, run: Execution) -> RunResult:
+        """Run the agent that the request composes.
+
+        Raises:
+            RuntimeError: If the executor is not open.
+        """
+        if self._http_client is None:
+            raise RuntimeError("An executor must be opened before it executes runs.")
+        request = CreateRunRequest.model_validate(run.request)
+        recorder = RunRecorder(
+            self._settings.run_logs, run, composition_secrets(request.composition)
+        )
+        try:
+            sink = ExecutionSink(run, recorder)
+            steps = RunSteps(run, sink, recorder, repeat_shown=self._settings.repeat_shown)
+            runner = AgentRunRunner(
+                http_client=self._http_client,
+                event_sink=sink,
+                layer_providers=self._layer_providers,
+                wrap_model=steps.wrap_model,
+                capabilities=[steps.build_capability()],
+                max_model_requests=self._settings.max_model_requests,
+            )
+            await runner.run(run.run_id, request)
+            result = _build_result(sink.take_end(), steps.usage)
+            recorder.end(result)
+        finally:
+            recorder.close()
+        return result
+
+    def interrupted(self, run_id: str, attempts: int) -> RunResult | None:  # noqa: ARG002 - the interface's
+        """Make another attempt, whatever the run: its steps are recorded."""
+        return None
+
+
+def build_layer_providers(settings: DifyAgentSettings) -> Sequence[LayerProvider[Any]]:
+    """Return the kinds of layers that runs may ask for; the daemon's settings go into them here and nowhere else."""
+    return create_default_layer_providers(
+        plugin_daemon_url=settings.plugin_daemon_url,
+        plugin_daemon_api_key=settings.plugin_daemon_api_key.get_secret_value(),
+        silence=SilenceLimits(
+            model_seconds=settings.model_silence_seconds,
+            keep_alive_seconds=settings.keep_alive_silence_seconds,
+            tool_seconds=settings.tool_silence_seconds,
+        ),
+    )
+
+
+def _build_result(end: RunSucceededEvent | RunFailedEvent, usage: UsageSum) -> RunResult:
+    if isinstance(end, RunFailedEvent):
+        return RunResult(
+            status="failed", error=end.error, error_type=end.error_type, usage=usage.build()
+        )
+    snapshot = end.session_snapshot.model_dump(mode="json")
+    return RunResult(
+        status="succeeded",
+        output=end.output,
+        usage=usage.build(),
+        details={"session_snapshot": snapshot},
+    )
+
+
+def _problems(error: ValidationError) -> Iterator[Problem]:
+    problems = error.errors(include_url=False, include_context=False, include_input=False)
+    for problem in problems[:_MOST_PROBLEMS]:
+        field = ".".join(map(str, problem["loc"])) or "request"
+        message = problem["msg"].removeprefix("Value error, ")
+        yield Problem(field=_cut(field), message=_cut(message))
+
+
+def _layer_field(request: JsonObject, layer: str | None) -> str:
+    """Return where in a request the layer of a name stands."""
+    names = [spec["name"] for spec in request["composition"]["layers"]]
+    return "composition" if layer is None else f"composition.layers.{names.index(layer)}"
+
+
+def _cut(text: str) -> str:
+    """Return a text that quotes names of the request, of which one alone may be as long as the request."""
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"
