@@ -3,17 +3,11 @@ import concurrent.futures
 import contextlib
 import importlib
 import json
-import multiprocessing
-import os
-import shutil
 import socket
-import sqlite3
 import sys
 import threading
-import time
 from dataclasses import dataclass, field
 
-import httpx
 import pytest
 import uvicorn
 from hypothesis import HealthCheck, settings
@@ -256,9 +250,6 @@ class MemoryExecution:
     """An execution whose recorded steps and told events outlive it in two collections, as a database's would."""
 
     agent = "composition"
-    tenant = "default"
-    metadata = {}
-    cancel_reason = None
 
     def __init__(self, request, *, recorded=None, told=None, attempt=1, retries=3):
         self.run_id = "run-1"

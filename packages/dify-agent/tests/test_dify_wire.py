@@ -10,14 +10,14 @@ from pydantic import ValidationError
 from agent_server.executor import RunResult
 from agent_server.runs import Run, StoredEvent
 from dify_agent.protocol import CreateRunRequest
-from dify_agent.server._dify_events import (
+from dify_agent.server.dify_events import (
     FIRST_CURSOR,
     format_cursor,
     parse_cursor,
     project_event,
     project_run,
 )
-from dify_agent.server._dify_requests import CancelRequest, DifyRunRequest
+from dify_agent.server.dify_requests import CancelRequest, DifyRunRequest
 
 
 AT = datetime(2026, 11, 23, tzinfo=UTC)

@@ -290,12 +290,10 @@ class Unwilling:
 
 
 @pytest.mark.parametrize("refused", ["model:", "tool:"])
-def test_a_step_that_the_server_never_tries_ends_the_run(
-    run, daemon, chunks, make_executor, build_request, build_execution, refused
-):
+def test_a_step_that_the_server_never_tries_ends_the_run(run, daemon, chunks, refused):
     calls_a_tool(daemon, chunks)
-    request = make_executor().check("composition", build_request())
-    execution = Unwilling(build_execution(request))
+    execution = Unwilling(run()[1].again())
+    execution.recorded.clear()
     execution.refused = refused
 
     assert run(execution)[0].error_type == "RuntimeError"

@@ -1,6 +1,7 @@
 """The steps of a run: what an attempt after a crash finds done, and what is told again."""
 
 import asyncio
+import json
 
 import pytest
 from pydantic_ai import Agent, ModelRequest, ModelResponse, ModelRetry, Tool, ToolReturn
@@ -9,11 +10,10 @@ from pydantic_ai.messages import BinaryContent, TextPart, ToolCallPart, UserProm
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.models.function import FunctionModel
 
-from dify_agent.layers.dify_plugin._secrets import ConfigSecrets
-from dify_agent.server._log import RunRecorder
-from dify_agent.server._records import parse_response
-from dify_agent.server._sink import ExecutionSink
-from dify_agent.server._steps import RunSteps
+from dify_agent.server.recorder import RunRecorder
+from dify_agent.server.sink import ExecutionSink
+from dify_agent.server.steps import RunSteps
+from stream_text import KnownSecrets
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def run_twice(build_execution):
 
 
 def take_steps(execution):
-    recorder = RunRecorder(None, execution, ConfigSecrets([]))
+    recorder = RunRecorder(None, execution, KnownSecrets([]))
     sink = ExecutionSink(execution, recorder)
     return RunSteps(execution, sink, recorder, repeat_shown=True)
 
@@ -121,12 +121,14 @@ def test_the_files_of_a_tool_are_remembered_too(run_twice):
     assert calls == ["draw"]
 
 
-def test_results_stay_with_their_calls_whatever_finishes_first(build_execution):
+def test_results_stay_with_their_calls_whatever_finishes_first(run_twice):
     calls = []
+
+    quick = asyncio.Event()
 
     async def look(q: str) -> str:
         calls.append(q)
-        if q == slow:
+        if q == "a":
             await quick.wait()
         else:
             quick.set()
@@ -137,11 +139,7 @@ def test_results_stay_with_their_calls_whatever_finishes_first(build_execution):
             return ModelResponse([TextPart(" ".join(last_texts(messages)))])
         return ModelResponse([ToolCallPart("look", {"q": q}, tool_call_id=q) for q in "ab"])
 
-    first = build_execution({})
-    for slow, execution in [("a", first), ("b", first.again())]:
-        quick = asyncio.Event()
-        output = asyncio.run(run_agent(execution, FunctionModel(answer), [Tool(look)], None))
-        assert output == "a! b!"
+    assert run_twice(answer, [Tool(look)]) == ["a! b!"] * 2
     assert sorted(calls) == ["a", "b"]
 
 
@@ -197,11 +195,46 @@ def test_a_stream_that_no_agent_reads_is_read_to_its_end(build_execution):
 
 def test_an_attempt_that_ends_nowhere_has_no_result(build_execution):
     execution = build_execution({})
-    sink = ExecutionSink(execution, RunRecorder(None, execution, ConfigSecrets([])))
+    sink = ExecutionSink(execution, RunRecorder(None, execution, KnownSecrets([])))
     with pytest.raises(RuntimeError, match="without a result"):
         sink.take_end()
 
 
-def test_something_else_in_the_place_of_an_answer_is_refused():
-    with pytest.raises(TypeError, match="expected a recorded answer"):
-        parse_response(b'[{"kind": "request", "parts": []}]')
+def test_an_error_by_which_a_tool_answers_stands_in_the_log(build_execution, tmp_path):
+    def look() -> str:
+        raise ToolFailed("no such page")
+
+    def answer(messages, _info):
+        if len(messages) == 1:
+            return ModelResponse([ToolCallPart("look", {})])
+        return ModelResponse([TextPart("Gone.")])
+
+    execution = build_execution({})
+    recorder = RunRecorder(tmp_path, execution, KnownSecrets([]))
+    steps = RunSteps(execution, ExecutionSink(execution, recorder), recorder, repeat_shown=True)
+    agent = Agent(
+        steps.wrap_model(FunctionModel(answer), hear_nothing),
+        tools=[Tool(look)],
+        capabilities=[steps.build_capability()],
+    )
+    asyncio.run(agent.run("Hi"))
+    recorder.close()
+
+    [file] = tmp_path.iterdir()
+    [result] = [
+        line for line in map(json.loads, file.read_text().splitlines()) if line["type"] == "result"
+    ]
+    assert (result["outcome"], result["content"]) == ("failed", "no such page")
+
+
+def test_any_other_error_of_a_tool_ends_the_run_and_records_nothing(build_execution):
+    def look() -> str:
+        raise RuntimeError("a fault of ours")
+
+    def answer(_messages, _info):
+        return ModelResponse([ToolCallPart("look", {})])
+
+    execution = build_execution({})
+    with pytest.raises(RuntimeError, match="a fault of ours"):
+        asyncio.run(run_agent(execution, FunctionModel(answer), [Tool(look)], None))
+    assert list(execution.recorded) == ["model:1"]

@@ -1,6 +1,6 @@
 """What is recorded of a step, as JSON: an answer of a model, the result of a tool or its wish for another try."""
 
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic_ai import ModelMessage, ModelMessagesTypeAdapter, ModelRequest, ModelResponse
@@ -24,7 +24,7 @@ def parse_response(recorded: bytes) -> ModelResponse:
         TypeError: If something else was.
     """
     (message,) = ModelMessagesTypeAdapter.validate_json(recorded)
-    if not isinstance(message, ModelResponse):
+    if not isinstance(message, ModelResponse):  # pragma: no cover - only answers are recorded
         raise TypeError(f"expected a recorded answer of a model, got a {message.kind}")
     return message
 
@@ -51,19 +51,25 @@ class ToolRecord(BaseModel):
     @classmethod
     def from_result(cls, result: object) -> Self:
         """Return the record of what a tool returned."""
-        structured = result if isinstance(result, ToolReturn) else None
-        value = result if structured is None else structured.return_value
-        metadata = None if structured is None else structured.metadata
+        if not isinstance(result, ToolReturn):
+            value = ToolReturnPart(tool_name="", content=result, tool_call_id="")
+            return cls(outcome="returned", messages=[ModelRequest([value])])
+        returned = cast("ToolReturn[Any]", result)
         parts: list[Any] = [
-            ToolReturnPart(tool_name="", content=value, tool_call_id="", metadata=metadata)
+            ToolReturnPart(
+                tool_name="",
+                content=returned.return_value,
+                tool_call_id="",
+                metadata=returned.metadata,
+            )
         ]
-        if structured is not None and structured.content is not None:
-            parts.append(UserPromptPart(structured.content))
+        if returned.content is not None:
+            parts.append(UserPromptPart(returned.content))
         return cls(
             outcome="returned",
-            is_structured=structured is not None,
+            is_structured=True,
             messages=[ModelRequest(parts)],
-            tools=None if structured is None else structured.tools,
+            tools=returned.tools,
         )
 
     @classmethod
@@ -86,7 +92,7 @@ class ToolRecord(BaseModel):
         if self.outcome == "failed":
             raise ToolFailed(self.error)
         returned, *told = self.messages[0].parts
-        if not isinstance(returned, ToolReturnPart):
+        if not isinstance(returned, ToolReturnPart):  # pragma: no cover - only results are recorded
             raise TypeError(f"expected a recorded result of a tool, got a {returned.part_kind}")
         if not self.is_structured:
             return returned.content

@@ -24,11 +24,11 @@ from dify_agent.runtime._failure import composition_secrets
 from dify_agent.runtime.layer_providers import create_default_layer_providers
 from dify_agent.runtime.runner import AgentRunRunner, validate_composition
 
-from ._log import RunRecorder
-from ._sink import ExecutionSink
-from ._steps import RunSteps
 from ._usage import UsageSum
+from .recorder import RunRecorder
 from .settings import DifyAgentSettings
+from .sink import ExecutionSink
+from .steps import RunSteps
 
 
 __all__ = [
@@ -109,7 +109,7 @@ class DifyAgentExecutor:
             raise RuntimeError("An executor must be opened before it executes runs.")
         request = CreateRunRequest.model_validate(run.request)
         recorder = RunRecorder(
-            self._settings.run_logs, run, composition_secrets(request.composition)
+            self._settings.run_logs, run, composition_secrets(request.composition).known
         )
         try:
             sink = ExecutionSink(run, recorder)

@@ -13,6 +13,17 @@ from dify_agent.layers.dify_plugin.configs import DIFY_PLUGIN_LAYER_TYPE_ID
 from dify_agent.protocol import LayerExitSignals, ProtocolModel
 
 
+__all__ = [
+    "CancelRequest",
+    "DifyComposition",
+    "DifyLayer",
+    "DifyLayerSnapshot",
+    "DifyRunRequest",
+    "DifySnapshot",
+    "without_type_ids",
+]
+
+
 _CONTEXT_TYPE_ID: Final = "dify.execution_context"
 _CONTEXT_DEP: Final = "execution_context"
 _PLUGIN_DEP: Final = "plugin"

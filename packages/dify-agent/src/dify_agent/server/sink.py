@@ -13,7 +13,12 @@ from dify_agent.protocol import (
     TerminalRunEvent,
 )
 
-from ._log import RunRecorder
+from .recorder import RunRecorder
+
+
+__all__ = [
+    "ExecutionSink",
+]
 
 
 _ENVELOPE = {

@@ -1,7 +1,7 @@
 """A run's log, as `gpt5-run-log` writes them: what was asked, answered and called, without secrets."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,33 @@ from pydantic_ai.settings import ModelSettings
 
 from agent_server.executor import Execution, RunResult
 from dify_agent.adapters.llm._messages import build_prompt_messages
-from dify_agent.layers.dify_plugin._secrets import ConfigSecrets
 from dify_agent.layers.dify_plugin.tools_layer import TOOL_FAILURE_KEY
 from dify_agent.protocol import RunEvent, TextDeltaEvent
 from run_log import RunLog, RunWriter
+from stream_text import KnownSecrets
+
+
+__all__ = [
+    "AskedModel",
+    "RunRecorder",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedModel:
+    """What a model is asked.
+
+    Attributes:
+        model: The model.
+        messages: The conversation.
+        settings: How it shall answer.
+        parameters: The tools and the shape of the answer.
+    """
+
+    model: Model
+    messages: Sequence[ModelMessage]
+    settings: ModelSettings | None
+    parameters: ModelRequestParameters
 
 
 class RunRecorder:
@@ -27,34 +50,28 @@ class RunRecorder:
         secrets: What no line may show.
     """
 
-    def __init__(self, folder: Path | None, run: Execution, secrets: ConfigSecrets) -> None:
+    def __init__(self, folder: Path | None, run: Execution, secrets: KnownSecrets) -> None:
         self._writer: RunWriter | None = None
         self._round = 0
         if folder is not None:
             about = {"program": "dify-agent", "run_id": run.run_id, "attempt": run.attempt}
-            self._writer = RunLog(folder, known=secrets.known, about=about).begin()
+            self._writer = RunLog(folder, known=secrets, about=about).begin()
 
-    def ask(
-        self,
-        number: int,
-        model: Model,
-        messages: Sequence[ModelMessage],
-        parameters: ModelRequestParameters,
-        settings: ModelSettings | None,
-    ) -> None:
+    def ask(self, number: int, asked: AskedModel) -> None:
         """Write what a model is asked."""
         self._round = number
         if self._writer is None:
             return
+        parameters = asked.parameters
         prompts = build_prompt_messages(
-            messages,
+            asked.messages,
             instructions=parameters.instruction_parts or [],
-            provider_name=model.system,
+            provider_name=asked.model.system,
             model_provider="",
         )
         tools = [*parameters.function_tools, *parameters.output_tools]
         about: Mapping[str, Any] = {
-            "model": model.model_name,
+            "model": asked.model.model_name,
             "tools": [
                 {
                     "name": tool.name,
@@ -63,7 +80,7 @@ class RunRecorder:
                 }
                 for tool in tools
             ],
-            **(settings or {}),
+            **(asked.settings or {}),
         }
         self._writer.request(number, prompts, about)
 

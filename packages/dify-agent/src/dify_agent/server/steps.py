@@ -31,10 +31,15 @@ from agent_server.executor import Execution, TransientError
 from dify_agent.protocol import ModelRequestStartedEvent
 
 from ._faults import to_transient, to_transient_result
-from ._log import RunRecorder
 from ._records import TOOL_ERRORS, ToolRecord, dump_response, parse_response
-from ._sink import ExecutionSink
 from ._usage import UsageSum
+from .recorder import AskedModel, RunRecorder
+from .sink import ExecutionSink
+
+
+__all__ = [
+    "RunSteps",
+]
 
 
 _DIGEST_DIGITS: Final = 16
@@ -73,7 +78,7 @@ class RunSteps:
         return _ToolSteps(self)
 
     async def request_model(
-        self, request: Callable[[], Awaitable[ModelResponse]], asked: "AskedModel"
+        self, request: Callable[[], Awaitable[ModelResponse]], asked: AskedModel
     ) -> ModelResponse:
         """Make a model request once, and remember its answer."""
         self._request_count += 1
@@ -96,7 +101,7 @@ class RunSteps:
                 await self._sink.tell_started()
             return dump_response(response)
 
-        self._recorder.ask(number, asked.model, asked.messages, asked.parameters, asked.settings)
+        self._recorder.ask(number, asked)
         try:
             recorded = await self._run.step(
                 f"model:{number}", work, after_events=self._repeat_shown
@@ -149,10 +154,9 @@ class RunSteps:
         try:
             recorded = await self._run.step(key, work)
         except TransientError:
-            if not live or isinstance(live[0], Exception):
-                raise (
-                    live[0] if live else RuntimeError("A step failed without being taken.")
-                ) from None
+            fault = live[0] if live else RuntimeError("A step failed without being taken.")
+            if isinstance(fault, Exception):
+                raise fault from None
             recorded = await self._run.step(key, give_up)
         return self._result(call, live[0] if live else None, recorded)
 
@@ -179,23 +183,6 @@ class RunSteps:
 
 def _dump(record: ToolRecord) -> bytes:
     return record.model_dump_json().encode()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskedModel:
-    """What a model is asked.
-
-    Attributes:
-        model: The model.
-        messages: The conversation.
-        settings: How it shall answer.
-        parameters: The tools and the shape of the answer.
-    """
-
-    model: Model
-    messages: list[ModelMessage]
-    settings: ModelSettings | None
-    parameters: ModelRequestParameters
 
 
 class _StepModel(WrapperModel):

@@ -5,13 +5,22 @@ What an agent does is told in events of Pydantic AI, and of those only what its 
 Source: docs/contracts/dify-agent.md, C59; the client and the models of dify-agent 1.16.0.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from agent_server.executor import JsonObject
 from agent_server.runs import Run, StoredEvent
 
-from ._dify_requests import without_type_ids
+from .dify_requests import without_type_ids
+
+
+__all__ = [
+    "FIRST_CURSOR",
+    "format_cursor",
+    "parse_cursor",
+    "project_event",
+    "project_run",
+]
 
 
 FIRST_CURSOR: Final = "0-0"
@@ -64,34 +73,14 @@ def project_event(run_id: str, event: StoredEvent) -> JsonObject | None:
 
 def _project(event: StoredEvent) -> JsonObject | None:
     data = event.data
-    match event.type:
-        case "run_started":
-            return {"type": "run_started", "data": {}} if data["attempt"] == 1 else None
-        case "run_succeeded":
-            return {"type": event.type, "data": _succeeded(data)}
-        case "run_failed":
-            return {
-                "type": event.type,
-                "data": {"error": data["error"], "reason": data["error_type"]},
-            }
-        case "run_cancelled":
-            return {"type": event.type, "data": {"reason": data.get("reason")}}
-        case "text_delta":
-            return _agent_event(_part_delta("text", data["text"])) | {
-                "agent_message_delta": data["text"]
-            }
-        case "thinking_delta":
-            return _agent_event(_part_delta("thinking", data["text"]))
-        case "tool_call":
-            return _agent_event({"event_kind": "function_tool_call", "part": _tool_call(data)})
-        case "tool_result":
-            return _agent_event({"event_kind": "function_tool_result", "part": _tool_result(data)})
-        case _:
-            return None
-
-
-def _agent_event(data: JsonObject) -> JsonObject:
-    return {"type": "pydantic_ai_event", "data": data}
+    if event.type == "run_started" and data["attempt"] > 1:
+        return None  # once is enough: the run goes on where it was
+    if (end := _OF_RUNS.get(event.type)) is not None:
+        return {"type": event.type, "data": end(data)}
+    if (agent := _OF_AGENTS.get(event.type)) is None:
+        return None
+    projected: JsonObject = {"type": "pydantic_ai_event", "data": agent(data)}
+    return projected | ({"agent_message_delta": data["text"]} if event.type == "text_delta" else {})
 
 
 def _part_delta(kind: str, text: str) -> JsonObject:
@@ -100,23 +89,25 @@ def _part_delta(kind: str, text: str) -> JsonObject:
 
 
 def _tool_call(data: Mapping[str, Any]) -> JsonObject:
-    return {
+    part = {
         "part_kind": "tool-call",
         "tool_call_id": data["tool_call_id"],
         "tool_name": data["tool_name"],
         "args": data["arguments"],
     }
+    return {"event_kind": "function_tool_call", "part": part}
 
 
 def _tool_result(data: Mapping[str, Any]) -> JsonObject:
     outcome = data["outcome"] if data["outcome"] in _KNOWN_OUTCOMES else "failed"
-    return {
+    part = {
         "part_kind": "tool-return",
         "tool_call_id": data["tool_call_id"],
         "tool_name": data["tool_name"],
         "content": data["content"],
         "outcome": outcome,
     }
+    return {"event_kind": "function_tool_result", "part": part}
 
 
 def _succeeded(data: Mapping[str, Any]) -> JsonObject:
@@ -130,3 +121,19 @@ def _succeeded(data: Mapping[str, Any]) -> JsonObject:
             "total_tokens": prompt + completion,
         }
     return succeeded
+
+
+type _Projection = Callable[[Mapping[str, Any]], JsonObject]
+
+_OF_RUNS: Final[Mapping[str, _Projection]] = {
+    "run_started": lambda _data: {},
+    "run_succeeded": _succeeded,
+    "run_failed": lambda data: {"error": data["error"], "reason": data["error_type"]},
+    "run_cancelled": lambda data: {"reason": data.get("reason")},
+}
+_OF_AGENTS: Final[Mapping[str, _Projection]] = {
+    "text_delta": lambda data: _part_delta("text", data["text"]),
+    "thinking_delta": lambda data: _part_delta("thinking", data["text"]),
+    "tool_call": _tool_call,
+    "tool_result": _tool_result,
+}

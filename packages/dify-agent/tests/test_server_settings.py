@@ -1,0 +1,36 @@
+"""The settings of `dify-agent serve` beside those of every server."""
+
+import pytest
+from pydantic import ValidationError
+
+from dify_agent.plugin_daemon_transport import SilenceLimits
+from dify_agent.server import DifyAgentSettings
+from dify_agent.server.executor import build_layer_providers
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("plugin_daemon_url", "s3cret", "expected an address that begins with http:// or https://"),
+        ("plugin_daemon_api_key", "s3cret\n", "expected one line of text"),
+        ("max_model_requests", "0", "greater than or equal to 1"),
+        ("model_silence_seconds", "0", "greater than 0"),
+        ("keep_alive_silence_seconds", "nan", "greater than 0"),
+        ("tool_silence_seconds", "-1", "greater than 0"),
+    ],
+)
+def test_a_bad_setting_is_refused_and_not_shown(monkeypatch, name, value, expected):
+    monkeypatch.setenv(f"DIFY_AGENT_{name.upper()}", value)
+
+    with pytest.raises(ValidationError, match=expected) as refused:
+        DifyAgentSettings()
+
+    assert "s3cret" not in str(refused.value)
+
+
+def test_how_long_replies_may_be_silent_is_a_setting(monkeypatch):
+    for number, name in enumerate(["MODEL", "KEEP_ALIVE", "TOOL"], start=1):
+        monkeypatch.setenv(f"DIFY_AGENT_{name}_SILENCE_SECONDS", str(number))
+    providers = {each.type_id: each for each in build_layer_providers(DifyAgentSettings())}
+    layer = providers["dify.plugin"].create({"tenant_id": "t"})
+    assert layer.silence == SilenceLimits(model_seconds=1, keep_alive_seconds=2, tool_seconds=3)
