@@ -1,6 +1,7 @@
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from contextlib import suppress
@@ -79,3 +80,35 @@ def database(request, tmp_path):
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'runs.sqlite'}"
     return request.getfixturevalue("cluster").create()
+
+
+class DyingServer:
+    """A server in a process of its own."""
+
+    def __init__(self, *arguments):
+        script = Path(__file__).with_name("dying_server.py")
+        self._process = subprocess.Popen(
+            [sys.executable, script, *arguments], stdout=subprocess.PIPE, text=True
+        )
+
+    def wait_for(self, line):
+        assert self._process.stdout.readline().strip() == line
+
+    def kill(self):
+        self._process.kill()
+        self._process.wait()
+        self._process.stdout.close()
+
+
+@pytest.fixture
+def dying():
+    """Return a function that starts a server with a run of three steps."""
+    started = []
+
+    def start(database, *, name):
+        started.append(DyingServer(database, name))
+        return started[-1]
+
+    yield start
+    for server in started:
+        server.kill()

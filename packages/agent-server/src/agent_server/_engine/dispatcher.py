@@ -19,6 +19,8 @@ _logger = logging.getLogger("agent_server")
 
 # For what runs do when they are told to stop, and for storing that they wait again.
 _STOPPING_SECONDS = 10.0
+# Where the database is away, others will notice by themselves.
+_AWAY_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +88,7 @@ class Dispatcher:
         self._writer = writer
         self._concurrency = concurrency
         self._hooks = hooks
-        self._jobs: dict[int, _Job] = {}
+        self._jobs: dict[tuple[int, int], _Job] = {}  # by run and attempt
         self._wake = asyncio.Event()
 
     @property
@@ -110,11 +112,11 @@ class Dispatcher:
     def cancel(self, reasons: dict[int, str | None]) -> None:
         """End runs of which the end was asked for, if they are executed here."""
         for seq, reason in reasons.items():
-            job = self._jobs.get(seq)
-            if job is not None and not job.is_asked_to_end:
-                job.is_asked_to_end = True
-                job.execution.reason = reason
-                job.interrupt()
+            for job in self._attempts(seq):
+                if not job.is_asked_to_end:
+                    job.is_asked_to_end = True
+                    job.execution.reason = reason
+                    job.interrupt()
 
     def give_up_all(self) -> None:
         """Stop executing: others have taken over all runs."""
@@ -125,14 +127,14 @@ class Dispatcher:
         """Let the runs end for a while, then put the rest back into the queue."""
         await self._wait(seconds)
         self.give_up_all()
-        await self._wait(_STOPPING_SECONDS)
+        await self._wait(_AWAY_SECONDS if self._writer.is_away else _STOPPING_SECONDS)
 
     async def _wait(self, seconds: float) -> None:
         if tasks := [job.task for job in self._jobs.values() if job.task is not None]:
             await asyncio.wait(tasks, timeout=seconds)
 
     async def _claim(self, free: int) -> None:
-        held = list(self._jobs)
+        held = {seq for seq, _ in self._jobs}
         claimed = await asyncio.shield(
             self._writer.submit(
                 lambda write: holds.claim(write, self._holder, limit=free, held=held)
@@ -151,8 +153,14 @@ class Dispatcher:
         self._hooks.on_stored(hold.seq, [hold.started])
         execution = self._hooks.build(hold, lambda: self._give_up(job))
         job = _Job(execution=execution)
-        self._jobs[hold.seq] = job
+        for earlier in self._attempts(hold.seq):
+            # Others had taken this server for dead, and it has not heard of it yet.
+            self._give_up(earlier)
+        self._jobs[hold.seq, hold.attempt] = job
         job.task = asyncio.create_task(self._execute(job), name=f"run {hold.run_id}")
+
+    def _attempts(self, seq: int) -> list[_Job]:
+        return [job for (known, _), job in self._jobs.items() if known == seq]
 
     def _give_up(self, job: _Job) -> None:
         if not job.is_given_up:
@@ -172,7 +180,7 @@ class Dispatcher:
             # It is not held any more as far as this server knows: the next claim finds it.
             _logger.exception("run %s could not be ended", hold.run_id)
         finally:
-            del self._jobs[hold.seq]
+            del self._jobs[hold.seq, hold.attempt]
             self.wake()
 
     async def _reach_end(self, job: _Job) -> Ending | None:

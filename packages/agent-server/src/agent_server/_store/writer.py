@@ -78,6 +78,7 @@ class Writer:
         self._lock = threading.Condition()
         self._jobs: list[_Job] = []
         self._is_closing = False
+        self._is_closed = False
         self._away_since: float | None = None
         self._logged_at = 0.0
         self._seen_version: int | None = None
@@ -117,8 +118,11 @@ class Writer:
     def _enqueue(self, operation: Operation[Any], *, is_patient: bool) -> asyncio.Future[Any]:
         job = _Job(operation, self._loop.create_future(), is_patient)
         with self._lock:
-            self._jobs.append(job)
-            self._lock.notify()
+            if self._is_closed:
+                job.done.set_exception(DatabaseAwayError())
+            else:
+                self._jobs.append(job)
+                self._lock.notify()
         return job.done
 
     def suspect(self, error: Exception) -> None:
@@ -144,6 +148,7 @@ class Writer:
                 may_look = self._database.is_sqlite or self.is_away
                 self._lock.wait(_LOOK_SECONDS if may_look else None)
             if not self._jobs and self._is_closing:
+                self._is_closed = True
                 return None
             taken = self._jobs[:_MOST_TOGETHER]
             del self._jobs[:_MOST_TOGETHER]

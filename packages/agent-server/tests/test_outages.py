@@ -1,0 +1,108 @@
+"""What happens while the database cannot be reached."""
+
+import asyncio
+import logging
+import sqlite3
+import time
+from contextlib import contextmanager
+
+import pytest
+from agents import Scripted, engine, finish, new_run, start, until
+
+from agent_server.executor import RunResult
+from agent_server.runs import DatabaseAwayError
+
+
+@contextmanager
+def away(path):
+    """Keep the database for oneself, so that nobody else can write."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("BEGIN EXCLUSIVE")
+    try:
+        yield
+    finally:
+        connection.execute("ROLLBACK")
+        connection.close()
+
+
+async def refused(runs):
+    started = time.monotonic()
+    with pytest.raises(DatabaseAwayError):
+        await runs.create(new_run())
+    return time.monotonic() - started
+
+
+def test_while_the_database_is_away_clients_hear_it_and_runs_go_on_when_it_is_back(
+    tmp_path, caplog
+):
+    caplog.set_level(logging.INFO, "agent_server")
+    path = tmp_path / "runs.sqlite"
+    reached = asyncio.Event()
+
+    async def work(run):
+        await run.tell("before", {})
+        await run.step("first", lambda: asyncio.sleep(0.3, b"done"))
+        await run.tell("after", {})
+        return RunResult(status="succeeded", output="all")
+
+    async def scene():
+        async with engine(f"sqlite:///{path}", Scripted(work=work)) as runs:
+            run_id = await start(runs, "work")
+            await until(runs, run_id, lambda run: run.status == "running")
+            with away(path):
+                await refused(runs)  # this one finds out
+                again = await refused(runs)
+                with pytest.raises(DatabaseAwayError):
+                    await runs.get(run_id, tenant="ada")
+                with pytest.raises(DatabaseAwayError):
+                    await runs.ping()
+                is_away = runs.statistics().database_is_away
+                await asyncio.sleep(1)
+                reached.set()
+            back = time.monotonic()
+            run = None
+            while run is None:
+                try:
+                    run = await finish(runs, run_id)
+                except DatabaseAwayError:
+                    await asyncio.sleep(0.05)
+            seconds = time.monotonic() - back
+            await runs.ping()
+            events = await runs.read_events(run_id, tenant="ada")
+        return again, is_away, run, seconds, events
+
+    again, is_away, run, seconds, events = asyncio.run(scene())
+
+    assert again < 0.5
+    assert is_away
+    assert run.status == "succeeded"
+    assert seconds < 5
+    assert [event.type for event in events] == ["run_started", "before", "after", "run_succeeded"]
+    lines = [record.getMessage() for record in caplog.records]
+    assert len([line for line in lines if "the database is away" in line]) == 1
+    assert len([line for line in lines if "the database is back" in line]) == 1
+    assert len(lines) == 2, lines
+
+
+def test_a_server_can_be_stopped_while_the_database_is_away(tmp_path):
+    path = tmp_path / "runs.sqlite"
+
+    async def sleep(run):
+        await run.tell("before", {})
+        await asyncio.sleep(60 if run.attempt == 1 else 0)
+        return RunResult(status="succeeded")
+
+    async def scene():
+        async with engine(f"sqlite:///{path}", Scripted(sleep=sleep)) as runs:
+            run_id = await start(runs, "sleep")
+            await until(runs, run_id, lambda run: run.last_event == 2)
+            keeping = away(path)
+            keeping.__enter__()
+            await refused(runs)
+        keeping.__exit__(None, None, None)
+        async with engine(f"sqlite:///{path}", Scripted(sleep=sleep)) as runs:
+            return await finish(runs, run_id)
+
+    run = asyncio.run(scene())
+
+    assert (run.status, run.attempt) == ("succeeded", 2)

@@ -1,0 +1,198 @@
+"""Several servers on one database, and what becomes of the runs of those that die."""
+
+import asyncio
+import sqlite3
+
+import pytest
+from agents import Scripted, engine, finish, start, until, watch
+from dying_server import LEDGERED
+
+from agent_server.engine import ServerNameTakenError
+from agent_server.executor import RunResult
+from agent_server.runs import RunFilter
+
+
+async def sleep(run):
+    await run.tell("began", {"server": run.attempt})
+    await asyncio.sleep(60)
+
+
+async def wait_for_second(run):
+    if run.attempt == 1:
+        await asyncio.sleep(60)
+    return RunResult(status="succeeded", output=run.attempt)
+
+
+def forget_server(database, name):
+    """Do what others do with a server that has been silent."""
+    with sqlite3.connect(database.removeprefix("sqlite:///")) as connection:
+        connection.execute("DELETE FROM agent_servers WHERE name = ?", [name])
+        connection.execute("UPDATE agent_runs SET status = 'queued', server = NULL")
+    connection.close()
+
+
+def test_two_servers_share_the_runs_and_each_sees_the_events_of_the_other(database):
+    async def where(run):
+        await run.tell("first", {})
+        await asyncio.sleep(0.3)
+        await run.tell("second", {})
+        return RunResult(status="succeeded")
+
+    async def scene():
+        executor = Scripted(where=where)
+        async with (
+            engine(database, executor, concurrency=1, server_name="one") as one,
+            engine(database, executor, concurrency=1, server_name="two") as two,
+        ):
+            ids = [await start(one, "where") for _ in range(2)]
+            told = [
+                await asyncio.gather(*(watch(runs, run_id) for run_id in ids))
+                for runs in (one, two)
+            ]
+            together = [
+                await asyncio.gather(watch(one, run_id), watch(two, run_id))
+                for run_id in [await start(one, "where"), await start(two, "where")]
+            ]
+            return told, together
+
+    told, together = asyncio.run(scene())
+
+    assert told[0] == told[1]
+    assert [event.type for event in told[0][0]] == [
+        "run_started",
+        "first",
+        "second",
+        "run_succeeded",
+    ]
+    for one, two in together:
+        assert one == two
+
+
+def test_a_run_is_cancelled_through_another_server_than_that_which_executes_it(database):
+    async def scene():
+        executor = Scripted(sleep=sleep)
+        async with (
+            engine(database, executor, server_name="one") as one,
+            engine(database, executor, server_name="two") as two,
+        ):
+            run_id = await start(one, "sleep")
+            await until(one, run_id, lambda run: run.last_event == 2)
+            other = two if one.statistics().executing else one
+            asked = await other.cancel(run_id, tenant="ada", reason="enough")
+            return asked, await finish(other, run_id)
+
+    asked, run = asyncio.run(scene())
+
+    assert asked.cancel_requested
+    assert (run.status, run.cancel_reason) == ("cancelled", "enough")
+
+
+def test_a_server_that_others_took_for_dead_lets_its_runs_go_and_begins_anew(tmp_path, caplog):
+    database = f"sqlite:///{tmp_path / 'runs.sqlite'}"
+
+    async def scene():
+        executor = Scripted(work=wait_for_second)
+        async with engine(database, executor, server_name="one") as runs:
+            run_id = await start(runs, "work")
+            await until(runs, run_id, lambda run: run.status == "running")
+            await asyncio.to_thread(forget_server, database, "one")
+            run = await finish(runs, run_id)
+            return run, await finish(runs, await start(runs))
+
+    run, later = asyncio.run(scene())
+
+    assert run.result.output >= 2
+    assert later.status == "succeeded"
+    assert "took this server for dead" in caplog.text
+
+
+def test_a_living_servers_name_is_refused_and_a_dead_ones_can_be_had(database):
+    async def scene():
+        async with engine(database, server_name="one") as runs:
+            with pytest.raises(ServerNameTakenError, match="server_name: expected a name"):
+                async with engine(database, server_name="one"):
+                    pass
+            return await finish(runs, await start(runs))
+
+    assert asyncio.run(scene()).status == "succeeded"
+
+
+def test_runs_of_a_version_that_is_gone_are_ended_with_a_reason(database):
+    async def scene():
+        old = Scripted(version="1", sleep=sleep)
+        async with engine(database, old, concurrency=1) as runs:
+            begun = await start(runs, "sleep")
+            waiting = await start(runs, "echo")
+            await until(runs, begun, lambda run: run.last_event == 2)
+        async with engine(database, Scripted(version="2")) as runs:
+            return await finish(runs, begun), await finish(runs, waiting), await watch(runs, begun)
+
+    begun, waiting, told = asyncio.run(scene())
+
+    assert (begun.status, begun.result.error_type) == ("failed", "version_changed")
+    assert "begun by version 1" in begun.result.error
+    assert [event.type for event in told] == ["run_started", "began", "run_failed"]
+    assert waiting.status == "succeeded"
+
+
+def test_runs_that_were_interrupted_end_as_their_executor_says_or_after_so_many_attempts(database):
+    def verdict(_run_id, attempts):
+        if attempts == 1:
+            return RunResult(status="failed", error="who knows", error_type="interrupted")
+        return None
+
+    async def scene():
+        async with engine(database, Scripted(sleep=sleep)) as runs:
+            first = await start(runs, "sleep")
+            await until(runs, first, lambda run: run.last_event == 2)
+        async with engine(database, Scripted(sleep=sleep, interrupted=verdict)) as runs:
+            first = await finish(runs, first)
+            figures = runs.statistics()
+            second = await start(runs, "sleep")
+            await until(runs, second, lambda run: run.last_event == 2)
+        async with engine(database, Scripted(sleep=sleep), max_attempts=1) as runs:
+            second = await finish(runs, second)
+        return first, second, figures
+
+    first, second, figures = asyncio.run(scene())
+
+    assert (first.result.error, first.attempt) == ("who knows", 1)
+    assert (second.result.error_type, second.attempt) == ("interrupted", 1)
+    assert "ended 1 times" in second.result.error
+    assert figures.ended == {"failed": 1}
+
+
+def test_a_run_goes_on_under_another_server_after_kill_9_and_repeats_no_step(database, dying):
+    server = dying(database, name="one")
+    server.wait_for("begun second")
+    server.kill()
+
+    async def scene():
+        async with engine(database, LEDGERED, server_name="two") as runs:
+            (run,) = (await runs.list(RunFilter(), tenant="ada", limit=10)).runs
+            return await finish(runs, run.run_id), await watch(runs, run.run_id)
+
+    run, told = asyncio.run(scene())
+
+    assert (run.status, run.attempt, run.result.output) == ("succeeded", 2, "first second third")
+    assert [event.number for event in told] == list(range(1, len(told) + 1))
+    assert [event.data["attempt"] for event in told if event.type == "run_started"] == [1, 2]
+    assert [event.data["step"] for event in told if event.type == "begun"] == [
+        "first",
+        "second",
+        "second",
+        "third",
+    ]
+
+
+def test_a_dead_servers_name_can_be_had_again_once_it_is_sure_to_be_dead(database, dying):
+    server = dying(database, name="one")
+    server.wait_for("begun second")
+    server.kill()
+
+    async def scene():
+        async with engine(database, LEDGERED, server_name="one") as runs:
+            (run,) = (await runs.list(RunFilter(), tenant="ada", limit=10)).runs
+            return await finish(runs, run.run_id)
+
+    assert asyncio.run(scene()).result.output == "first second third"
