@@ -15,6 +15,22 @@ from .signals import TOLD
 from .writer import Write
 
 
+# Statements of every run are built once: building one takes longer than executing it.
+_INSERT_EVENTS = sa.insert(events)
+_END = (
+    sa.update(runs)
+    .where(runs.c.seq == sa.bindparam("ended"))
+    .values(
+        request=None,
+        **{
+            name: sa.bindparam(name)
+            for name in ("status", "finished_at", "last_event", "result", "bytes")
+        },
+    )
+)
+_FORGET_STEPS = sa.delete(steps).where(steps.c.run == sa.bindparam("ended"))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
     """How a run ends.
@@ -61,21 +77,23 @@ def write_end(
     """
     body = write.seal.close(dump_events(told))
     result = None if ending.result is None else write.seal.close(dump_result(ending.result))
-    first, last = told[0].number, told[-1].number
-    write.connection.execute(sa.insert(events).values(run=seq, first=first, last=last, body=body))
-    write.connection.execute(
-        sa.update(runs)
-        .where(runs.c.seq == seq)
-        .values(
-            status=ending.status,
-            finished_at=told[-1].created_at,
-            last_event=last,
-            request=None,
-            result=result,
-            bytes=stored_bytes + len(body) + len(result or b""),
-        )
-    )
-    write.connection.execute(sa.delete(steps).where(steps.c.run == seq))
+    write_events(write, seq, told, body)
+    values = {
+        "ended": seq,
+        "status": ending.status,
+        "finished_at": told[-1].created_at,
+        "last_event": told[-1].number,
+        "result": result,
+        "bytes": stored_bytes + len(body) + len(result or b""),
+    }
+    write.connection.execute(_END, values)
+    write.connection.execute(_FORGET_STEPS, {"ended": seq})
+
+
+def write_events(write: Write, seq: int, told: Sequence[Event], body: bytes) -> None:
+    """Store a batch of events of a run, of which the body is sealed."""
+    values = {"run": seq, "first": told[0].number, "last": told[-1].number, "body": body}
+    write.connection.execute(_INSERT_EVENTS, values)
     write.signals.add(TOLD)
 
 

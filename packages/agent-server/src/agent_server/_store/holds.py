@@ -9,13 +9,56 @@ import sqlalchemy as sa
 
 from agent_server.executor import JsonObject, RunResult
 
-from .endings import Ending, cancelled, end_waiting, with_result, write_end
+from .endings import Ending, cancelled, end_waiting, with_result, write_end, write_events
+from .errors import StorageError
 from .records import Event, dump_events, dump_json, load_text, now
-from .schema import events, runs, steps
+from .schema import runs, steps
 from .sealing import Seal
-from .signals import QUEUED, TOLD
+from .signals import QUEUED
 from .writer import Write
 
+
+# Statements of every run are built once: building one takes longer than executing it.
+_IS_HELD = (
+    (runs.c.seq == sa.bindparam("held"))
+    & (runs.c.status == "running")
+    & (runs.c.server == sa.bindparam("holder"))
+    & (runs.c.attempt == sa.bindparam("current"))
+)
+_FIND_HELD = sa.select(runs.c.last_event, runs.c.bytes).where(_IS_HELD).with_for_update()
+_GROW = (
+    sa.update(runs)
+    .where(_IS_HELD, runs.c.last_event == sa.bindparam("before"))
+    .values(last_event=sa.bindparam("newest"), bytes=runs.c.bytes + sa.bindparam("more"))
+)
+_BEGIN = (
+    sa.update(runs)
+    .where(runs.c.seq == sa.bindparam("found"))
+    .values(
+        status="running",
+        server=sa.bindparam("holder"),
+        version=sa.bindparam("understood"),
+        attempt=runs.c.attempt + 1,
+        started_at=sa.func.coalesce(runs.c.started_at, sa.bindparam("begun_at")),
+        last_event=sa.bindparam("newest"),
+        bytes=runs.c.bytes + sa.bindparam("more"),
+    )
+)
+_FIND_WAITING = (
+    sa.select(runs)
+    .where(
+        runs.c.executor == sa.bindparam("kind"),
+        runs.c.status == "queued",
+        runs.c.finished_at.is_(None),
+        (runs.c.attempt == 0) | (runs.c.version == sa.bindparam("understood")),
+    )
+    .order_by(runs.c.seq)
+    .limit(sa.bindparam("most"))
+    .with_for_update(skip_locked=True)
+)
+_FIND_STEP = sa.select(steps.c.result).where(
+    steps.c.run == sa.bindparam("held"), steps.c.key == sa.bindparam("named")
+)
 
 type Verdict = Callable[[str, int], RunResult | None]
 
@@ -69,6 +112,11 @@ class Hold:
     told_bytes: int
     recorded: frozenset[str]
 
+    @property
+    def fence(self) -> Mapping[str, Any]:
+        """What tells in a statement that the run is still held."""
+        return {"held": self.seq, "holder": self.server, "current": self.attempt}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
@@ -100,19 +148,9 @@ def claim(
             never heard whether it was committed: they count as interrupted.
     """
     _requeue(write, (runs.c.server == holder.server) & runs.c.seq.not_in(sorted(held)))
-    waiting = (
-        sa.select(runs)
-        .where(
-            runs.c.executor == holder.executor,
-            runs.c.status == "queued",
-            runs.c.finished_at.is_(None),
-            (runs.c.attempt == 0) | (runs.c.version == holder.version),
-        )
-        .order_by(runs.c.seq)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-    )
-    return [_begin(write, row, holder) for row in write.connection.execute(waiting).all()]
+    wanted = {"kind": holder.executor, "understood": holder.version, "most": limit}
+    waiting = write.connection.execute(_FIND_WAITING, wanted).all()
+    return [_begin(write, row, holder) for row in waiting]
 
 
 def _begin(write: Write, row: sa.Row[Any], holder: Holder) -> Hold | Ended:
@@ -128,23 +166,16 @@ def _begin(write: Write, row: sa.Row[Any], holder: Holder) -> Hold | Ended:
         text=dump_json({"attempt": attempt}),
     )
     body = write.seal.close(dump_events([started]))
-    write.connection.execute(
-        sa.insert(events).values(run=row.seq, first=started.number, last=started.number, body=body)
-    )
-    write.connection.execute(
-        sa.update(runs)
-        .where(runs.c.seq == row.seq)
-        .values(
-            status="running",
-            server=holder.server,
-            version=holder.version,
-            attempt=attempt,
-            started_at=started.created_at if row.started_at is None else row.started_at,
-            last_event=started.number,
-            bytes=row.bytes + len(body),
-        )
-    )
-    write.signals.add(TOLD)
+    write_events(write, row.seq, [started], body)
+    values = {
+        "found": row.seq,
+        "holder": holder.server,
+        "understood": holder.version,
+        "begun_at": started.created_at,
+        "newest": started.number,
+        "more": len(body),
+    }
+    write.connection.execute(_BEGIN, values)
     recorded = sa.select(steps.c.key).where(steps.c.run == row.seq)
     keys = write.connection.execute(recorded).scalars().all() if row.attempt else ()
     return Hold(
@@ -179,31 +210,22 @@ def append(write: Write, hold: Hold, told: Sequence[Event]) -> bool:
     """Store events of a run, and return whether it is still held."""
     body = write.seal.close(dump_events(told))
     first, last = told[0].number, told[-1].number
-    grown = (
-        sa.update(runs)
-        .where(_is_held(hold), runs.c.last_event == first - 1)
-        .values(last_event=last, bytes=runs.c.bytes + len(body))
-    )
-    if write.connection.execute(grown).rowcount == 0:
+    values = {**hold.fence, "before": first - 1, "newest": last, "more": len(body)}
+    if write.connection.execute(_GROW, values).rowcount == 0:
         # A commit of which nobody heard whether it was done is tried again.
-        known = sa.select(runs.c.last_event).where(_is_held(hold))
-        return (write.connection.scalar(known) or 0) >= last
-    write.connection.execute(
-        sa.insert(events).values(run=hold.seq, first=first, last=last, body=body)
-    )
-    write.signals.add(TOLD)
+        row = _find(write, hold)
+        return row is not None and row.last_event >= last
+    write_events(write, hold.seq, told, body)
     return True
 
 
 def record_step(write: Write, hold: Hold, key: str, result: bytes, told: Sequence[Event]) -> bool:
     """Store what a step came to, with the events that it told, and return whether the run is still held."""
-    if not (append(write, hold, told) if told else _lock(write, hold)):
-        return False
-    known = sa.select(steps.c.key).where(steps.c.run == hold.seq, steps.c.key == key)
-    if write.connection.execute(known).first() is None:
+    is_held = append(write, hold, told) if told else _find(write, hold) is not None
+    if is_held and _find_step(write, hold, key) is None:
         values = {"run": hold.seq, "key": key, "result": write.seal.close(result)}
-        write.connection.execute(sa.insert(steps).values(values))
-    return True
+        write.connection.execute(sa.insert(steps), values)
+    return is_held
 
 
 def end(write: Write, hold: Hold, ending: Ending, told: Sequence[Event]) -> bool:
@@ -217,18 +239,18 @@ def end(write: Write, hold: Hold, ending: Ending, told: Sequence[Event]) -> bool
         ending: How the run ends.
         told: What is not stored yet of its events; the last one is that of the end.
     """
-    known = sa.select(runs.c.bytes).where(_is_held(hold)).with_for_update()
-    stored_bytes = write.connection.scalar(known)
-    if stored_bytes is None:
+    row = _find(write, hold)
+    if row is None:
         return False
-    write_end(write, hold.seq, ending, told, stored_bytes=stored_bytes)
+    write_end(write, hold.seq, ending, told, stored_bytes=row.bytes)
     return True
 
 
 def let_go(write: Write, hold: Hold, told: Sequence[Event]) -> bool:
     """Put a run back into the queue, with what it told, for another attempt or another server; return whether it was still held."""
     is_held = append(write, hold, told) if told else True
-    return _requeue(write, _is_held(hold)) and is_held
+    mine = (runs.c.seq == hold.seq) & (runs.c.attempt == hold.attempt)
+    return _requeue(write, mine & (runs.c.server == hold.server)) and is_held
 
 
 def take_from(write: Write, server: str) -> None:
@@ -238,8 +260,10 @@ def take_from(write: Write, server: str) -> None:
 
 def read_step(write: Write, hold: Hold, key: str) -> bytes:
     """Return what a recorded step came to."""
-    statement = sa.select(steps.c.result).where(steps.c.run == hold.seq, steps.c.key == key)
-    return write.seal.open(write.connection.execute(statement).scalar_one())
+    sealed = _find_step(write, hold, key)
+    if sealed is None:
+        raise StorageError(f"the recorded step {key} of run {hold.run_id} is gone")
+    return write.seal.open(sealed)
 
 
 def read_cancelled(connection: sa.Connection, server: str, seal: Seal) -> dict[int, str | None]:
@@ -253,18 +277,12 @@ def read_cancelled(connection: sa.Connection, server: str, seal: Seal) -> dict[i
     return {row.seq: load_text(row.cancel_reason, seal) for row in connection.execute(statement)}
 
 
-def _is_held(hold: Hold) -> sa.ColumnElement[bool]:
-    return (
-        (runs.c.seq == hold.seq)
-        & (runs.c.status == "running")
-        & (runs.c.server == hold.server)
-        & (runs.c.attempt == hold.attempt)
-    )
+def _find(write: Write, hold: Hold) -> sa.Row[tuple[int, int]] | None:
+    return write.connection.execute(_FIND_HELD, hold.fence).one_or_none()
 
 
-def _lock(write: Write, hold: Hold) -> bool:
-    held = sa.select(runs.c.seq).where(_is_held(hold)).with_for_update()
-    return write.connection.execute(held).first() is not None
+def _find_step(write: Write, hold: Hold, key: str) -> bytes | None:
+    return write.connection.scalar(_FIND_STEP, {"held": hold.seq, "named": key})
 
 
 def _requeue(write: Write, which: sa.ColumnElement[bool]) -> bool:
