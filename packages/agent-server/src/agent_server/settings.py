@@ -1,9 +1,32 @@
 """The settings of a server, from flags and environment variables, under one naming."""
 
+import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
-from pydantic import Field, SecretStr
+from cryptography.fernet import Fernet
+from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError
+
+
+__all__ = ["DEFAULT_TENANT", "LOOPBACK_HOSTS", "ServerSettings"]
+
+LOOPBACK_HOSTS: Final = frozenset({"127.0.0.1", "::1", "localhost"})
+"""The names of this machine that only this machine can call."""
+
+DEFAULT_TENANT: Final = "default"
+"""Whose runs those are that come without a key, or with one that names nobody."""
+
+_DATABASE_KINDS: Final = "expected sqlite:///path or postgresql://user:password@host/name"
+_KEY_FORM: Final = (
+    "expected pairs of tenant:key with commas between, of printable characters without spaces"
+)
+# A tenant names a folder, too: that of its run logs.
+_TENANT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}", re.ASCII)
+_KEY: Final = re.compile(r"[!-+\--~]+", re.ASCII)
 
 
 class ServerSettings(BaseSettings):
@@ -21,6 +44,7 @@ class ServerSettings(BaseSettings):
         max_queued: Runs that may wait, of all tenants.
         max_active_per_tenant: Runs of one tenant that may wait or run.
         max_watchers: Streams of events at a time.
+        max_watchers_per_tenant: Streams of events of one tenant at a time.
         max_request_bytes: Of a request's body.
         max_events: Of one run.
         max_event_bytes: Of one run's events together.
@@ -30,9 +54,10 @@ class ServerSettings(BaseSettings):
         keep_days: Days for which a finished run is kept.
         keep_bytes: What the database may hold; the oldest finished runs go first.
         keep_alive_seconds: After how long a silence a stream of events carries a comment.
+        client_seconds: How long a client may take for the head of a request, for its body, and for reading what it was sent, before it is dropped.
         lease_seconds: After how long a silence other servers take over a server's runs.
         stop_seconds: How long a server that is told to stop lets its runs go on.
-        run_logs: Folder for a log of each run, as `gpt5-run-log` writes them; None for none.
+        run_logs: Folder for a log of each run, as `gpt5-run-log` writes them, with a folder for each tenant; None for none.
     """
 
     model_config = SettingsConfigDict(extra="ignore", hide_input_in_errors=True)
@@ -48,6 +73,7 @@ class ServerSettings(BaseSettings):
     max_queued: int = Field(default=10_000, ge=1)
     max_active_per_tenant: int = Field(default=1000, ge=1)
     max_watchers: int = Field(default=2000, ge=1)
+    max_watchers_per_tenant: int = Field(default=1500, ge=1)
     max_request_bytes: int = Field(default=8 * 1024 * 1024, ge=1024)
     max_events: int = Field(default=100_000, ge=10)
     max_event_bytes: int = Field(default=64 * 1024 * 1024, ge=1024)
@@ -57,6 +83,96 @@ class ServerSettings(BaseSettings):
     keep_days: float = Field(default=7, ge=0)
     keep_bytes: int = Field(default=10 * 1024**3, ge=1024**2)
     keep_alive_seconds: float = Field(default=15, gt=0)
+    client_seconds: float = Field(default=30, gt=0)
     lease_seconds: float = Field(default=15, gt=0)
     stop_seconds: float = Field(default=5, ge=0)
     run_logs: Path | None = None
+
+    @field_validator("api_keys")
+    @classmethod
+    def _validate_api_keys(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        if value is not None:
+            _parse_api_keys(value.get_secret_value())
+        elif info.data.get("host", "localhost") not in LOOPBACK_HOSTS:
+            raise ValueError(
+                "expected at least one key where other machines can reach the server; for none listen on 127.0.0.1"
+            )
+        return value
+
+    @field_validator("database")
+    @classmethod
+    def _validate_database(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is None:
+            return None
+        try:
+            url = make_url(value.get_secret_value())
+        except ArgumentError:
+            raise ValueError(_DATABASE_KINDS) from None
+        backend = url.get_backend_name()
+        if backend == "sqlite" and url.database in {None, "", ":memory:"}:
+            raise ValueError("expected a file, since runs must survive a restart")
+        if backend not in {"sqlite", "postgresql"}:
+            raise ValueError(_DATABASE_KINDS)
+        return value
+
+    @field_validator("storage_keys")
+    @classmethod
+    def _validate_storage_keys(cls, value: SecretStr | None) -> SecretStr | None:
+        for key in () if value is None else value.get_secret_value().split(","):
+            try:
+                Fernet(key.strip())
+            except ValueError:
+                raise ValueError(
+                    "expected Fernet keys, each 32 bytes in URL-safe base64, with commas between"
+                ) from None
+        return value
+
+    @field_validator("server_name")
+    @classmethod
+    def _validate_server_name(cls, value: str | None) -> str | None:
+        if value is not None and not (value.isprintable() and 0 < len(value) <= 100):  # noqa: PLR2004 - our choice
+            raise ValueError("expected 1 to 100 characters that can be printed")
+        return value
+
+    @field_validator("run_logs", "state")
+    @classmethod
+    def _validate_folder(cls, value: Path | None) -> Path | None:
+        if value is not None and value.exists() and not value.is_dir():
+            raise ValueError("expected a folder")
+        return value
+
+    @field_validator("host")
+    @classmethod
+    def _validate_host(cls, value: str) -> str:
+        if not value or not value.isprintable() or " " in value:
+            raise ValueError("expected an address of this machine")
+        return value
+
+    def keys(self) -> Mapping[str, str]:
+        """Return the tenant of each key; empty where nobody needs one."""
+        return {} if self.api_keys is None else _parse_api_keys(self.api_keys.get_secret_value())
+
+    def tenant_logs(self, tenant: str) -> Path | None:
+        """Return the folder for the run logs of a tenant, which need not be there yet; None where none are written."""
+        return None if self.run_logs is None else self.run_logs / tenant
+
+
+def _parse_api_keys(text: str) -> Mapping[str, str]:
+    """Return the tenant of each key of `tenant:key,…`.
+
+    Raises:
+        ValueError: If it is something else; it names no key.
+    """
+    tenants: dict[str, str] = {}
+    for pair in text.split(","):
+        name, colon, key = pair.strip().partition(":")
+        tenant, key = (name, key) if colon else (DEFAULT_TENANT, name)
+        if not _TENANT.fullmatch(tenant):
+            raise ValueError(
+                "expected tenants of at most 63 letters, digits, `_`, `.` and `-`, a letter or digit first"
+            )
+        if not _KEY.fullmatch(key):
+            raise ValueError(_KEY_FORM)
+        if tenants.setdefault(key, tenant) != tenant:
+            raise ValueError("expected keys of which none belongs to two tenants")
+    return tenants

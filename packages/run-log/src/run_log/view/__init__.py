@@ -1,6 +1,6 @@
 """The page of runs: a server on this machine that shows the logs of a folder. Needs the extra `gpt5-run-log[view]`."""
 
-from ._app import Again, RunAgain, create_app
+from ._app import Again, RunAgain, create_app, create_pages
 from ._cli import main
 from ._fixture import write_fixture
 from ._search import Hit, search_run, search_runs
@@ -13,6 +13,7 @@ __all__ = [
     "RunAgain",
     "ViewServer",
     "create_app",
+    "create_pages",
     "main",
     "search_run",
     "search_runs",

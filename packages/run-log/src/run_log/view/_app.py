@@ -20,7 +20,7 @@ from starlette.routing import Route
 from run_log import RunLogError, RunSummary, find_run
 
 from ._fixture import write_fixture
-from ._guard import App, Guard
+from ._guard import App, Guard, with_headers
 from ._index import RunIndex
 from ._media import find_media_type, read_media
 from ._search import search_run, search_runs
@@ -82,6 +82,8 @@ def create_app(
 ) -> App:
     """Return an ASGI application that shows the runs of a folder at `/KEY/`, and nothing else of the machine.
 
+    For a page within an application that looks itself who may read, there is `create_pages`.
+
     Args:
         folder: The folder of the runs.
         key: What nobody can guess.
@@ -89,7 +91,22 @@ def create_app(
         again: Runs a run again; None where that cannot be done from the page.
         models: The models that the page offers for that.
     """
-    pages = _Pages(Path(folder), again, models)
+    return Guard(_build(_Pages(Path(folder), again, models)), key=key, port=port)
+
+
+def create_pages(folder: str | Path, *, name: str) -> App:
+    """Return an ASGI application that shows the runs of a folder to whoever asks it, and changes nothing.
+
+    It is mounted within another application, at a path that ends with a slash, behind that one's own guard.
+
+    Args:
+        folder: The folder of the runs; it need not be there yet.
+        name: What the page calls it: whoever may read logs need not know where they are.
+    """
+    return with_headers(_build(_Pages(Path(folder), None, (), name=name)))
+
+
+def _build(pages: "_Pages") -> App:
     routes = [
         Route("/", pages.index),
         Route("/static/{name}", pages.static),
@@ -107,12 +124,15 @@ def create_app(
         Route("/api/again/{token}", pages.again_state),
     ]
     handlers: Any = {HTTPException: _tell_refusal, RunLogError: _tell_error}
-    return Guard(Starlette(routes=routes, exception_handlers=handlers), key=key, port=port)
+    return Starlette(routes=routes, exception_handlers=handlers)
 
 
 class _Pages:
-    def __init__(self, folder: Path, again: Again | None, models: tuple[str, ...]) -> None:
+    def __init__(
+        self, folder: Path, again: Again | None, models: tuple[str, ...], *, name: str = ""
+    ) -> None:
         self._folder = folder
+        self._name = name or str(folder)
         self._summaries = Summaries(folder)
         self._again = again
         self._models = models
@@ -133,7 +153,7 @@ class _Pages:
             found = [one for one in found if _read_caller(one) == caller]
         shown = found[: _number(request, "count", _MAX_RUNS)]
         runs = [_describe(one) for one in shown]
-        return _answer({"folder": str(self._folder), "total": len(found), "runs": runs})
+        return _answer({"folder": self._name, "total": len(found), "runs": runs})
 
     def run(self, request: Request) -> Response:
         can = {"can_run_again": self._again is not None, "models": self._models}

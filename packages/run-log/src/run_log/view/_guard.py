@@ -60,7 +60,7 @@ class Guard:
             await _refuse(send, 307, b"", (b"location", b"/" + self._key + b"/"))
         else:
             inner = {**scope, "path": f"/{rest}", "raw_path": f"/{rest}".encode(), "root_path": ""}
-            await self._app(inner, receive, _with_headers(send))
+            await with_headers(self._app)(inner, receive, send)
 
     def _is_own(self, headers: dict[bytes, bytes]) -> bool:
         """Whether what acts comes from the page: the origin is this server's, as JSON, which no form can send."""
@@ -75,12 +75,17 @@ async def _refuse(send: Send, status: int, text: bytes, *more: tuple[bytes, byte
     await send({"type": "http.response.body", "body": text})
 
 
-def _with_headers(send: Send) -> Send:
-    async def wrapped(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            own = {name for name, _ in _HEADERS}
-            kept = [pair for pair in message.get("headers", ()) if pair[0].lower() not in own]
-            message = {**message, "headers": [*kept, *_HEADERS]}
-        await send(message)
+def with_headers(app: App) -> App:
+    """Return an application whose answers may load, and be loaded by, nothing but the page itself."""
 
-    return wrapped
+    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+        async def wrapped(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                own = {name for name, _ in _HEADERS}
+                kept = [pair for pair in message.get("headers", ()) if pair[0].lower() not in own]
+                message = {**message, "headers": [*kept, *_HEADERS]}
+            await send(message)
+
+        await app(scope, receive, wrapped)
+
+    return guarded

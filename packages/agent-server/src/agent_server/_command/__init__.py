@@ -1,0 +1,1 @@
+"""How a server is run; `agent_server.command` is its public face."""

@@ -1,0 +1,141 @@
+"""A server from its first to its last moment."""
+
+import asyncio
+import errno
+import signal
+import socket
+from collections.abc import Generator, Sequence
+from contextlib import closing, contextmanager
+from types import FrameType
+from typing import Final, override
+
+import typer
+import uvicorn
+from starlette.applications import Starlette
+from starlette.routing import BaseRoute
+
+from agent_server._http.app import build_app
+from agent_server._http.connections import build_protocol
+from agent_server.engine import StorageError, open_engine
+from agent_server.executor import Executor
+from agent_server.settings import ServerSettings
+
+
+_LAST_ANSWERS_SECONDS: Final = 5
+_BACKLOG: Final = 2048
+
+
+class RefusedError(Exception):
+    """A server that cannot be started as it is set up."""
+
+
+def serve_until_stopped(
+    executor: Executor, settings: ServerSettings, routes: Sequence[BaseRoute]
+) -> None:
+    """Serve until a signal asks the process to end.
+
+    Raises:
+        RefusedError: If the server cannot be started.
+    """
+    with closing(_bind(settings.host, settings.port)) as listener:
+        asyncio.run(_serve(executor, settings, routes, listener))
+
+
+async def _serve(
+    executor: Executor,
+    settings: ServerSettings,
+    routes: Sequence[BaseRoute],
+    listener: socket.socket,
+) -> None:
+    with _Stop().obeyed() as stop:
+        try:
+            async with open_engine(settings, executor) as runs:
+                app = build_app(settings, executor, runs, routes=routes)
+                server = _Server(app, settings)
+                stop.server = server
+                host, port = listener.getsockname()[:2]
+                where = f"[{host}]" if ":" in host else host
+                typer.echo(f"{executor.name} listens on http://{where}:{port}")
+                await server.serve(sockets=[listener])
+        except StorageError as error:
+            raise RefusedError(str(error)) from None
+        except asyncio.CancelledError:
+            if not stop.is_asked:
+                raise
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, app: Starlette, settings: ServerSettings) -> None:
+        self._app = app
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http=build_protocol(settings.client_seconds),
+                lifespan="off",
+                ws="none",
+                log_level="warning",
+                access_log=False,
+                server_header=False,
+                timeout_graceful_shutdown=_LAST_ANSWERS_SECONDS,
+            )
+        )
+
+    @override
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End the streams, which would otherwise go on for as long as their runs."""
+        self._app.state.watchers.close()
+        await super().shutdown(sockets)
+
+
+class _Stop:
+    """What a signal does: it stops the server in good order, or what comes before it.
+
+    Attributes:
+        server: The server, once there is one.
+        is_asked: Whether a signal came.
+    """
+
+    def __init__(self) -> None:
+        self.server: uvicorn.Server | None = None
+        self.is_asked = False
+
+    @contextmanager
+    def obeyed(self) -> Generator["_Stop"]:
+        """Obey signals within the context.
+
+        While it serves, uvicorn obeys most of them by itself, and raises each again once it has stopped: that must not end the process
+        before the engine has put its runs away.
+        """
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+
+        def stop(_number: int, _frame: FrameType | None) -> None:
+            self.is_asked = True
+            if self.server is not None:
+                self.server.should_exit = True
+            elif task is not None:
+                loop.call_soon_threadsafe(task.cancel)
+
+        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        before = {number: signal.signal(number, stop) for number in numbers}
+        try:
+            yield self
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        listener.close()
+        expected = (
+            "a port that no other program listens on"
+            if error.errno == errno.EADDRINUSE
+            else "an address of this machine and a port that may be listened on"
+        )
+        raise RefusedError(f"{host}:{port}: expected {expected}") from None
+    return listener

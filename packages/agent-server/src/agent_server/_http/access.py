@@ -1,0 +1,100 @@
+"""Who may ask: whoever sends a key of a tenant; without keys, whoever calls this machine by a name of its own."""
+
+import base64
+import hashlib
+import hmac
+from collections.abc import Mapping
+from typing import Final
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from agent_server.settings import DEFAULT_TENANT, LOOPBACK_HOSTS
+
+from .problems import ProblemError, build_problem
+
+
+_OPEN: Final = frozenset({"/health", "/ready"})
+_PAGES: Final = "/v1/view"
+_TENANT: Final = "agent_server.tenant"
+
+
+class AccessMiddleware:
+    """A guard before all routes, which finds out whose request it is.
+
+    Args:
+        app: What answers those who may ask.
+        keys: The tenant of each key; none to ask for none.
+    """
+
+    def __init__(self, app: ASGIApp, *, keys: Mapping[str, str]) -> None:
+        self._app = app
+        self._tenants = [(_digest(key.encode()), tenant) for key, tenant in keys.items()]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on if it may be asked."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        try:
+            scope[_TENANT] = self._find_tenant(scope)
+        except ProblemError as error:
+            await build_problem(error)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    def _find_tenant(self, scope: Scope) -> str:
+        headers = Headers(scope=scope)
+        if not self._tenants:
+            # Only this stops a web page whose own name resolves to 127.0.0.1 (DNS rebinding).
+            if _host_name(headers.get("host", "")) not in LOOPBACK_HOSTS:
+                raise ProblemError(
+                    400, "Expected the header Host to name this machine, such as 127.0.0.1."
+                )
+            return DEFAULT_TENANT
+        if scope["path"] in _OPEN:
+            return DEFAULT_TENANT
+        is_page = scope["path"].startswith(_PAGES) and scope["method"] in {"GET", "HEAD"}
+        given = _digest(_read_key(headers, basic=is_page))
+        # All are compared, so that the time says nothing.
+        found = [tenant for digest, tenant in self._tenants if hmac.compare_digest(digest, given)]
+        if not found:
+            raise ProblemError(
+                401,
+                "Expected a key of this server as 'Authorization: Bearer …' or 'X-Api-Key: …'.",
+                headers={
+                    "WWW-Authenticate": 'Basic realm="key as password"' if is_page else "Bearer",
+                    # Nobody waits for the body of a stranger.
+                    "Connection": "close",
+                },
+            )
+        return found[0]
+
+
+def find_tenant(request: Request) -> str:
+    """Return whose request it is, by the key that it carries; `default` where the server asks for none."""
+    return request.scope[_TENANT]
+
+
+def _digest(key: bytes) -> bytes:
+    return hashlib.sha256(key).digest()
+
+
+def _read_key(headers: Headers, *, basic: bool) -> bytes:
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer":
+        return token.strip().encode()
+    # A browser asks its user for a password, and sends it with what a page asks for; to what acts it must not be sent by itself.
+    if basic and scheme.lower() == "basic":
+        try:
+            return base64.b64decode(token, validate=True).partition(b":")[2]
+        except ValueError:
+            return b""
+    return headers.get("x-api-key", "").encode()
+
+
+def _host_name(host: str) -> str:
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0].lower()

@@ -1,0 +1,48 @@
+"""The application: routes, guards, and what errors become."""
+
+from collections.abc import Sequence
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.routing import BaseRoute
+
+from agent_server.executor import Executor
+from agent_server.runs import Runs
+from agent_server.settings import ServerSettings
+
+from .access import AccessMiddleware
+from .pages import build_pages
+from .problems import HANDLERS, LastResort
+from .routes import build_routes
+from .streams import Watchers
+
+
+def build_app(
+    settings: ServerSettings,
+    executor: Executor,
+    runs: Runs,
+    *,
+    routes: Sequence[BaseRoute] = (),
+) -> Starlette:
+    """Build the application of a server.
+
+    Args:
+        settings: Who may ask, and how much.
+        executor: Which agents there are.
+        runs: The runs of an open engine.
+        routes: Routes of the executor's own, behind the same keys; see the other functions of `agent_server.http`.
+    """
+    app = Starlette(
+        routes=[*build_routes(), *build_pages(settings), *routes],
+        middleware=[
+            Middleware(LastResort),
+            Middleware(AccessMiddleware, keys=settings.keys()),
+        ],
+        exception_handlers=dict(HANDLERS),
+    )
+    app.router.redirect_slashes = False
+    app.state.settings = settings
+    app.state.executor = executor
+    app.state.runs = runs
+    app.state.watchers = Watchers(settings)
+    return app

@@ -1,0 +1,95 @@
+"""What a request says: its body, within bytes and seconds, and its query."""
+
+import asyncio
+from typing import Any, Final
+
+from pydantic import BaseModel, ValidationError
+from starlette.requests import Request
+
+from agent_server.executor import RequestRefusedError
+from agent_server.settings import ServerSettings
+from stream_text import InvalidJsonError, parse_json
+
+from .problems import ProblemError, find_problems, refuse_field
+
+
+# What is not read is not waited for: the connection is of no more use.
+_CLOSE: Final = {"Connection": "close"}
+
+
+async def read_json(request: Request, *, is_optional: bool = False) -> Any:
+    """Return the JSON of a request's body.
+
+    Args:
+        request: The request.
+        is_optional: Whether there may be no body, for which None is returned.
+
+    Raises:
+        ProblemError: If it is not declared as JSON (415), is larger than the settings allow (413), does not come to its end in time (408), or is no JSON (422).
+        ClientDisconnect: If the client has gone.
+    """
+    settings: ServerSettings = request.app.state.settings
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    # Asked for by name: a page in a browser may send other types anywhere without being asked.
+    if kind != "application/json":
+        if is_optional and not kind and not await _read_body(request, settings):
+            return None
+        raise ProblemError(415, "Expected 'Content-Type: application/json'.", headers=_CLOSE)
+    body = await _read_body(request, settings)
+    if is_optional and not body:
+        return None
+    try:
+        return parse_json(body.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise refuse_field("body", "expected JSON in UTF-8") from None
+    except InvalidJsonError as error:
+        raise refuse_field("body", f"expected JSON: {error}") from None
+
+
+async def read_model[Model: BaseModel](
+    request: Request, model: type[Model], *, is_optional: bool = False
+) -> Model:
+    """Return the model that a request's body describes.
+
+    Args:
+        request: The request.
+        model: The model; JSON's types are taken as they are, and no text for a number.
+        is_optional: Whether there may be no body, which is taken for an empty object.
+
+    Raises:
+        ProblemError: As `read_json` does.
+        RequestRefusedError: If the model refuses it; the problems name fields, never values.
+        ClientDisconnect: If the client has gone.
+    """
+    value = await read_json(request, is_optional=is_optional)
+    return build_model(model, {} if value is None and is_optional else value)
+
+
+def build_model[Model: BaseModel](model: type[Model], value: Any) -> Model:
+    """Return the model of a value.
+
+    Raises:
+        RequestRefusedError: If the model refuses it.
+    """
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise RequestRefusedError(*find_problems(error)) from None
+
+
+async def _read_body(request: Request, settings: ServerSettings) -> bytes:
+    most = settings.max_request_bytes
+    body = bytearray()
+    try:
+        async with asyncio.timeout(settings.client_seconds):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > most:
+                    raise ProblemError(
+                        413, f"Expected a body of at most {most} bytes.", headers=_CLOSE
+                    )
+    except TimeoutError:
+        raise ProblemError(
+            408, f"Expected the body within {settings.client_seconds:g} seconds.", headers=_CLOSE
+        ) from None
+    return bytes(body)

@@ -1,0 +1,112 @@
+"""Connections of clients that are slow, or no longer there: each is dropped after the same number of seconds.
+
+uvicorn bounds how long a connection may be idle between requests, not how long a request takes to arrive or an answer to be read.
+"""
+
+import asyncio
+import contextlib
+import socket
+from typing import Any, Final, override
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from .problems import PROBLEM_TYPE, ProblemError, build_document, dump_json
+
+
+# The application answers a body that does not come with 408; only where nobody reads the body does the connection end by itself.
+_GRACE_SECONDS: Final = 2.0
+# The kernel drops a client whose machine is gone, once it has not taken what it was sent for as long.
+_USER_TIMEOUT: Final = getattr(socket, "TCP_USER_TIMEOUT", None)
+
+
+class PatientProtocol(H11Protocol):
+    """A connection that waits for its client, but not for ever.
+
+    Attributes:
+        client_seconds: How long the head of a request may take, its body, and the reading of what was sent.
+    """
+
+    client_seconds: float
+
+    @override
+    def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - as uvicorn's own
+        """Wait for the head of a first request."""
+        super().connection_made(transport)
+        self._arrival: asyncio.TimerHandle | None = None
+        self._reading: asyncio.TimerHandle | None = None
+        self._expected: Any = None
+        connected: socket.socket | None = transport.get_extra_info("socket")
+        if _USER_TIMEOUT is not None and connected is not None:
+            with contextlib.suppress(OSError):  # such as for a socket of another family
+                milliseconds = int(self.client_seconds * 1000)
+                connected.setsockopt(socket.IPPROTO_TCP, _USER_TIMEOUT, milliseconds)
+        self._expect()
+
+    @override
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing more."""
+        _cancel(self._arrival)
+        _cancel(self._reading)
+        super().connection_lost(exc)
+
+    @override
+    def data_received(self, data: bytes) -> None:
+        """Take what has come, and see what is expected next."""
+        super().data_received(data)
+        self._expect()
+
+    @override
+    def pause_writing(self) -> None:
+        """Wait for the client to read."""
+        super().pause_writing()
+        self._reading = self.loop.call_later(self.client_seconds, self._drop)
+
+    @override
+    def resume_writing(self) -> None:
+        """Go on: the client has read."""
+        _cancel(self._reading)
+        super().resume_writing()
+
+    @override
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no HTTP."""
+        error = ProblemError(400, msg)
+        body = dump_json(build_document(error))
+        headers = [
+            (b"content-type", PROBLEM_TYPE.encode()),
+            (b"content-length", str(len(body)).encode()),
+            (b"connection", b"close"),
+        ]
+        head = h11.Response(status_code=400, headers=headers, reason=b"Bad Request")
+        for event in (head, h11.Data(data=body), h11.EndOfMessage()):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
+
+    def _expect(self) -> None:
+        """Set the clock for the head or the body of a request, once for each."""
+        expected = self.conn.their_state
+        if expected is self._expected:
+            return
+        self._expected = expected
+        _cancel(self._arrival)
+        if self.transport.is_closing():
+            return
+        if expected is h11.IDLE:
+            self._arrival = self.loop.call_later(self.client_seconds, self._drop)
+        elif expected is h11.SEND_BODY:
+            seconds = self.client_seconds + _GRACE_SECONDS
+            self._arrival = self.loop.call_later(seconds, self._drop)
+
+    def _drop(self) -> None:
+        self.transport.abort()
+
+
+def build_protocol(client_seconds: float) -> type[PatientProtocol]:
+    """Return the class of connections that uvicorn makes; how long they wait is the class's, for uvicorn hands on no more."""
+    return type("Connection", (PatientProtocol,), {"client_seconds": client_seconds})
+
+
+def _cancel(timer: asyncio.TimerHandle | None) -> None:
+    if timer is not None:
+        timer.cancel()

@@ -1,0 +1,298 @@
+"""What clients send and read, as models: the OpenAPI description and the client are made of them."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+
+from agent_server.executor import RunResult
+from agent_server.runs import Run, RunStatus, StoredEvent
+
+from .problems import dump_json
+
+
+MAX_METADATA: Final = 16
+MAX_REASON: Final = 1000
+_MAX_NUMBER: Final = 10**15
+
+type MetadataName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
+type MetadataText = Annotated[str, StringConstraints(max_length=512)]
+type Metadata = Annotated[dict[MetadataName, MetadataText], Field(max_length=MAX_METADATA)]
+
+# How many bytes of events make a page full; the last one may go beyond.
+_PAGE_BYTES: Final = 4 * 1024 * 1024
+
+
+class RunRequest(BaseModel):
+    """A wish for a run; all members beside these two are the request for the agent.
+
+    Attributes:
+        agent: The agent's name; may be left out where the server has one agent only.
+        metadata: What to find again with the run: at most 16 names of up to 64 letters, digits, `_`, `.` and `-`, with texts of up to 512 characters.
+    """
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    agent: str | None = Field(default=None, max_length=200)
+    metadata: Metadata = Field(default_factory=dict)
+
+
+class CancelRequest(BaseModel):
+    """A wish for the end of a run.
+
+    Attributes:
+        reason: Why.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    reason: str | None = Field(default=None, max_length=MAX_REASON)
+
+
+class AgentDocument(BaseModel):
+    """An agent that runs can be asked for.
+
+    Attributes:
+        name: Its name.
+        input_schema: The JSON schema of what it takes; null if it has none to show.
+    """
+
+    name: str
+    input_schema: dict[str, JsonValue] | None
+
+
+class AgentsDocument(BaseModel):
+    """The agents of a server.
+
+    Attributes:
+        agents: Each of them.
+    """
+
+    agents: list[AgentDocument]
+
+
+class UsageDocument(BaseModel):
+    """What the models of a run used, and what it cost.
+
+    Attributes:
+        input_tokens: Tokens sent, cached ones included.
+        output_tokens: Tokens received, those of reasoning included.
+        cached_tokens: Of the tokens sent, those read from a cache; null if unknown.
+        reasoning_tokens: Of the tokens received, those of reasoning; null if unknown.
+        model_requests: How often a model was asked.
+        cost: The price as a decimal, such as `0.0123`; null if unknown.
+        currency: Of the cost, in ISO 4217.
+    """
+
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int | None
+    reasoning_tokens: int | None
+    model_requests: int
+    cost: str | None
+    currency: str | None
+
+
+class ErrorDocument(BaseModel):
+    """Why a run failed.
+
+    Attributes:
+        type: The kind of error, such as `interrupted`.
+        message: The same for people.
+    """
+
+    type: str
+    message: str
+
+
+class RunDocument(BaseModel):
+    """A run.
+
+    Attributes:
+        run_id: Its id.
+        agent: Its agent.
+        status: Where it stands.
+        metadata: As it was given.
+        attempt: How often it has been begun; 0 while it waits for the first time.
+        created_at: When it was accepted.
+        started_at: When it was first begun; null before.
+        finished_at: When it ended; null before.
+        cancel_requested: Whether somebody asked for its end.
+        cancel_reason: Why; null if nobody said.
+        last_event: The number of its newest event; 0 for none.
+        output: The answer; null before, and where there is none.
+        error: Why it failed; null if it did not.
+        usage: What its models used; null before, and if unknown.
+        details: What else its executor says of the end.
+    """
+
+    run_id: str
+    agent: str
+    status: RunStatus
+    metadata: dict[str, str]
+    attempt: int
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    cancel_requested: bool
+    cancel_reason: str | None
+    last_event: int
+    output: JsonValue
+    error: ErrorDocument | None
+    usage: UsageDocument | None
+    details: dict[str, JsonValue]
+
+
+class RunsDocument(BaseModel):
+    """A page of runs, the newest first.
+
+    Attributes:
+        runs: The runs.
+        next_cursor: What to ask for the next page with; null if this is the last.
+    """
+
+    runs: list[RunDocument]
+    next_cursor: str | None
+
+
+class EventDocument(BaseModel):
+    """An event of a run, in a page and as the data of a stream's frame.
+
+    Attributes:
+        number: Its number in the run, from 1 without gaps.
+        type: Its type; `run_started`, `run_succeeded`, `run_failed` and `run_cancelled` are the server's own.
+        created_at: When it was told.
+        data: What it says.
+    """
+
+    number: int
+    type: str
+    created_at: datetime
+    data: dict[str, JsonValue]
+
+
+class EventsDocument(BaseModel):
+    """A page of events.
+
+    Attributes:
+        events: The events, the oldest first.
+        next_after: What to ask with for those behind them.
+        is_complete: Whether the run has ended, and nothing comes behind them.
+    """
+
+    events: list[EventDocument]
+    next_after: int
+    is_complete: bool
+
+
+class FieldProblemDocument(BaseModel):
+    """What is wrong with one field.
+
+    Attributes:
+        field: Where it stands, with dots.
+        message: What was expected.
+    """
+
+    field: str
+    message: str
+
+
+class ProblemDocument(BaseModel):
+    """An error, as RFC 9457 has it.
+
+    Attributes:
+        title: The status in words.
+        status: The HTTP status.
+        detail: What is wrong.
+        errors: The same, field by field, where there are any.
+    """
+
+    title: str
+    status: int
+    detail: str
+    errors: list[FieldProblemDocument] | None = None
+
+
+class StateDocument(BaseModel):
+    """How a server is.
+
+    Attributes:
+        status: `ok`, or `ready`.
+    """
+
+    status: Literal["ok", "ready"]
+
+
+class EventsQuery(BaseModel):
+    """Which events to answer with.
+
+    Attributes:
+        after: The number of the last event that the client has; 0 for none.
+        limit: How many at most, where they come as a page.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    after: int = Field(default=0, ge=0, le=_MAX_NUMBER)
+    limit: int = Field(default=100, ge=1, le=1000)
+
+
+def describe_run(run: Run) -> dict[str, Any]:
+    """Return a run as a `RunDocument` has it."""
+    result = run.result or RunResult(status="succeeded")
+    return {
+        "run_id": run.run_id,
+        "agent": run.agent,
+        "status": run.status,
+        "metadata": dict(run.metadata),
+        "attempt": run.attempt,
+        "created_at": _format_time(run.created_at),
+        "started_at": _format_time(run.started_at),
+        "finished_at": _format_time(run.finished_at),
+        "cancel_requested": run.cancel_requested,
+        "cancel_reason": run.cancel_reason,
+        "last_event": run.last_event,
+        "output": result.output,
+        "error": None
+        if result.status == "succeeded"
+        else {"type": result.error_type or "failed", "message": result.error or "The run failed."},
+        "usage": None if result.usage is None else asdict(result.usage),
+        "details": result.details,
+    }
+
+
+def dump_event(event: StoredEvent) -> bytes:
+    """Return an event as JSON, made once for all who ask."""
+    known = event.shared.get("json")
+    if known is None:
+        document = {
+            "number": event.number,
+            "type": event.type,
+            "created_at": _format_time(event.created_at),
+            "data": event.data,
+        }
+        known = event.shared["json"] = dump_json(document)
+    return known
+
+
+def dump_events(
+    events: Sequence[StoredEvent], *, after: int, last_event: int, is_over: bool
+) -> bytes:
+    """Return an `EventsDocument` as JSON, of as many of the events as make a page full."""
+    parts: list[bytes] = []
+    size = 0
+    for event in events:
+        parts.append(dump_event(event))
+        size += len(parts[-1])
+        after = event.number
+        if size > _PAGE_BYTES:
+            break
+    is_complete = "true" if is_over and after >= last_event else "false"
+    end = f'],"next_after":{after},"is_complete":{is_complete}}}'
+    return b'{"events":[' + b",".join(parts) + end.encode()
+
+
+def _format_time(time: datetime | None) -> str | None:
+    return None if time is None else time.astimezone(UTC).isoformat().replace("+00:00", "Z")

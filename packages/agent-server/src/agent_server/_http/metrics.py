@@ -1,0 +1,89 @@
+"""The server's figures as Prometheus reads them.
+
+Source: https://prometheus.io/docs/instrumenting/exposition_formats/.
+"""
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Final
+
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, ProcessCollector
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+from prometheus_client.exposition import generate_latest
+from prometheus_client.registry import Collector
+
+from agent_server.runs import Statistics
+
+
+METRICS_TYPE: Final = CONTENT_TYPE_LATEST
+
+
+class _Figures(Collector):
+    def __init__(self, figures: Statistics) -> None:
+        self._figures = figures
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield each figure."""
+        return chain(self._gauges(), self._totals())
+
+    def _gauges(self) -> Iterator[Metric]:
+        figures = self._figures
+        runs = GaugeMetricFamily(
+            "agent_server_runs", "Runs of the database, as last counted.", labels=["status"]
+        )
+        for status, count in figures.runs.items():
+            runs.add_metric([status], count)
+        yield runs
+        for name, help_, value in (
+            (
+                "oldest_queued_seconds",
+                "How long the oldest waiting run has waited.",
+                figures.oldest_queued_seconds,
+            ),
+            ("executing", "Runs that this server executes now.", figures.executing),
+            ("watchers", "Streams of events that are open here.", figures.watchers),
+            (
+                "database_away",
+                "1 while the database cannot be reached.",
+                float(figures.database_is_away),
+            ),
+        ):
+            yield GaugeMetricFamily(f"agent_server_{name}", help_, value=value)
+
+    def _totals(self) -> Iterator[Metric]:
+        figures = self._figures
+        ended = CounterMetricFamily(
+            "agent_server_runs_ended", "Runs that ended here.", labels=["status"]
+        )
+        for status, count in figures.ended.items():
+            ended.add_metric([status], count)
+        yield ended
+        tokens = CounterMetricFamily(
+            "agent_server_tokens", "Tokens used by the runs that ended here.", labels=["kind"]
+        )
+        for kind, count in figures.tokens.items():
+            tokens.add_metric([kind], count)
+        yield tokens
+        buckets = [
+            ("+Inf" if bound == float("inf") else str(bound), float(count))
+            for bound, count in sorted(figures.duration_seconds.items())
+        ]
+        yield HistogramMetricFamily(
+            "agent_server_run_duration_seconds",
+            "How long the runs took that ended here.",
+            buckets=buckets,
+            sum_value=figures.duration_sum_seconds,
+        )
+
+
+def render_metrics(figures: Statistics) -> bytes:
+    """Return the figures, with those of the process, as text."""
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Figures(figures))
+    ProcessCollector(registry=registry)
+    return generate_latest(registry)

@@ -1,0 +1,222 @@
+"""The description of what is answered, as OpenAPI has it.
+
+Source: https://spec.openapis.org/oas/v3.1.0.
+"""
+
+from functools import cache
+from typing import Any, Final
+
+from pydantic.json_schema import models_json_schema
+
+from .documents import (
+    AgentsDocument,
+    CancelRequest,
+    EventDocument,
+    EventsDocument,
+    ProblemDocument,
+    RunDocument,
+    RunRequest,
+    RunsDocument,
+    StateDocument,
+)
+from .problems import PROBLEM_TYPE
+
+
+type Json = dict[str, Any]
+
+_REFERENCES: Final = "#/components/schemas/{model}"
+_WORDS: Final = {
+    400: "The request is no HTTP, or calls the server by a name that it does not have.",
+    401: "No key of this server.",
+    404: "There is no such run.",
+    408: "The body did not come to its end in time.",
+    413: "The body is too large.",
+    415: "The body is not declared as JSON.",
+    422: "The request is not valid; `errors` names the fields.",
+    429: "Too many runs or streams; `Retry-After` says when to ask again.",
+    500: "Something went wrong in the server.",
+    503: "The database cannot be reached; `Retry-After` says when to ask again.",
+}
+_BODY: Final = (408, 413, 415, 422)
+_STATES: Final = ("queued", "running", "succeeded", "failed", "cancelled")
+
+
+@cache
+def build_description(name: str) -> Json:
+    """Return the description of a server.
+
+    Args:
+        name: What its agents are called together.
+    """
+    models = (
+        *(RunRequest, CancelRequest, AgentsDocument, RunDocument, RunsDocument),
+        *(EventDocument, EventsDocument, ProblemDocument, StateDocument),
+    )
+    _, definitions = models_json_schema(
+        [(model, "validation") for model in models], ref_template=_REFERENCES
+    )
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": name, "version": "1"},
+        "security": [{"bearer": []}, {"header": []}],
+        "paths": _build_paths(),
+        "components": {
+            "schemas": definitions["$defs"],
+            "securitySchemes": {
+                "bearer": {"type": "http", "scheme": "bearer"},
+                "header": {"type": "apiKey", "in": "header", "name": "X-Api-Key"},
+            },
+        },
+    }
+
+
+def _build_paths() -> Json:
+    run_id = _parameter("run_id", {"type": "string"}, where="path", is_required=True)
+    one = {"parameters": [run_id]}
+    return {
+        "/health": {
+            "get": {**_state("health", "Say that the process answers.", ()), "security": []}
+        },
+        "/ready": {
+            "get": {**_state("ready", "Say whether runs can be accepted.", (503,)), "security": []}
+        },
+        "/metrics": {"get": _build_metrics()},
+        "/v1/agents": {
+            "get": _operation(
+                "list_agents", "List the agents.", {200: _json("AgentsDocument")}, (401,)
+            )
+        },
+        "/v1/runs": {"post": _build_create(), "get": _build_list()},
+        "/v1/runs/{run_id}": {
+            **one,
+            "get": _operation(
+                "get_run", "Get a run.", {200: _json("RunDocument")}, (401, 404, 503)
+            ),
+        },
+        "/v1/runs/{run_id}/cancel": {**one, "post": _build_cancel()},
+        "/v1/runs/{run_id}/events": {**one, "get": _build_events()},
+    }
+
+
+def _build_create() -> Json:
+    accepted = _json("RunDocument") | {
+        "headers": {"Location": {"description": "Where the run is.", "schema": {"type": "string"}}}
+    }
+    key = {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"}
+    return {
+        **_operation(
+            "create_run",
+            "Ask for a run; with the `Idempotency-Key` of an earlier request, for the same run again.",
+            {202: accepted, 200: accepted},
+            (401, *_BODY, 429, 503),
+        ),
+        "parameters": [_parameter("Idempotency-Key", key, where="header")],
+        "requestBody": {"required": True, "content": _content("RunRequest")},
+    }
+
+
+def _build_list() -> Json:
+    time: Json = {"type": "string", "format": "date-time"}
+    status: Json = {"type": "array", "items": {"enum": list(_STATES)}}
+    metadata: Json = {
+        "type": "object",
+        "propertyNames": {"pattern": "^[A-Za-z0-9_.-]{1,64}$"},
+        "additionalProperties": {"type": "string", "maxLength": 512},
+        "maxProperties": 16,
+    }
+    return {
+        **_operation(
+            "list_runs",
+            "List the runs, the newest first.",
+            {200: _json("RunsDocument")},
+            (401, 422, 503),
+        ),
+        "parameters": [
+            _parameter("agent", {"type": "string", "maxLength": 200}),
+            _parameter("status", status),
+            _parameter("metadata", metadata) | {"style": "deepObject", "explode": True},
+            _parameter("created_after", time),
+            _parameter("created_before", time),
+            _parameter("limit", {"type": "integer", "minimum": 1, "maximum": 100, "default": 20}),
+            _parameter("cursor", {"type": "string", "maxLength": 200}),
+        ],
+    }
+
+
+def _build_cancel() -> Json:
+    return {
+        **_operation(
+            "cancel_run",
+            "Ask for the end of a run; one that has ended stays as it is.",
+            {200: _json("RunDocument"), 202: _json("RunDocument")},
+            (401, 404, *_BODY, 503),
+        ),
+        "requestBody": {"required": False, "content": _content("CancelRequest")},
+    }
+
+
+def _build_events() -> Json:
+    number: Json = {"type": "integer", "minimum": 0, "maximum": 10**15, "default": 0}
+    limit: Json = {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}
+    last: Json = {"type": "string", "pattern": "^[0-9]{1,15}$"}
+    page = _json("EventsDocument")
+    page["content"]["text/event-stream"] = {"schema": {"type": "string"}}
+    return {
+        **_operation(
+            "read_events",
+            "Read a page of events, or follow them as server-sent events where `Accept` asks for `text/event-stream`.",
+            {
+                200: page,
+                204: {"description": "As a stream: the run has ended and all of it was seen."},
+            },
+            (401, 404, 422, 429, 503),
+        ),
+        "parameters": [
+            _parameter("after", number),
+            _parameter("limit", limit),
+            _parameter("Last-Event-ID", last, where="header"),
+        ],
+    }
+
+
+def _build_metrics() -> Json:
+    text = {
+        "description": "The figures.",
+        "content": {"text/plain": {"schema": {"type": "string"}}},
+    }
+    return _operation(
+        "tell_metrics", "Tell the figures that Prometheus reads.", {200: text}, (401,)
+    )
+
+
+def _state(name: str, summary: str, problems: tuple[int, ...]) -> Json:
+    return _operation(f"tell_{name}", summary, {200: _json("StateDocument")}, problems)
+
+
+def _operation(
+    name: str, summary: str, answers: dict[int, Json], problems: tuple[int, ...]
+) -> Json:
+    told = {
+        status: {
+            "description": _WORDS[status],
+            "content": _content("ProblemDocument", kind=PROBLEM_TYPE),
+        }
+        for status in (400, *problems, 500)
+    }
+    return {
+        "operationId": name,
+        "summary": summary,
+        "responses": {str(status): answer for status, answer in sorted((answers | told).items())},
+    }
+
+
+def _parameter(name: str, schema: Json, *, where: str = "query", is_required: bool = False) -> Json:
+    return {"name": name, "in": where, "required": is_required, "schema": schema}
+
+
+def _json(model: str) -> Json:
+    return {"description": f"A {model}.", "content": _content(model)}
+
+
+def _content(model: str, *, kind: str = "application/json") -> Json:
+    return {kind: {"schema": {"$ref": _REFERENCES.format(model=model)}}}

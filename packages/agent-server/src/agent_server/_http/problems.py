@@ -1,0 +1,187 @@
+"""How errors look: problem documents.
+
+Source: https://www.rfc-editor.org/rfc/rfc9457, Problem Details for HTTP APIs.
+"""
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any, Final
+
+from pydantic import ValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, ExceptionHandler, Message, Receive, Scope, Send
+
+from agent_server.executor import Problem, RequestRefusedError, UnknownAgentError
+from agent_server.runs import (
+    DatabaseAwayError,
+    IdempotencyConflictError,
+    QueueFullError,
+    RunNotFoundError,
+    TooManyWatchersError,
+)
+
+
+PROBLEM_TYPE: Final = "application/problem+json"
+
+_logger = logging.getLogger("agent_server")
+
+_MOST_CHARACTERS: Final = 1000
+_MOST_PROBLEMS: Final = 100  # A small body can be wrong in a million places.
+
+
+class ProblemError(Exception):
+    """A request that is answered with a problem document.
+
+    Attributes:
+        status: The HTTP status.
+        detail: What is wrong, in a sentence; never a value of the request.
+        problems: What is wrong, field by field.
+        headers: More headers of the answer.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        detail: str,
+        *problems: Problem,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+        self.problems = problems
+        self.headers = headers or {}
+
+
+def dump_json(value: object) -> bytes:
+    """Return JSON in UTF-8; where a text holds halves of surrogate pairs, which UTF-8 has no bytes for, with escapes."""
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":")).encode()
+
+
+def refuse_field(field: str, message: str) -> ProblemError:
+    """Return the error for a request of which one field is wrong."""
+    return ProblemError(422, "The request is not valid.", Problem(field=field, message=message))
+
+
+def build_document(error: ProblemError) -> dict[str, Any]:
+    """Return the problem document of an error."""
+    document: dict[str, Any] = {
+        "title": HTTPStatus(error.status).phrase,
+        "status": error.status,
+        "detail": error.detail,
+    }
+    if error.problems:
+        document["errors"] = [
+            {"field": _cut(one.field), "message": _cut(one.message)}
+            for one in error.problems[:_MOST_PROBLEMS]
+        ]
+    return document
+
+
+def build_problem(error: ProblemError) -> Response:
+    """Return the answer to a request that cannot be fulfilled."""
+    return Response(
+        dump_json(build_document(error)),
+        status_code=error.status,
+        media_type=PROBLEM_TYPE,
+        headers=error.headers,
+    )
+
+
+def find_problems(error: ValidationError) -> Sequence[Problem]:
+    """Return what a pydantic model says is wrong, field by field, without values."""
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    return [
+        Problem(
+            field=".".join(map(str, one["loc"])) or "body",
+            message=one["msg"].removeprefix("Value error, "),
+        )
+        for one in found[:_MOST_PROBLEMS]
+    ]
+
+
+def _cut(text: str) -> str:
+    """Return a text that quotes names of the request, of which one alone may be as long as the request."""
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"
+
+
+def _to_problem(error: Exception) -> ProblemError:
+    """Return an error of any part of the server as clients see it."""
+    match error:
+        case ProblemError():
+            return error
+        case RequestRefusedError():
+            return ProblemError(422, "The request is not valid.", *error.problems)
+        case UnknownAgentError():
+            return refuse_field("agent", "expected the name of one of this server's agents")
+        case IdempotencyConflictError():
+            message = "expected a new key, for this one came before with another body"
+            return refuse_field("Idempotency-Key", message)
+        case HTTPException():
+            headers = dict(error.headers or {})
+            return ProblemError(error.status_code, f"{error.detail}.", headers=headers)
+        case _:
+            status, detail, seconds = _ANSWERS[type(error)]
+            headers = {"Retry-After": str(seconds)} if seconds else {}
+            return ProblemError(status, detail, headers=headers)
+
+
+_ANSWERS: Final[Mapping[type[Exception], tuple[int, str, int]]] = {
+    RunNotFoundError: (404, "There is no such run.", 0),
+    QueueFullError: (429, "Too many runs wait.", 10),
+    TooManyWatchersError: (429, "Too many streams of events are open.", 10),
+    DatabaseAwayError: (503, "The database cannot be reached just now.", 2),
+}
+
+
+class LastResort:
+    """A guard that answers what nobody expected with a problem document, too, and logs it once.
+
+    Args:
+        app: What may fail.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+        has_begun = False
+
+        async def follow(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, follow)
+        except Exception:
+            if has_begun:
+                raise
+            _logger.exception("a request failed")
+            error = ProblemError(500, "Something went wrong here; the server's log says what.")
+            await build_problem(error)(scope, receive, send)
+
+
+async def _answer(_request: Request, error: Exception) -> Response:
+    return build_problem(_to_problem(error))
+
+
+async def _answer_nobody(_request: Request, _error: Exception) -> Response:
+    """Answer a client that has gone while it was sending its request."""
+    return Response(status_code=400)
+
+
+HANDLERS: Final[Mapping[Any, ExceptionHandler]] = {
+    **dict.fromkeys((ProblemError, RequestRefusedError, UnknownAgentError), _answer),
+    **dict.fromkeys((IdempotencyConflictError, HTTPException, *_ANSWERS), _answer),
+    ClientDisconnect: _answer_nobody,
+}
+"""What answers each error that a route raises."""

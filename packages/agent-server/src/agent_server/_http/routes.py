@@ -1,0 +1,216 @@
+"""What is answered under `/v1`, and to whoever looks after the server."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from agent_server.executor import Executor
+from agent_server.runs import FINISHED, NewRun, Runs
+from agent_server.settings import ServerSettings
+
+from .access import find_tenant
+from .bodies import build_model, read_json, read_model
+from .documents import CancelRequest, RunRequest, describe_run, dump_events
+from .metrics import METRICS_TYPE, render_metrics
+from .openapi import build_description
+from .problems import dump_json, refuse_field
+from .queries import read_events_query, read_runs_query, wants_stream
+from .streams import EventStream, Project, Watchers, project_event, watch_run
+
+
+_MAX_KEY: Final = 255
+
+
+def build_routes() -> Sequence[BaseRoute]:
+    """Return the routes that every server has."""
+    return [
+        Route("/health", tell_health),
+        Route("/ready", tell_ready),
+        Route("/metrics", tell_metrics),
+        Route("/openapi.json", tell_description),
+        Route("/v1/agents", list_agents),
+        Route("/v1/runs", answer_runs, methods=["GET", "POST"]),
+        Route("/v1/runs/{run_id}", get_run),
+        Route("/v1/runs/{run_id}/cancel", cancel_run, methods=["POST"]),
+        Route("/v1/runs/{run_id}/events", read_events),
+    ]
+
+
+async def tell_health(_request: Request) -> Response:
+    """Say that the process answers."""
+    return _to_json({"status": "ok"})
+
+
+async def tell_ready(request: Request) -> Response:
+    """Say whether runs can be accepted and executed."""
+    await find_runs(request).ping()
+    return _to_json({"status": "ready"})
+
+
+async def tell_metrics(request: Request) -> Response:
+    """Tell the server's figures."""
+    return Response(
+        render_metrics(find_runs(request).statistics()), headers={"Content-Type": METRICS_TYPE}
+    )
+
+
+async def tell_description(request: Request) -> Response:
+    """Describe what is answered under `/v1`."""
+    return _to_json(build_description(_executor(request).name))
+
+
+async def list_agents(request: Request) -> Response:
+    """Return the agents that runs can be asked for."""
+    agents = _executor(request).agents()
+    return _to_json(
+        {"agents": [{"name": one.name, "input_schema": one.input_schema} for one in agents]}
+    )
+
+
+async def answer_runs(request: Request) -> Response:
+    """Accept a run, or list those that there are."""
+    # One route, so that the answer to another method names both.
+    return await (create_run if request.method == "POST" else list_runs)(request)
+
+
+async def create_run(request: Request) -> Response:
+    """Accept a run, or return the one that the same key was accepted for before."""
+    key = _read_idempotency_key(request)
+    body: Any = await read_json(request)
+    asked = build_model(RunRequest, body)
+    executor = _executor(request)
+    agent = asked.agent
+    if agent is None:
+        names = [one.name for one in executor.agents()]
+        if len(names) != 1:
+            raise refuse_field("agent", "expected the name of one of this server's agents")
+        agent = names[0]
+    checked = executor.check(agent, asked.model_extra or {})
+    canonical = json.dumps({**body, "agent": agent}, sort_keys=True, separators=(",", ":"))
+    new = NewRun(
+        tenant=find_tenant(request),
+        agent=agent,
+        request=checked,
+        metadata=asked.metadata,
+        idempotency_key=key,
+        fingerprint=hashlib.sha256(canonical.encode()).hexdigest(),
+    )
+    run, is_new = await find_runs(request).create(new)
+    return _to_json(
+        describe_run(run),
+        HTTPStatus.ACCEPTED if is_new else HTTPStatus.OK,
+        headers={"Location": f"/v1/runs/{run.run_id}"},
+    )
+
+
+async def list_runs(request: Request) -> Response:
+    """Return a page of the client's runs."""
+    query = read_runs_query(request)
+    page = await find_runs(request).list(
+        query.to_filter(), tenant=find_tenant(request), limit=query.limit, cursor=query.cursor
+    )
+    return _to_json(
+        {"runs": [describe_run(run) for run in page.runs], "next_cursor": page.next_cursor}
+    )
+
+
+async def get_run(request: Request) -> Response:
+    """Return a run."""
+    run = await find_runs(request).get(_run_id(request), tenant=find_tenant(request))
+    return _to_json(describe_run(run))
+
+
+async def cancel_run(request: Request) -> Response:
+    """Ask for the end of a run."""
+    asked = await read_model(request, CancelRequest, is_optional=True)
+    run = await find_runs(request).cancel(
+        _run_id(request), tenant=find_tenant(request), reason=asked.reason
+    )
+    return _to_json(
+        describe_run(run), HTTPStatus.OK if run.status in FINISHED else HTTPStatus.ACCEPTED
+    )
+
+
+async def read_events(request: Request) -> Response:
+    """Return a page of a run's events, or a stream of them to who asks for one."""
+    if wants_stream(request):
+        return await stream_events(request, _run_id(request), project_event)
+    query = read_events_query(request)
+    runs, run_id, tenant = find_runs(request), _run_id(request), find_tenant(request)
+    run = await runs.get(run_id, tenant=tenant)
+    events = await runs.read_events(run_id, tenant=tenant, after=query.after, limit=query.limit)
+    content = dump_events(
+        events, after=query.after, last_event=run.last_event, is_over=run.status in FINISHED
+    )
+    return Response(content, media_type="application/json")
+
+
+async def stream_events(request: Request, run_id: str, project: Project) -> Response:
+    """Return a stream of a run's events from where the client was cut off; 204 if it has seen all of them.
+
+    Args:
+        request: A request whose header `Last-Event-ID`, or query `after`, has the number of the last event that the client has.
+        run_id: The run.
+        project: Returns the frames of an event.
+
+    Raises:
+        RunNotFoundError: If the client has no such run.
+        TooManyWatchersError: If there are as many streams as there may be.
+    """
+    after = read_events_query(request).after
+    runs, tenant = find_runs(request), find_tenant(request)
+    run = await runs.get(run_id, tenant=tenant)
+    if run.status in FINISHED and after >= run.last_event:
+        # Tells an EventSource that nothing more comes; it would otherwise reconnect for ever.
+        return Response(status_code=HTTPStatus.NO_CONTENT)
+    if request.method == "HEAD":
+        return Response(media_type=EventStream.media_type)
+    settings: ServerSettings = request.app.state.settings
+    return EventStream(
+        watch_run(runs, run_id, tenant=tenant, after=after),
+        project,
+        tenant=tenant,
+        watchers=find_watchers(request),
+        keep_alive_seconds=settings.keep_alive_seconds,
+    )
+
+
+def find_runs(request: Request) -> Runs:
+    """Return the runs that the server of a request serves."""
+    return request.app.state.runs
+
+
+def find_watchers(request: Request) -> Watchers:
+    """Return where streams are counted."""
+    return request.app.state.watchers
+
+
+def _executor(request: Request) -> Executor:
+    return request.app.state.executor
+
+
+def _run_id(request: Request) -> str:
+    return request.path_params["run_id"]
+
+
+def _read_idempotency_key(request: Request) -> str | None:
+    key = request.headers.get("idempotency-key")
+    if key is not None and not (0 < len(key) <= _MAX_KEY and key.isascii() and key.isprintable()):
+        raise refuse_field(
+            "Idempotency-Key", f"expected 1 to {_MAX_KEY} characters of ASCII that can be printed"
+        )
+    return key
+
+
+def _to_json(
+    value: object, status: int = HTTPStatus.OK, headers: dict[str, str] | None = None
+) -> Response:
+    return Response(
+        dump_json(value), status_code=status, media_type="application/json", headers=headers
+    )

@@ -1,0 +1,166 @@
+"""What the commands of all servers have in common: their flags, their environment, and how they serve."""
+
+import inspect
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, wraps
+from typing import Annotated, Any, Final, NoReturn
+
+import typer
+from pydantic import ValidationError
+from pydantic.fields import FieldInfo
+from starlette.routing import BaseRoute
+
+from ._command.serving import RefusedError, serve_until_stopped
+from .executor import Executor
+from .settings import ServerSettings
+
+
+__all__ = ["read_settings", "refuse", "serve", "takes_settings"]
+
+BAD_USAGE: Final = 2
+
+# What pydantic says of a number, in our words; everything else the settings say themselves.
+_EXPECTED: Final = {
+    "int_parsing": "expected a whole number",
+    "int_parsing_size": "expected a whole number with fewer digits",
+    "int_from_float": "expected a whole number",
+    "float_parsing": "expected a number",
+    "finite_number": "expected a number",
+    "bool_parsing": "expected true or false",
+    "greater_than": "expected more than {gt}",
+    "greater_than_equal": "expected at least {ge}",
+    "less_than_equal": "expected at most {le}",
+    "missing": "expected it to be set",
+}
+_ATTRIBUTE: Final = re.compile(r"^ {4}(\w+): (.+(?:\n {8}\S.*)*)", re.MULTILINE)
+
+
+def takes_settings[Settings: ServerSettings](
+    kind: type[Settings], *, renamed: Mapping[str, str] | None = None
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Decorate a function of typer's that takes `settings`, so that the command has a flag for each of them instead.
+
+    A flag is `--name-with-hyphens`; what no flag says is read from the environment variable `<PREFIX>_NAME`, where the prefix is the
+    `env_prefix` of the settings' `model_config`. What each means is read from the class's docstring. A wrong setting ends the command
+    with one sentence and exit code 2.
+
+    Args:
+        kind: The settings.
+        renamed: Names that settings had before, in capitals and without the prefix, and their names now; an environment that still sets
+            an old one is refused, for it would otherwise be obeyed no longer without a word.
+
+    Example:
+        >>> app = typer.Typer()
+        >>> @app.command()
+        ... @takes_settings(ServerSettings)
+        ... def show(settings: ServerSettings) -> None:
+        ...     print(settings.port)
+    """
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(function)
+        own = [one for name, one in signature.parameters.items() if name != "settings"]
+        flags = [_build_flag(kind, name, field) for name, field in kind.model_fields.items()]
+
+        @wraps(function)
+        def command(**options: Any) -> None:
+            given = {name: options.pop(name) for name in kind.model_fields}
+            function(settings=read_settings(kind, given, renamed=renamed), **options)
+
+        command.__signature__ = signature.replace(parameters=[*own, *flags])  # pyright: ignore[reportAttributeAccessIssue] - where inspect looks
+        command.__annotations__ = {one.name: one.annotation for one in (*own, *flags)}
+        return command
+
+    return decorate
+
+
+def read_settings[Settings: ServerSettings](
+    kind: type[Settings], given: Mapping[str, Any], *, renamed: Mapping[str, str] | None = None
+) -> Settings:
+    """Return the settings of flags and environment; end the command if one is wrong.
+
+    Args:
+        kind: The settings.
+        given: What the flags say, by the names of the fields; None where one says nothing.
+        renamed: As `takes_settings` takes them.
+
+    Raises:
+        Exit: If one is wrong; each has been told in a sentence.
+    """
+    prefix = kind.model_config.get("env_prefix", "")
+    said = {name: value for name, value in given.items() if value is not None}
+    old = [name for name in renamed or {} if prefix + name in os.environ]
+    if renamed and old:
+        refuse(*(f"{prefix}{name}: is now called {prefix}{renamed[name]}" for name in old))
+    try:
+        return kind.model_validate(said)
+    except ValidationError as error:
+        problems: list[str] = []
+        for one in error.errors(include_url=False, include_input=False):
+            field = str(one["loc"][0])
+            where = _flag(field) if field in said else f"{prefix}{field.upper()}"
+            words = _EXPECTED.get(one["type"])
+            own = one["msg"].removeprefix("Value error, ")
+            problems.append(f"{where}: {words.format(**one.get('ctx', {})) if words else own}")
+        refuse(*problems)
+
+
+def serve(
+    executor: Executor, settings: ServerSettings, *, routes: Sequence[BaseRoute] = ()
+) -> None:
+    """Serve an agent system until the process is asked to stop; this command prints where it listens.
+
+    Args:
+        executor: The agent system.
+        settings: Where to listen, whose requests to answer, and how much of everything.
+        routes: Routes of the executor's own.
+
+    Raises:
+        Exit: If the address or the database cannot be had, or the server's name is taken: code 2, after one sentence.
+    """
+    try:
+        serve_until_stopped(executor, settings, routes)
+    except RefusedError as error:
+        refuse(str(error))
+
+
+def refuse(*problems: str) -> NoReturn:
+    """Say what is wrong, each in a line, and end the command with exit code 2.
+
+    Raises:
+        Exit: Always.
+    """
+    for problem in problems:
+        typer.echo(problem, err=True)
+    raise typer.Exit(BAD_USAGE) from None
+
+
+def _build_flag(kind: type[ServerSettings], name: str, field: FieldInfo) -> inspect.Parameter:
+    told = _describe(kind).get(name, "")
+    variable = f"{kind.model_config.get('env_prefix', '')}{name.upper()}"
+    default = f" [{field.default}]" if isinstance(field.default, int | float | str) else ""
+    help_ = f"{told} ({variable}){default}"
+    is_switch = field.annotation is bool
+    flag = f"{_flag(name)}/--no-{name.replace('_', '-')}" if is_switch else _flag(name)
+    option = typer.Option(flag, help=help_, show_default=False)
+    values: Any = bool | None if is_switch else str | None
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[values, option]
+    )
+
+
+@cache
+def _describe(kind: type[ServerSettings]) -> Mapping[str, str]:
+    """Return what each setting means, from the `Attributes:` of the docstrings of a class and those that it stands on."""
+    told: dict[str, str] = {}
+    for one in reversed(kind.__mro__):
+        text = inspect.cleandoc(one.__doc__ or "").partition("Attributes:\n")[2]
+        found = {match[1]: " ".join(match[2].split()) for match in _ATTRIBUTE.finditer(text)}
+        told |= found if issubclass(one, ServerSettings) else {}
+    return told
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"

@@ -1,0 +1,21 @@
+"""The HTTP side of a server, and what the routes of an executor's own are made of."""
+
+from ._http.access import find_tenant
+from ._http.app import build_app
+from ._http.bodies import read_json, read_model
+from ._http.problems import ProblemError, refuse_field
+from ._http.routes import find_runs, stream_events
+from ._http.streams import build_frame
+
+
+__all__ = [
+    "ProblemError",
+    "build_app",
+    "build_frame",
+    "find_runs",
+    "find_tenant",
+    "read_json",
+    "read_model",
+    "refuse_field",
+    "stream_events",
+]
