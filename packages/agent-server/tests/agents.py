@@ -91,6 +91,13 @@ async def until(runs, run_id, is_so, tenant="ada", seconds=20):
     return run
 
 
+async def eventually(is_so, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.02)
+
+
 async def watch(runs, run_id, after=0, tenant="ada"):
     """Return all events of a run once it has ended."""
     return [

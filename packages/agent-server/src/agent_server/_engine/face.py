@@ -5,11 +5,10 @@ from contextlib import aclosing
 
 import sqlalchemy as sa
 
-from agent_server._store.events import Reach, read_events
+from agent_server._store.events import read_events
 from agent_server._store.runs import Book
 from agent_server._store.writer import Writer
 from agent_server.runs import (
-    FINISHED,
     NewRun,
     Run,
     RunFilter,
@@ -90,11 +89,10 @@ class EngineRuns:
         self, run_id: str, *, tenant: str, after: int = 0
     ) -> AsyncGenerator[Sequence[StoredEvent]]:
         """Yield the events behind a number as they come, up to and with the run's last one."""
-        row = await self._readers.read(
-            lambda connection: self._book.find(connection, run_id, tenant)
+        seq = await self._readers.read(
+            lambda connection: self._book.find(connection, run_id, tenant).seq
         )
-        reach = Reach(last=row.last_event, is_finished=row.status in FINISHED)
-        async with aclosing(self._hub.watch(row.seq, reach, after=after)) as batches:
+        async with aclosing(self._hub.watch(seq, after=after)) as batches:
             async for batch in batches:
                 yield batch
 

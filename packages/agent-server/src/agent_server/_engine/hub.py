@@ -1,7 +1,7 @@
 """Events on their way to those who watch runs: read once, by one task, for all of them."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agent_server._store.events import Reach
@@ -30,8 +30,8 @@ class _Channel:
         reads: Reads under way, by the number behind which they begin.
     """
 
-    last: int
-    is_over: bool
+    last: int = 0
+    is_over: bool = False
     recent: list[StoredEvent] = field(default_factory=list)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     watchers: int = 0
@@ -40,6 +40,15 @@ class _Channel:
     def wake(self) -> None:
         self.changed.set()
         self.changed = asyncio.Event()
+
+    def reach(self, reach: Reach) -> None:
+        """Take in how far the events in the store go."""
+        if reach.last > self.last or reach.is_finished > self.is_over:
+            if reach.last > self.last:
+                self.last = reach.last
+                self.recent = []
+            self.is_over = self.is_over or reach.is_finished
+            self.wake()
 
     def pace_seconds(self) -> float:
         return min(self.watchers * _PACE_SECONDS_PER_WATCHER, _PACE_SECONDS)
@@ -82,26 +91,20 @@ class Hub:
 
     async def look(self) -> None:
         """Look whether watched runs got events from other servers."""
-        known = {seq: channel.last for seq, channel in self._channels.items()}
-        if not known:
-            return
-        reaches = await self._read_reaches(list(known))
-        for seq, channel in list(self._channels.items()):
-            reach = reaches.get(seq, Reach(last=channel.last, is_finished=True))
-            if seq in known and (reach.last > channel.last or reach.is_finished > channel.is_over):
-                channel.last = max(channel.last, reach.last)
-                channel.recent = []
-                channel.is_over = reach.is_finished
-                channel.wake()
+        if self._channels:
+            await self._look_at(dict(self._channels))
 
-    async def watch(
-        self, seq: int, reach: Reach, *, after: int
-    ) -> AsyncGenerator[Sequence[StoredEvent]]:
+    async def _look_at(self, channels: Mapping[int, _Channel]) -> None:
+        reaches = await self._read_reaches(list(channels))
+        for seq, channel in channels.items():
+            # A run that is not there any more was deleted.
+            channel.reach(reaches.get(seq, Reach(last=channel.last, is_finished=True)))
+
+    async def watch(self, seq: int, *, after: int) -> AsyncGenerator[Sequence[StoredEvent]]:
         """Yield the events of a run behind a number as they come, up to its last one.
 
         Args:
             seq: The run.
-            reach: How far its events go now.
             after: The number of the last event that the watcher has.
 
         Raises:
@@ -109,12 +112,14 @@ class Hub:
         """
         if self.watchers >= self._max_watchers:
             raise TooManyWatchersError
-        channel = self._channels.setdefault(
-            seq, _Channel(last=reach.last, is_over=reach.is_finished)
-        )
+        is_new = seq not in self._channels
+        channel = self._channels.setdefault(seq, _Channel())
         self.watchers += 1
         channel.watchers += 1
         try:
+            if is_new:
+                # Only now: what is told from here on is heard.
+                await self._look_at({seq: channel})
             position = after
             while True:
                 changed = channel.changed

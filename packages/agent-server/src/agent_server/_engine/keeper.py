@@ -5,8 +5,6 @@ import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-import sqlalchemy as sa
-
 from agent_server._store import housekeeping, servers
 from agent_server._store.endings import Ending
 from agent_server._store.errors import StorageError
@@ -96,27 +94,29 @@ class Keeper:
             tally: Where the counts go.
             on_ended: Hears of runs that were ended because nobody can go on with them.
         """
-        executor = self._server.executor
-
-        def count(connection: sa.Connection) -> housekeeping.Count:
-            return housekeeping.count(connection, executor)
-
         while True:
-            for row, ending, event in await self._writer.submit(
-                lambda write: housekeeping.end_stranded(write, executor)
-            ):
-                on_ended(row.seq, ending, event)
-            while await self._writer.submit(
-                lambda write: housekeeping.prune(write, self._retention)
-            ):
-                await self._writer.submit(housekeeping.free_space)
-                await self._sleep_between()
-            while await self._writer.submit(housekeeping.seal_anew):
-                await self._sleep_between()
-            with suppress(DatabaseAwayError):
-                counted = await self._readers.read(count)
-                tally.runs, tally.oldest_queued = counted.runs, counted.oldest_queued
+            try:
+                await self._tidy(tally, on_ended)
+            except Exception:
+                _logger.exception("the database could not be kept tidy")
             await asyncio.sleep(min(_TIDY_SECONDS, self._lease_seconds))
+
+    async def _tidy(self, tally: Tally, on_ended: Callable[[int, Ending, Event], None]) -> None:
+        executor = self._server.executor
+        for row, ending, event in await self._writer.submit(
+            lambda write: housekeeping.end_stranded(write, executor)
+        ):
+            on_ended(row.seq, ending, event)
+        with suppress(DatabaseAwayError):
+            counted = await self._readers.read(
+                lambda connection: housekeeping.count(connection, executor)
+            )
+            tally.runs, tally.oldest_queued = counted.runs, counted.oldest_queued
+        while await self._writer.submit(lambda write: housekeeping.prune(write, self._retention)):
+            await self._writer.submit(housekeeping.free_space)
+            await self._sleep_between()
+        while await self._writer.submit(housekeeping.seal_anew):
+            await self._sleep_between()
 
     async def _take_over(self, silent: Sequence[Beat]) -> None:
         for one in silent:

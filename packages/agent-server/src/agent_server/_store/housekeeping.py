@@ -1,6 +1,7 @@
 """What is done to the database from time to time: counted, pruned, freed of what nobody can go on with, sealed anew."""
 
 from collections.abc import Collection, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -139,7 +140,9 @@ def end_stranded(write: Write, executor: str) -> Sequence[tuple[sa.Row[Any], End
 def free_space(write: Write) -> None:
     """Give back to the disk some of what deleted runs have left, on SQLite; PostgreSQL sees to it by itself."""
     if write.connection.dialect.name == "sqlite":  # pragma: no branch - nox -s postgresql
-        write.connection.exec_driver_sql("PRAGMA incremental_vacuum(500)").all()
+        with closing(write.connection.connection.cursor()) as cursor:
+            cursor.execute("PRAGMA incremental_vacuum(500)")
+            cursor.fetchall()  # each page is one step
 
 
 def seal_anew(write: Write) -> bool:

@@ -153,7 +153,7 @@ class Book:
         if cursor is not None:
             conditions.append(runs.c.seq < _parse_cursor(cursor))
         if which.agent is not None:
-            conditions.append(runs.c.agent == which.agent.replace("\0", ""))
+            conditions.append(_is_named(which.agent))
         if which.status:
             conditions.append(runs.c.status.in_(sorted(which.status)))
         if which.created_after is not None:
@@ -206,6 +206,14 @@ class Book:
                 (tenants, self.limits.max_active_per_tenant),
             )
         )
+
+
+def _is_named(agent: str) -> sa.ColumnElement[bool]:
+    try:
+        agent.encode()
+    except UnicodeEncodeError:
+        return sa.false()
+    return sa.false() if "\0" in agent else runs.c.agent == agent
 
 
 def _parse_id(run_id: str) -> str | None:

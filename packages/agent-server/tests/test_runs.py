@@ -1,0 +1,223 @@
+"""Runs as clients ask for them."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from agents import Scripted, engine, eventually, finish, new_run, start, until, watch
+
+from agent_server.executor import RequestRefusedError
+from agent_server.runs import (
+    IdempotencyConflictError,
+    QueueFullError,
+    RunFilter,
+    RunNotFoundError,
+    TooManyWatchersError,
+)
+
+
+async def sleep(_run):
+    await asyncio.sleep(60)
+
+
+def test_an_idempotency_key_stands_for_one_run_of_a_tenant(database):
+    async def scene():
+        async with engine(database) as runs:
+            first = await runs.create(new_run(idempotency_key="k", fingerprint="a"))
+            again = await runs.create(new_run(idempotency_key="k", fingerprint="a"))
+            others = await runs.create(new_run(tenant="bob", idempotency_key="k", fingerprint="b"))
+            with pytest.raises(IdempotencyConflictError):
+                await runs.create(new_run(idempotency_key="k", fingerprint="b"))
+            return first, again, others
+
+    first, again, others = asyncio.run(scene())
+
+    assert first[1]
+    assert not again[1]
+    assert again[0].run_id == first[0].run_id
+    assert others[0].run_id != first[0].run_id
+
+
+def test_a_full_queue_takes_no_more(database):
+    async def scene():
+        settings = {"concurrency": 1, "max_queued": 2, "max_active_per_tenant": 2}
+        async with engine(database, Scripted(sleep=sleep), **settings) as runs:
+            running = await start(runs, "sleep")
+            await until(runs, running, lambda run: run.status == "running")
+            await start(runs)
+            with pytest.raises(QueueFullError):
+                await start(runs)  # ada has two
+            await start(runs, tenant="bob")
+            with pytest.raises(QueueFullError):
+                await start(runs, tenant="eve")  # two wait
+            await runs.cancel(running, tenant="ada")
+            await finish(runs, running)
+
+    asyncio.run(scene())
+
+
+def test_runs_are_listed_newest_first_in_pages(database):
+    async def scene():
+        async with engine(database) as runs:
+            ids = [await start(runs) for _ in range(5)]
+            pages, cursor = [], None
+            while True:
+                page = await runs.list(RunFilter(), tenant="ada", limit=2, cursor=cursor)
+                pages.append([run.run_id for run in page.runs])
+                cursor = page.next_cursor
+                if cursor is None:
+                    return ids, pages
+
+    ids, pages = asyncio.run(scene())
+
+    newest = ids[::-1]
+    assert pages == [newest[:2], newest[2:4], newest[4:]]
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "é", "bm90", "MTIzNDU2Nzg5MDEyMzQ1Njc4OTAx"])
+def test_a_cursor_that_was_not_given_is_refused(tmp_path, cursor):
+    async def scene():
+        async with engine(f"sqlite:///{tmp_path}/runs.sqlite") as runs:
+            with pytest.raises(RequestRefusedError, match="cursor: expected the next_cursor"):
+                await runs.list(RunFilter(), tenant="ada", limit=2, cursor=cursor)
+
+    asyncio.run(scene())
+
+
+def test_runs_are_found_by_agent_state_metadata_and_time(database):
+    strange = {"a\0b": "\udc80", "ключ": "значение"}
+
+    async def scene():
+        async with engine(database, Scripted(sleep=sleep)) as runs:
+            before = datetime.now(UTC)
+            one = await start(runs, metadata={"case": "1", "user": "x"})
+            await finish(runs, one)
+            two = await start(runs, "sleep", metadata={"case": "2", "user": "x"})
+            three = await start(runs, "sleep", metadata=strange)
+            await until(runs, three, lambda run: run.status == "running")
+            middle = (await runs.get(two, tenant="ada")).created_at
+            names = {one: "one", two: "two", three: "three"}
+
+            async def found(**fields):
+                page = await runs.list(RunFilter(**fields), tenant="ada", limit=10)
+                return [names[run.run_id] for run in page.runs]
+
+            return [
+                await found(agent="echo"),
+                await found(agent="echo\0"),
+                await found(status=frozenset({"running"})),
+                await found(metadata={"user": "x"}),
+                await found(metadata={"user": "x", "case": "1"}),
+                await found(metadata={"user": "1"}),
+                await found(metadata=strange),
+                await found(created_after=middle),
+                await found(created_before=middle),
+                await found(created_before=before.replace(tzinfo=None) - timedelta(days=1)),
+            ], (await runs.get(three, tenant="ada")).metadata
+
+    found, metadata = asyncio.run(scene())
+
+    assert found == [
+        ["one"],
+        [],
+        ["three", "two"],
+        ["two", "one"],
+        ["one"],
+        [],
+        ["three"],
+        ["three"],
+        ["one"],
+        [],
+    ]
+    assert metadata == strange
+
+
+def test_an_id_that_is_none_has_no_run(tmp_path):
+    async def scene():
+        async with engine(f"sqlite:///{tmp_path}/runs.sqlite") as runs:
+            for run_id in ("x", "\0", "00000000-0000-0000-0000-000000000000"):
+                with pytest.raises(RunNotFoundError):
+                    await runs.get(run_id, tenant="ada")
+                with pytest.raises(RunNotFoundError):
+                    await runs.cancel(run_id, tenant="ada")
+
+    asyncio.run(scene())
+
+
+def test_a_finished_run_stays_as_it_is_when_it_is_cancelled(tmp_path):
+    async def scene():
+        async with engine(f"sqlite:///{tmp_path}/runs.sqlite") as runs:
+            run_id = await start(runs)
+            return await finish(runs, run_id), await runs.cancel(run_id, tenant="ada", reason="x")
+
+    ended, cancelled = asyncio.run(scene())
+
+    assert cancelled == ended
+
+
+def test_whoever_comes_back_reads_from_where_it_was(database):
+    async def many(run):
+        for number in range(1300):
+            await run.tell("text", {"number": number})
+        await run.step("model", lambda: asyncio.sleep(0.3, b""))
+        raise RuntimeError
+
+    async def scene():
+        async with engine(database, Scripted(many=many)) as runs:
+            run_id = await start(runs, "many")
+            live = asyncio.create_task(watch(runs, run_id))
+            await until(runs, run_id, lambda run: run.last_event > 1200)
+            late = asyncio.create_task(watch(runs, run_id, after=1290))
+            whole, late = await live, await late
+            return (
+                whole,
+                late,
+                await watch(runs, run_id),
+                await watch(runs, run_id, after=1290),
+                await watch(runs, run_id, after=5000),
+                await runs.read_events(run_id, tenant="ada", after=700, limit=3),
+                await runs.read_events(run_id, tenant="ada", after=10**30),
+            )
+
+    whole, late, again, behind, beyond, page, nothing = asyncio.run(scene())
+
+    assert [event.number for event in whole] == list(range(1, 1303))
+    assert again == whole
+    assert late == behind == whole[1290:]
+    assert beyond == nothing == []
+    assert page == whole[700:703]
+    assert whole[-1].data["error_type"] == "internal_error"
+
+
+def test_all_who_watch_a_run_get_the_same_events(tmp_path):
+    seen = asyncio.Event()
+
+    async def slowly(run):
+        await run.tell("text", {"number": 1})
+        await seen.wait()
+        await run.tell("text", {"number": 2})
+        await asyncio.sleep(0.15)
+        raise RuntimeError
+
+    async def scene():
+        async with engine(
+            f"sqlite:///{tmp_path}/runs.sqlite", Scripted(slowly=slowly), max_watchers=20
+        ) as runs:
+            run_id = await start(runs, "slowly")
+            watching = [asyncio.create_task(watch(runs, run_id)) for _ in range(20)]
+            await eventually(lambda: runs.statistics().watchers == 20)
+            with pytest.raises(TooManyWatchersError):
+                await watch(runs, run_id)
+            count = runs.statistics().watchers
+            seen.set()
+            watching[0].cancel()
+            told = await asyncio.gather(*watching[1:])
+            return count, told, runs.statistics().watchers
+
+    count, told, left = asyncio.run(scene())
+
+    assert (count, left) == (20, 0)
+    for events in told:
+        assert events == told[0]
+    # Made once: whoever sends it keeps the bytes for all.
+    assert all(events[-1] is told[0][-1] for events in told)

@@ -1,0 +1,268 @@
+"""What is on disk: for whom, under which key, of which version, and how much."""
+
+import asyncio
+import sqlite3
+import stat
+from contextlib import closing
+
+import pytest
+from agents import Scripted, engine, eventually, finish, start, until
+from cryptography.fernet import Fernet
+
+from agent_server.engine import StorageError, open_engine
+from agent_server.executor import RunResult
+from agent_server.runs import RunFilter, RunNotFoundError
+from agent_server.settings import ServerSettings
+
+
+OLD, NEW = (Fernet.generate_key().decode() for _ in range(2))
+
+
+async def secret(run):
+    await run.tell("text", {"text": "a-secret-event"})
+    await run.step("model", lambda: asyncio.sleep(0, b"a-secret-step"))
+    if run.request.get("wait"):
+        await asyncio.sleep(60)
+    return RunResult(status="succeeded", output="a-secret-output")
+
+
+SECRETIVE = Scripted(secret=secret)
+
+
+def play(database, **settings):
+    """Run one that ends and one that is left, and return the first's id."""
+
+    async def scene():
+        async with engine(database, SECRETIVE, **settings) as runs:
+            asked = {"request": {"text": "a-secret-request"}, "metadata": {"user": "a-secret-name"}}
+            run_id = await start(runs, "secret", **asked)
+            await finish(runs, run_id)
+            left = await start(runs, "secret", request={"wait": True, "text": "a-secret-request"})
+            await until(runs, left, lambda run: run.last_event > 1)
+            await asyncio.sleep(0.05)
+            return run_id
+
+    return asyncio.run(scene())
+
+
+def read(database, run_id, **settings):
+    async def scene():
+        async with engine(database, SECRETIVE, **settings) as runs:
+            run = await runs.get(run_id, tenant="ada")
+            return run, await runs.read_events(run_id, tenant="ada")
+
+    return asyncio.run(scene())
+
+
+def content(tmp_path):
+    return b"".join(path.read_bytes() for path in tmp_path.glob("runs.sqlite*"))
+
+
+def query(tmp_path, statement):
+    with closing(sqlite3.connect(tmp_path / "runs.sqlite", isolation_level=None)) as connection:
+        return connection.execute(statement).fetchall()
+
+
+@pytest.fixture
+def sqlite(tmp_path):
+    return f"sqlite:///{tmp_path / 'runs.sqlite'}"
+
+
+def test_the_database_is_its_owners_alone(tmp_path):
+    folder = tmp_path / "state"
+
+    async def scene():
+        async with open_engine(ServerSettings(state=folder), Scripted()):
+            pass
+
+    asyncio.run(scene())
+
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE((folder / "runs.sqlite").stat().st_mode) == 0o600
+
+
+def test_without_a_folder_the_database_is_where_a_users_programs_keep_such_things(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+
+    async def scene():
+        async with open_engine(ServerSettings(), Scripted()):
+            pass
+
+    asyncio.run(scene())
+
+    assert (tmp_path / "scripted" / "runs.sqlite").exists()
+
+
+def test_nothing_that_was_said_is_readable_without_the_key(tmp_path, sqlite):
+    run_id = play(sqlite, storage_keys=OLD)
+
+    assert b"a-secret" not in content(tmp_path)
+    run, events = read(sqlite, run_id, storage_keys=OLD)
+    assert run.result.output == "a-secret-output"
+    assert events[1].data == {"text": "a-secret-event"}
+
+
+@pytest.mark.parametrize("first", [None, OLD])
+def test_the_key_can_be_changed(tmp_path, sqlite, first):
+    keys = {} if first is None else {"storage_keys": first}
+    run_id = play(sqlite, **keys)
+
+    async def rotate():
+        both = NEW if first is None else f"{NEW}, {first}"
+        async with engine(sqlite, SECRETIVE, storage_keys=both):
+            await eventually(lambda: len(query(tmp_path, "SELECT * FROM agent_server_seals")) == 1)
+
+    asyncio.run(rotate())
+
+    run, events = read(sqlite, run_id, storage_keys=NEW)
+    assert run.result.output == "a-secret-output"
+    assert run.metadata == {"user": "a-secret-name"}
+    assert events[1].data == {"text": "a-secret-event"}
+
+
+@pytest.mark.parametrize("keys", [None, NEW])
+def test_a_missing_key_ends_the_start(sqlite, keys):
+    play(sqlite, storage_keys=OLD)
+
+    with pytest.raises(StorageError, match="storage_keys: expected the key that the database"):
+        read(sqlite, "x", storage_keys=keys)
+
+
+@pytest.mark.parametrize("keys", ["x", "a" * 44, "é"])
+def test_what_is_no_key_ends_the_start_and_is_not_shown(sqlite, keys):
+    with pytest.raises(StorageError, match="storage_keys: expected Fernet keys") as caught:
+        read(sqlite, "x", storage_keys=keys)
+
+    assert f" {keys} " not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("mysql://host/x", "database: expected sqlite:///path or postgresql://…"),
+        ("nothing", "database: expected sqlite:///path or postgresql://…"),
+        ("sqlite://", "database: expected a file"),
+        ("sqlite:////dev/null/x", "database: expected one that can be opened"),
+    ],
+)
+def test_a_database_that_cannot_be_opened_ends_the_start(url, message):
+    with pytest.raises(StorageError, match=message):
+        read(url, "x")
+
+
+def test_a_file_that_is_no_database_ends_the_start(tmp_path, sqlite):
+    (tmp_path / "runs.sqlite").write_bytes(b"x" * 5000)
+
+    with pytest.raises(StorageError, match="DatabaseError: file is not a database"):
+        read(sqlite, "x")
+
+
+def test_a_database_of_a_newer_version_is_left_alone(tmp_path, sqlite):
+    play(sqlite)
+    query(tmp_path, "UPDATE agent_server_schema SET version = 99")
+
+    with pytest.raises(StorageError, match="this one is of 99; a newer release has written it"):
+        read(sqlite, "x")
+
+
+async def deleted(runs, run_id):
+    """Return the runs that are left once the oldest is gone."""
+
+    async def find():
+        page = await runs.list(RunFilter(), tenant="ada", limit=20)
+        return [run.run_id for run in page.runs]
+
+    left = await find()
+    while run_id in left:
+        left = await find()
+    return left
+
+
+def prune(database, **settings):
+    """Let runs end, and return those that are left after the next start."""
+
+    async def scene():
+        async with engine(database) as runs:
+            ids = [await start(runs, request={"question": "x" * 5000}) for _ in range(10)]
+            for run_id in ids:
+                await finish(runs, run_id)
+        async with engine(database, **settings) as runs:
+            left = await deleted(runs, ids[0])
+            with pytest.raises(RunNotFoundError):
+                await runs.read_events(ids[0], tenant="ada")
+            return ids, left
+
+    return asyncio.run(scene())
+
+
+def test_the_newest_finished_runs_are_kept(database):
+    ids, left = prune(database, keep_runs=4)
+
+    assert left == ids[:5:-1]
+
+
+def test_old_runs_are_deleted(database):
+    _, left = prune(database, keep_days=0)
+
+    assert left == []
+
+
+def test_what_is_deleted_leaves_no_row_behind(tmp_path, sqlite):
+    prune(sqlite, keep_days=0)
+
+    for table in ("agent_runs", "agent_run_events", "agent_run_steps", "agent_run_labels"):
+        assert query(tmp_path, f"SELECT count(*) FROM {table}") == [(0,)]
+
+
+def test_the_oldest_go_first_where_there_is_too_much(tmp_path, sqlite):
+    async def large(run):
+        for _ in range(5):
+            await run.tell("text", {"text": "x" * 60_000})
+        return RunResult(status="succeeded")
+
+    async def scene():
+        async with engine(sqlite, Scripted(large=large)) as runs:
+            ids = [await start(runs, "large") for _ in range(8)]
+            for run_id in ids:
+                await finish(runs, run_id)
+        before = (tmp_path / "runs.sqlite").stat().st_size
+        async with engine(sqlite, keep_bytes=1024**2) as runs:
+            left = await deleted(runs, ids[0])
+            await asyncio.sleep(0.1)
+        return ids, left, before
+
+    ids, left, before = asyncio.run(scene())
+
+    assert len(left) == 3
+    assert set(left) <= set(ids)
+    assert (tmp_path / "runs.sqlite").stat().st_size < before / 2
+
+
+def test_the_figures_tell_how_long_the_oldest_run_has_waited(sqlite):
+    async def scene():
+        async with engine(sqlite, SECRETIVE, concurrency=1, lease_seconds=0.2) as runs:
+            running = await start(runs, "secret", request={"wait": True})
+            await start(runs, "secret")
+            await eventually(lambda: runs.statistics().oldest_queued_seconds > 0)
+            figures = runs.statistics()
+            await runs.cancel(running, tenant="ada")
+            return figures
+
+    figures = asyncio.run(scene())
+
+    assert figures.runs == {"running": 1, "queued": 1}
+    assert figures.executing == 1
+
+
+def test_a_row_that_was_tampered_with_holds_up_nothing(tmp_path, sqlite, caplog):
+    play(sqlite, storage_keys=OLD)
+    query(tmp_path, "UPDATE agent_run_events SET body = substr(body, 1, 20)")
+
+    async def scene():
+        async with engine(sqlite, storage_keys=f"{NEW},{OLD}") as runs:
+            await eventually(lambda: "could not be kept tidy" in caplog.text)
+            return await finish(runs, await start(runs))
+
+    assert asyncio.run(scene()).status == "succeeded"
