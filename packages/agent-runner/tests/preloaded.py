@@ -15,7 +15,7 @@ import socket
 import sys
 import threading
 
-from agent_runner import _http  # noqa: F401, PLC2701 - what takes so long to load
+import agent_runner.server.command  # noqa: F401 - what takes so long to load
 from agent_runner._command import main  # noqa: PLC2701 - the command
 
 

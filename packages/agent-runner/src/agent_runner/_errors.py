@@ -4,9 +4,7 @@ A script that fails is none of these: its run ends with a result that says so.
 
 RunnerError
 ├── ConfigurationError   the agent's owner: its folder, its schema, its environment, the command to run it with, a setting of the server
-├── InputError           the caller: a field of the input is not what the agent expects (a ValueError too)
-├── QueueFullError       nobody: too many runs wait (within the server only, which answers 503)
-└── ReusedIdError        the caller: an id that stands for another run (within the server only, which answers 409)
+└── InputError           the caller: a field of the input is not what the agent expects (a ValueError too)
 """
 
 from dataclasses import dataclass
@@ -51,11 +49,3 @@ class InputError(RunnerError, ValueError):
     def __init__(self, *problems: InputProblem) -> None:
         super().__init__("; ".join(f"{problem.field}: {problem.message}" for problem in problems))
         self.problems = problems
-
-
-class QueueFullError(RunnerError):
-    """A run that is not accepted because too many wait."""
-
-
-class ReusedIdError(RunnerError):
-    """A client's id for a run that came before, with another input."""

@@ -1,12 +1,11 @@
 """The command `agent-runner`."""
 
 import asyncio
-import os
 import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -14,9 +13,6 @@ from agent_runner._agent import MOST_BYTES, read_production_env
 from agent_runner._errors import ConfigurationError, InputError, InputProblem, RunnerError
 from agent_runner._output import Output
 from agent_runner._run import AgentRunner, RunResult
-from agent_runner._serve import serve as serve_agents
-from agent_runner._settings import ServeSettings
-from agent_runner._state import default_state_folder
 from stream_text import InvalidJsonError, parse_json
 from stream_text.signals import cancelled_by_signals
 
@@ -29,7 +25,6 @@ _FAILED = 1
 _BAD_USAGE = 2
 _TIMED_OUT = 124  # as `timeout` of the GNU coreutils says it
 _INTERRUPTED = 130
-_ATTEMPTS = 3
 
 _FOLDER = typer.Argument(help="Folder of the agent, with its main.py.")
 _INPUT = typer.Option(help="The input, a JSON object. Without it the input is read from stdin.")
@@ -47,43 +42,6 @@ _TIMEOUT = typer.Option(help="Seconds that the run may take.", min=0.001)
 _CLIENT_REQUEST_ID = typer.Option(help="Your own id for the run, handed to the script.")
 _JSON = typer.Option("--json", help="Print each output, and finally the result, as a line of JSON.")
 _SAVE_IMAGES = typer.Option(help="Folder to save images to; without --json.")
-
-_FOLDERS = typer.Argument(help="Folders of the agents; each is served under its folder's name.")
-_HOST = typer.Option(
-    help="Address to listen on. If other machines can reach it, AGENT_RUNNER_API_KEY must be set."
-)
-_PORT = typer.Option(help="Port to listen on, 0 for any.", min=0, max=65535)
-_STATE = typer.Option(
-    help="Folder for the server's runs and queue; by default agent-runner in $XDG_STATE_HOME."
-)
-_DATABASE = typer.Option(
-    help="PostgreSQL to keep runs and queue in, as postgresql://…, instead of a file in the state folder.",
-    envvar="AGENT_RUNNER_DATABASE",
-)
-_SERVER_NAME = typer.Option(
-    help="With --database: a name that no other server has, by which this one finds its runs again after a crash."
-)
-_CONCURRENCY = typer.Option(help="Runs at a time.", min=1)
-_MAX_QUEUED = typer.Option(help="Runs that may wait.", min=1)
-_ON_CRASH = typer.Option(
-    help="What happens to a run whose script was running when the server died: it is reported as failed (fail) or run again from its start (rerun)."
-)
-_MAX_ATTEMPTS = typer.Option(
-    help="With --on-crash rerun: how often a run is started, at most.",
-    min=1,
-    show_default=str(_ATTEMPTS),
-)
-_KEEP_RUNS = typer.Option(help="Finished runs that stay in the history.", min=0)
-_KEEP_DAYS = typer.Option(help="Days for which a finished run stays in the history.", min=0)
-_STOP_SECONDS = typer.Option(
-    help="Seconds that runs may take to finish when the server is stopped.", min=0
-)
-_POLL_SECONDS = typer.Option(
-    help="Seconds from one look into the queue to the next; each costs a few milliseconds of CPU.",
-    min=0.01,
-)
-_MAX_OUTPUT = typer.Option(help="Bytes that a run may print, and the server stores.", min=1)
-_MAX_LINES = typer.Option(help="Lines that a run may print, and the server stores.", min=1)
 
 app = typer.Typer(
     add_completion=False,
@@ -145,65 +103,23 @@ def new(
         typer.echo(path)
 
 
-@app.command()
-def serve(  # noqa: PLR0913  a command's options are its parameters
-    folders: Annotated[list[Path], _FOLDERS],
-    *,
-    host: Annotated[str, _HOST] = "127.0.0.1",
-    port: Annotated[int, _PORT] = 8000,
-    state: Annotated[Path | None, _STATE] = None,
-    database: Annotated[str | None, _DATABASE] = None,
-    server_name: Annotated[str | None, _SERVER_NAME] = None,
-    concurrency: Annotated[int, _CONCURRENCY] = 4,
-    max_queued: Annotated[int, _MAX_QUEUED] = 1000,
-    on_crash: Annotated[Literal["fail", "rerun"], _ON_CRASH] = "fail",
-    max_attempts: Annotated[int | None, _MAX_ATTEMPTS] = None,
-    keep_runs: Annotated[int, _KEEP_RUNS] = 1000,
-    keep_days: Annotated[float, _KEEP_DAYS] = 30.0,
-    stop_seconds: Annotated[int, _STOP_SECONDS] = 30,
-    poll_seconds: Annotated[float, _POLL_SECONDS] = 0.5,
-    max_output_bytes: Annotated[int, _MAX_OUTPUT] = 16 * 1024 * 1024,
-    max_output_lines: Annotated[int, _MAX_LINES] = 100_000,
-    production_env: Annotated[list[str] | None, _PRODUCTION_ENV] = None,
-    pass_env: Annotated[list[str] | None, _PASS_ENV] = None,
-    model: Annotated[str | None, _MODEL] = None,
-    timeout: Annotated[float, _TIMEOUT] = 600.0,
-) -> None:
-    """Serve agents over HTTP, with a queue that outlives the server.
-
-    If AGENT_RUNNER_API_KEY is set, clients must send it as bearer token.
-    """
+@app.command(
+    add_help_option=False,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)
+def serve(context: typer.Context) -> None:
+    """Serve agents over HTTP, with a queue that outlives the server; `serve --help` says how."""
     try:
-        if server_name is not None and database is None:
-            raise ConfigurationError("--server-name", "expected --database with it")
-        if max_attempts is not None and on_crash != "rerun":
-            raise ConfigurationError("--max-attempts", "expected --on-crash rerun with it")
-        runner = AgentRunner(
-            default_model=model,
-            production_env=read_production_env(production_env or ()),
-            pass_env=pass_env or (),
-            timeout_seconds=timeout,
-            max_output_bytes=max_output_bytes,
-            max_output_lines=max_output_lines,
-        )
-        settings = ServeSettings(
-            host=host,
-            port=port,
-            api_key=os.environ.get("AGENT_RUNNER_API_KEY"),
-            state=state or default_state_folder(),
-            database_url=database,
-            server_name=server_name,
-            concurrency=concurrency,
-            max_queued=max_queued,
-            max_attempts=(max_attempts or _ATTEMPTS) if on_crash == "rerun" else 1,
-            keep_runs=keep_runs,
-            keep_days=keep_days,
-            stop_seconds=stop_seconds,
-            poll_seconds=poll_seconds,
-        )
-        serve_agents(folders, runner, settings)
-    except RunnerError as error:
-        raise _refused(error) from error
+        # It takes a second to load, and stands on the extra `server`.
+        from agent_runner.server.command import app as server  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise _refused(
+            ConfigurationError(
+                "serve",
+                f"expected {error.name} to be installed: pip install 'gpt5-agent-runner[server]'",
+            )
+        ) from error
+    server(args=context.args, prog_name=context.command_path)
 
 
 def main() -> None:

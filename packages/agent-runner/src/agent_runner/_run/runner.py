@@ -145,6 +145,18 @@ class AgentRunner:
         )
         return self._iterate(launch, ids, dict(files or {}))
 
+    def find_secrets(self, folder: str | os.PathLike[str]) -> KnownSecrets:
+        """Return the secrets among the variables that an agent's script sees, by which they can be kept out of logs.
+
+        Raises:
+            ConfigurationError: If the agent cannot be run as it is set up.
+        """
+        path = read_folder(Path(folder)).path
+        environment = build_environment(
+            path, self._environment, parent=os.environ, runner_request_id=""
+        )
+        return _known_secrets(environment)
+
     async def _iterate(
         self, launch: Launch, ids: "_Ids", files: Mapping[str, bytes]
     ) -> AsyncGenerator[Output | RunResult]:

@@ -1,0 +1,67 @@
+"""What the outputs of a script come to."""
+
+import json
+from typing import Any
+
+from agent_runner._output import ErrorOutput, JsonOutput, Output, TextOutput
+from agent_runner._run import RunResult as ScriptResult
+from agent_server.executor import RunResult
+
+from .usage import sum_usage
+
+
+# What is larger stands among the events, and need not be kept twice.
+_MOST_CHARACTERS = 1024 * 1024
+
+
+class Answer:
+    """The answer of a script: the value of its last `json_output`, or all its text where it printed none.
+
+    Images, sounds and files stand among the events alone, as does an answer of more than 1 MiB.
+    """
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._characters = 0
+        self._values: list[Any] = []
+        self._error: str | None = None
+
+    def add(self, output: Output) -> None:
+        """Take the next output."""
+        match output:
+            case JsonOutput(value=value):
+                self._values = [value]
+            case TextOutput(text=text):
+                self._characters += len(text) + 1
+                if self._characters <= _MOST_CHARACTERS:
+                    self._texts.append(text)
+            case ErrorOutput(message=message):
+                self._error = message
+            case _:
+                pass
+
+    def build_result(self, ended: ScriptResult) -> RunResult:
+        """Return how the run ended; a failed one says the last line of stderr, or what its runner has to say."""
+        details = {
+            "stop_reason": ended.stop_reason,
+            "exit_code": ended.exit_code,
+            "duration_seconds": ended.duration_seconds,
+        }
+        usage = sum_usage(ended.metadata.get("_llm_usage", ()))
+        if ended.status == "succeeded":
+            return RunResult(status="succeeded", output=self._value(), usage=usage, details=details)
+        has_exited = ended.stop_reason == "exited"
+        return RunResult(
+            status="failed",
+            error=self._error,
+            error_type="script_failed" if has_exited else ended.stop_reason,
+            usage=usage,
+            details=details,
+        )
+
+    def _value(self) -> Any:
+        if self._values:
+            [value] = self._values
+            return value if len(json.dumps(value)) <= _MOST_CHARACTERS else None
+        is_whole = self._texts and self._characters <= _MOST_CHARACTERS
+        return "\n".join(self._texts) if is_whole else None

@@ -1,0 +1,208 @@
+"""Scripts as runs of an agent server: what is checked before, and how one is executed.
+
+A script is one step: what half of it has done nobody knows. So the start of it is recorded before it begins, and a later attempt that
+finds this knows that the script may have been running when the server died.
+"""
+
+import asyncio
+import json
+import logging
+import uuid
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, closing
+from dataclasses import asdict
+from pathlib import Path
+from typing import Literal
+
+from agent_runner._agent import (
+    REQUEST_VARIABLE,
+    build_payload,
+    read_folder,
+    remove_folder,
+    run_folder,
+)
+from agent_runner._errors import ConfigurationError, InputError, RunnerError
+from agent_runner._output import ErrorOutput
+from agent_runner._process import kill_marked
+from agent_runner._run import AgentRunner
+from agent_runner._run import RunResult as ScriptResult
+from agent_server.executor import (
+    AgentDescription,
+    Execution,
+    JsonObject,
+    RunResult,
+    UnknownAgentError,
+    Usage,
+)
+
+from .answer import Answer
+from .recorder import RunRecorder
+from .requests import ScriptRequest, parse_request, refuse
+
+
+_INTERRUPTED = (
+    "the server ended while the script was running; what the script had done by then is not known"
+)
+_NOT_RUNNABLE = "the agent cannot be run as it is set up"
+
+_logger = logging.getLogger("agent_runner")
+
+
+class ScriptExecutor:
+    """What executes scripts, each an agent under the name of its folder.
+
+    A run's events are its outputs as `to_dict()` has them, under their `type`. Its output is the value of the last `json_output`, or all text where there is none.
+
+    Args:
+        agents: The agents' folders by name.
+        runner: What runs them.
+        on_crash: What becomes of a run whose script was running when its server died: it has failed, or the script is run again from its start.
+        run_logs: Folder for a log of each run, with a folder for each tenant; None for none.
+    """
+
+    def __init__(
+        self,
+        agents: Mapping[str, Path],
+        runner: AgentRunner,
+        *,
+        on_crash: Literal["fail", "rerun"] = "fail",
+        run_logs: Path | None = None,
+    ) -> None:
+        self._agents = dict(agents)
+        self._runner = runner
+        self._on_crash = on_crash
+        self._run_logs = run_logs
+
+    @property
+    def name(self) -> str:
+        """The name of the system."""
+        return "agent-runner"
+
+    @property
+    def version(self) -> str:
+        """The version of the recorded steps."""
+        return "1"
+
+    def agents(self) -> Sequence[AgentDescription]:
+        """Return the agents, each with the schema of its input.
+
+        Raises:
+            ConfigurationError: If a folder or a schema can no longer be read.
+        """
+        schemas = {name: read_folder(path).input_schema for name, path in self._agents.items()}
+        return [
+            AgentDescription(name=name, input_schema=None if schema is None else dict(schema))
+            for name, schema in schemas.items()
+        ]
+
+    def check(self, agent: str, request: JsonObject) -> JsonObject:
+        """Return the request as it is, if the agent takes its input and files.
+
+        Raises:
+            UnknownAgentError: If there is no such agent.
+            RequestRefusedError: If it does not.
+            ConfigurationError: If the agent cannot be run as it is set up.
+        """
+        if agent not in self._agents:
+            raise UnknownAgentError(agent)
+        asked = parse_request(request)
+        try:
+            folder = read_folder(self._agents[agent])
+            build_payload(folder, asked.input, runner_request_id="", files=asked.files)
+        except InputError as error:
+            raise refuse(error.problems) from None
+        return request
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncGenerator[None]:
+        """Hold nothing: each script is a process of its own."""
+        yield
+
+    async def execute(self, run: Execution) -> RunResult:
+        """Run the script, unless an earlier attempt has, and return how it ended."""
+
+        async def begin() -> bytes:
+            return str(run.attempt).encode()
+
+        async def end() -> bytes:
+            return _dump(await (_interrupt(run) if is_lost else self._run_script(run)))
+
+        begun = int(await run.step("begin", begin))
+        if begun < run.attempt:
+            # Its guard has ended it, if all went well; twice is sure.
+            await asyncio.to_thread(kill_marked, f"{REQUEST_VARIABLE}={run.run_id}")
+            await asyncio.to_thread(remove_folder, run_folder(run.run_id))
+        is_lost = begun < run.attempt and self._on_crash == "fail"
+        return _load(await run.step("script", end, retries=False))
+
+    def interrupted(self, run_id: str, attempts: int) -> RunResult | None:  # noqa: ARG002 - the interface's
+        """Make another attempt: it knows whether the script had begun, and what is to become of it."""
+        return None
+
+    async def _run_script(self, run: Execution) -> RunResult:
+        request = parse_request(run.request)
+        try:
+            folder = self._folder(run.agent)
+            secrets = self._runner.find_secrets(folder)
+            with closing(RunRecorder(self._logs(run), run, secrets)) as recorder:
+                return await self._follow(run, folder, request, recorder)
+        except RunnerError as error:
+            # The owner's business: it may name folders and variables.
+            _logger.error("run %s of %s: %s", run.run_id, run.agent, error)  # noqa: TRY400 - says all itself
+            return await _fail(run, "not_started", _NOT_RUNNABLE)
+
+    async def _follow(
+        self, run: Execution, folder: Path, request: ScriptRequest, recorder: RunRecorder
+    ) -> RunResult:
+        outputs = self._runner.run(
+            folder,
+            request.input,
+            client_request_id=request.client_request_id,
+            runner_request_id=uuid.UUID(run.run_id),
+            files=request.files,
+        )
+        recorder.ask(request)
+        answer = Answer()
+        async with aclosing(outputs):
+            async for output in outputs:
+                if isinstance(output, ScriptResult):
+                    result = answer.build_result(output)
+                    recorder.end(result, output.metadata)
+                    return result
+                answer.add(output)
+                told = output.to_dict()
+                recorder.hear(told)
+                await run.tell(output.type, told)
+        raise AssertionError("expected a result at the end of a run")  # pragma: no cover
+
+    def _folder(self, agent: str) -> Path:
+        if agent not in self._agents:
+            raise ConfigurationError(
+                agent, "expected to be served still, because a run of it is due"
+            )
+        return self._agents[agent]
+
+    def _logs(self, run: Execution) -> Path | None:
+        return None if self._run_logs is None else self._run_logs / run.tenant
+
+
+async def _interrupt(run: Execution) -> RunResult:
+    return await _fail(run, "interrupted", _INTERRUPTED)
+
+
+async def _fail(run: Execution, stop_reason: str, message: str) -> RunResult:
+    """Tell why a script was not run to its end."""
+    output = ErrorOutput(message=message, source="runner")
+    await run.tell(output.type, output.to_dict())
+    details: JsonObject = {"stop_reason": stop_reason, "exit_code": None, "duration_seconds": None}
+    return RunResult(status="failed", error=message, error_type=stop_reason, details=details)
+
+
+def _dump(result: RunResult) -> bytes:
+    return json.dumps(asdict(result)).encode()
+
+
+def _load(recorded: bytes) -> RunResult:
+    fields = json.loads(recorded)
+    usage = fields.pop("usage")
+    return RunResult(**fields, usage=None if usage is None else Usage(**usage))

@@ -1,0 +1,62 @@
+"""A run's log, as `gpt5-run-log` writes them: what a script was given, what it printed and how it ended."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from agent_server.executor import Execution, RunResult
+from run_log import RunLog, RunWriter
+from stream_text import KnownSecrets
+
+from .requests import ScriptRequest
+
+
+class RunRecorder:
+    """The log of one attempt to run a script; without a folder nothing is written.
+
+    Args:
+        folder: Where logs go; None for none.
+        run: The run.
+        secrets: What no line may show.
+    """
+
+    def __init__(self, folder: Path | None, run: Execution, secrets: KnownSecrets) -> None:
+        self._writer: RunWriter | None = None
+        if folder is not None:
+            about = {
+                "program": "agent-runner",
+                "agent": run.agent,
+                "run_id": run.run_id,
+                "attempt": run.attempt,
+            }
+            self._writer = RunLog(folder, known=secrets, about=about).begin()
+
+    def ask(self, request: ScriptRequest) -> None:
+        """Write what the script is given."""
+        if self._writer is not None:
+            given = {"input": dict(request.input), "files": sorted(request.files)}
+            self._writer.request(1, [{"role": "user", "content": given}], {})
+
+    def hear(self, output: Mapping[str, Any]) -> None:
+        """Write what the script printed."""
+        if self._writer is not None:
+            self._writer.delta(1, f"{_shown(output)}\n")
+
+    def end(self, result: RunResult, metadata: Mapping[str, Sequence[Any]]) -> None:
+        """Write how the script ended, with what it said for its operator's eyes alone."""
+        if self._writer is not None:
+            usage = {} if result.usage is None else asdict(result.usage)
+            known = {name: value for name, value in usage.items() if value is not None}
+            reason = "answered" if result.status == "succeeded" else result.error_type or "failed"
+            self._writer.answer(1, usage=known | dict(metadata), error=result.error)
+            self._writer.end(reason, rounds=1, usage=known, error=result.error)
+
+    def close(self) -> None:
+        """Close the log, of a run that was let go of too."""
+        if self._writer is not None:
+            self._writer.close()
+
+
+def _shown(output: Mapping[str, Any]) -> Any:
+    return output.get("text", output.get("message", output.get("value", output["type"])))

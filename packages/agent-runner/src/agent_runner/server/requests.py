@@ -1,0 +1,103 @@
+"""What a client asks for: an input, files and an id of its own, checked before a run is accepted."""
+
+import base64
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from agent_runner._agent import MOST_FILES
+from agent_runner._errors import InputProblem
+from agent_server.executor import JsonObject, Problem, RequestRefusedError
+
+
+_MEMBERS = frozenset({"input", "files", "client_request_id"})
+_MAX_ID_CHARACTERS = 200
+_MOST_PROBLEMS = 100  # A small body can be wrong in a million places.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptRequest:
+    """What a script is run with.
+
+    Attributes:
+        input: The input's fields.
+        files: Contents by name.
+        client_request_id: The client's id for the run, handed to the script; None for none.
+    """
+
+    input: Mapping[str, Any]
+    files: Mapping[str, bytes]
+    client_request_id: str | None
+
+
+def parse_request(request: JsonObject) -> ScriptRequest:
+    """Return what `{"input": {…}, "files": [{"name": …, "data": "<base64>"}], "client_request_id": …}` says; the latter two are optional.
+
+    Raises:
+        RequestRefusedError: If it says anything else.
+    """
+    for name in request:
+        if name not in _MEMBERS:
+            raise _refusal(name, "expected to be absent; the agent's fields go inside input")
+    fields = request.get("input")
+    if not isinstance(fields, dict):
+        raise _refusal("input", "expected a JSON object")
+    return ScriptRequest(
+        input=cast("dict[str, Any]", fields),
+        files=_read_files(request.get("files")),
+        client_request_id=_read_id(request.get("client_request_id")),
+    )
+
+
+def refuse(problems: tuple[InputProblem, ...]) -> RequestRefusedError:
+    """Return the refusal of a request whose input or files the agent does not take."""
+    return RequestRefusedError(*_within_request(problems))
+
+
+def _within_request(problems: tuple[InputProblem, ...]) -> Iterator[Problem]:
+    for problem in problems[:_MOST_PROBLEMS]:
+        is_outside = problem.field in {"input", "files"} or problem.field.startswith("files[")
+        field = problem.field if is_outside else f"input.{problem.field}"
+        yield Problem(field=field, message=problem.message)
+
+
+def _read_files(value: Any) -> Mapping[str, bytes]:
+    if value is None:
+        return {}
+    if not isinstance(value, list):
+        raise _refusal("files", "expected a list of objects with name and data")
+    items = cast("list[Any]", value)
+    if len(items) > MOST_FILES:
+        raise _refusal("files", f"expected at most {MOST_FILES} files, got {len(items)}")
+    files: dict[str, bytes] = {}
+    for number, item in enumerate(items):
+        match item:
+            case {"name": str(name), "data": str(data), **rest} if not rest:
+                if name in files:
+                    raise _refusal(f"files[{number}].name", "expected another name than before")
+                files[name] = _decode(data, number)
+            case _:
+                raise _refusal(f"files[{number}]", "expected an object with name and data")
+    return files
+
+
+def _decode(data: str, number: int) -> bytes:
+    try:
+        return base64.b64decode(data, validate=True)
+    except ValueError:
+        raise _refusal(f"files[{number}].data", "expected base64") from None
+
+
+def _read_id(value: Any) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, str) and 0 < len(value) <= _MAX_ID_CHARACTERS and value.isprintable():
+        return value
+    raise _refusal(
+        "client_request_id",
+        f"expected a string of 1 to {_MAX_ID_CHARACTERS} characters that can be printed",
+    )
+
+
+def _refusal(field: str, message: str) -> RequestRefusedError:
+    return RequestRefusedError(Problem(field=field, message=message))

@@ -1,0 +1,35 @@
+"""The settings of `agent-runner serve`, beside those that every server has."""
+
+from typing import Literal
+
+from pydantic import Field
+from pydantic_settings import SettingsConfigDict
+
+from agent_server.settings import ServerSettings
+
+
+class ScriptServerSettings(ServerSettings):
+    """The settings of `agent-runner serve`.
+
+    Attributes:
+        on_crash: What happens to a run whose script was running when its server died: it is reported as interrupted (`fail`), or the script is run
+            again from its start (`rerun`).
+        model: Value of `OPENAI_DEFAULT_MODEL` where the agent's `.env` sets none.
+        timeout: Seconds that a script may take.
+        max_output_bytes: Bytes that a script may print.
+        max_output_lines: Lines that a script may print.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix="AGENT_RUNNER_", extra="ignore", hide_input_in_errors=True
+    )
+
+    port: int = Field(default=8080, ge=0, le=65535)
+    # Files come as base64, beside the input's 4 MiB.
+    max_request_bytes: int = Field(default=16 * 1024 * 1024, ge=1024)
+    stop_seconds: float = Field(default=30, ge=0)
+    on_crash: Literal["fail", "rerun"] = "fail"
+    model: str | None = None
+    timeout: float = Field(default=600, gt=0)
+    max_output_bytes: int = Field(default=16 * 1024 * 1024, ge=1)
+    max_output_lines: int = Field(default=100_000, ge=1)

@@ -1,0 +1,78 @@
+"""What a script says that its models have used."""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Any, cast
+
+from agent_server.executor import Usage
+
+
+def sum_usage(told: Sequence[Any]) -> Usage | None:
+    """Return the sum of all `_llm_usage` that a script printed, or None where nothing in them is known.
+
+    Known are the names of the Responses API and openai-agents (`input_tokens`, `requests`, …), those of chat completions (`prompt_tokens`, …), and `cost` (or
+    `total_price`) with `currency`. Costs in more than one currency have no sum, and are left out.
+    """
+    usages = [cast("Mapping[str, Any]", one) for one in told if isinstance(one, dict)]
+    values = [_read(one) for one in usages]
+    if not any(any(value.values()) for value in values):
+        return None
+    totals = {name: sum(value[name] for value in values) for name in values[0]}
+    cost, currency = _sum_costs(usages)
+    return Usage(
+        input_tokens=totals["input"],
+        output_tokens=totals["output"],
+        cached_tokens=totals["cached"] or None,
+        reasoning_tokens=totals["reasoning"] or None,
+        model_requests=totals["requests"],
+        cost=cost,
+        currency=currency,
+    )
+
+
+def _read(usage: Mapping[str, Any]) -> dict[str, int]:
+    sent = _find(usage, "input_tokens_details", "prompt_tokens_details")
+    received = _find(usage, "output_tokens_details", "completion_tokens_details")
+    return {
+        "input": _number(usage, "input_tokens", "prompt_tokens"),
+        "output": _number(usage, "output_tokens", "completion_tokens"),
+        "cached": _number(sent, "cached_tokens") or _number(usage, "cached_tokens"),
+        "reasoning": _number(received, "reasoning_tokens") or _number(usage, "reasoning_tokens"),
+        "requests": _number(usage, "requests", "model_requests"),
+    }
+
+
+def _find(usage: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+    for name in names:
+        if isinstance(found := usage.get(name), dict):
+            return cast("Mapping[str, Any]", found)
+    return {}
+
+
+def _number(usage: Mapping[str, Any], *names: str) -> int:
+    found = (usage.get(name) for name in names)
+    return next((one for one in found if type(one) is int and one > 0), 0)
+
+
+def _sum_costs(usages: Sequence[Mapping[str, Any]]) -> tuple[str | None, str | None]:
+    costs: dict[str | None, Decimal] = {}
+    for usage in usages:
+        cost = _decimal(usage.get("cost", usage.get("total_price")))
+        if cost is not None:
+            currency = usage.get("currency")
+            name = currency if isinstance(currency, str) else None
+            costs[name] = costs.get(name, Decimal()) + cost
+    if len(costs) != 1:
+        return None, None
+    [(currency, cost)] = costs.items()
+    return format(cost, "f"), currency
+
+
+def _decimal(value: Any) -> Decimal | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        cost = Decimal(str(value))
+    except InvalidOperation:
+        return None
+    return cost if cost.is_finite() else None
