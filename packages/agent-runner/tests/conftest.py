@@ -2,7 +2,6 @@ import asyncio
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -93,10 +92,10 @@ class Preloaded:
     def start_server(self, arguments, environment):
         read_end, write_end = os.pipe()
         with Path(os.devnull).open("r+b") as nothing:
-            files = [nothing.fileno(), nothing.fileno(), write_end]
+            files = [nothing.fileno(), write_end, write_end]
             process = self.start(arguments, *files, environment=environment)
         os.close(write_end)
-        process.stderr = os.fdopen(read_end, encoding="utf-8")
+        process.stdout = os.fdopen(read_end, encoding="utf-8")
         return process
 
     def wait(self, pid):
@@ -114,7 +113,7 @@ class Preloaded:
 class Forked:
     """A forked process, as far as `subprocess.Popen` is needed here."""
 
-    stderr = None
+    stdout = None
 
     def __init__(self, pid, parent):
         self.pid = pid
@@ -140,24 +139,22 @@ class Server:
         self._reader.start()
         assert self._ready.wait(timeout=120)
 
-    def submit(self, agent, fields, *, accept="application/json", **body):
-        return self.client.post(
-            f"/agents/{agent}/runs", json={"input": fields} | body, headers={"Accept": accept}
-        )
+    def submit(self, agent, fields, **body):
+        """Create a run, and return it."""
+        response = self.client.post("/v1/runs", json={"agent": agent, "input": fields} | body)
+        response.raise_for_status()
+        return response.json()
 
-    def follow(self, run_id, *, after=""):
-        """Return the events of a run to its end, each as its id and its data."""
-        headers = {"Last-Event-ID": after} if after else {}
-        return self.events(self.client.get(f"/runs/{run_id}/events", headers=headers))
+    def find(self, run_id):
+        """Return a run."""
+        return self.client.get(f"/v1/runs/{run_id}").json()
 
-    @staticmethod
-    def events(response):
-        assert response.headers["Content-Type"].startswith("text/event-stream")
-        frames = [
-            dict(line.split(": ", 1) for line in frame.splitlines())
-            for frame in response.text.strip().split("\n\n")
-        ]
-        return [(frame.get("id"), json.loads(frame["data"])) for frame in frames if "data" in frame]
+    def follow(self, run_id):
+        """Return the events of a run up to its end."""
+        headers = {"Accept": "text/event-stream"}
+        text = self.client.get(f"/v1/runs/{run_id}/events", headers=headers).text
+        data = [line[6:] for line in text.splitlines() if line.startswith("data: ")]
+        return [json.loads(line) for line in data]
 
     def kill(self):
         return self.stop(signal.SIGKILL)
@@ -167,7 +164,7 @@ class Server:
         return self.wait()
 
     def wait(self):
-        """Return the exit code; what it wrote to stderr is in `lines` then."""
+        """Return the exit code; what it printed is in `lines` then."""
         if self._code is None:
             self._reader.join(timeout=120)
             assert not self._reader.is_alive()
@@ -177,14 +174,14 @@ class Server:
     def close(self):
         if self._code is None:
             self.stop()
-        self.process.stderr.close()
+        self.process.stdout.close()
         if self.client is not None:
             self.client.close()
 
     def _read(self):
-        for line in self.process.stderr:
+        for line in self.process.stdout:
             self.lines.append(line)
-            if found := re.search(r"serving .* on (http\S+)", line):
+            if found := re.search(r"listens on (http\S+)", line):
                 self.client = httpx.Client(base_url=found[1], timeout=120)
                 self._ready.set()
         self._ready.set()  # without a client: it ended
@@ -201,7 +198,8 @@ def _start_command(arguments, environment):
     """Start a server as a user does."""
     return subprocess.Popen(
         [Path(sys.executable).with_name("agent-runner"), *arguments],
-        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
         env=os.environ | environment,
     )
@@ -213,7 +211,7 @@ def _servers(start_process):
     with ExitStack() as stack:
 
         def start(state, *folders, environment=None, **options):
-            options = {"poll_seconds": 0.05, "stop_seconds": 0} | options
+            options = {"stop_seconds": 0} | options
             arguments = ["serve", *map(str, folders), "--port", "0"]
             if state is not None:
                 arguments += ["--state", str(state)]
@@ -226,30 +224,9 @@ def _servers(start_process):
         yield start
 
 
-@pytest.fixture(scope="module")
-def module_server(preloaded, tmp_path_factory):
-    """Return a function that starts a server for all tests of a module."""
-    with _servers(preloaded.start_server) as start:
-        yield lambda *folders, **options: start(
-            tmp_path_factory.mktemp("state"), *folders, **options
-        )
-
-
-@pytest.fixture(scope="session")
-def used_state(preloaded, tmp_path_factory):
-    """Return a state folder that had a server: the first run of a new one waits for a second."""
-    root = tmp_path_factory.mktemp("used")
-    (root / "agent").mkdir()
-    (root / "agent" / "main.py").touch()
-    with _servers(preloaded.start_server) as start:
-        start(root / "state", root / "agent")
-    return root / "state"
-
-
 @pytest.fixture
-def start_server(preloaded, used_state, tmp_path):
+def start_server(preloaded, tmp_path):
     """Return a function that starts a server over the one state folder of the test, or over the one given."""
-    shutil.copytree(used_state, tmp_path / "state")
     with _servers(preloaded.start_server) as start:
 
         def start_over(*folders, state=tmp_path / "state", **options):

@@ -113,10 +113,11 @@ def serve(context: typer.Context) -> None:
         # It takes a second to load, and stands on the extra `server`.
         from agent_runner.server.command import app as server  # noqa: PLC0415
     except ModuleNotFoundError as error:
+        package = str(error.name).partition(".")[0]
         raise _refused(
             ConfigurationError(
                 "serve",
-                f"expected {error.name} to be installed: pip install 'gpt5-agent-runner[server]'",
+                f"expected {package} to be installed: pip install 'gpt5-agent-runner[server]'",
             )
         ) from error
     server(args=context.args, prog_name=context.command_path)

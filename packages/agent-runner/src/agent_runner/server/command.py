@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from agent_server.command import refuse, serve, takes_settings
 
 from agent_runner._agent import read_production_env
 from agent_runner._errors import RunnerError
 from agent_runner._run import AgentRunner
+from agent_server.command import refuse, serve, takes_settings
 
 from .agents import find_agents
 from .executor import ScriptExecutor

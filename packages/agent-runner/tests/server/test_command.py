@@ -1,0 +1,259 @@
+"""`agent-runner serve` as a process."""
+
+import random
+import shutil
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from gpt5_simulator import (
+    CutStream,
+    LateError,
+    LateFailure,
+    ResponsesSimulator,
+    ScriptedModel,
+    Text,
+)
+
+
+COUNT = """
+import json, sys, time
+fields = json.load(sys.stdin)
+with open("starts", "a") as starts:
+    print(fields["number"], file=starts)
+for step in range(5):
+    print(json.dumps({"number": fields["number"], "step": step}))
+    time.sleep(0.1)
+"""
+STREAM = """
+import json, sys
+from openai import OpenAI
+fields = json.load(sys.stdin)
+client = OpenAI(base_url=fields["base_url"], api_key="any", max_retries=0)
+for event in client.responses.create(model="gpt-5", input="Hi", stream=True):
+    if event.type == "response.output_text.delta":
+        print(event.delta, end="")
+    if event.type == "response.failed":
+        sys.exit(event.response.error.message)
+"""
+HIDE = """
+import subprocess, sys, time
+subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
+print("hidden", flush=True)
+time.sleep(600)
+"""
+
+
+def processes(run_id):
+    """List the living processes of a run, wherever they hide."""
+    return [process for process in psutil.process_iter() if belongs(process, run_id)]
+
+
+def belongs(process, run_id):
+    try:
+        return process.environ().get("AGENT_RUNNER_REQUEST_ID") == run_id
+    except psutil.Error:
+        return False
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_it_serves_what_a_folder_holds_and_says_where(make_agent, start_command, tmp_path):
+    make_agent("print(1)", name="one")
+    make_agent("print(2)", name="two")
+    (tmp_path / "no-agent").mkdir()
+
+    server = start_command(folder=tmp_path)
+
+    assert server.lines[0].startswith("agent-runner listens on http://127.0.0.1:")
+    agents = server.client.get("/v1/agents").json()["agents"]
+    assert [agent["name"] for agent in agents] == ["one", "two"]
+    told = server.follow(server.submit("two", {})["run_id"])
+    assert [event["type"] for event in told] == ["run_started", "json_output", "run_succeeded"]
+    assert server.stop() == 0
+
+
+@pytest.mark.parametrize("policy", ["fail", "rerun"])
+def test_killing_the_server_in_the_middle_of_ten_queued_runs_loses_none(
+    make_agent, start_server, policy
+):
+    agent = make_agent(COUNT)
+    server = start_server(agent, concurrency=3, on_crash=policy, lease_seconds=1)
+    ids = [server.submit("agent", {"number": number})["run_id"] for number in range(10)]
+    wait_for((agent / "starts").exists)
+    time.sleep(random.uniform(0, 0.4))
+    server.kill()
+
+    server = start_server(agent, concurrency=3, on_crash=policy, lease_seconds=1)
+    told = [server.follow(run_id) for run_id in ids]
+
+    starts = (agent / "starts").read_text().split()
+    ends = [events[-1]["data"]["error_type"] for events in told]
+    assert [[event["number"] for event in events] for events in told] == [
+        list(range(1, len(events) + 1)) for events in told
+    ]
+    done = {str(number) for number, end in enumerate(ends) if end is None}
+    if policy == "fail":
+        assert done <= set(starts)
+        assert len(starts) == len(set(starts))
+        assert 1 <= ends.count("interrupted") == 10 - len(done) <= 3
+    else:
+        assert len(done) == 10
+        assert set(starts) == done
+        assert len(starts) <= 13
+
+
+def test_a_killed_server_leaves_no_process_of_its_scripts(make_agent, start_server):
+    agent = make_agent(HIDE)
+    server = start_server(agent, lease_seconds=1)
+    run_id = server.submit("agent", {})["run_id"]
+    wait_for(lambda: len(processes(run_id)) > 1)
+    server.kill()
+    server = start_server(agent, lease_seconds=1)
+    assert server.follow(run_id)[-1]["data"]["error_type"] == "interrupted"
+    assert processes(run_id) == []
+
+
+def test_a_run_that_starts_over_finds_its_files_again(make_agent, start_server):
+    agent = make_agent("""
+        import json, pathlib, sys, time
+        path = pathlib.Path(json.load(sys.stdin)["files"][0])
+        print(json.dumps([path.read_text(), sorted(each.name for each in path.parent.iterdir())]))
+        path.write_text("spoilt")
+        (path.parent / "left").touch()
+        pathlib.Path("starts").touch()
+        while not pathlib.Path("go").exists():
+            time.sleep(0.01)
+    """)
+    server = start_server(agent, on_crash="rerun", lease_seconds=1)
+    run_id = server.submit("agent", {}, files=[{"name": "a.txt", "data": "YQ=="}])["run_id"]
+    wait_for((agent / "starts").exists)
+    server.kill()
+    (agent / "go").touch()
+    server = start_server(agent, on_crash="rerun", lease_seconds=1)
+    server.follow(run_id)
+    assert server.find(run_id)["output"] == ["a", ["a.txt"]]
+
+
+def test_what_users_said_is_the_owners_only_and_secrets_are_not_kept(
+    make_agent, start_server, tmp_path
+):
+    agent = make_agent("import json, sys; print(json.load(sys.stdin)['prompt'])")
+    server = start_server(agent, production_env="MY_TOKEN=tok-1234tok-1234")
+    server.follow(server.submit("agent", {"prompt": "my-private-prompt"})["run_id"])
+    state = tmp_path / "state"
+    files = [path for path in state.rglob("*") if path.is_file()]
+    assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
+    assert stat.S_IMODE(state.stat().st_mode) == 0o700
+    assert not any(b"tok-1234" in path.read_bytes() for path in files)
+
+
+@pytest.mark.parametrize("fault", [CutStream, LateError, LateFailure])
+def test_text_before_a_model_failure_is_kept(make_agent, start_server, fault):
+    answer = "a word " * 100
+    server = start_server(make_agent(STREAM))
+    model = ScriptedModel([[Text(text=answer)]])
+    with ResponsesSimulator(model=model, faults=[fault(after_events=7)]) as simulator:
+        told = server.follow(server.submit("agent", {"base_url": simulator.base_url})["run_id"])
+    [text] = [event["data"]["text"] for event in told if event["type"] == "text_output"]
+    assert answer.startswith(text)
+    assert 0 < len(text) < len(answer)
+    assert told[-1]["type"] == "run_failed"
+
+
+def test_a_server_that_is_asked_to_stop_finishes_its_runs_first(make_agent, start_server):
+    agent = make_agent("import time\nprint('begun', flush=True)\ntime.sleep(0.5)\nprint('done')")
+    server = start_server(agent, stop_seconds=30)
+    run_id = server.submit("agent", {})["run_id"]
+    wait_for(lambda: server.find(run_id)["last_event"] > 1)
+    assert server.stop() == 0
+    assert start_server(agent).find(run_id)["output"] == "begun\ndone"
+
+
+def test_what_is_wrong_with_a_request_is_told_by_its_field(make_agent, start_server):
+    server = start_server(make_agent("", schema={"required": ["question"]}))
+    response = server.client.post("/v1/runs", json={"agent": "agent", "input": {}})
+    assert response.status_code == 422
+    assert [error["field"] for error in response.json()["errors"]] == ["input.question"]
+
+
+def test_an_agent_that_cannot_be_run_is_the_owners_to_mend(make_agent, start_server):
+    agent = make_agent("")
+    server = start_server(agent)
+    shutil.rmtree(agent)
+    response = server.client.post("/v1/runs", json={"agent": "agent", "input": {}})
+    assert response.status_code == 500
+    assert str(agent) not in response.text
+    server.stop()
+    assert str(agent) in "".join(server.lines)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"on_crash": "ask"}, "--on-crash: Input should be 'fail' or 'rerun'"),
+        ({"timeout": "0"}, "--timeout: expected more than 0"),
+        ({"production_env": "x"}, "agent-runner: production env: expected NAME=VALUE"),
+        ({"folder": "nowhere"}, "agent-runner: nowhere: expected a folder that holds agents"),
+    ],
+)
+def test_a_setting_that_is_wrong_is_told(make_agent, start_server, options, message):
+    server = start_server(make_agent(""), **options)
+    assert server.wait() == 2
+    assert server.lines[-1].startswith(message)
+
+
+def test_agents_need_names_of_their_own(make_agent, start_server, tmp_path):
+    (tmp_path / "other").mkdir()
+    first = make_agent("")
+    second = shutil.copytree(first, tmp_path / "other" / "agent")
+    odd = shutil.copytree(first, tmp_path / "a b")
+    (tmp_path / "none" / "nothing").mkdir(parents=True)
+    for folders, message in [
+        ([first, second], "expected a name that no other agent has"),
+        ([odd], "expected a folder's name of letters, digits, dots, hyphens and underscores"),
+        ([tmp_path / "none"], "main.py"),
+        ([], "--folder: expected an agent's folder, or one that holds some"),
+    ]:
+        server = start_server(*folders)
+        assert server.wait() == 2
+        assert message in server.lines[-1]
+    server = start_server(folder=tmp_path / "none")
+    assert server.wait() == 2
+    assert "expected a folder that holds folders with a main.py each" in server.lines[-1]
+
+
+def test_without_the_extra_it_says_what_to_install():
+    code = (
+        "import sys; sys.modules['agent_server'] = None; sys.argv[1:] = ['serve', '.'];"
+        "from agent_runner._command import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "expected agent_server to be installed: pip install 'gpt5-agent-runner[server]'" in (
+        done.stderr
+    )
+
+
+def test_the_other_commands_do_not_load_what_only_the_server_needs():
+    code = "import sys, agent_runner._command; print('agent_server' in sys.modules, 'run_log' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False False\n"
+
+
+def test_help_names_each_setting_with_its_variable():
+    command = Path(sys.executable).with_name("agent-runner")
+    done = subprocess.run([command, "serve", "--help"], capture_output=True, text=True, check=True)
+    text = " ".join(done.stdout.split())
+    for flag in ("--folder", "--on-crash", "--database", "AGENT_RUNNER_DATABASE", "--timeout"):
+        assert flag in text
