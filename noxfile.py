@@ -224,6 +224,25 @@ def long(session: nox.Session, member: str) -> None:
         )  # 5: it has none
 
 
+@nox.session(default=False)
+def postgresql(session: nox.Session) -> None:
+    """Run the agent server's tests on PostgreSQL, in a cluster of their own; Debian's `postgresql` must be installed."""
+    _run_agent_server(session, "-m", "postgresql and not long")
+
+
+@nox.session(default=False)
+def kills(session: nox.Session) -> None:
+    """Kill agent servers sixty times each: one and two of them, on SQLite and on PostgreSQL."""
+    _run_agent_server(session, "-m", "long", "-s", "tests/test_kills.py")
+
+
+def _run_agent_server(session: nox.Session, *arguments: str) -> None:
+    name = "gpt5-agent-server"
+    _sync(session, "--package", name, "--all-extras", "--group", "test")
+    with session.chdir(MEMBERS[name]):
+        session.run("pytest", *arguments, *session.posargs)
+
+
 @nox.session(default=False, reuse_venv=False)
 @nox.parametrize("package", list(PACKAGES), ids=list(PACKAGES))
 def lowest(session: nox.Session, package: str) -> None:
