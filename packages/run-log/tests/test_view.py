@@ -8,10 +8,12 @@ import threading
 from pathlib import Path
 
 import pytest
+from starlette.applications import Starlette
+from starlette.routing import Mount
 from starlette.testclient import TestClient
 
 from run_log import RunLog, RunLogError, list_runs, read_summary
-from run_log.view import RunAgain, create_app, search_run, write_fixture
+from run_log.view import RunAgain, create_app, create_pages, search_run, write_fixture
 
 
 KEY = "the-key"
@@ -618,3 +620,18 @@ def test_a_run_that_is_deleted_while_it_is_searched_is_left_out(tmp_path, monkey
 def test_a_run_that_cannot_be_searched_is_told(tmp_path):
     with pytest.raises(RunLogError, match="cannot be read"):
         list(search_run(tmp_path, "x"))
+
+
+def test_the_page_can_be_part_of_another_application_that_looks_who_may_read(tmp_path):
+    run = write_run(tmp_path)
+    client = TestClient(Starlette(routes=[Mount("/logs", create_pages(tmp_path, name="ada"))]))
+
+    page = client.get("/logs/")
+    listed = client.get("/logs/api/runs")
+    again = client.post(f"/logs/api/runs/{run.path.stem}/again", json={})
+
+    assert page.headers["content-security-policy"].startswith("default-src 'none'")
+    assert listed.json()["folder"] == "ada"
+    assert str(tmp_path) not in listed.text
+    assert [one["run"] for one in listed.json()["runs"]] == [run.path.stem]
+    assert again.status_code == 409

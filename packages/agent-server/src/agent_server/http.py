@@ -5,11 +5,13 @@ from ._http.app import build_app
 from ._http.bodies import read_json, read_model
 from ._http.problems import ProblemError, refuse_field
 from ._http.routes import find_runs, stream_events
+from ._http.server import Server
 from ._http.streams import build_frame
 
 
 __all__ = [
     "ProblemError",
+    "Server",
     "build_app",
     "build_frame",
     "find_runs",

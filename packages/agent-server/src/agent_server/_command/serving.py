@@ -7,21 +7,19 @@ import socket
 from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager
 from types import FrameType
-from typing import Final, override
+from typing import Final, cast
 
 import typer
 import uvicorn
-from starlette.applications import Starlette
 from starlette.routing import BaseRoute
 
 from agent_server._http.app import build_app
-from agent_server._http.connections import build_protocol
+from agent_server._http.server import Server
 from agent_server.engine import StorageError, open_engine
 from agent_server.executor import Executor
 from agent_server.settings import ServerSettings
 
 
-_LAST_ANSWERS_SECONDS: Final = 5
 _BACKLOG: Final = 2048
 
 
@@ -51,7 +49,7 @@ async def _serve(
         try:
             async with open_engine(settings, executor) as runs:
                 app = build_app(settings, executor, runs, routes=routes)
-                server = _Server(app, settings)
+                server = Server(app, settings)
                 stop.server = server
                 host, port = listener.getsockname()[:2]
                 where = f"[{host}]" if ":" in host else host
@@ -60,31 +58,7 @@ async def _serve(
         except StorageError as error:
             raise RefusedError(str(error)) from None
         except asyncio.CancelledError:
-            if not stop.is_asked:
-                raise
-
-
-class _Server(uvicorn.Server):
-    def __init__(self, app: Starlette, settings: ServerSettings) -> None:
-        self._app = app
-        super().__init__(
-            uvicorn.Config(
-                app,
-                http=build_protocol(settings.client_seconds),
-                lifespan="off",
-                ws="none",
-                log_level="warning",
-                access_log=False,
-                server_header=False,
-                timeout_graceful_shutdown=_LAST_ANSWERS_SECONDS,
-            )
-        )
-
-    @override
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End the streams, which would otherwise go on for as long as their runs."""
-        self._app.state.watchers.close()
-        await super().shutdown(sockets)
+            return  # A signal came before the server was there.
 
 
 class _Stop:
@@ -92,12 +66,10 @@ class _Stop:
 
     Attributes:
         server: The server, once there is one.
-        is_asked: Whether a signal came.
     """
 
     def __init__(self) -> None:
         self.server: uvicorn.Server | None = None
-        self.is_asked = False
 
     @contextmanager
     def obeyed(self) -> Generator["_Stop"]:
@@ -106,13 +78,13 @@ class _Stop:
         While it serves, uvicorn obeys most of them by itself, and raises each again once it has stopped: that must not end the process
         before the engine has put its runs away.
         """
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        loop = asyncio.get_running_loop()
+        task = cast("asyncio.Task[None]", asyncio.current_task())
 
         def stop(_number: int, _frame: FrameType | None) -> None:
-            self.is_asked = True
             if self.server is not None:
                 self.server.should_exit = True
-            elif task is not None:
+            else:
                 loop.call_soon_threadsafe(task.cancel)
 
         numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -16,8 +16,6 @@ from .problems import PROBLEM_TYPE, ProblemError, build_document, dump_json
 
 # The application answers a body that does not come with 408; only where nobody reads the body does the connection end by itself.
 _GRACE_SECONDS: Final = 2.0
-# The kernel drops a client whose machine is gone, once it has not taken what it was sent for as long.
-_USER_TIMEOUT: Final = getattr(socket, "TCP_USER_TIMEOUT", None)
 
 
 class PatientProtocol(H11Protocol):
@@ -36,11 +34,10 @@ class PatientProtocol(H11Protocol):
         self._arrival: asyncio.TimerHandle | None = None
         self._reading: asyncio.TimerHandle | None = None
         self._expected: Any = None
-        connected: socket.socket | None = transport.get_extra_info("socket")
-        if _USER_TIMEOUT is not None and connected is not None:
-            with contextlib.suppress(OSError):  # such as for a socket of another family
-                milliseconds = int(self.client_seconds * 1000)
-                connected.setsockopt(socket.IPPROTO_TCP, _USER_TIMEOUT, milliseconds)
+        # The kernel drops a client whose machine is gone, once it has not taken what it was sent for as long: where the system has that, and not for every kind of socket.
+        with contextlib.suppress(AttributeError, OSError):
+            option, milliseconds = socket.TCP_USER_TIMEOUT, int(self.client_seconds * 1000)
+            transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, option, milliseconds)
         self._expect()
 
     @override

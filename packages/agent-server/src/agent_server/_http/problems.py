@@ -100,7 +100,8 @@ def find_problems(error: ValidationError) -> Sequence[Problem]:
     found = error.errors(include_url=False, include_context=False, include_input=False)
     return [
         Problem(
-            field=".".join(map(str, one["loc"])) or "body",
+            # pydantic marks the name of a member, where that is what is wrong.
+            field=".".join(str(part) for part in one["loc"] if part != "[key]") or "body",
             message=one["msg"].removeprefix("Value error, "),
         )
         for one in found[:_MOST_PROBLEMS]

@@ -1,0 +1,1 @@
+"""What both clients have in common; `agent_server.client` is their public face."""

@@ -1,0 +1,107 @@
+import asyncio
+import os
+import signal
+import socket
+import threading
+from contextlib import asynccontextmanager, suppress
+
+import httpx
+import pytest
+from agents import Scripted
+from serving import ToySettings, app
+from typer.testing import CliRunner
+
+
+def _run(*arguments, **environment):
+    variables = {"TOY_WEIGHT": "1"} | environment
+    return CliRunner().invoke(app, arguments, env=variables)
+
+
+def test_each_setting_is_a_flag_that_says_what_it_is_for():
+    text = " ".join(_run("--help").output.split())
+
+    for name in ToySettings.model_fields:
+        assert f"--{name.replace('_', '-')} " in text.replace(",", " ").replace("/--no", " --no")
+        assert f"(TOY_{name.upper()})" in text
+    assert "Of which colour it is. (TOY_COLOUR) [red]" in text
+    assert "Port to listen on, 0 for any. (TOY_PORT) [0]" in text
+    assert "--no-is-loud" in text
+    assert "--times" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "told"),
+    [
+        (["--port", "x"], {}, "--port: expected a whole number"),
+        (["--retries", "-1"], {}, "--retries: expected at least 0"),
+        (["--concurrency", "1001"], {}, "--concurrency: expected at most 1000"),
+        (["--keep-alive-seconds", "0"], {}, "--keep-alive-seconds: expected more than 0"),
+        ([], {"TOY_WEIGHT": "much"}, "TOY_WEIGHT: expected a number"),
+        ([], {"TOY_WEIGHT": None}, "TOY_WEIGHT: expected it to be set"),
+        ([], {"TOY_IS_LOUD": "perhaps"}, "TOY_IS_LOUD: expected true or false"),
+        ([], {"TOY_STORAGE_KEYS": "secret"}, "TOY_STORAGE_KEYS: expected Fernet keys"),
+        (["--host", "0.0.0.0"], {}, "TOY_API_KEYS: expected at least one key"),
+        ([], {"TOY_TINT": "red"}, "TOY_TINT: is now called TOY_COLOUR"),
+        (["--host", "203.0.113.1"], {"TOY_API_KEYS": "k"}, "expected an address of this machine"),
+    ],
+)
+def test_a_wrong_setting_ends_the_start_with_one_sentence(arguments, environment, told):
+    result = _run(*arguments, **environment)
+
+    assert result.exit_code == 2
+    assert told in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert "secret" not in result.stderr
+
+
+def test_a_port_that_is_taken_and_a_database_that_cannot_be_used_are_told(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        busy = _run("--port", port, "--state", str(tmp_path))
+    (tmp_path / "runs.sqlite").write_bytes(b"no database" * 1000)
+    broken = _run("--state", str(tmp_path))
+
+    assert (busy.exit_code, broken.exit_code) == (2, 2)
+    assert busy.stderr == f"127.0.0.1:{port}: expected a port that no other program listens on\n"
+    assert len(broken.stderr.splitlines()) == 1
+
+
+def _free_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+def test_a_server_says_where_it_listens_and_stops_in_good_order(tmp_path):
+    port, told = _free_port(), []
+
+    def visit():
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}") as client:
+            try:
+                while not told:
+                    with suppress(httpx.ConnectError):
+                        told.extend([client.get("/ready").json(), client.get("/toy").text])
+            finally:
+                os.kill(os.getpid(), signal.SIGTERM)
+
+    visitor = threading.Thread(target=visit)
+    visitor.start()
+    flags = ["--colour", "blue", "--is-loud", "--times", "3"]
+    result = _run("--port", str(port), "--state", str(tmp_path), *flags)
+    visitor.join()
+
+    assert told == [{"status": "ready"}, "blue True 3"]
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == f"scripted listens on http://127.0.0.1:{port}\n"
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_a_server_that_is_stopped_before_it_listens_stops_in_good_order(tmp_path, monkeypatch):
+    @asynccontextmanager
+    async def opened(_self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        yield await asyncio.sleep(20)
+
+    monkeypatch.setattr(Scripted, "opened", opened)
+    result = _run("--host", "::1", "--state", str(tmp_path))
+
+    assert (result.exit_code, result.output) == (0, "")

@@ -1,0 +1,37 @@
+import asyncio
+
+import pytest
+from openapi_spec_validator import validate
+from web import client_of, executor, settings_of
+
+from agent_server.http import build_app
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory):
+    return build_app(settings_of(tmp_path_factory.mktemp("server")), executor(), None)
+
+
+@pytest.fixture(scope="module")
+def description(app):
+    async def scene():
+        async with client_of(app) as client:
+            return (await client.get("/openapi.json")).json()
+
+    return asyncio.run(scene())
+
+
+def test_the_description_is_valid(description):
+    validate(description)
+
+
+def test_the_description_has_every_route_and_method(app, description):
+    routed = {(route.path, method) for route in app.routes for method in route.methods - {"HEAD"}}
+    described = {
+        (path, method.upper())
+        for path, item in description["paths"].items()
+        for method in item
+        if method != "parameters"
+    }
+
+    assert described == routed - {("/openapi.json", "GET")}

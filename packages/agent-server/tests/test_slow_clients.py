@@ -1,0 +1,204 @@
+"""Clients that stop in the middle, over sockets of their own."""
+
+import asyncio
+import json
+import socket
+import struct
+import threading
+
+import httpx
+import psutil
+import pytest
+from web import executor, listening, until
+
+from agent_server.executor import RunResult
+
+
+_SECONDS = 0.4
+_POST = b"POST /v1/runs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+
+
+_EVENTS = 40
+_BYTES = 200_000
+
+
+def _follow(run_id):
+    head = f"GET /v1/runs/{run_id}/events HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+    return f"{head}Accept: text/event-stream\r\nConnection: close\r\n\r\n".encode()
+
+
+async def flood(run):
+    for _ in range(_EVENTS):
+        await run.tell("text", {"text": "x" * _BYTES})
+    return RunResult(status="succeeded")
+
+
+class Raw:
+    """A connection that says what it wants, when it wants."""
+
+    def __init__(self, port, *, buffer=None):
+        self._socket = socket.socket()
+        if buffer is not None:
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+        self._socket.setblocking(False)
+        self._port = port
+
+    async def __aenter__(self):
+        await asyncio.get_running_loop().sock_connect(self._socket, ("127.0.0.1", self._port))
+        return self
+
+    async def __aexit__(self, *_):
+        self._socket.close()
+
+    async def send(self, data):
+        await asyncio.get_running_loop().sock_sendall(self._socket, data)
+
+    async def drip(self, data):
+        """Send byte by byte, faster than any pause would be noticed, until the other side has had enough."""
+        try:
+            for byte in data:
+                await self.send(bytes([byte]))
+                await asyncio.sleep(0.02)
+        except OSError:
+            return True
+        return False
+
+    async def read(self):
+        """Read to the end; what a reset swallows is not there."""
+        loop, received = asyncio.get_running_loop(), b""
+        try:
+            async with asyncio.timeout(20):
+                while data := await loop.sock_recv(self._socket, 65536):
+                    received += data
+        except ConnectionError:
+            pass
+        return received
+
+    def reset(self):
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self._socket.close()
+
+
+def _held(port):
+    """Return how many threads, open files and connections this process has."""
+    process = psutil.Process()
+    connections = [
+        one
+        for one in process.net_connections("tcp")
+        if one.laddr.port == port and one.status == psutil.CONN_ESTABLISHED
+    ]
+    return threading.active_count(), process.num_fds(), len(connections)
+
+
+def _tried(tmp_path, attack, **settings):
+    """Return what came of an attack, once the server holds nothing more than before it."""
+    settings = {"client_seconds": _SECONDS, "max_watchers": 5} | settings
+
+    async def scene():
+        async with listening(tmp_path, executor(flood=flood), **settings) as (port, runs):
+            async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
+                accepted = await client.post("/v1/runs", json={"agent": "flood"})
+                path = accepted.headers["location"]
+                # All threads that read the database are there from now on.
+                await asyncio.gather(*(client.get(path) for _ in range(8)))
+            await until(lambda: not _held(port)[2])
+            before = _held(port)
+            came = await attack(port, accepted.json()["run_id"])
+            await until(lambda: _held(port) <= before and not runs.statistics().watchers)
+            return came
+
+    return asyncio.run(scene())
+
+
+@pytest.mark.parametrize("start", [b"", b"GET /he", b"GET /health HTTP/1.1\r\nHost: x\r\nX-A"])
+def test_a_head_that_does_not_come_is_not_waited_for(tmp_path, start):
+    async def attack(port, _run_id):
+        async with Raw(port) as raw:
+            await raw.send(start)
+            return await raw.read()
+
+    assert _tried(tmp_path, attack) == b""
+
+
+def test_a_head_that_comes_byte_by_byte_is_not_waited_for_either_nor_a_second_one(tmp_path):
+    async def attack(port, _run_id):
+        first = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+        async with Raw(port) as raw, Raw(port) as kept:
+            await kept.send(first)
+            return await asyncio.gather(raw.drip(b"GET /" + b"a" * 500), kept.drip(first[:-2] * 20))
+
+    assert _tried(tmp_path, attack) == [True, True]
+
+
+def test_a_body_that_does_not_come_is_answered_and_the_connection_closed(tmp_path):
+    async def attack(port, _run_id):
+        async with Raw(port) as raw:
+            await raw.send(_POST + b"Content-Length: 100\r\n\r\n")
+            await raw.drip(b'{"agent"')
+            return await raw.read()
+
+    answer = _tried(tmp_path, attack)
+
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 408 ")
+    assert b"connection: close" in head.lower()
+    assert json.loads(body)["status"] == 408
+
+
+def test_a_body_that_nobody_reads_is_not_waited_for(tmp_path):
+    async def attack(port, _run_id):
+        async with Raw(port) as raw:
+            await raw.send(b"POST /v1/nothing HTTP/1.1\r\nHost: 127.0.0.1\r\n")
+            await raw.send(b"Content-Length: 1000\r\n\r\n")
+            return await raw.drip(b"x" * 500)
+
+    assert _tried(tmp_path, attack) is True
+
+
+def test_a_stream_that_nobody_reads_is_dropped(tmp_path):
+    async def attack(port, run_id):
+        async with Raw(port, buffer=4096) as raw:
+            await raw.send(_follow(run_id))
+            await asyncio.sleep(_SECONDS * 4)
+            return await raw.read()
+
+    received = _tried(tmp_path, attack, keep_alive_seconds=0.1)
+
+    assert received.startswith(b"HTTP/1.1 200 ")
+    assert len(received) < _EVENTS * _BYTES  # it is not sent to its end
+
+
+def test_a_reader_that_is_slow_but_reads_gets_everything(tmp_path):
+    async def attack(port, run_id):
+        async with Raw(port, buffer=100_000) as raw:
+            await raw.send(_follow(run_id))
+            await asyncio.sleep(_SECONDS / 2)
+            return await raw.read()
+
+    received = _tried(tmp_path, attack)
+
+    assert received.count(b"event: text") == _EVENTS
+    assert received.endswith(b"\r\n0\r\n\r\n")
+
+
+def test_a_client_that_is_gone_in_the_middle_of_its_body_leaves_nothing(tmp_path):
+    async def attack(port, _run_id):
+        async with Raw(port) as raw:
+            await raw.send(_POST + b'Content-Length: 100\r\n\r\n{"agent"')
+            await asyncio.sleep(0.05)
+            raw.reset()
+
+    _tried(tmp_path, attack)
+
+
+def test_what_is_no_http_is_answered_with_a_problem(tmp_path):
+    async def attack(port, _run_id):
+        async with Raw(port) as raw:
+            await raw.send(b"\x16\x03\x01 hello\r\n\r\n")
+            return await raw.read()
+
+    head, _, body = _tried(tmp_path, attack).partition(b"\r\n\r\n")
+
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert b"application/problem+json" in head
+    assert json.loads(body)["detail"]

@@ -1,0 +1,105 @@
+"""Servers for tests: an application that is asked in memory, and one that listens."""
+
+import asyncio
+import json
+import socket
+from contextlib import asynccontextmanager
+
+import httpx
+from agents import Scripted
+
+from agent_server.engine import open_engine
+from agent_server.executor import RunResult
+from agent_server.http import Server, build_app
+from agent_server.settings import ServerSettings
+
+
+async def slow(run):
+    """Tell a tick every few milliseconds, until somebody ends it."""
+    number = 0
+    while True:
+        number += 1
+        await run.tell("tick", {"number": number})
+        await asyncio.sleep(0.02)
+
+
+async def waiting(run):
+    await run.tell("waiting", {})
+    await asyncio.sleep(60)
+
+
+async def failing(_run):
+    return RunResult(status="failed", error="The model is gone.", error_type="model_error")
+
+
+def executor(**scripts):
+    return Scripted(**({"slow": slow, "waiting": waiting, "failing": failing} | scripts))
+
+
+def settings_of(folder, **changes):
+    return ServerSettings(state=folder, **({"stop_seconds": 0.1, "lease_seconds": 2} | changes))
+
+
+@asynccontextmanager
+async def asked(folder, agents=None, *, routes=(), key=None, **settings):
+    """Yield a client of an application with an engine of its own."""
+    agents = agents or executor()
+    bounds = settings_of(folder, **settings)
+    async with open_engine(bounds, agents) as runs:
+        app = build_app(bounds, agents, runs, routes=routes)
+        async with client_of(app, key=key) as client:
+            yield client
+
+
+def client_of(app, *, key=None, host="127.0.0.1"):
+    headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    return httpx.AsyncClient(transport=transport, base_url=f"http://{host}", headers=headers)
+
+
+@asynccontextmanager
+async def listening(folder, agents=None, *, routes=(), **settings):
+    """Yield the port of a server that listens, and the runs that it serves."""
+    agents = agents or executor()
+    bounds = settings_of(folder, **settings)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        async with open_engine(bounds, agents) as runs:
+            server = Server(build_app(bounds, agents, runs, routes=routes), bounds)
+            serving = asyncio.create_task(server.serve(sockets=[listener]))
+            try:
+                yield listener.getsockname()[1], runs
+            finally:
+                server.should_exit = True
+                await serving
+
+
+async def post(client, body, **headers):
+    return await client.post("/v1/runs", json=body, headers=headers)
+
+
+async def ended(client, run_id):
+    """Return a run's document once it has ended."""
+    async with asyncio.timeout(20):
+        while True:
+            run = (await client.get(f"/v1/runs/{run_id}")).json()
+            if run["finished_at"] is not None:
+                return run
+            await asyncio.sleep(0.01)
+
+
+def fields(answer, status=422):
+    """Return the fields that a problem document names."""
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    document = json.loads(answer.content)
+    assert document["status"] == status
+    assert document["title"]
+    assert document["detail"]
+    return [one["field"] for one in document.get("errors", ())]
+
+
+async def until(is_so):
+    """Return once something is so."""
+    async with asyncio.timeout(20):
+        while not is_so():  # noqa: ASYNC110 - what others do raises no event here
+            await asyncio.sleep(0.01)
