@@ -1,4 +1,4 @@
-"""Run the benchmark: `python -m benchmarks [--official PATH] [--repetitions N] [--only streams|runs|images|agents|page]`."""
+"""Run the benchmark: `python -m benchmarks [--official PATH] [--repetitions N] [--only streams|runs|images|agents|page|server]`."""
 
 import argparse
 import asyncio
@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ._agents import compare_agents
+from ._durable import measure_durable
 from ._images import measure_images
 from ._pairs import OURS, Owner, Pair, official_pair
 from ._runs import measure_runs
@@ -33,7 +34,10 @@ def main() -> None:
 
         print(measure_page(options.repetitions, _report))  # noqa: T201 - the result
         print(f"\n{_describe_machine(options.repetitions)}")  # noqa: T201 - and where it comes from
-    if plugins := [part for part in parts if part not in {"agents", "page"}]:
+    if "server" in parts:
+        print(measure_durable(options.repetitions, _report, postgresql=options.postgresql))  # noqa: T201 - the result
+        print(f"\n{_describe_machine(options.repetitions)}")  # noqa: T201 - and where it comes from
+    if plugins := [part for part in parts if part not in {"agents", "page", "server"}]:
         _measure_plugins(plugins, options)
 
 
@@ -56,12 +60,13 @@ def _read_options() -> argparse.Namespace:
         prog="benchmarks", description="Measure the plugins, or ways to write an agent."
     )
     parser.add_argument("--official", type=Path, metavar="PATH", help="the official checkout")
+    parser.add_argument("--postgresql", metavar="URL", help="an empty database, for server")
     parser.add_argument("--repetitions", type=int, default=3, metavar="N", help="3 by default")
     parser.add_argument(
         "--only",
         action="append",
-        choices=["streams", "runs", "images", "agents", "page"],
-        help="these rows; all but agents and page by default",
+        choices=["streams", "runs", "images", "agents", "page", "server"],
+        help="these rows; streams, runs and images by default",
     )
     return parser.parse_args()
 
