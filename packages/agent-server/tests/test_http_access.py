@@ -24,6 +24,7 @@ def _basic(key):
         {"Authorization": "k1"},
         {"X-Api-Key": "ada:k1"},
         {"X-Api-Key": ""},
+        {"X-Api-Key": "k1", "Authorization": "Bearer k3"},
         _basic("k1"),
     ],
 )

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import hmac
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Final
 
 from starlette.datastructures import Headers
@@ -64,9 +65,7 @@ class AccessMiddleware:
                 401,
                 "Expected a key of this server as 'Authorization: Bearer …' or 'X-Api-Key: …'.",
                 headers={
-                    "WWW-Authenticate": 'Basic realm="key as password"' if is_page else "Bearer",
-                    # Nobody waits for the body of a stranger.
-                    "Connection": "close",
+                    "WWW-Authenticate": 'Basic realm="key as password"' if is_page else "Bearer"
                 },
             )
         return found[0]
@@ -82,16 +81,17 @@ def _digest(key: bytes) -> bytes:
 
 
 def _read_key(headers: Headers, *, basic: bool) -> bytes:
-    scheme, _, token = headers.get("authorization", "").partition(" ")
+    given = headers.get("authorization")
+    if given is None:
+        return headers.get("x-api-key", "").encode()
+    scheme, _, token = given.partition(" ")
     if scheme.lower() == "bearer":
         return token.strip().encode()
     # A browser asks its user for a password, and sends it with what a page asks for; to what acts it must not be sent by itself.
     if basic and scheme.lower() == "basic":
-        try:
+        with suppress(ValueError):
             return base64.b64decode(token, validate=True).partition(b":")[2]
-        except ValueError:
-            return b""
-    return headers.get("x-api-key", "").encode()
+    return b""
 
 
 def _host_name(host: str) -> str:

@@ -1,7 +1,7 @@
 """What a request says: its body, within bytes and seconds, and its query."""
 
 import asyncio
-from typing import Any, Final
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
@@ -11,10 +11,6 @@ from agent_server.settings import ServerSettings
 from stream_text import InvalidJsonError, parse_json
 
 from .problems import ProblemError, find_problems, refuse_field
-
-
-# What is not read is not waited for: the connection is of no more use.
-_CLOSE: Final = {"Connection": "close"}
 
 
 async def read_json(request: Request, *, is_optional: bool = False) -> Any:
@@ -34,7 +30,7 @@ async def read_json(request: Request, *, is_optional: bool = False) -> Any:
     if kind != "application/json":
         if is_optional and not kind and not await _read_body(request, settings):
             return None
-        raise ProblemError(415, "Expected 'Content-Type: application/json'.", headers=_CLOSE)
+        raise ProblemError(415, "Expected 'Content-Type: application/json'.")
     body = await _read_body(request, settings)
     if is_optional and not body:
         return None
@@ -85,11 +81,9 @@ async def _read_body(request: Request, settings: ServerSettings) -> bytes:
             async for chunk in request.stream():
                 body += chunk
                 if len(body) > most:
-                    raise ProblemError(
-                        413, f"Expected a body of at most {most} bytes.", headers=_CLOSE
-                    )
+                    # The connection stays, for who is still sending would not read this; what comes is thrown away, for some seconds.
+                    raise ProblemError(413, f"Expected a body of at most {most} bytes.")
     except TimeoutError:
-        raise ProblemError(
-            408, f"Expected the body within {settings.client_seconds:g} seconds.", headers=_CLOSE
-        ) from None
+        detail = f"Expected the body within {settings.client_seconds:g} seconds."
+        raise ProblemError(408, detail, headers={"Connection": "close"}) from None
     return bytes(body)

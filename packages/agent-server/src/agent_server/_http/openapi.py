@@ -3,6 +3,8 @@
 Source: https://spec.openapis.org/oas/v3.1.0.
 """
 
+import copy
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -41,13 +43,35 @@ _BODY: Final = (408, 413, 415, 422)
 _STATES: Final = ("queued", "running", "succeeded", "failed", "cancelled")
 
 
-@cache
-def build_description(name: str) -> Json:
+def build_description(name: str, agents: Sequence[str]) -> Json:
     """Return the description of a server.
 
     Args:
         name: What its agents are called together.
+        agents: The names of those that there are now.
     """
+    definitions = copy.deepcopy(_build_models())
+    request = definitions["RunRequest"]
+    request["properties"]["agent"] |= {"anyOf": [{"enum": list(agents)}]}
+    if len(agents) != 1:
+        request["required"] = ["agent"]
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": name, "version": "1"},
+        "security": [{"bearer": []}, {"header": []}],
+        "paths": _build_paths(),
+        "components": {
+            "schemas": definitions,
+            "securitySchemes": {
+                "bearer": {"type": "http", "scheme": "bearer"},
+                "header": {"type": "apiKey", "in": "header", "name": "X-Api-Key"},
+            },
+        },
+    }
+
+
+@cache
+def _build_models() -> Json:
     models = (
         *(RunRequest, CancelRequest, AgentsDocument, RunDocument, RunsDocument),
         *(EventDocument, EventsDocument, ProblemDocument, StateDocument),
@@ -55,19 +79,7 @@ def build_description(name: str) -> Json:
     _, definitions = models_json_schema(
         [(model, "validation") for model in models], ref_template=_REFERENCES
     )
-    return {
-        "openapi": "3.1.0",
-        "info": {"title": name, "version": "1"},
-        "security": [{"bearer": []}, {"header": []}],
-        "paths": _build_paths(),
-        "components": {
-            "schemas": definitions["$defs"],
-            "securitySchemes": {
-                "bearer": {"type": "http", "scheme": "bearer"},
-                "header": {"type": "apiKey", "in": "header", "name": "X-Api-Key"},
-            },
-        },
-    }
+    return definitions["$defs"]
 
 
 def _build_paths() -> Json:

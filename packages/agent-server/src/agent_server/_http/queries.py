@@ -97,7 +97,7 @@ def read_events_query(request: Request) -> EventsQuery:
     """
     query = request.query_params
     fields: dict[str, Any] = {name: _read_one(query, name) for name in query}
-    if header := request.headers.get("last-event-id"):
+    if (header := request.headers.get("last-event-id")) is not None:
         if not _EVENT_NUMBER.fullmatch(header):
             raise refuse_field("Last-Event-ID", "expected the number of an event")
         fields["after"] = header

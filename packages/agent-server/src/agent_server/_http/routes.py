@@ -62,7 +62,8 @@ async def tell_metrics(request: Request) -> Response:
 
 async def tell_description(request: Request) -> Response:
     """Describe what is answered under `/v1`."""
-    return _to_json(build_description(_executor(request).name))
+    executor = _executor(request)
+    return _to_json(build_description(executor.name, [one.name for one in executor.agents()]))
 
 
 async def list_agents(request: Request) -> Response:
