@@ -236,6 +236,15 @@ def kills(session: nox.Session) -> None:
     _run_agent_server(session, "-m", "long", "-s", "tests/test_kills.py")
 
 
+@nox.session(default=False)
+def schemathesis(session: nox.Session) -> None:
+    """Ask an agent server whatever its OpenAPI description allows and forbids, and compare its answers with that; `-- -s` shows what was tried."""
+    _sync(session, "--package", "gpt5-agent-server", "--all-extras", "--group", "test")
+    session.install("schemathesis")
+    with session.chdir(MEMBERS["gpt5-agent-server"]):
+        session.run("pytest", "-m", "schemathesis", "tests/test_schemathesis.py", *session.posargs)
+
+
 def _run_agent_server(session: nox.Session, *arguments: str) -> None:
     name = "gpt5-agent-server"
     _sync(session, "--package", name, "--all-extras", "--group", "test")
