@@ -100,7 +100,7 @@ def create(servers, number):
 
 def kill_servers(tmp_path, database, *, number_of_servers, kills, runs):
     seed = random.randrange(1_000_000)
-    print(f"seed {seed}")
+    sys.stdout.write(f"seed {seed}" + "\n")
     chance = random.Random(seed)
     ledger = tmp_path / "ledger"
     servers = [Server(ledger, database, f"server {n}") for n in range(number_of_servers)]
@@ -157,7 +157,10 @@ def check(servers, ids, followers, ledger):
             done[tuple(step)] += 1
     assert steps <= recorded
     again = sum(count - 1 for count in done.values())
-    print(f"{len(ids)} runs, {len(done)} steps, {again} done again for they were not recorded yet")
+    sys.stdout.write(
+        f"{len(ids)} runs, {len(done)} steps, {again} done again for they were not recorded yet"
+         "\n"
+    )
 
 
 @pytest.mark.untraced

@@ -6,6 +6,21 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 
+__all__ = [
+    "AgentDescription",
+    "EventLimitError",
+    "Execution",
+    "Executor",
+    "JsonObject",
+    "Problem",
+    "RequestRefusedError",
+    "RunResult",
+    "StepWork",
+    "TransientError",
+    "UnknownAgentError",
+    "Usage",
+]
+
 type JsonObject = dict[str, Any]
 type StepWork = Callable[[], Awaitable[bytes]]
 
@@ -74,7 +89,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """How a run ended.
+    """The end of a run.
 
     Attributes:
         status: Whether it reached its answer.

@@ -8,6 +8,25 @@ from typing import Literal, Protocol
 from .executor import JsonObject, RunResult
 
 
+__all__ = [
+    "FINISHED",
+    "LAST_EVENTS",
+    "OWN_EVENTS",
+    "DatabaseAwayError",
+    "IdempotencyConflictError",
+    "NewRun",
+    "QueueFullError",
+    "Run",
+    "RunFilter",
+    "RunNotFoundError",
+    "RunPage",
+    "RunStatus",
+    "Runs",
+    "Statistics",
+    "StoredEvent",
+    "TooManyWatchersError",
+]
+
 type RunStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 
 FINISHED: frozenset[RunStatus] = frozenset({"succeeded", "failed", "cancelled"})
@@ -101,7 +120,7 @@ LAST_EVENTS: frozenset[str] = OWN_EVENTS - {"run_started"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFilter:
-    """Which runs to list.
+    """A choice of runs.
 
     Attributes:
         agent: Only of this agent.

@@ -10,10 +10,12 @@ from agent_runner._errors import RunnerError
 from agent_runner._run import AgentRunner
 from agent_server.command import refuse, serve, takes_settings
 
-from .agents import find_agents
+from ._agents import find_agents
 from .executor import ScriptExecutor
 from .settings import ScriptServerSettings
 
+
+__all__ = ["app"]
 
 _RENAMED = {"API_KEY": "API_KEYS"}
 

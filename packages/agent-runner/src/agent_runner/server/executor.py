@@ -35,10 +35,12 @@ from agent_server.executor import (
     Usage,
 )
 
-from .answer import Answer
-from .recorder import RunRecorder
-from .requests import ScriptRequest, parse_request, refuse
+from ._answer import Answer
+from ._recorder import RunRecorder
+from ._requests import ScriptRequest, parse_request, refuse
 
+
+__all__ = ["ScriptExecutor"]
 
 _INTERRUPTED = (
     "the server ended while the script was running; what the script had done by then is not known"

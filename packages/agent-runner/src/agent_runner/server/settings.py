@@ -8,6 +8,9 @@ from pydantic_settings import SettingsConfigDict
 from agent_server.settings import ServerSettings
 
 
+__all__ = ["ScriptServerSettings"]
+
+
 class ScriptServerSettings(ServerSettings):
     """The settings of `agent-runner serve`.
 

@@ -7,6 +7,9 @@ from typing import Any, cast
 from agent_server.executor import Usage
 
 
+__all__ = ["sum_usage"]
+
+
 def sum_usage(told: Sequence[Any]) -> Usage | None:
     """Return the sum of all `_llm_usage` that a script printed, or None where nothing in them is known.
 

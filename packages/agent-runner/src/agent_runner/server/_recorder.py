@@ -9,7 +9,7 @@ from agent_server.executor import Execution, RunResult
 from run_log import RunLog, RunWriter
 from stream_text import KnownSecrets
 
-from .requests import ScriptRequest
+from ._requests import ScriptRequest
 
 
 class RunRecorder:
