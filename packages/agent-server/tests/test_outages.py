@@ -4,10 +4,10 @@ import asyncio
 import logging
 import sqlite3
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import pytest
-from agents import Scripted, engine, finish, new_run, start, until
+from agents import Scripted, engine, eventually, finish, new_run, start, until
 
 from agent_server.executor import RunResult
 from agent_server.runs import DatabaseAwayError
@@ -106,3 +106,40 @@ def test_a_server_can_be_stopped_while_the_database_is_away(tmp_path):
     run = asyncio.run(scene())
 
     assert (run.status, run.attempt) == ("succeeded", 2)
+
+
+def test_a_table_that_cannot_be_read_for_a_while_is_an_outage_too(tmp_path):
+    path = tmp_path / "runs.sqlite"
+
+    def rename(before, after):
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.execute(f"ALTER TABLE {before} RENAME TO {after}")
+
+    async def scene():
+        async with engine(f"sqlite:///{path}") as runs:
+            run_id = await start(runs)
+            await finish(runs, run_id)
+            rename("agent_run_events", "hidden")
+            with pytest.raises(DatabaseAwayError):
+                await runs.read_events(run_id, tenant="ada")
+            rename("hidden", "agent_run_events")
+            await eventually(lambda: not runs.statistics().database_is_away)
+            return await runs.read_events(run_id, tenant="ada")
+
+    assert len(asyncio.run(scene())) == 4
+
+
+def test_an_operation_that_fails_harms_no_other(tmp_path):
+    path = tmp_path / "runs.sqlite"
+
+    async def scene():
+        async with engine(f"sqlite:///{path}") as runs:
+            # Text is refused by a database where bytes that are no text stand for it.
+            asked = [runs.create(new_run(tenant=tenant)) for tenant in ("a", "\udc80", "b")]
+            created = await asyncio.gather(*asked, return_exceptions=True)
+            return [one if isinstance(one, Exception) else one[0].tenant for one in created]
+
+    first, failed, last = asyncio.run(scene())
+
+    assert (first, last) == ("a", "b")
+    assert isinstance(failed, UnicodeEncodeError)

@@ -1,6 +1,8 @@
 """Runs as clients ask for them."""
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -104,7 +106,7 @@ def test_runs_are_found_by_agent_state_metadata_and_time(database):
 
             return [
                 await found(agent="echo"),
-                await found(agent="echo\0"),
+                await found(agent="echo\0") + await found(agent="\udc80"),
                 await found(status=frozenset({"running"})),
                 await found(metadata={"user": "x"}),
                 await found(metadata={"user": "x", "case": "1"}),
@@ -158,7 +160,7 @@ def test_a_finished_run_stays_as_it_is_when_it_is_cancelled(tmp_path):
 def test_whoever_comes_back_reads_from_where_it_was(database):
     async def many(run):
         for number in range(1300):
-            await run.tell("text", {"number": number})
+            await run.tell("text", {"number": number, "text": "x" * 500})
         await run.step("model", lambda: asyncio.sleep(0.3, b""))
         raise RuntimeError
 
@@ -221,3 +223,20 @@ def test_all_who_watch_a_run_get_the_same_events(tmp_path):
         assert events == told[0]
     # Made once: whoever sends it keeps the bytes for all.
     assert all(events[-1] is told[0][-1] for events in told)
+
+
+@pytest.mark.parametrize(
+    "statement", ["DELETE FROM agent_runs", "UPDATE agent_runs SET last_event = 99"]
+)
+def test_watching_ends_where_a_run_or_its_events_were_deleted(tmp_path, statement):
+    async def scene():
+        async with engine(f"sqlite:///{tmp_path}/runs.sqlite", Scripted(sleep=sleep)) as runs:
+            run_id = await start(runs, "sleep")
+            seen = []
+            async for batch in runs.watch_events(run_id, tenant="ada"):
+                seen += batch
+                with closing(sqlite3.connect(tmp_path / "runs.sqlite", isolation_level=None)) as db:
+                    db.execute(statement)
+            return seen
+
+    assert [event.type for event in asyncio.run(scene())] == ["run_started"]

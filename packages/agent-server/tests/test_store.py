@@ -130,26 +130,9 @@ def test_a_missing_key_ends_the_start(sqlite, keys):
         read(sqlite, "x", storage_keys=keys)
 
 
-@pytest.mark.parametrize("keys", ["x", "a" * 44, "é"])
-def test_what_is_no_key_ends_the_start_and_is_not_shown(sqlite, keys):
-    with pytest.raises(StorageError, match="storage_keys: expected Fernet keys") as caught:
-        read(sqlite, "x", storage_keys=keys)
-
-    assert f" {keys} " not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("url", "message"),
-    [
-        ("mysql://host/x", "database: expected sqlite:///path or postgresql://…"),
-        ("nothing", "database: expected sqlite:///path or postgresql://…"),
-        ("sqlite://", "database: expected a file"),
-        ("sqlite:////dev/null/x", "database: expected one that can be opened"),
-    ],
-)
-def test_a_database_that_cannot_be_opened_ends_the_start(url, message):
-    with pytest.raises(StorageError, match=message):
-        read(url, "x")
+def test_a_database_that_cannot_be_opened_ends_the_start():
+    with pytest.raises(StorageError, match="database: expected one that can be opened"):
+        read("sqlite:////dev/null/x", "x")
 
 
 def test_a_file_that_is_no_database_ends_the_start(tmp_path, sqlite):

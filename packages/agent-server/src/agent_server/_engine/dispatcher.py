@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agent_server._store import holds
 from agent_server._store.endings import Ending, cancelled, with_result
@@ -12,7 +12,7 @@ from agent_server._store.records import Event
 from agent_server._store.writer import Writer
 from agent_server.executor import EventLimitError, Executor, RunResult
 
-from .execution import LostRunError, RunExecution
+from .execution import RunExecution
 
 
 _logger = logging.getLogger("agent_server")
@@ -47,18 +47,19 @@ class _Job:
         task: Executes it.
         is_asked_to_end: Whether its end was asked for.
         is_given_up: Whether it is not to be ended here: it was lost, or the server stops.
-        is_ending: Whether its end is being stored, and nothing can be done about it any more.
+        is_interrupted: Whether nothing can interrupt it any more: its executor has heard that it shall stop, or its end is being stored.
     """
 
     execution: RunExecution
-    task: asyncio.Task[None] | None = None
+    task: asyncio.Task[None] = field(init=False)
     is_asked_to_end: bool = False
     is_given_up: bool = False
-    is_ending: bool = False
+    is_interrupted: bool = False
 
     def interrupt(self) -> None:
-        """Let the executor hear that it shall stop."""
-        if self.task is not None and not self.is_ending:
+        """Let the executor hear that it shall stop, once."""
+        if not self.is_interrupted:
+            self.is_interrupted = True
             self.task.cancel()
 
 
@@ -113,10 +114,9 @@ class Dispatcher:
         """End runs of which the end was asked for, if they are executed here."""
         for seq, reason in reasons.items():
             for job in self._attempts(seq):
-                if not job.is_asked_to_end:
-                    job.is_asked_to_end = True
-                    job.execution.reason = reason
-                    job.interrupt()
+                job.is_asked_to_end = True
+                job.execution.reason = reason
+                job.interrupt()
 
     def give_up_all(self) -> None:
         """Stop executing: others have taken over all runs."""
@@ -130,7 +130,7 @@ class Dispatcher:
         await self._wait(_AWAY_SECONDS if self._writer.is_away else _STOPPING_SECONDS)
 
     async def _wait(self, seconds: float) -> None:
-        if tasks := [job.task for job in self._jobs.values() if job.task is not None]:
+        if tasks := [job.task for job in self._jobs.values()]:
             await asyncio.wait(tasks, timeout=seconds)
 
     async def _claim(self, free: int) -> None:
@@ -163,15 +163,14 @@ class Dispatcher:
         return [job for (known, _), job in self._jobs.items() if known == seq]
 
     def _give_up(self, job: _Job) -> None:
-        if not job.is_given_up:
-            job.is_given_up = True
-            job.interrupt()
+        job.is_given_up = True
+        job.interrupt()
 
     async def _execute(self, job: _Job) -> None:
         hold = job.execution.hold
         try:
             ending = await self._reach_end(job)
-            job.is_ending = True
+            job.is_interrupted = True
             if ending is None:
                 await job.execution.let_go()
             elif await job.execution.end(ending):
@@ -191,8 +190,6 @@ class Dispatcher:
             if job.is_given_up:
                 return None
             return cancelled(job.execution.reason)
-        except LostRunError:
-            return None
         except EventLimitError as error:
             result = RunResult(status="failed", error=str(error), error_type="event_limit")
         except Exception:

@@ -24,10 +24,6 @@ _FIRST_PAUSE_SECONDS = 0.5
 _LONGEST_PAUSE_SECONDS = 60.0
 
 
-class LostRunError(Exception):
-    """A run that is no longer this server's: another one has taken it over."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
     """What a run may do.
@@ -87,7 +83,6 @@ class RunExecution:
         self._waiting_bytes = 0
         self._timer: asyncio.TimerHandle | None = None
         self._room = asyncio.Event()
-        self._room.set()
         self._recorded = set(hold.recorded)
         self._locks: dict[str, asyncio.Lock] = {}
 
@@ -150,7 +145,8 @@ class RunExecution:
         elif self._timer is None:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(_GATHER_SECONDS, self._flush)
-        await self._room.wait()
+        while self._waiting_bytes > _MOST_WAITING_BYTES:
+            await self._room.wait()
         return number
 
     async def step(
@@ -164,12 +160,11 @@ class RunExecution:
                 )
             result = await self._try(work, self._bounds.retries if retries else 0, after_events)
             told = self._take()
-            is_held = await self._store(
+            # Where the run is not this server's any more, the task that waits for this is cancelled.
+            await self._store(
                 told,
                 lambda write: holds.record_step(write, self.hold, key, result, told),
             )
-            if not is_held:
-                raise LostRunError(self.run_id)
             self._recorded.add(key)
             return result
 
@@ -213,8 +208,6 @@ class RunExecution:
         size = self._gathered_bytes
         told = self._take()
         self._waiting_bytes += size
-        if self._waiting_bytes > _MOST_WAITING_BYTES:
-            self._room.clear()
         stored = self._store(told, lambda write: holds.append(write, self.hold, told))
         stored.add_done_callback(lambda _: self._make_room(size))
 
@@ -232,5 +225,5 @@ class RunExecution:
 
     def _make_room(self, size: int) -> None:
         self._waiting_bytes -= size
-        if self._waiting_bytes <= _MOST_WAITING_BYTES:
-            self._room.set()
+        self._room.set()
+        self._room = asyncio.Event()

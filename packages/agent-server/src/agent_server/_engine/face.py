@@ -44,10 +44,7 @@ class EngineRuns:
 
     async def create(self, run: NewRun) -> tuple[Run, bool]:
         """Accept a run, durably, and return it with whether it is new."""
-        created = await self._writer.write(lambda write: self._book.create(write, run))
-        if isinstance(created, Exception):
-            raise created
-        return created
+        return await self._writer.write(lambda write: self._book.create(write, run))
 
     async def get(self, run_id: str, *, tenant: str) -> Run:
         """Return a run."""
@@ -68,8 +65,6 @@ class EngineRuns:
         asked = await self._writer.write(
             lambda write: self._book.cancel(write, run_id, tenant, reason)
         )
-        if isinstance(asked, Exception):
-            raise asked
         await self._hub.look()
         return asked
 

@@ -50,6 +50,14 @@ class _Channel:
             self.is_over = self.is_over or reach.is_finished
             self.wake()
 
+    def take(self, told: Sequence[StoredEvent]) -> None:
+        """Take in what was stored by this server."""
+        follows = told[0].number == self.last + 1
+        self.recent = [*(self.recent if follows else ()), *told][-_KEPT_EVENTS:]
+        self.last = max(self.last, told[-1].number)
+        self.is_over = told[-1].type in LAST_EVENTS
+        self.wake()
+
     def pace_seconds(self) -> float:
         return min(self.watchers * _PACE_SECONDS_PER_WATCHER, _PACE_SECONDS)
 
@@ -79,15 +87,8 @@ class Hub:
 
     def publish(self, seq: int, told: Sequence[StoredEvent]) -> None:
         """Push events that have been stored by this server."""
-        channel = self._channels.get(seq)
-        if channel is None or told[-1].number <= channel.last:
-            return
-        if channel.recent and channel.recent[-1].number + 1 != told[0].number:
-            channel.recent = []
-        channel.recent = [*channel.recent, *told][-_KEPT_EVENTS:]
-        channel.last = told[-1].number
-        channel.is_over = told[-1].type in LAST_EVENTS
-        channel.wake()
+        if seq in self._channels:
+            self._channels[seq].take(told)
 
     async def look(self) -> None:
         """Look whether watched runs got events from other servers."""

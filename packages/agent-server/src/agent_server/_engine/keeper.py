@@ -119,9 +119,13 @@ class Keeper:
             await self._sleep_between()
 
     async def _take_over(self, silent: Sequence[Beat]) -> None:
-        for one in silent:
-            if await self._writer.submit(lambda write, one=one: servers.take_over(write, one)):
-                _logger.warning("server %s is silent, its runs wait again", one.server.name)
+        taken = [
+            one.server.name
+            for one in silent
+            if await self._writer.submit(lambda write, one=one: servers.take_over(write, one))
+        ]
+        for name in taken:
+            _logger.warning("server %s is silent, its runs wait again", name)
 
     async def _read_beats(self) -> list[Beat]:
         return await self._readers.read(servers.read_beats)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 from sqlalchemy import event
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.exc import SQLAlchemyError
 
 from .errors import StorageError, describe_fault
 from .schema import migrate, seals
@@ -56,7 +56,7 @@ def open_database(url: str, seal: Seal) -> Database:
     Raises:
         StorageError: If it cannot be used, a newer version has written it, or a key is missing.
     """
-    parsed = _parse_url(url)
+    parsed = sa.make_url(url)
     try:
         database = (
             _open_sqlite(parsed, seal)
@@ -71,16 +71,6 @@ def open_database(url: str, seal: Seal) -> Database:
             f"database: expected one that can be opened: {describe_fault(error)}"
         ) from error
     return database
-
-
-def _parse_url(url: str) -> sa.URL:
-    try:
-        parsed = sa.make_url(url)
-    except ArgumentError:
-        parsed = None
-    if parsed is None or parsed.get_backend_name() not in {"sqlite", "postgresql"}:
-        raise StorageError("database: expected sqlite:///path or postgresql://…")
-    return parsed
 
 
 def _enter_seal(connection: sa.Connection, seal: Seal) -> None:
@@ -98,9 +88,7 @@ def _enter_seal(connection: sa.Connection, seal: Seal) -> None:
 
 
 def _open_sqlite(url: sa.URL, seal: Seal) -> Database:
-    if not url.database or url.database == ":memory:":
-        raise StorageError("database: expected a file, as in sqlite:///path")
-    _create_private_file(Path(url.database))
+    _create_private_file(Path(url.database or ""))
     url = url.set(drivername="sqlite")
     writer = sa.create_engine(url, pool_size=1, max_overflow=0, hide_parameters=True)
     reader = sa.create_engine(url, pool_size=_READERS, max_overflow=0, hide_parameters=True)

@@ -34,12 +34,17 @@ def read_events(
     """Return the events of a run behind a number, at most `limit`."""
     found: list[StoredEvent] = []
     position = after
+    together = min(limit, _BATCHES_TOGETHER)
     while len(found) < limit:
         statement = (
             sa.select(events.c.first, events.c.last, events.c.body)
-            .where(events.c.run == seq, events.c.first > _first_of(seq, position))
+            .where(
+                events.c.run == seq,
+                events.c.first > _first_of(seq, position),
+                events.c.last > position,
+            )
             .order_by(events.c.first)
-            .limit(_BATCHES_TOGETHER)
+            .limit(together)
         )
         rows = connection.execute(statement).all()
         for row in rows:
@@ -48,7 +53,7 @@ def read_events(
             batch = load_events(row.first, seal.open(row.body))
             found += [event for event in batch if event.number > position]
             position = row.last
-        if len(rows) < _BATCHES_TOGETHER:
+        if len(rows) < together:
             break
     return found[:limit]
 

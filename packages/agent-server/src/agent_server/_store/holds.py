@@ -10,7 +10,6 @@ import sqlalchemy as sa
 from agent_server.executor import JsonObject, RunResult
 
 from .endings import Ending, cancelled, end_waiting, with_result, write_end, write_events
-from .errors import StorageError
 from .records import Event, dump_events, dump_json, load_text, now
 from .schema import runs, steps
 from .sealing import Seal
@@ -253,17 +252,14 @@ def let_go(write: Write, hold: Hold, told: Sequence[Event]) -> bool:
     return _requeue(write, mine & (runs.c.server == hold.server)) and is_held
 
 
-def take_from(write: Write, server: str) -> None:
-    """Put all runs of a server back into the queue."""
-    _requeue(write, runs.c.server == server)
+def take_from(write: Write, names: Sequence[str]) -> None:
+    """Put all runs of servers back into the queue."""
+    _requeue(write, runs.c.server.in_(names))
 
 
 def read_step(write: Write, hold: Hold, key: str) -> bytes:
     """Return what a recorded step came to."""
-    sealed = _find_step(write, hold, key)
-    if sealed is None:
-        raise StorageError(f"the recorded step {key} of run {hold.run_id} is gone")
-    return write.seal.open(sealed)
+    return write.seal.open(_find_step(write, hold, key) or b"")
 
 
 def read_cancelled(connection: sa.Connection, server: str, seal: Seal) -> dict[int, str | None]:
@@ -277,7 +273,7 @@ def read_cancelled(connection: sa.Connection, server: str, seal: Seal) -> dict[i
     return {row.seq: load_text(row.cancel_reason, seal) for row in connection.execute(statement)}
 
 
-def _find(write: Write, hold: Hold) -> sa.Row[tuple[int, int]] | None:
+def _find(write: Write, hold: Hold) -> sa.Row[Any] | None:
     return write.connection.execute(_FIND_HELD, hold.fence).one_or_none()
 
 

@@ -102,9 +102,8 @@ def _find_too_large(connection: sa.Connection, most: int) -> list[int]:
             .limit(_TOGETHER)
         )
         for seq, taken in connection.execute(oldest_first):
-            if excess <= 0:
-                break
-            doomed.append(seq)
+            if excess > 0:
+                doomed.append(seq)
             excess -= taken
     return doomed
 

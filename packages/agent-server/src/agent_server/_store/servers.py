@@ -60,7 +60,7 @@ def enter(write: Write, server: Server) -> bool:
     }
     write.connection.execute(sa.insert(servers).values(values))
     # What the name holds is of a server that is gone.
-    holds.take_from(write, server.name)
+    holds.take_from(write, [server.name])
     return True
 
 
@@ -77,8 +77,7 @@ def beat(write: Write, server: Server) -> bool:
 def leave(write: Write, server: Server) -> None:
     """Take out a server that stops; what it still holds goes back into the queue."""
     mine = (servers.c.name == server.name) & (servers.c.token == server.token)
-    if write.connection.execute(sa.delete(servers).where(mine)).rowcount:
-        holds.take_from(write, server.name)
+    _take_out(write, mine, server.name)
 
 
 def take_over(write: Write, silent: Beat) -> bool:
@@ -88,10 +87,14 @@ def take_over(write: Write, silent: Beat) -> bool:
         & (servers.c.token == silent.server.token)
         & (servers.c.beat == silent.number)
     )
-    if write.connection.execute(sa.delete(servers).where(same)).rowcount == 0:
-        return False
-    holds.take_from(write, silent.server.name)
-    return True
+    return _take_out(write, same, silent.server.name)
+
+
+def _take_out(write: Write, which: sa.ColumnElement[bool], name: str) -> bool:
+    is_out = write.connection.execute(sa.delete(servers).where(which)).rowcount == 1
+    # Nothing is taken from who is no longer entered, or has come back to life.
+    holds.take_from(write, [name] if is_out else [])
+    return is_out
 
 
 def read_beats(connection: sa.Connection) -> list[Beat]:

@@ -44,7 +44,8 @@ class Write:
     signals: set[str] = field(default_factory=set)
 
 
-type Operation[Result] = Callable[[Write], Result]
+type Operation[Result] = Callable[[Write], Result | Exception]
+"""What is done in a transaction with others. An exception that it returns is raised where the result is waited for, and harms no other."""
 
 
 @dataclass(slots=True, eq=False)
@@ -57,8 +58,7 @@ class _Job:
 class Writer:
     """The thread, and the queue before it.
 
-    Operations are executed in the order in which they came. An operation says by its result that it could not be done; where one raises,
-    those that came with it are done without it. While the database cannot be reached, patient operations wait, and the others fail.
+    Operations are executed in the order in which they came. Where one raises, those that came with it are done without it. While the database cannot be reached, patient operations wait, and the others fail.
     """
 
     def __init__(
