@@ -86,9 +86,8 @@ class Hub:
         return seq in self._channels
 
     def publish(self, seq: int, told: Sequence[StoredEvent]) -> None:
-        """Push events that have been stored by this server."""
-        if seq in self._channels:
-            self._channels[seq].take(told)
+        """Push events of a watched run that have been stored by this server."""
+        self._channels[seq].take(told)
 
     async def look(self) -> None:
         """Look whether watched runs got events from other servers."""

@@ -213,7 +213,7 @@ def append(write: Write, hold: Hold, told: Sequence[Event]) -> bool:
     if write.connection.execute(_GROW, values).rowcount == 0:
         # A commit of which nobody heard whether it was done is tried again.
         row = _find(write, hold)
-        return row is not None and row.last_event >= last
+        return row is not None and row[runs.c.last_event] >= last
     write_events(write, hold.seq, told, body)
     return True
 
@@ -241,7 +241,7 @@ def end(write: Write, hold: Hold, ending: Ending, told: Sequence[Event]) -> bool
     row = _find(write, hold)
     if row is None:
         return False
-    write_end(write, hold.seq, ending, told, stored_bytes=row.bytes)
+    write_end(write, hold.seq, ending, told, stored_bytes=row[runs.c.bytes])
     return True
 
 
@@ -273,8 +273,8 @@ def read_cancelled(connection: sa.Connection, server: str, seal: Seal) -> dict[i
     return {row.seq: load_text(row.cancel_reason, seal) for row in connection.execute(statement)}
 
 
-def _find(write: Write, hold: Hold) -> sa.Row[Any] | None:
-    return write.connection.execute(_FIND_HELD, hold.fence).one_or_none()
+def _find(write: Write, hold: Hold) -> sa.RowMapping | None:
+    return write.connection.execute(_FIND_HELD, hold.fence).mappings().one_or_none()
 
 
 def _find_step(write: Write, hold: Hold, key: str) -> bytes | None:
