@@ -130,7 +130,7 @@ def refuse(*problems: str) -> NoReturn:
     """Say what is wrong, each in a line, and end the command with exit code 2.
 
     Raises:
-        Exit: Always.
+        Exit: If it is called.
     """
     for problem in problems:
         typer.echo(problem, err=True)

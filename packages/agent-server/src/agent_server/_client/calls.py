@@ -88,7 +88,7 @@ class Call:
 
 
 class Retries:
-    """When to try again.
+    """The tries of a call that fails.
 
     Args:
         most: How often.
@@ -106,7 +106,8 @@ class Retries:
         """Return how many seconds to wait before the next try.
 
         Raises:
-            Exception: What went wrong, if there were enough tries.
+            ServerProblemError: If there were enough tries, and the last was answered with it.
+            httpx.TransportError: If there were enough tries, and the last had no answer.
         """
         if self._made >= self._most:
             raise error or httpx.RemoteProtocolError("the stream ended before the run did")

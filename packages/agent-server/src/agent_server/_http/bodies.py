@@ -53,7 +53,7 @@ async def read_model[Model: BaseModel](
         is_optional: Whether there may be no body, which is taken for an empty object.
 
     Raises:
-        ProblemError: As `read_json` does.
+        ProblemError: If there is no such JSON; see `read_json`.
         RequestRefusedError: If the model refuses it; the problems name fields, never values.
         ClientDisconnect: If the client has gone.
     """

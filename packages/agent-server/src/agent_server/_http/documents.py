@@ -96,7 +96,7 @@ class UsageDocument(BaseModel):
 
 
 class ErrorDocument(BaseModel):
-    """Why a run failed.
+    """The reason why a run failed.
 
     Attributes:
         type: The kind of error, such as `interrupted`.
@@ -216,7 +216,7 @@ class ProblemDocument(BaseModel):
 
 
 class StateDocument(BaseModel):
-    """How a server is.
+    """The state of a server.
 
     Attributes:
         status: `ok`, or `ready`.
@@ -226,7 +226,7 @@ class StateDocument(BaseModel):
 
 
 class EventsQuery(BaseModel):
-    """Which events to answer with.
+    """A choice of events.
 
     Attributes:
         after: The number of the last event that the client has; 0 for none.

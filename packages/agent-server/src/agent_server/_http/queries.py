@@ -25,7 +25,7 @@ _EVENT_NUMBER: Final = re.compile(r"[0-9]{1,15}", re.ASCII)
 
 
 class RunsQuery(BaseModel):
-    """Which runs to list.
+    """A choice of runs.
 
     Attributes:
         agent: Only of this agent.
