@@ -7,6 +7,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
@@ -31,6 +32,7 @@ class Cluster:
             shutil.chown(self._data, self._user)
         self._run("initdb", "--auth=trust", "--username=postgres", "--no-sync")
         self._used = 0
+        self._paused = []
 
     def _run(self, program, *arguments):
         subprocess.run(
@@ -50,6 +52,28 @@ class Cluster:
     def stop(self):
         with suppress(subprocess.CalledProcessError):
             self._run("pg_ctl", "stop", "--wait", "--mode=immediate")
+
+    def pause(self):
+        """Let it be as silent as behind a broken line."""
+        self._paused = self._processes()
+        for process in self._paused:
+            process.suspend()
+
+    def go_on(self):
+        """Let it answer again, if it does not."""
+        for process in self._paused:
+            process.resume()
+        self._paused = []
+        if not self._processes():
+            self.start()
+
+    def _processes(self):
+        try:
+            pid = int((self._data / "postmaster.pid").read_text().split()[0])
+            postmaster = psutil.Process(pid)
+        except (OSError, psutil.NoSuchProcess):
+            return []
+        return [*postmaster.children(), postmaster]
 
     def url(self, database):
         return f"postgresql://postgres@/{database}?host={self._data}"

@@ -158,8 +158,7 @@ def check(servers, ids, followers, ledger):
     assert steps <= recorded
     again = sum(count - 1 for count in done.values())
     sys.stdout.write(
-        f"{len(ids)} runs, {len(done)} steps, {again} done again for they were not recorded yet"
-         "\n"
+        f"{len(ids)} runs, {len(done)} steps, {again} done again for they were not recorded yet\n"
     )
 
 

@@ -143,3 +143,67 @@ def test_an_operation_that_fails_harms_no_other(tmp_path):
 
     assert (first, last) == ("a", "b")
     assert isinstance(failed, UnicodeEncodeError)
+
+
+def test_a_server_without_anything_to_do_notices_when_the_database_is_back(tmp_path, caplog):
+    path = tmp_path / "runs.sqlite"
+
+    async def scene():
+        async with engine(f"sqlite:///{path}", lease_seconds=60) as runs:
+            with away(path):
+                await refused(runs)
+                await asyncio.sleep(1)
+                still = runs.statistics().database_is_away
+            await eventually(lambda: not runs.statistics().database_is_away)
+            run = await finish(runs, await start(runs))
+        with pytest.raises(DatabaseAwayError):
+            await start(runs)  # it has been stopped
+        return still, run
+
+    still, run = asyncio.run(scene())
+
+    assert still
+    assert run.status == "succeeded"
+    assert caplog.text.count("the database is away") == 1
+
+
+@pytest.fixture
+def postgresql(cluster):
+    yield cluster
+    cluster.go_on()
+
+
+@pytest.mark.postgresql
+@pytest.mark.parametrize("way", ["stop", "pause"])
+def test_runs_go_on_within_5_seconds_of_the_return_of_postgresql(postgresql, way, caplog):
+    async def work(run):
+        for number in range(3):
+            await run.tell("text", {"number": number})
+            await run.step(str(number), lambda: asyncio.sleep(1, b"done"))
+        return RunResult(status="succeeded")
+
+    async def scene():
+        url = postgresql.create()
+        async with engine(url, Scripted(work=work), lease_seconds=3) as runs:
+            ids = [await start(runs, "work") for _ in range(4)]
+            await until(runs, ids[-1], lambda run: run.last_event > 1)
+            await asyncio.to_thread(getattr(postgresql, way))
+            await refused(runs)
+            await asyncio.sleep(4)
+            seconds = await refused(runs)
+            await asyncio.to_thread(postgresql.go_on)
+            back = time.monotonic()
+            await eventually(lambda: not runs.statistics().database_is_away)
+            noticed = time.monotonic() - back
+            ended = [await finish(runs, run_id) for run_id in ids]
+            told = [await runs.read_events(run_id, tenant="ada") for run_id in ids]
+            return seconds, noticed, ended, told
+
+    seconds, noticed, ended, told = asyncio.run(scene())
+
+    assert seconds < 1
+    assert noticed < 5
+    assert {(run.status, run.attempt) for run in ended} == {("succeeded", 1)}
+    for events in told:
+        assert [event.number for event in events] == [1, 2, 3, 4, 5]
+    assert caplog.text.count("the database is away") == 1

@@ -36,7 +36,7 @@ class Readers:
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):
                 return await loop.run_in_executor(self._pool, self._query, query)
-        except TimeoutError:
+        except TimeoutError:  # pragma: no cover - nox -s postgresql
             raise DatabaseAwayError from None
         except UNREACHABLE as error:
             self._writer.suspect(error)

@@ -105,7 +105,9 @@ class Writer:
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):
                 return await self._enqueue(operation, is_patient=False)
-        except TimeoutError:
+        except TimeoutError as error:  # pragma: no cover - nox -s postgresql
+            with self._lock:
+                self._note_away(error)
             raise DatabaseAwayError from None
 
     async def close(self) -> None:
@@ -135,10 +137,10 @@ class Writer:
         while (jobs := self._take()) is not None:
             try:
                 undone = self._commit(jobs) if jobs else self._look()
-            except UNREACHABLE as error:
+            except Exception as error:  # noqa: BLE001 - whatever it is, it cannot be looked at
                 with self._lock:
                     self._note_away(error)
-                undone = jobs
+                undone = []
             if self.is_away:
                 self._hold(undone)
 
@@ -166,10 +168,7 @@ class Writer:
             if len(jobs) == 1:
                 self._post(jobs, [error], set())
                 return []
-            for number, job in enumerate(jobs):
-                if self._commit([job]):
-                    return jobs[number:]
-            return []
+            return [job for job in jobs if self.is_away or self._commit([job])]
         self._note_reached()
         # Who watches hears from those who told.
         self._post(jobs, results, signals - {TOLD})
@@ -188,22 +187,21 @@ class Writer:
         return results, write.signals
 
     def _look(self) -> list[_Job]:
-        """Look whether the database is there and, on SQLite, whether others have written to it."""
-        if not self._database.is_sqlite:  # pragma: no cover - nox -s postgresql
-            with self._database.writer.connect() as connection:
+        """Look whether the database can be written again or, on SQLite, whether others have written to it."""
+        if self.is_away:
+            with self._database.writer.begin() as connection:
                 connection.execute(sa.select(1))
             self._note_reached()
-            return []
-        with (
-            closing(self._database.writer.raw_connection()) as raw,
-            closing(raw.cursor()) as cursor,
-        ):
-            (version,) = cursor.execute("PRAGMA data_version").fetchone()
-        self._note_reached()
-        if version != self._seen_version:
-            # Counts what others commit, not what this connection does.
-            self._seen_version = version
-            self._post([], [], set(ALL_SIGNALS))
+        elif self._database.is_sqlite:  # pragma: no branch - nox -s postgresql
+            with (
+                closing(self._database.writer.raw_connection()) as raw,
+                closing(raw.cursor()) as cursor,
+            ):
+                (version,) = cursor.execute("PRAGMA data_version").fetchone()
+            if version != self._seen_version:
+                # Counts what others commit, not what this connection does.
+                self._seen_version = version
+                self._post([], [], set(ALL_SIGNALS))
         return []
 
     def _hold(self, undone: list[_Job]) -> None:
@@ -235,8 +233,7 @@ class Writer:
                 self._post([], [], set(ALL_SIGNALS))
 
     def _post(self, jobs: list[_Job], results: list[Any], signals: set[str]) -> None:
-        if jobs or signals:
-            self._loop.call_soon_threadsafe(self._deliver, jobs, results, signals)
+        self._loop.call_soon_threadsafe(self._deliver, jobs, results, signals)
 
     def _deliver(self, jobs: list[_Job], results: list[Any], signals: set[str]) -> None:
         for job, result in zip(jobs, results, strict=True):
