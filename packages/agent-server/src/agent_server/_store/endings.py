@@ -33,7 +33,7 @@ _FORGET_STEPS = sa.delete(steps).where(steps.c.run == sa.bindparam("ended"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """How a run ends.
+    """The end of a run.
 
     Attributes:
         status: Its last state.

@@ -17,7 +17,7 @@ _BATCHES_TOGETHER = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach:
-    """How far the events of a run go.
+    """The reach of a run's events.
 
     Attributes:
         last: The number of the newest.

@@ -64,7 +64,7 @@ type Verdict = Callable[[str, int], RunResult | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """Who claims runs.
+    """The server that claims runs.
 
     Attributes:
         server: The name of the server.

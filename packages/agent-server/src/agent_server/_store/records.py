@@ -58,7 +58,7 @@ def dump_json(value: Any) -> str:
 
     Raises:
         ValueError: If JSON has no form for it, as for NaN.
-        TypeError: Likewise.
+        TypeError: If it is of a type that JSON does not know.
     """
     return json.dumps(value, allow_nan=False, separators=(",", ":"))
 

@@ -41,7 +41,7 @@ _CURSOR = re.compile(r"[0-9]{1,18}", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How many runs may be there.
+    """The bounds of how many runs may be there.
 
     Attributes:
         max_queued: That wait, of all tenants.

@@ -35,7 +35,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beat:
-    """How a server showed that it lives, the last time.
+    """The last sign of life of a server.
 
     Attributes:
         server: The server.
