@@ -92,17 +92,14 @@ def test_a_run_is_asked_for_followed_and_read(tmp_path, kind):
 
 
 @both
-def test_runs_are_listed_over_all_pages(tmp_path, kind):
+def test_runs_are_listed_by_what_they_are(tmp_path, kind):
     async def scene():
         async with (
-            listening(tmp_path, concurrency=100) as (port, _),
+            listening(tmp_path) as (port, _),
             _Waiting(kind, f"http://127.0.0.1:{port}") as client,
-            httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as other,
         ):
-            bodies = [
-                {"agent": "failing", "metadata": {"odd": str(number % 2)}} for number in range(101)
-            ]
-            await asyncio.gather(*(other.post("/v1/runs", json=body) for body in bodies))
+            for odd in ("0", "1", "0"):
+                await client.call("create", "failing", {}, metadata={"odd": odd})
             soon = datetime.now(UTC) + timedelta(hours=1)
             return (
                 await client.all("list"),
@@ -113,8 +110,8 @@ def test_runs_are_listed_over_all_pages(tmp_path, kind):
 
     every, odd, none, later = asyncio.run(scene())
 
-    assert len({run.run_id for run in every}) == 101
-    assert len(odd) == 50
+    assert [run.metadata["odd"] for run in every] == ["0", "1", "0"]
+    assert [run.metadata["odd"] for run in odd] == ["1"]
     assert (none, later) == ([], [])
     with pytest.raises(ValueError, match="created_after: expected a time with its zone"):
         list(Client("http://127.0.0.1").list(created_after=datetime(2026, 1, 1)))  # noqa: DTZ001 - what is refused
@@ -199,6 +196,26 @@ def test_a_server_that_is_busy_or_away_is_asked_again(kind):
     assert [event.type for event in events] == ["run_failed"]
     assert [request.headers["last-event-id"] for request in streams] == ["7"] * 3
     assert streams[0].url.raw_path == b"/v1/runs/a%2Fb/events"
+
+
+@both
+def test_runs_are_listed_over_all_pages(kind):
+    run = {
+        **{"run_id": "a", "agent": "b", "status": "queued", "metadata": {}, "attempt": 0},
+        **{"created_at": "2026-11-23T06:00:00Z", "started_at": None, "finished_at": None},
+        **{"cancel_requested": False, "cancel_reason": None, "last_event": 0, "output": None},
+        **{"error": None, "usage": None, "details": {}},
+    }
+    pages = [{"runs": [run], "next_cursor": "x"}, {"runs": [run], "next_cursor": None}]
+    transport, requests = _answering(*((200, page, {}) for page in pages))
+
+    async def scene():
+        async with _Waiting(kind, "http://x", transport=transport) as client:
+            return await client.all("list", agent="b")
+
+    assert [one.run_id for one in asyncio.run(scene())] == ["a", "a"]
+    asked = [dict(request.url.params) for request in requests]
+    assert asked == [{"limit": "100", "agent": "b"}, {"limit": "100", "agent": "b", "cursor": "x"}]
 
 
 @both

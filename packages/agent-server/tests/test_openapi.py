@@ -21,8 +21,11 @@ def description(app):
     return asyncio.run(scene())
 
 
-def test_the_description_is_valid(description):
+def test_the_description_is_valid_and_names_the_agents(description):
     validate(description)
+    request = description["components"]["schemas"]["RunRequest"]
+    assert request["required"] == ["agent"]
+    assert request["properties"]["agent"]["enum"] == ["echo", "slow", "waiting", "failing"]
 
 
 def test_the_description_has_every_route_and_method(app, description):

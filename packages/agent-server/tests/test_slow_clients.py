@@ -101,10 +101,10 @@ def _tried(tmp_path, attack, **settings):
                 path = accepted.headers["location"]
                 # All threads that read the database are there from now on.
                 await asyncio.gather(*(client.get(path) for _ in range(8)))
-            await until(lambda: not _held(port)[2])
+            await until(lambda: not _held(port)[2], every=0.1)
             before = _held(port)
             came = await attack(port, accepted.json()["run_id"])
-            await until(lambda: _held(port) <= before and not runs.statistics().watchers)
+            await until(lambda: _held(port) <= before and not runs.statistics().watchers, every=0.1)
             return came
 
     return asyncio.run(scene())

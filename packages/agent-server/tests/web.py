@@ -98,8 +98,8 @@ def fields(answer, status=422):
     return [one["field"] for one in document.get("errors", ())]
 
 
-async def until(is_so):
+async def until(is_so, *, every=0.01):
     """Return once something is so."""
     async with asyncio.timeout(20):
         while not is_so():  # noqa: ASYNC110 - what others do raises no event here
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(every)

@@ -52,9 +52,10 @@ def build_description(name: str, agents: Sequence[str]) -> Json:
     """
     definitions = copy.deepcopy(_build_models())
     request = definitions["RunRequest"]
-    request["properties"]["agent"] |= {"anyOf": [{"enum": list(agents)}]}
-    if len(agents) != 1:
-        request["required"] = ["agent"]
+    # Where there is only one, it need not be named.
+    is_needed = len(agents) != 1
+    request["properties"]["agent"] = {"enum": [*agents, *(() if is_needed else (None,))]}
+    request["required"] = ["agent"] if is_needed else []
     return {
         "openapi": "3.1.0",
         "info": {"title": name, "version": "1"},
