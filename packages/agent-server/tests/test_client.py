@@ -201,10 +201,21 @@ def test_a_server_that_is_busy_or_away_is_asked_again(kind):
 @both
 def test_runs_are_listed_over_all_pages(kind):
     run = {
-        **{"run_id": "a", "agent": "b", "status": "queued", "metadata": {}, "attempt": 0},
-        **{"created_at": "2026-11-23T06:00:00Z", "started_at": None, "finished_at": None},
-        **{"cancel_requested": False, "cancel_reason": None, "last_event": 0, "output": None},
-        **{"error": None, "usage": None, "details": {}},
+        "run_id": "a",
+        "agent": "b",
+        "status": "queued",
+        "metadata": {},
+        "attempt": 0,
+        "created_at": "2026-11-23T06:00:00Z",
+        "started_at": None,
+        "finished_at": None,
+        "cancel_requested": False,
+        "cancel_reason": None,
+        "last_event": 0,
+        "output": None,
+        "error": None,
+        "usage": None,
+        "details": {},
     }
     pages = [{"runs": [run], "next_cursor": "x"}, {"runs": [run], "next_cursor": None}]
     transport, requests = _answering(*((200, page, {}) for page in pages))
