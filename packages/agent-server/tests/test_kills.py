@@ -104,6 +104,17 @@ def kill_servers(tmp_path, database, *, number_of_servers, kills, runs):
     chance = random.Random(seed)
     ledger = tmp_path / "ledger"
     servers = [Server(ledger, database, f"server {n}") for n in range(number_of_servers)]
+    try:
+        ids, followers = kill_while_they_work(servers, chance, kills=kills, runs=runs)
+        check(servers, ids, followers, ledger)
+        codes = [server.stop() for server in servers]
+    finally:
+        for server in servers:
+            server.kill()
+    assert codes == [0] * number_of_servers
+
+
+def kill_while_they_work(servers, chance, *, kills, runs):
     ids, followers = [], []
     for number in range(kills):
         for _ in range(max(1, runs // kills)):
@@ -117,11 +128,7 @@ def kill_servers(tmp_path, database, *, number_of_servers, kills, runs):
         server.kill()
         time.sleep(chance.choice([0, 0, 0.3, 1]))
         server.start()
-    try:
-        check(servers, ids, followers, ledger)
-    finally:
-        codes = [server.stop() for server in servers]
-    assert codes == [0] * number_of_servers
+    return ids, followers
 
 
 def check(servers, ids, followers, ledger):
