@@ -182,7 +182,7 @@ class Invocation:
 
     def _ask(self, asked: AskApproval, approvals: Approvals) -> Iterator[InvokeMessage]:
         """End the turn with the question; where it cannot be kept the calls are denied, and the run goes on."""
-        problem = approvals.put(asked)
+        problem = approvals.put(asked, self._parameters.query)
         if problem is None:
             text = self._known.redact(approvals.tell(asked, self._parameters.query))
             yield from map(self._strategy.create_text_message, split_text(f"\n{text}"))
