@@ -170,6 +170,7 @@ def test_options_reach_the_strategy(events):
         ("--allowed-tools", "clock"),
         ("--allowed-tools", "mail"),
         ("--answer-schema", '{"type": "object"}'),
+        ("--approval-rules", '{"mail": "always"}'),
         ("--tool-search", "auto"),
         ("--fallback-model", "echo-2"),
         ("--max-seconds", "9.5"),
@@ -185,6 +186,7 @@ def test_options_reach_the_strategy(events):
     assert budgets == [500, 0.25, 9.5, None]
     assert params["allowed_tools"] == ["clock", "mail"]
     assert params["answer_schema"] == '{"type": "object"}'
+    assert params["approval_rules"] == '{"mail": "always"}'
     assert params["tool_search"] == "auto"
     second = params["fallback_model"]
     assert (second["model"], second["completion_params"]) == ("echo-2", {})
