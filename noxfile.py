@@ -9,14 +9,15 @@ Packages and plugins are found by looking, so that a new one is covered the day 
 """
 
 import atexit
+import hashlib
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,7 @@ def _sync(session: nox.Session, *selection: str) -> None:
         env=env,
     )
     session.run_install("uv", "pip", "check", "--quiet", python, env=env)
+    _share_bytecode(session)
 
 
 @nox.session
@@ -356,6 +358,31 @@ def catalog(session: nox.Session) -> None:
     _sync(session, "--package", name)
     with session.chdir(PLUGINS[name]):
         session.run("python", "generate_models.py", *session.posargs)
+
+
+def _share_bytecode(session: nox.Session) -> None:
+    """Bring what other sessions have compiled of the same files, and leave what this one compiles to the next.
+
+    uv links the same files into each environment, and to compile them anew in each takes seconds.
+    Python itself leaves bytecode aside whose source has another time or size.
+    """
+    lock = hashlib.sha256((ROOT / "uv.lock").read_bytes()).hexdigest()
+    shared = ROOT / ".nox" / "bytecode" / lock[:16]
+    (own,) = Path(session.virtualenv.location).glob("lib/python*/site-packages")
+    # Only where the package is: a folder of its name alone would be a package to Python.
+    _link_bytecode(shared, own, lambda folder: folder.parent.is_dir())
+    atexit.register(_link_bytecode, own, shared, lambda _: True)
+
+
+def _link_bytecode(source: Path, target: Path, is_wanted: Callable[[Path], bool]) -> None:
+    """Link the bytecode of each `__pycache__` below `source` to its place below `target`, and replace none."""
+    for folder in source.rglob("__pycache__"):
+        place = target / folder.relative_to(source)
+        if is_wanted(place):
+            place.mkdir(parents=True, exist_ok=True)
+            for path in folder.glob("*.pyc"):
+                with suppress(FileExistsError):
+                    (place / path.name).hardlink_to(path)
 
 
 def _sources(folder: Path) -> list[str]:
