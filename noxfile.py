@@ -26,6 +26,7 @@ import nox
 
 ROOT = Path(__file__).parent
 REPORT = ROOT / ".nox" / "report.json"
+COVERAGE = ROOT / "repository" / "branch_coverage.py"
 
 # Tests start hundreds of processes, and compiling what each of them imports costs more than most tests do.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -140,7 +141,7 @@ def tests(session: nox.Session, package: str) -> None:
         declared = _pyproject(package)["tool"]["pytest"].get("markers", [])
         markers = [line.split(":")[0] for line in declared]
         traced = " and ".join(f"not {marker}" for marker in markers)
-        session.run("coverage", "run", "-m", "pytest", "-m", traced)
+        session.run("python", str(COVERAGE), "run", "-m", "pytest", "-m", traced)
         session.run("coverage", "report")
         if "untraced" in markers:
             session.run("pytest", "-m", traced.replace("not untraced", "untraced"))
@@ -303,7 +304,7 @@ def release_tests(session: nox.Session) -> None:
 @nox.session
 def repository(session: nox.Session) -> None:
     """Hold what no member can: the names of all distributions, links, and where each `Source:` leads."""
-    session.install("packaging", "pytest", "pyyaml")
+    session.install("coverage", "packaging", "pytest", "pyyaml")
     session.run("pytest", "repository", *session.posargs)
 
 
