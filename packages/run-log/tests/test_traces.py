@@ -3,12 +3,13 @@
 import importlib
 import json
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor, SpanExporter, SpanExportResult  # fmt: skip
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
@@ -260,3 +261,53 @@ def test_spans_arrive_over_otlp_where_the_environment_says(monkeypatch):
 def test_without_an_address_nothing_is_sent():
     assert Traces.from_env({}, service="tests") is None
     Traces().close()
+
+
+class Slow(SpanExporter):
+    """An exporter that is done when it is let."""
+
+    def __init__(self):
+        self.asked, self.may_end, self.names = threading.Event(), threading.Event(), []
+
+    def export(self, spans):
+        self.asked.set()
+        assert self.may_end.wait(20)
+        self.names.extend(span.name for span in spans)
+        return SpanExportResult.SUCCESS
+
+
+@pytest.fixture
+def slow():
+    exporter = Slow()
+    exporter.provider = TracerProvider()
+    exporter.provider.add_span_processor(BatchSpanProcessor(exporter, schedule_delay_millis=60_000))
+    yield exporter
+    exporter.may_end.set()
+    exporter.provider.shutdown()
+
+
+def test_what_was_not_sent_is_sent_at_once_when_it_is_asked_for(slow):
+    slow.may_end.set()
+    traces = Traces(slow.provider)
+    RunFeed([traces], about={"agent": "clerk"}).begin().end("answered")
+    assert slow.names == []
+    assert traces.flush(20)
+    assert slow.names == ["invoke_agent clerk"]
+
+
+def test_who_takes_too_long_is_waited_for_once_and_gets_everything(slow):
+    traces = Traces(slow.provider)
+    feed = RunFeed([traces])
+    feed.begin({"agent": "one"}).end("answered")
+    assert not traces.flush(0.01)
+    assert slow.asked.wait(20)
+    feed.begin({"agent": "two"}).end("answered")
+    assert not traces.flush(3_600)  # One sending is under way: nobody waits for a second.
+    slow.may_end.set()
+    while not traces.flush(20):
+        time.sleep(0.005)
+    assert slow.names == ["invoke_agent one", "invoke_agent two"]
+
+
+def test_a_provider_of_the_programs_own_is_left_to_it():
+    assert Traces().flush(3_600)
