@@ -10,10 +10,11 @@ stands on are those of the version in `uv.lock`. Source: coverage 7.17.3, covera
 
 import dis
 import sys
+import sysconfig
+from pathlib import Path
 from types import CodeType
 
 from coverage import bytecode, core, env
-from coverage.cmdline import main
 from coverage.sysmon import SysMonitor
 
 
@@ -46,6 +47,8 @@ class BranchMonitor(SysMonitor):
 
     def sysmon_line_arcs(self, code: CodeType, line_number: int) -> object:
         """Note a line once; where the function is followed, from which line it was reached as well."""
+        if id(code) not in self.code_infos:
+            return None  # begun before a fork, by what the parent measures with
         executed = self.code_infos[id(code)].file_data
         executed.add((line_number, line_number))
         followed = self._followed.get(id(code))
@@ -61,6 +64,8 @@ class BranchMonitor(SysMonitor):
         self, code: CodeType, instruction_offset: int, destination_offset: int
     ) -> object:
         """Note a side of a branch; there are no more than two."""
+        if id(code) not in self.code_infos:
+            return None
         taken = self._taken.setdefault((id(code), instruction_offset), set())
         if destination_offset not in taken:
             taken.add(destination_offset)
@@ -69,16 +74,34 @@ class BranchMonitor(SysMonitor):
 
 
 def use_monitor() -> None:
-    """Make `BranchMonitor` what coverage measures with, where its own cannot measure branches."""
-    events = sys.monitoring.events
-    events.BRANCH_LEFT = events.BRANCH_RIGHT = events.BRANCH
-    bytecode.RETURNS.add(dis.opmap["RETURN_CONST"])
-    env.PYBEHAVIOR.branch_right_left = True
-    env.SYSMON_DEFAULT = True
-    core.SysMonitor = BranchMonitor
+    """Make `BranchMonitor` what coverage measures with, where its own core cannot measure branches."""
+    if not env.PYBEHAVIOR.branch_right_left:
+        events = sys.monitoring.events
+        events.BRANCH_LEFT = events.BRANCH_RIGHT = events.BRANCH
+        bytecode.RETURNS.add(dis.opmap["RETURN_CONST"])
+        env.PYBEHAVIOR.branch_right_left = True
+        env.SYSMON_DEFAULT = True
+        core.SysMonitor = BranchMonitor
+
+
+def use_monitor_in_subprocesses() -> None:
+    """Do the same in each Python process of this environment in which coverage starts by itself."""
+    here = Path(__file__)
+    code = f"""
+if os.getenv("COVERAGE_PROCESS_CONFIG"):
+    sys.path.append({str(here.parent)!r})
+    import {here.stem}
+    sys.path.pop()
+    {here.stem}.use_monitor()
+"""
+    # By its name it comes before the file of coverage.
+    place = Path(sysconfig.get_path("purelib")) / "a0_branch_coverage.pth"
+    place.write_text(f"import os, sys; exec({code!r})\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    if not env.PYBEHAVIOR.branch_right_left:
-        use_monitor()
+    from coverage.cmdline import main
+
+    use_monitor()
+    use_monitor_in_subprocesses()
     sys.exit(main())
