@@ -83,6 +83,9 @@ class RunIndex:
             self.start = record
         elif kind == "end":
             self.end = record
+            if self.rounds:
+                waits = record["reason"] == "approval"
+                self.rounds[-1].leave("waiting" if waits else "left")
         if kind == "request":
             self._begin(placed)
         elif self.rounds:
@@ -92,6 +95,8 @@ class RunIndex:
 
     def _begin(self, placed: Any) -> None:
         before = self.rounds[-1] if self.rounds else None
+        if before is not None:
+            before.leave("left")
         row = begin_round(len(self.rounds), placed, before)
         if not row.effort and before is None:
             row.effort = find_effort(self.start.get("about", {}))
