@@ -14,12 +14,38 @@ import sysconfig
 from pathlib import Path
 from types import CodeType
 
-from coverage import bytecode, core, env
+from coverage import bytecode, core, env, sysmon
+from coverage.bytecode import BranchArcResolver
 from coverage.sysmon import SysMonitor
 
 
 DISABLE = sys.monitoring.DISABLE
 ASYNC_FOR = dis.opmap["END_ASYNC_FOR"]
+RERAISE = dis.opmap["RERAISE"]
+# What stands before a RERAISE and does nothing that a test could see.
+PASSED = {
+    dis.opmap[name]
+    for name in ("CACHE", "CALL_INTRINSIC_1", "COPY", "POP_EXCEPT", "POP_TOP", "PUSH_EXC_INFO")
+}
+
+
+class Resolver(BranchArcResolver):
+    """What finds the line that a branch leads to, also where it leads to the end of a `finally` that an error came through."""
+
+    def resolve(self, source: int, dest: int) -> tuple[int, int] | None:
+        """Return the lines of a branch and of what comes after it, which is minus the first one where the function ends."""
+        handlers = dis._parse_exception_table(self.code)  # noqa: SLF001 - the only way to it
+        while (found := super().resolve(source, dest)) is None:
+            while self.co_code[dest] in PASSED:
+                dest += 2
+            if self.co_code[dest] != RERAISE:
+                return None
+            outer = [entry.target for entry in handlers if entry.start <= dest < entry.end]
+            if not outer:
+                line = self.line_at(source)
+                return None if line is None else (line, -self.code.co_firstlineno)
+            (dest,) = outer
+        return found
 
 
 class BranchMonitor(SysMonitor):
@@ -82,6 +108,7 @@ def use_monitor() -> None:
         env.PYBEHAVIOR.branch_right_left = True
         env.SYSMON_DEFAULT = True
         core.SysMonitor = BranchMonitor
+        sysmon.BranchArcResolver = Resolver
 
 
 def use_monitor_in_subprocesses() -> None:

@@ -53,6 +53,37 @@ def catch(error, *, again=False):
         done = True
 
 
+def finish(error, flag):
+    try:
+        if error:
+            raise error
+    finally:
+        if flag:
+            flag = False
+
+
+def finish_inside(error, flag):
+    try:
+        try:
+            if error:
+                raise error
+        finally:
+            if flag:
+                flag = False
+    except KeyError:
+        flag = True
+
+
+async def close(error, flag):
+    try:
+        if error:
+            raise error
+        yield flag
+    finally:
+        if flag or error is None:
+            await asyncio.sleep(0)
+
+
 def match(value):
     match value:
         case int() if value > 3:
@@ -121,6 +152,9 @@ CALLS = [
     *("loop([])", "loop([1, 0])", "loop([1, 0, 2], 2)", "loop([0], 0)"),
     *("catch(None)", "catch(ValueError())", "catch(KeyError(), again=True)", "catch(KeyError())"),
     "catch(OSError())",
+    *("finish(None, 1)", "finish(OSError(), 0)", "finish(None, 0)", "finish(OSError(), 1)"),
+    *("finish_inside(KeyError(), 0)", "finish_inside(OSError(), 0)", "finish_inside(None, 1)"),
+    *("asyncio.run(anext(close(OSError(), 0)))", "asyncio.run(anext(close(None, 0)))"),
     *("match(9)", "match(1)", "match([1])", "match({'key': 1})", "match('text')"),
     *("enter(None)", "enter(KeyError())", "enter(OSError())"),
     *("recurse(0)", "recurse(3)", "list(generate(0))", "list(generate(2))", "list(generate(5))"),
@@ -139,7 +173,7 @@ def missing(command: list[str], code: str, folder: Path) -> tuple[list[int], lis
     return measured["missing_lines"], measured["missing_branches"]
 
 
-@pytest.mark.parametrize("calls", [CALLS, CALLS[::2], CALLS[1::3]], ids=len)
+@pytest.mark.parametrize("calls", [CALLS, CALLS[::2], CALLS[1::2], CALLS[1::3]], ids=len)
 def test_no_other_lines_and_branches_are_missing_than_by_the_tracer(
     tmp_path: Path, calls: list[str]
 ) -> None:
