@@ -336,6 +336,7 @@ def test_a_tool_that_another_has_called_is_the_one_that_is_named(spans):
     run = RunFeed([Traces(spans.provider)]).begin({"agent": "clerk"})
     run.call("c1", "call_tool", "{}")
     run.bound("c1", {}, [], tool="look_up")
+    run.bound("c2", {}, [])
     run.started("c1")
     run.result("c1", "done", "Ann is known.")
     run.end("answered")

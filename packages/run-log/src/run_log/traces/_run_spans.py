@@ -110,7 +110,7 @@ class RunSpans:
         if span is None:
             return
         _set_usage(span, record.get("usage"))
-        calls = [call for call in record.get("calls", []) if isinstance(call, dict)]
+        calls: list[Record] = [call for call in record.get("calls", []) if isinstance(call, dict)]
         self._left = {_key(call): self._text(call.get("name")) for call in calls}
         if "first" in record:
             span.set_attribute(names.FIRST_CHUNK, round(record["first"] - self._asked, 6))
