@@ -40,11 +40,15 @@ def runs(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def short(runs, run, tmp_path_factory):
-    """A folder with the first six rounds of that run."""
+    """A folder with the first six rounds of that run, and a later one that another model has answered otherwise from the third on."""
     folder = tmp_path_factory.mktemp("short")
     lines = (runs / f"{run}.jsonl").read_bytes().splitlines(keepends=True)
     last = next(place for place, line in enumerate(lines) if b'"round":7,' in line[:120])
-    (folder / f"{run}.jsonl").write_bytes(b"".join([*lines[:last], lines[-1]]))
+    data = b"".join([*lines[:last], lines[-1]])
+    (folder / f"{run}.jsonl").write_bytes(data)
+    changed = data.replace(b'"model":"gpt-5.5"', b'"model":"gpt-6"')
+    changed = changed.replace(b"report 3 next.", b"report three.")
+    (folder / "run-20991231T000000Z-0123456789ab.jsonl").write_bytes(changed)
     return folder
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from run_log import RunFile, RunLog
+from run_log import RunFile, RunLog, list_runs
 from run_log.view import ViewServer, write_fixture
 from runs import HOSTILE, NEEDLE
 
@@ -163,6 +163,32 @@ def test_a_long_text_is_shown_whole_when_it_is_wanted(page):
     page.wait_for_function("(box) => box.innerText.length > 23000", arg=result.element_handle())
 
 
+def test_two_runs_are_compared_from_the_keyboard(open_page, short):
+    with ViewServer(short) as server:
+        page = open_page(server.url(list_runs(short)[1].path.stem))
+        page.keyboard.press("x")
+        page.wait_for_selector("dialog select")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("table.pairs .row")
+        figures = page.inner_text("table.two")
+        assert "gpt-5.5\tgpt-6" in figures
+        settings, requests, answers = page.locator(".apart").all()
+        assert "Settings differ in round 1: model" in settings.inner_text()
+        assert "Requests differ in round 4: messages[6].content" in requests.inner_text()
+        assert "Answers differ in round 3: answer.text" in answers.inner_text()
+        assert page.locator(".pairs .marks").all_inner_texts()[1:5] == [
+            *("same", "answer", "request", "before it")
+        ]
+        assert page.evaluate("window.hacked") is None
+        page.click("#swap")
+        page.wait_for_function(
+            "() => document.querySelector('table.two').innerText.includes('gpt-6\tgpt-5.5')"
+        )
+        page.keyboard.press("j")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#detail-0 .detail")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_is_accessible(open_page, short, run, scheme):
     with ViewServer(short) as server:
@@ -187,6 +213,12 @@ def look_at(page, scheme):
     page.keyboard.press("?")
     look("keys")
     page.keyboard.press("Escape")
+    page.keyboard.press("x")
+    page.wait_for_selector("dialog select")
+    look("other run")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("table.pairs .row")
+    look("compared")
     page.click(".brand")
     page.wait_for_selector("table.runs")
     look("runs")

@@ -9,6 +9,9 @@ const SHORT = { waiting: "waits" };
 /** What a call is shown as: the tool that is called, also where the model calls it through another. */
 export const nameOf = (call) => (call.tool ? `${call.name} → ${call.tool}` : call.name);
 
+/** The calls of a round in a word each. */
+export const chips = (calls) => calls.map((call) => h(`span.chip.o-${call.outcome ?? "running"}`, { title: `${nameOf(call)}: ${WORDS[call.outcome] ?? "running"}` }, words(nameOf(call)), ["done", null].includes(call.outcome) ? null : h("i", {}, ` ${WORDS[call.outcome] ?? call.outcome}`)));
+
 const STEPS = [1, 2, 5];
 
 /** Round times for an axis of this many seconds, four to seven of them. */

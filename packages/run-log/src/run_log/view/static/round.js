@@ -56,16 +56,23 @@ export function joinCalls(records, rows = []) {
   return calls;
 }
 
-function rewritten(run, row, difference, isShorter) {
-  const where = difference?.path ?? `messages[${row.kept}]`;
+/** Where two values begin to differ, side by side. */
+export function differencePair(run, difference, names = ["before", "now"]) {
   const side = (name, value) => h("div", {}, h("h3", {}, name), difference.position === null || difference.position === undefined
-    ? (value === null ? h("p.dim", {}, "nothing stood there") : tree(run, value))
+    ? (value === null ? h("p.dim", {}, "nothing stands there") : tree(run, value))
     : h("div.text.mono", {}, words(value.slice(0, difference.position - difference.start)), h("mark", {}, words(value.slice(difference.position - difference.start)))));
+  return h("div.pair", {}, side(names[0], difference.before), side(names[1], difference.now));
+}
+
+export const differencePlace = (difference) => [h("code", {}, words(difference.path)), difference.position === null || difference.position === undefined ? "" : `, character ${count(difference.position + 1)}`];
+
+function rewritten(run, row, difference, isShorter) {
+  const where = difference ?? { path: `messages[${row.kept}]` };
   return h("div.alert.broken", { role: "note" },
     h("p", {}, h("strong", {}, "The prefix was rewritten here. "), isShorter ? "The run had been made shorter just before. " : "", `The request keeps ${row.kept} messages of the one before and drops ${row.dropped}; nothing after them comes from a cache.`,
       row.left_out ? ` ${row.left_out} images or files became a sentence.` : ""),
-    h("p", {}, "First difference: ", h("code", {}, words(where)), difference?.position !== null && difference?.position !== undefined ? `, character ${count(difference.position + 1)}` : ""),
-    difference ? h("div.pair", {}, side("before", difference.before), side("now", difference.now)) : null);
+    h("p", {}, "First difference: ", differencePlace(where)),
+    difference ? differencePair(run, difference) : null);
 }
 
 function requestPart(run, row, request, detail) {

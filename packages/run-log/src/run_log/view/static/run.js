@@ -3,21 +3,13 @@
 import { follow, getAgents, getFixture, getRound, getRounds, getRun, searchRun } from "./api.js";
 import { add, bytes, clock, copy, count, day, h, money, replace, seconds, short, toast, words } from "./dom.js";
 import { askAgain } from "./again.js";
-import { WORDS, nameOf } from "./lanes.js";
+import { askCompare } from "./compare.js";
+import { chips } from "./lanes.js";
+import { reasonOf, toneOf } from "./reasons.js";
 import { callPart, joinCalls, meters, other, showRound, thoughts, tokens } from "./round.js";
 import { tree } from "./value.js";
 
 const PAGE = 100;
-const REASONS = {
-  answered: "answered", maximum_iterations: "all rounds used", time_limit: "out of time", budget: "budget used up", output_limit: "output limit",
-  empty_answer: "empty answer", size_limit: "request too large", cancelled: "cancelled", error: "failed", closed: "let go of", approval: "waits for approval",
-};
-const GOOD = new Set(["answered"]);
-const BAD = new Set(["error", "empty_answer", "size_limit"]);
-
-export const reasonOf = (end) => (end ? REASONS[end.reason] ?? (typeof end.reason === "string" ? end.reason.replaceAll("_", " ") : "ended") : "going on");
-export const toneOf = (end) => (!end ? "live" : GOOD.has(end.reason) ? "good" : BAD.has(end.reason) ? "bad" : "warn");
-
 const named = (value) => (value ? words(String(value).slice(0, 80)) : "");
 
 export class RunView {
@@ -113,6 +105,7 @@ export class RunView {
         h("h1", {}, h(`span.pill.t-${tone}`, {}, reasonOf(head.end)), h("span.when", {}, `${day(head.start?.time)} ${clock(head.start?.time)}`), h("code.id", {}, head.run)),
         h("div.actions", {},
           h("button", { id: "copy-fixture", title: "A test that plays this run again (c)", onclick: () => this.copyFixture() }, "Copy as pytest fixture"),
+          h("button", { id: "compare", title: "Put another run beside this one (x)", onclick: () => this.compare() }, "Compare…"),
           head.can_run_again ? h("button", { id: "again", title: "Run again from a round, with another instruction or model (r)", onclick: () => this.again() }, "Run again…") : null)),
       typeof about.query === "string" && about.query ? h("p.query", { dir: "auto", title: "what was asked" }, words(about.query.slice(0, 600))) : null,
       about.called_by ? h("p.cache", {}, "The agent ", h("strong", {}, words(String(about.agent ?? ""))), ", called by ", h("a", { href: `#/run/${about.called_by.run}` }, words(String(about.called_by.run)))) : null,
@@ -171,7 +164,7 @@ export class RunView {
         before?.error && !row.added && !row.dropped ? h("span.tag", { title: "The request before failed and is made again." }, "asked again") : null,
         row.is_closing ? h("span.tag", {}, "closing") : null, row.is_compaction ? h("span.tag.kind", {}, "makes a summary") : null, row.error ? h("span.tag.bad", {}, "failed") : null, row.phases.map((phase) => h("span.tag.phase", {}, words(phase))),
         Object.entries(row.others).map(([kind, number]) => h("span.tag.kind", {}, words(kind.replaceAll("_", " ")), number > 1 ? ` ${number}` : "")),
-        row.calls.map((call) => h(`span.chip.o-${call.outcome ?? "running"}`, { title: `${nameOf(call)}: ${WORDS[call.outcome] ?? "running"}` }, words(nameOf(call)), ["done", null].includes(call.outcome) ? null : h("i", {}, ` ${WORDS[call.outcome] ?? call.outcome}`))),
+        chips(row.calls),
         text ? h("span.head", { dir: "auto" }, words(text.slice(0, 160))) : null, row.answered === null && !this.head.end ? h("span.tag.live", {}, "live") : null)),
       h("td.n", {}, row.first === null ? "" : seconds(row.first - row.asked - row.wait)), h("td.n", {}, seconds(took)),
       h("td.n", {}, count(found.input)), h("td.n", {}, found.cached ? h("span", { title: `${Math.round((found.cached / found.input) * 100)} %` }, count(found.cached)) : h("span.dim", {}, found.input ? "–" : "")),
@@ -284,6 +277,8 @@ export class RunView {
   again() {
     if (this.head.can_run_again) askAgain(this.name, this.head, this.rows, Math.max(0, this.current));
   }
+
+  compare() { return askCompare(this.name, this.head.start?.about ?? {}).catch((error) => toast(error.message)); }
 
   async search(text) {
     this.found.hidden = !text;
