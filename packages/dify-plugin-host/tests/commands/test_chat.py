@@ -1,4 +1,3 @@
-import importlib.metadata
 import json
 import os
 import re
@@ -34,10 +33,10 @@ def _simulator(monkeypatch):
 
 
 @pytest.fixture
-def dify_host(monkeypatch, capsys, plugins):
+def dify_host(monkeypatch, capsys, plugins, console_scripts):
     """Run the installed command in this process; return exit code, stdout and stderr."""
     monkeypatch.chdir(plugins.parent)
-    (command,) = importlib.metadata.entry_points(group="console_scripts", name="dify-host")
+    command = console_scripts["dify-host"]
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["dify-host", *map(str, arguments)])

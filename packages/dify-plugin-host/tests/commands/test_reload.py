@@ -1,4 +1,3 @@
-import importlib.metadata
 import json
 import os
 import pty
@@ -135,11 +134,11 @@ def test_a_package_that_is_written_anew_is_installed_anew(serve, packages, tmp_p
 
 
 @pytest.fixture
-def chat(monkeypatch, capsys, plugins, tmp_path):
+def chat(monkeypatch, capsys, plugins, tmp_path, console_scripts):
     """Run `chat --json` with stdin at hand; return exit code, events and stderr."""
     monkeypatch.chdir(plugins.parent)
     (tmp_path / "edits.py").write_text(EDITS)
-    (command,) = importlib.metadata.entry_points(group="console_scripts", name="dify-host")
+    command = console_scripts["dify-host"]
     kept = os.dup(0)
 
     def run(*arguments, stdin):
