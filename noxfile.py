@@ -56,12 +56,19 @@ def _members(folder: str) -> dict[str, Path]:
     }
 
 
+def _size(folder: Path) -> int:
+    """Count the bytes of a folder's tests."""
+    return sum(path.stat().st_size for path in (ROOT / folder).rglob("test_*.py"))
+
+
 PACKAGES = _members("packages")
 PLUGINS = _members("plugins")
 MEMBERS = PACKAGES | PLUGINS
 IMPORT_NAMES: dict[str, str] = tomllib.loads(
     (ROOT / "repository" / "distributions.toml").read_text(encoding="utf-8")
 )["packages"]  # published name -> import name
+# Sessions begin in the order in which they stand here: what takes long must not be the last.
+_LONGEST_FIRST = sorted(PACKAGES, key=lambda name: -_size(PACKAGES[name] / "tests"))
 PLUGIN_NAMES = {
     folder.name: name for name, folder in PLUGINS.items()
 }  # Dify's name -> published name
@@ -130,7 +137,29 @@ def imports(session: nox.Session) -> None:
 
 
 @nox.session
-@nox.parametrize("package", list(PACKAGES), ids=list(PACKAGES))
+@nox.parametrize("name", list(PLUGIN_NAMES), ids=list(PLUGIN_NAMES))
+def plugin(session: nox.Session, name: str) -> None:
+    """Run a plugin's tests: the real plugin process, driven through the real protocol."""
+    package = PLUGIN_NAMES[name]
+    _sync(session, "--package", package, "--group", "test")
+    with session.chdir(PLUGINS[package]):
+        session.run("pytest", *session.posargs)
+
+
+@nox.session
+def chain(session: nox.Session) -> None:
+    """Run agents through everything at once: dify-agent, `dify-host serve`, real plugins, the simulator."""
+    _sync(session, "--all-packages", "--all-extras")
+    session.install("pytest")
+    paths = "pythonpath=chain packages/dify-plugin-host/tests/exchanges"
+    session.run(
+        *("pytest", "--import-mode=importlib", "-o", paths, "-W", "error", "chain"),
+        *session.posargs,
+    )
+
+
+@nox.session
+@nox.parametrize("package", _LONGEST_FIRST, ids=_LONGEST_FIRST)
 def tests(session: nox.Session, package: str) -> None:
     """Run a package's tests, with branch coverage, where only what it declares is installed; `-- -k WORD` a few, without."""
     _sync(session, "--package", package, "--all-extras", "--group", "test")
@@ -148,34 +177,12 @@ def tests(session: nox.Session, package: str) -> None:
 
 
 @nox.session
-@nox.parametrize("name", list(PLUGIN_NAMES), ids=list(PLUGIN_NAMES))
-def plugin(session: nox.Session, name: str) -> None:
-    """Run a plugin's tests: the real plugin process, driven through the real protocol."""
-    package = PLUGIN_NAMES[name]
-    _sync(session, "--package", package, "--group", "test")
-    with session.chdir(PLUGINS[package]):
-        session.run("pytest", *session.posargs)
-
-
-@nox.session
 def prices(session: nox.Session) -> None:
     """Compare the model plugin's prices with those that genai-prices has."""
     package = PLUGIN_NAMES["openai_gpt5_responses"]
     _sync(session, "--package", package, "--group", "prices")
     with session.chdir(PLUGINS[package]):
         session.run("python", "generate_models.py", "--prices")
-
-
-@nox.session
-def chain(session: nox.Session) -> None:
-    """Run agents through everything at once: dify-agent, `dify-host serve`, real plugins, the simulator."""
-    _sync(session, "--all-packages", "--all-extras")
-    session.install("pytest")
-    paths = "pythonpath=chain packages/dify-plugin-host/tests/exchanges"
-    session.run(
-        *("pytest", "--import-mode=importlib", "-o", paths, "-W", "error", "chain"),
-        *session.posargs,
-    )
 
 
 @nox.session(default=False)
