@@ -4,7 +4,8 @@ Takes the arguments of `coverage`. Its core on `sys.monitoring` measures branche
 branch was taken. Before, coverage traces each line of each module, also of all that it does not measure, and tests take two to three times as long.
 
 Python 3.12 has one event for both sides, which names where it leads. So a branch is watched here until it has gone both ways. The end of an
-`async for` is no event at all; functions that have one are followed line by line. The private names of coverage that this
+`async for` is no event at all; functions that have one are followed line by line. An error out of a loop's iterator, which the tracer takes for
+the loop's end where a `with` stands around it, counts for none here. The private names of coverage that this
 stands on are those of the version in `uv.lock`. Source: coverage 7.17.3, coverage/sysmon.py
 """
 
