@@ -9,14 +9,15 @@ Packages and plugins are found by looking, so that a new one is covered the day 
 """
 
 import atexit
+import hashlib
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ import nox
 
 ROOT = Path(__file__).parent
 REPORT = ROOT / ".nox" / "report.json"
+COVERAGE = ROOT / "repository" / "branch_coverage.py"
 
 # Tests start hundreds of processes, and compiling what each of them imports costs more than most tests do.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -54,12 +56,19 @@ def _members(folder: str) -> dict[str, Path]:
     }
 
 
+def _size(folder: Path) -> int:
+    """Count the bytes of a folder's tests."""
+    return sum(path.stat().st_size for path in (ROOT / folder).rglob("test_*.py"))
+
+
 PACKAGES = _members("packages")
 PLUGINS = _members("plugins")
 MEMBERS = PACKAGES | PLUGINS
 IMPORT_NAMES: dict[str, str] = tomllib.loads(
     (ROOT / "repository" / "distributions.toml").read_text(encoding="utf-8")
 )["packages"]  # published name -> import name
+# Sessions begin in the order in which they stand here: what takes long must not be the last.
+_LONGEST_FIRST = sorted(PACKAGES, key=lambda name: -_size(PACKAGES[name] / "tests"))
 PLUGIN_NAMES = {
     folder.name: name for name, folder in PLUGINS.items()
 }  # Dify's name -> published name
@@ -84,6 +93,7 @@ def _sync(session: nox.Session, *selection: str) -> None:
         env=env,
     )
     session.run_install("uv", "pip", "check", "--quiet", python, env=env)
+    _share_bytecode(session)
 
 
 @nox.session
@@ -127,24 +137,6 @@ def imports(session: nox.Session) -> None:
 
 
 @nox.session
-@nox.parametrize("package", list(PACKAGES), ids=list(PACKAGES))
-def tests(session: nox.Session, package: str) -> None:
-    """Run a package's tests, with branch coverage, where only what it declares is installed; `-- -k WORD` a few, without."""
-    _sync(session, "--package", package, "--all-extras", "--group", "test")
-    with session.chdir(PACKAGES[package]):
-        if session.posargs:
-            session.run("pytest", *session.posargs)
-            return
-        declared = _pyproject(package)["tool"]["pytest"].get("markers", [])
-        markers = [line.split(":")[0] for line in declared]
-        traced = " and ".join(f"not {marker}" for marker in markers)
-        session.run("coverage", "run", "-m", "pytest", "-m", traced)
-        session.run("coverage", "report")
-        if "untraced" in markers:
-            session.run("pytest", "-m", traced.replace("not untraced", "untraced"))
-
-
-@nox.session
 @nox.parametrize("name", list(PLUGIN_NAMES), ids=list(PLUGIN_NAMES))
 def plugin(session: nox.Session, name: str) -> None:
     """Run a plugin's tests: the real plugin process, driven through the real protocol."""
@@ -152,15 +144,6 @@ def plugin(session: nox.Session, name: str) -> None:
     _sync(session, "--package", package, "--group", "test")
     with session.chdir(PLUGINS[package]):
         session.run("pytest", *session.posargs)
-
-
-@nox.session
-def prices(session: nox.Session) -> None:
-    """Compare the model plugin's prices with those that genai-prices has."""
-    package = PLUGIN_NAMES["openai_gpt5_responses"]
-    _sync(session, "--package", package, "--group", "prices")
-    with session.chdir(PLUGINS[package]):
-        session.run("python", "generate_models.py", "--prices")
 
 
 @nox.session
@@ -173,6 +156,33 @@ def chain(session: nox.Session) -> None:
         *("pytest", "--import-mode=importlib", "-o", paths, "-W", "error", "chain"),
         *session.posargs,
     )
+
+
+@nox.session
+@nox.parametrize("package", _LONGEST_FIRST, ids=_LONGEST_FIRST)
+def tests(session: nox.Session, package: str) -> None:
+    """Run a package's tests, with branch coverage, where only what it declares is installed; `-- -k WORD` a few, without."""
+    _sync(session, "--package", package, "--all-extras", "--group", "test")
+    with session.chdir(PACKAGES[package]):
+        if session.posargs:
+            session.run("pytest", *session.posargs)
+            return
+        declared = _pyproject(package)["tool"]["pytest"].get("markers", [])
+        markers = [line.split(":")[0] for line in declared]
+        traced = " and ".join(f"not {marker}" for marker in markers)
+        session.run("python", str(COVERAGE), "run", "-m", "pytest", "-m", traced)
+        session.run("coverage", "report")
+        if "untraced" in markers:
+            session.run("pytest", "-m", traced.replace("not untraced", "untraced"))
+
+
+@nox.session
+def prices(session: nox.Session) -> None:
+    """Compare the model plugin's prices with those that genai-prices has."""
+    package = PLUGIN_NAMES["openai_gpt5_responses"]
+    _sync(session, "--package", package, "--group", "prices")
+    with session.chdir(PLUGINS[package]):
+        session.run("python", "generate_models.py", "--prices")
 
 
 @nox.session(default=False)
@@ -329,7 +339,7 @@ def release_tests(session: nox.Session) -> None:
 @nox.session
 def repository(session: nox.Session) -> None:
     """Hold what no member can: the names of all distributions, links, and where each `Source:` leads."""
-    session.install("packaging", "pytest", "pyyaml")
+    session.install("coverage", "packaging", "pytest", "pyyaml")
     session.run("pytest", "repository", *session.posargs)
 
 
@@ -384,6 +394,31 @@ def catalog(session: nox.Session) -> None:
     _sync(session, "--package", name)
     with session.chdir(PLUGINS[name]):
         session.run("python", "generate_models.py", *session.posargs)
+
+
+def _share_bytecode(session: nox.Session) -> None:
+    """Bring what other sessions have compiled of the same files, and leave what this one compiles to the next.
+
+    uv links the same files into each environment, and to compile them anew in each takes seconds.
+    Python itself leaves bytecode aside whose source has another time or size.
+    """
+    lock = hashlib.sha256((ROOT / "uv.lock").read_bytes()).hexdigest()
+    shared = ROOT / ".nox" / "bytecode" / lock[:16]
+    (own,) = Path(session.virtualenv.location).glob("lib/python*/site-packages")
+    # Only where the package is: a folder of its name alone would be a package to Python.
+    _link_bytecode(shared, own, lambda folder: folder.parent.is_dir())
+    atexit.register(_link_bytecode, own, shared, lambda _: True)
+
+
+def _link_bytecode(source: Path, target: Path, is_wanted: Callable[[Path], bool]) -> None:
+    """Link the bytecode of each `__pycache__` below `source` to its place below `target`, and replace none."""
+    for folder in source.rglob("__pycache__"):
+        place = target / folder.relative_to(source)
+        if is_wanted(place):
+            place.mkdir(parents=True, exist_ok=True)
+            for path in folder.glob("*.pyc"):
+                with suppress(FileExistsError):
+                    (place / path.name).hardlink_to(path)
 
 
 def _sources(folder: Path) -> list[str]:

@@ -7,8 +7,12 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import sync_playwright
 
+from episodes import write_episodes
 from run_log.view import ViewServer
 from runs import write_long_run
+
+
+SIZE = {"width": 1440, "height": 900}
 
 
 def pytest_addoption(parser):
@@ -36,11 +40,15 @@ def runs(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def short(runs, run, tmp_path_factory):
-    """A folder with the first six rounds of that run."""
+    """A folder with the first six rounds of that run, and a later one that another model has answered otherwise from the third on."""
     folder = tmp_path_factory.mktemp("short")
     lines = (runs / f"{run}.jsonl").read_bytes().splitlines(keepends=True)
     last = next(place for place, line in enumerate(lines) if b'"round":7,' in line[:120])
-    (folder / f"{run}.jsonl").write_bytes(b"".join([*lines[:last], lines[-1]]))
+    data = b"".join([*lines[:last], lines[-1]])
+    (folder / f"{run}.jsonl").write_bytes(data)
+    changed = data.replace(b'"model":"gpt-5.5"', b'"model":"gpt-6"')
+    changed = changed.replace(b"report 3 next.", b"report three.")
+    (folder / "run-20991231T000000Z-0123456789ab.jsonl").write_bytes(changed)
     return folder
 
 
@@ -62,7 +70,7 @@ def open_pages(chromium):
     """Give what opens a page; at the end nothing has gone wrong on any, and nothing but their own servers was asked."""
     contexts, problems = [], []
 
-    def open_one(address, *, width=1440, height=900, scheme="light"):
+    def open_one(address, *, width=SIZE["width"], height=SIZE["height"], scheme="light"):
         origin = re.match(r"http://127\.0\.0\.1:\d+/[\w-]+/", address)[0]
         context = chromium.new_context(
             viewport={"width": width, "height": height},
@@ -99,14 +107,33 @@ def open_page(chromium):
         yield open_one
 
 
-@pytest.fixture
-def page(open_page, server, run):
-    """The page of the run of thirty rounds."""
-    return open_page(server.url(run))
+@pytest.fixture(scope="session")
+def episodes(tmp_path_factory):
+    """A folder of runs to which everything has happened that can, and their names."""
+    folder = tmp_path_factory.mktemp("episodes")
+    return folder, write_episodes(folder)
 
 
-@pytest.fixture(scope="module")
-def shared_page(chromium, server, run):
-    """One tab for all questions: each begins at the head of the run, with all rounds closed."""
+@pytest.fixture(scope="session")
+def tab(chromium, server, run):
+    """One tab for all tests of the run of thirty rounds: to open one takes a second."""
     with open_pages(chromium) as open_one:
         yield open_one(server.url(run))
+
+
+@pytest.fixture
+def page(tab, run):
+    """The page of that run as somebody finds it who opens it: at its head, with all rounds closed, in the light."""
+    yield tab
+    tab.set_viewport_size(SIZE)
+    tab.evaluate("""() => {
+        delete document.documentElement.dataset.theme;
+        localStorage.clear();
+        document.querySelectorAll("dialog").forEach((one) => one.close());
+        document.getElementById("toast").classList.remove("on");
+        document.activeElement?.blur();
+        location.hash = "#/";
+    }""")
+    tab.wait_for_selector("table.runs")
+    tab.evaluate("to => { location.hash = to; }", f"#/run/{run}")
+    tab.wait_for_selector("table.rounds .row")

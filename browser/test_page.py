@@ -9,14 +9,17 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from run_log import RunFile, RunLog
-from run_log.view import ViewServer
+from run_log import RunFile, RunLog, list_runs
+from run_log.view import ViewServer, write_fixture
 from runs import HOSTILE, NEEDLE
 
 
 ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "docs/pictures"
-RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+RULES = {
+    "resultTypes": ["violations"],
+    "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+}
 
 # What an author asks, what is clicked, and what then stands where the eye is. `round N` opens a round.
 QUESTIONS = [
@@ -67,11 +70,8 @@ def click(page, target):
 @pytest.mark.parametrize(
     ("clicks", "place", "answer"), [one[1:] for one in QUESTIONS], ids=[one[0] for one in QUESTIONS]
 )
-def test_a_question_is_answered_within_two_clicks(shared_page, clicks, place, answer):
+def test_a_question_is_answered_within_two_clicks(page, clicks, place, answer):
     assert len(clicks) <= 2
-    page = shared_page
-    for opened in page.query_selector_all(".toggle[aria-expanded=true]"):
-        opened.click()
     assert page.locator(".detail").count() == 0
     for target in clicks:
         click(page, target)
@@ -163,6 +163,32 @@ def test_a_long_text_is_shown_whole_when_it_is_wanted(page):
     page.wait_for_function("(box) => box.innerText.length > 23000", arg=result.element_handle())
 
 
+def test_two_runs_are_compared_from_the_keyboard(open_page, short):
+    with ViewServer(short) as server:
+        page = open_page(server.url(list_runs(short)[1].path.stem))
+        page.keyboard.press("x")
+        page.wait_for_selector("dialog select")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("table.pairs .row")
+        figures = page.inner_text("table.two")
+        assert "gpt-5.5\tgpt-6" in figures
+        settings, requests, answers = page.locator(".apart").all()
+        assert "Settings differ in round 1: model" in settings.inner_text()
+        assert "Requests differ in round 4: messages[6].content" in requests.inner_text()
+        assert "Answers differ in round 3: answer.text" in answers.inner_text()
+        assert page.locator(".pairs .marks").all_inner_texts()[1:5] == [
+            *("same", "answer", "request", "before it")
+        ]
+        assert page.evaluate("window.hacked") is None
+        page.click("#swap")
+        page.wait_for_function(
+            "() => document.querySelector('table.two').innerText.includes('gpt-6\tgpt-5.5')"
+        )
+        page.keyboard.press("j")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#detail-0 .detail")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_is_accessible(open_page, short, run, scheme):
     with ViewServer(short) as server:
@@ -174,7 +200,7 @@ def look_at(page, scheme):
 
     def look(name):
         page.wait_for_timeout(150)
-        rules = RULES if scheme == "light" else {"runOnly": ["color-contrast"]}
+        rules = RULES if scheme == "light" else RULES | {"runOnly": ["color-contrast"]}
         violations = Axe().run(page, options=rules).response["violations"]
         found.extend(
             (name, one["id"], [node["html"][:120] for node in one["nodes"]][:3])
@@ -187,17 +213,24 @@ def look_at(page, scheme):
     page.keyboard.press("?")
     look("keys")
     page.keyboard.press("Escape")
+    page.keyboard.press("x")
+    page.wait_for_selector("dialog select")
+    look("other run")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("table.pairs .row")
+    look("compared")
     page.click(".brand")
     page.wait_for_selector("table.runs")
     look("runs")
     assert found == []
 
 
-@pytest.mark.parametrize("width", [380, 768, 1440, 2200])
-def test_nothing_runs_over_the_edge(open_page, server, run, width):
-    page = open_page(server.url(f"{run}/9"), width=width)
-    page.wait_for_selector(".detail .call")
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+def test_nothing_runs_over_the_edge(page):
+    click(page, "round 9")
+    page.wait_for_selector(".detail .picture img")
+    for width in (380, 768, 1440, 2200):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
 
 
 WRITER = """
@@ -302,8 +335,40 @@ def test_the_run_of_an_agent_is_a_click_away_from_its_call(open_page, tmp_path):
         assert inner.path.stem in page.url
 
 
-def test_a_damaged_log_says_what_is_wrong_and_shows_the_rest(open_page, runs, run, tmp_path):
-    lines = (runs / f"{run}.jsonl").read_bytes().splitlines(keepends=True)
+PLAYED = ["resumed", "fallback", "agents", "searched", "read_on", "budget"]
+
+# What happened, the round that is opened, where it is shown, and what stands there.
+EPISODES = [
+    ("waits", 1, ".row .what", "pay waits for approval"),
+    ("waits", 1, ".call.o-waiting >> nth=1", "9000"),
+    ("resumed", 1, "section[aria-label='Before the first request']", "They said: Too much."),
+    ("fallback", 2, ".row >> nth=1", "failed"),
+    ("fallback", 3, ".row >> nth=2", "model gpt-5.4-mini\nasked again"),
+    ("fallback", 3, "#detail-2 section[aria-label=Request]", "changed: model"),
+    ("compacted", 4, ".event", "messages went, by a summary of the model's"),
+    ("compacted", 5, ".alert.broken", "The run had been made shorter just before."),
+    ("agents", 1, ".call a", "the agent's own run"),
+    ("searched", 2, ".row .what >> nth=1", "call_tool → look_up"),
+    ("searched", 2, ".call", "Ann has an account."),
+    ("read_on", 2, ".call", "letter 51: the quay is silted up"),
+    ("budget", 2, ".top .alert", "the budget max_tool_calls was used up"),
+    ("budget", 2, ".call.o-refused", "Budget used up."),
+]
+
+
+def test_whatever_happens_to_a_run_is_shown_where_it_happens(open_page, episodes):
+    folder, names = episodes
+    with ViewServer(folder) as server:
+        page = open_page(server.url())
+        for name, number, place, told in EPISODES:
+            page.evaluate("to => { location.hash = to }", f"#/run/{names[name]}/{number}")
+            page.wait_for_selector(f"#detail-{number - 1} .detail")
+            page.locator(place, has_text=told.split("\n")[0]).first.wait_for()
+            assert told in page.locator(place).first.inner_text().replace("\u00a0", " "), name
+
+
+def test_a_damaged_log_says_what_is_wrong_and_shows_the_rest(open_page, short, run, tmp_path):
+    lines = (short / f"{run}.jsonl").read_bytes().splitlines(keepends=True)
     newer = json.dumps({"v": 2, "type": "start"}).encode() + b"\n"
     (tmp_path / f"{run}.jsonl").write_bytes(
         b"".join([*lines[:9], b'{"v":1,"ty\n', newer, *lines[9:-1], lines[-1][:30]])
@@ -315,7 +380,7 @@ def test_a_damaged_log_says_what_is_wrong_and_shows_the_rest(open_page, runs, ru
             "line 10: expected a record of a run log",
             "line 11: of a newer version of the format: a newer gpt5-run-log reads it",
         ]
-        assert page.locator(".row").count() == 30
+        assert page.locator(".row").count() == 6
 
 
 def test_a_log_of_500_mb_is_opened_and_paged(open_page, tmp_path):
@@ -325,6 +390,7 @@ def test_a_log_of_500_mb_is_opened_and_paged(open_page, tmp_path):
     start, text, request, _ = run.path.read_bytes().splitlines(keepends=True)
     run.path.unlink()
     size = 0
+    before, after = text.split(json.loads(text)["digest"].encode(), 1)
     with (tmp_path / f"{name}.jsonl").open("wb") as file:
         size += file.write(start)
         for number in range(1, 498):
@@ -336,12 +402,11 @@ def test_a_log_of_500_mb_is_opened_and_paged(open_page, tmp_path):
                 ).encode()
                 + b"\n"
             )
-            digest = f"{number:064x}".encode()
-            size += file.write(
-                text
-                if number == 1
-                else text.replace(json.loads(text)["digest"].encode(), digest, 1)
-            )
+            if number == 1:
+                size += file.write(text)
+            else:
+                file.writelines([before, f"{number:064x}".encode(), after])
+                size += len(text)
             size += file.write(more)
     assert size > 497_000_000
     with ViewServer(tmp_path) as server:
@@ -353,11 +418,16 @@ def test_a_log_of_500_mb_is_opened_and_paged(open_page, tmp_path):
         assert page.evaluate("performance.memory.usedJSHeapSize") < 100_000_000
 
 
-def test_a_copied_fixture_plays_the_run_again(page, tmp_path, runs, run):
+def test_a_copied_fixture_plays_the_run_again(page, tmp_path, runs, run, episodes):
     page.click("#copy-fixture")
     page.wait_for_selector("#toast.on")
     source = page.evaluate("navigator.clipboard.readText()")
     (tmp_path / "test_recorded.py").write_text(source)
+    changed = source.replace("I read report 17 next.", "I read no report next.", 1)
+    (tmp_path / "test_changed.py").write_text(changed)
+    folder, names = episodes
+    for name in PLAYED:
+        (tmp_path / f"test_{name}.py").write_text(write_fixture(folder / f"{names[name]}.jsonl"))
     played = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-W", "error", tmp_path],
         cwd=tmp_path,
@@ -366,19 +436,11 @@ def test_a_copied_fixture_plays_the_run_again(page, tmp_path, runs, run):
         text=True,
         check=False,
     )
-    assert (played.returncode, "1 passed" in played.stdout) == (0, True), played.stdout[-2000:]
-    file = RunFile(runs / f"{run}.jsonl")
-    assert len(list(file.iter_requests())) == 30
-    changed = source.replace("I read report 17 next.", "I read no report next.", 1)
-    (tmp_path / "test_recorded.py").write_text(changed)
-    played = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", tmp_path],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    failed = [line for line in played.stdout.splitlines() if line.startswith("FAILED")]
+    assert (len(failed), failed[0][:22]) == (1, "FAILED test_changed.py"), played.stdout[-2000:]
+    assert f"1 failed, {len(PLAYED) + 1} passed" in played.stdout
     assert "the request of round 18 differs" in played.stdout
+    assert len(list(RunFile(runs / f"{run}.jsonl").iter_requests())) == 30
 
 
 def test_a_run_is_run_again_from_the_page(open_page, runs, run):

@@ -1,6 +1,6 @@
 """Dify's part of a call: the credentials it keeps, the models it calls for a strategy, and what an agent node sends."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,9 +88,11 @@ def run_agent(
     *tools: PythonTool,
     strategy: str = "gpt5_function_calling",
     query: str = "Look it up.",
+    history: Sequence[Json] = (),
+    conversation: str | None = None,
     **parameters: Any,
 ) -> list[Json]:
-    """Run a strategy as Dify's agent node does, and return its messages."""
+    """Run a strategy as Dify's agent node does, in a conversation or in a workflow, and return its messages."""
     schema = _model_schema(client, base_url)
     model: Mapping[str, Any] = {
         "provider": f"{MODEL_PLUGIN}/{PROVIDER}",
@@ -98,7 +100,7 @@ def run_agent(
         "model_type": "llm",
         "mode": "chat",
         "completion_params": {},
-        "history_prompt_messages": [],
+        "history_prompt_messages": list(history),
         "entity": schema,
     }
     data = {
@@ -114,7 +116,9 @@ def run_agent(
         },
     }
     context = {"credentials": {"tool_credentials": {}}}
-    return list(client.call(STRATEGY_PLUGIN, "agent_strategy/invoke", data, context=context))
+    origin = {"conversation_id": conversation, "app_id": "app"} if conversation else {}
+    action = "agent_strategy/invoke"
+    return list(client.call(STRATEGY_PLUGIN, action, data, context=context, **origin))
 
 
 def text_of(messages: list[Json]) -> str:

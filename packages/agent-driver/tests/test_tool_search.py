@@ -249,7 +249,7 @@ def test_the_log_of_the_run_has_the_arguments_of_the_tool_and_not_what_is_hidden
     [summary] = list_runs(tmp_path)
     records = list(RunFile(summary.path).iter_records())
     [bound] = [record for record in records if record["type"] == "bound"]
-    assert (bound["call_id"], bound["arguments"]["city"]) == ("c2", "Bonn")
+    assert (bound["call_id"], bound["tool"], bound["arguments"]["city"]) == ("c2", "mail", "Bonn")
     assert "s3cr3t-value" not in summary.path.read_text()
 
 

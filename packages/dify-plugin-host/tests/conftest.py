@@ -1,6 +1,7 @@
 import asyncio
 import contextlib
 import functools
+import importlib.metadata
 import json
 import shutil
 import subprocess
@@ -28,6 +29,12 @@ MANIFEST = {
     "plugins": {"models": []},
     "meta": {"version": "0.0.1", "runner": {"language": "python", "entrypoint": "main"}},
 }
+
+
+@pytest.fixture(scope="session")
+def console_scripts():
+    """Return the commands that are installed in this environment, by name."""
+    return importlib.metadata.entry_points(group="console_scripts")
 
 
 @pytest.fixture

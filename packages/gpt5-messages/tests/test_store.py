@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpt5_messages import ItemStore, MessageError, build_input
+from gpt5_messages import History, ItemStore, MessageError, build_input
 
 
 QUESTION = {"role": "user", "content": "What is it?"}
@@ -62,6 +62,17 @@ def test_items_come_back_to_what_was_shown_of_the_answer(
 
     assert is_recalled(store, QUESTION, *called("a", content=content))
     assert not is_recalled(store, QUESTION, *called("a", content="{}Hm."))
+
+
+def test_a_conversation_that_was_read_for_the_request_need_not_be_read_again() -> None:
+    store, history = ItemStore(), History()
+    before = [QUESTION, *called("a"), THOUGHT, made("b"), {"role": "user", "content": "Why?"}]
+    build_input(before, history=history)
+    store.remember("s", history, [THOUGHT, made("c")])
+
+    assert history.digest == History(before).digest
+    assert is_recalled(store, *before, *called("c"))
+    assert not is_recalled(store, QUESTION, *called("c"))
 
 
 def test_items_are_never_shared_between_scopes() -> None:

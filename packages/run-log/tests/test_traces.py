@@ -3,12 +3,18 @@
 import importlib
 import json
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export import (
+    BatchSpanProcessor,
+    SimpleSpanProcessor,
+    SpanExporter,
+    SpanExportResult,
+)
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
@@ -23,7 +29,7 @@ error_attributes = importlib.import_module("opentelemetry.semconv.attributes.err
 SECRET = "hunter22-hunter22"
 LONG = "long " * 2_000
 TOOLS = [{"name": "add", "description": "Add.", "parameters": {"type": "object"}}]
-OURS = {"run_log.run", "run_log.outcome", "run_log.end_reason", "run_log.total_price", "run_log.currency"}  # fmt: skip
+OURS = {"run_log.run", "run_log.outcome", "run_log.end_reason", "run_log.total_price", "run_log.currency", "run_log.waiting_tools"}  # fmt: skip
 
 
 @pytest.fixture
@@ -83,7 +89,7 @@ def test_usage_reasons_and_tools_are_told_by_the_published_names(spans):
     published = {value for module in (gen_ai_attributes, error_attributes) for name, value in vars(module).items() if name.isupper()}  # fmt: skip
     told = {name for span in spans.get_finished_spans() for name in span.attributes}
     assert told - OURS <= published
-    assert told >= OURS
+    assert told >= OURS - {"run_log.waiting_tools"}
     operations = {value.value for value in gen_ai_attributes.GenAiOperationNameValues}
     assert {span.attributes["gen_ai.operation.name"] for span in spans.get_finished_spans()} <= operations  # fmt: skip
     [first, _] = [span for span in spans.get_finished_spans() if span.name == "chat gpt-5.5"]
@@ -260,3 +266,95 @@ def test_spans_arrive_over_otlp_where_the_environment_says(monkeypatch):
 def test_without_an_address_nothing_is_sent():
     assert Traces.from_env({}, service="tests") is None
     Traces().close()
+
+
+class Slow(SpanExporter):
+    """An exporter that is done when it is let."""
+
+    def __init__(self):
+        self.asked, self.may_end, self.names = threading.Event(), threading.Event(), []
+
+    def export(self, spans):
+        self.asked.set()
+        assert self.may_end.wait(20)
+        self.names.extend(span.name for span in spans)
+        return SpanExportResult.SUCCESS
+
+
+@pytest.fixture
+def slow():
+    exporter = Slow()
+    exporter.provider = TracerProvider()
+    exporter.provider.add_span_processor(BatchSpanProcessor(exporter, schedule_delay_millis=60_000))
+    yield exporter
+    exporter.may_end.set()
+    exporter.provider.shutdown()
+
+
+def test_what_was_not_sent_is_sent_at_once_when_it_is_asked_for(slow):
+    slow.may_end.set()
+    traces = Traces(slow.provider)
+    RunFeed([traces], about={"agent": "clerk"}).begin().end("answered")
+    assert slow.names == []
+    assert traces.flush(20)
+    assert slow.names == ["invoke_agent clerk"]
+
+
+def test_who_takes_too_long_is_waited_for_once_and_gets_everything(slow):
+    traces = Traces(slow.provider)
+    feed = RunFeed([traces])
+    feed.begin({"agent": "one"}).end("answered")
+    assert not traces.flush(0.01)
+    assert slow.asked.wait(20)
+    feed.begin({"agent": "two"}).end("answered")
+    assert not traces.flush(3_600)  # One sending is under way: nobody waits for a second.
+    slow.may_end.set()
+    while not traces.flush(20):
+        time.sleep(0.005)
+    assert slow.names == ["invoke_agent one", "invoke_agent two"]
+
+
+def test_a_provider_of_the_programs_own_is_left_to_it():
+    assert Traces().flush(3_600)
+
+
+def test_a_run_that_waits_for_somebody_names_the_tools_that_wait_and_has_not_failed(spans):
+    run = RunFeed([Traces(spans.provider)]).begin({"agent": "clerk"})
+    run.request(1, ["Pay."], {})
+    calls = [{"call_id": name, "name": f"pay_{name}", "arguments": "{}"} for name in ("c1", "c2")]
+    run.answer(1, calls=[*calls, "no call"])
+    run.call(**calls[0])
+    run.result("c1", "done", "paid")
+    run.end("approval", rounds=1)
+    agent = by_name(spans)["invoke_agent clerk"]
+    assert agent.attributes["run_log.waiting_tools"] == ("pay_c2",)
+    assert agent.status.status_code is StatusCode.UNSET
+    assert {span.name for span in spans.get_finished_spans()} == {"invoke_agent clerk", "chat", "execute_tool pay_c1"}  # fmt: skip
+
+
+def test_a_tool_that_another_has_called_is_the_one_that_is_named(spans):
+    run = RunFeed([Traces(spans.provider)]).begin({"agent": "clerk"})
+    run.call("c1", "call_tool", "{}")
+    run.bound("c1", {}, [], tool="look_up")
+    run.bound("c2", {}, [])
+    run.started("c1")
+    run.result("c1", "done", "Ann is known.")
+    run.end("answered")
+    call = by_name(spans)["execute_tool look_up"]
+    assert call.attributes["gen_ai.tool.name"] == "look_up"
+
+
+def test_a_run_that_was_made_shorter_and_one_whose_model_changed_say_so(spans):
+    run = RunFeed([Traces(spans.provider)]).begin({"agent": "clerk"})
+    run.request(1, ["Go on."], {"model": "a"}, is_compaction=True)
+    run.answer(1, error="overloaded")
+    run.compaction(1, "dropped", replaced=4, tokens_before=9_000, tokens_after=900)
+    run.request(2, ["Go on."], {"model": "b"})
+    run.answer(2)
+    run.end("answered")
+    found = by_name(spans)
+    [event] = found["invoke_agent clerk"].events
+    told = dict(event.attributes)
+    assert (event.name, told["run_log.compaction.tokens_after"]) == ("run_log.compaction", 900)
+    assert found["chat a"].attributes["error.type"] == "model_call_failed"
+    assert found["chat b"].status.status_code is StatusCode.UNSET

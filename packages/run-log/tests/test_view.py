@@ -262,7 +262,7 @@ def test_differences_of_other_kinds_are_shown_too(tmp_path):
 
 
 def test_texts_too_long_to_compare_are_compared_by_their_digests(tmp_path, monkeypatch):
-    monkeypatch.setattr("run_log.view._index._MAX_DIFFERENCE_BYTES", 9_000)
+    monkeypatch.setattr("run_log.view._index._MAX_DIFFERENCE_BYTES", 4_500)
     run = begin(tmp_path)
     for number, letter in enumerate("ab", 1):
         run.request(number, [{"role": "user", "content": letter * 5_000}], {})

@@ -62,7 +62,7 @@ def write_everything(run, text="text"):
         error=text,
     )
     run.call(text, text, json.dumps({"b": [text]}))
-    run.bound(text, {"b": text, "key": text}, ["key", "other"])
+    run.bound(text, {"b": text, "key": text}, ["key", "other"], tool=text)
     run.started(text)
     run.result(
         text, "failed", [text, {"text": text}], error=text, cause=OSError(text), artifact=[text]

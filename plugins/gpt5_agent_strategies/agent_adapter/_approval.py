@@ -111,11 +111,12 @@ class Approvals:
         try:
             found = json.loads(zlib.decompress(stored))
             code, snapshot, ids = str(found["code"]), str(found["snapshot"]), list(found["calls"])
+            led_to_it = str(found["query"])
         except (ValueError, KeyError, TypeError, zlib.error):
             return None
-        if not _has_been_asked(parameters.model.history, code):
-            return None
         said = parameters.query.strip()
+        if not _has_been_asked(parameters.model.history, code, is_new=said != led_to_it):
+            return None
         reason = None if is_no(said) else said
         decided = is_yes(said)
         return Answer(
@@ -128,12 +129,13 @@ class Approvals:
             },
         )
 
-    def put(self, asked: AskApproval) -> str | None:
-        """Put a question into the storage; return why it cannot be asked, or None."""
+    def put(self, asked: AskApproval, query: str) -> str | None:
+        """Put a question into the storage, with what the person had written; return why it cannot be asked, or None."""
         stored = {
             "code": _code(asked),
             "calls": [call.call_id for call in asked.calls],
             "snapshot": asked.snapshot,
+            "query": query.strip(),
         }
         data = zlib.compress(json.dumps(stored).encode())
         if len(data) > _MAX_BYTES:
@@ -155,8 +157,12 @@ def _code(asked: AskApproval) -> str:
     return hashlib.sha256((asked.snapshot or "").encode()).hexdigest()[:8]
 
 
-def _has_been_asked(history: tuple[Any, ...], code: str) -> bool:
-    """Return whether the last thing that was said is the question; where the node remembers nothing, the storage alone tells."""
+def _has_been_asked(history: tuple[Any, ...], code: str, *, is_new: bool) -> bool:
+    """Return whether the last thing that was said is the question.
+
+    Where the node remembers nothing, the words have to be others than those that led to the question: the same ones may be the same turn, made once
+    more or by another node of these settings, and somebody who said yes to one call has not said it to the next.
+    """
     if not history:
-        return True
+        return is_new
     return code in json.dumps(history[-1], default=str)

@@ -43,7 +43,7 @@ from ._output import split_text
 from ._parameters import Parameters
 from ._plugin_log import log_break, log_unused
 from ._prompts import build_messages
-from ._run_log import find_run_log
+from ._run_log import find_run_log, flush_traces
 from ._runs import build_run, find_tool_search
 from ._secrets import find_secrets
 from ._settings import Settings
@@ -152,6 +152,7 @@ class Invocation:
             log_break(error, self._known)
             yield from self._break_off()
         yield from self._tell_figures()
+        flush_traces(os.environ)
         if self._finished is not None and not self._finished.is_answered:
             raise AgentRunError(self._finished.error)
 
@@ -182,7 +183,7 @@ class Invocation:
 
     def _ask(self, asked: AskApproval, approvals: Approvals) -> Iterator[InvokeMessage]:
         """End the turn with the question; where it cannot be kept the calls are denied, and the run goes on."""
-        problem = approvals.put(asked)
+        problem = approvals.put(asked, self._parameters.query)
         if problem is None:
             text = self._known.redact(approvals.tell(asked, self._parameters.query))
             yield from map(self._strategy.create_text_message, split_text(f"\n{text}"))
@@ -201,8 +202,7 @@ class Invocation:
         if isinstance(event, ModelCallEnded):
             self._used += event.usage
         if isinstance(event, Finished):  # What an earlier turn has used was told in that one.
-            is_resumed = self._answer is not None
-            self._finished = replace(event, usage=self._used) if is_resumed else event
+            self._finished = replace(event, usage=self._used) if self._answer else event
 
     def _tell(self, event: Event) -> Iterator[InvokeMessage]:
         match event:

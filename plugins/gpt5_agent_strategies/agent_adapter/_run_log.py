@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # Hardly anybody has one written: nobody waits for what write
 
 _VARIABLE = "GPT5_AGENT_RUN_LOG"
 _TRACES = "GPT5_AGENT_TRACES"
+_FLUSH_SECONDS = 0.5  # of which the answer, which has been told, is no part; a collector of one's own takes milliseconds
 _log = logging.getLogger("run_log")
 
 
@@ -41,6 +42,13 @@ def find_run_log(
     observers = [] if traces is None else [traces]
     log = RunLog.from_env(_VARIABLE, environment, known=known, about=about, observers=observers)
     return log or RunFeed(observers, known=known, about=about)
+
+
+def flush_traces(environment: Mapping[str, str]) -> None:
+    """Send the spans of a run that has ended, where some are sent: whoever has started the process may end it now."""
+    traces = _find_traces(environment)
+    if traces is not None:
+        traces.flush(_FLUSH_SECONDS)
 
 
 def _find_traces(environment: Mapping[str, str]) -> "Traces | None":

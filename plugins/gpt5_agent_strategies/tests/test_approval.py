@@ -156,6 +156,24 @@ def test_an_answer_counts_only_right_behind_the_question_and_for_its_own_convers
     assert (agent.dify.tool_requests, storage.values) == ([], {})
 
 
+def test_the_words_that_led_to_a_question_do_not_answer_it_where_nothing_is_remembered(
+    agent, storage
+):
+    turn(agent, "yes")
+    agent.dify.model = [[chunk(calls=[call("pay", '{"to": "Ann"}')])]]
+
+    again = turn(agent, "yes")
+
+    assert "Approval needed" in text(again)
+    assert agent.dify.tool_requests == []
+    assert len(agent.dify.model_requests[1]["prompt_messages"]) == 2  # Begun anew, not denied.
+
+    agent.dify.model = [[chunk("Done.")]]
+    assert text(turn(agent, "Approve.")).endswith("Done.")
+    assert [request["tool"] for request in agent.dify.tool_requests] == ["pay"]
+    assert storage.values == {}
+
+
 def test_what_lies_in_the_storage_was_changed_is_not_resumed(agent, storage):
     asked = turn(agent, "Pay Ann.")
     [key] = storage.values

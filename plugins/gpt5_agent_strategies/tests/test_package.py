@@ -1,4 +1,4 @@
-"""The plugin as Dify gets it. Slow: it is installed three times, from the public index where nothing is cached yet."""
+"""The plugin as Dify gets it. Slow: it is installed two times, from the public index where nothing is cached yet."""
 
 import os
 import subprocess
@@ -43,6 +43,7 @@ def test_the_package_is_installed_started_and_called(run, tmp_path: Path) -> Non
     assert checked.stdout.count("; gpt5_function_calling, gpt5_react") == 2
 
 
+@pytest.mark.long  # its short form: the model plugin's, by the same command
 def test_the_sdks_own_runner_drives_the_plugin(run) -> None:
     called = run(sys.executable, TESTS / "sdk_runner.py", BIN / "dify-plugin", TESTS.parent)
     assert called.returncode == 0, called.stderr

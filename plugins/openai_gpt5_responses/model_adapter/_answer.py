@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from gpt5_messages import BlockStart, ResumePoint, StreamEvent, VisibleText
+from gpt5_messages import BlockStart, History, ResumePoint, StreamEvent, VisibleText
 from gpt5_responses import BackgroundStream, Connection, ResponsesError, ResponseStream
 from gpt5_responses.pacing import Pacer
 
@@ -38,6 +38,7 @@ class Answer:
         request: What was asked for.
         stream: The answer's events.
         point: Where it goes on, if a part of it was shown in the turn before.
+        history: The conversation that the request was made of.
     """
 
     call: ModelCall
@@ -45,6 +46,7 @@ class Answer:
     request: Mapping[str, Any]
     stream: ResponseStream
     point: ResumePoint | None
+    history: History
 
     @property
     def answer_only(self) -> bool:
@@ -62,6 +64,7 @@ def open_answer(
     connection: Connection,
     request: Mapping[str, Any],
     point: ResumePoint | None,
+    history: History,
 ) -> Answer:
     """Return the answer to a request, or the one that goes on; nothing is sent before it is read.
 
@@ -72,7 +75,14 @@ def open_answer(
         stream: ResponseStream = take_up(connection, point)
     else:
         stream = open_stream(call, connection, request)
-    return Answer(call=call, connection=connection, request=request, stream=stream, point=point)
+    return Answer(
+        call=call,
+        connection=connection,
+        request=request,
+        stream=stream,
+        point=point,
+        history=history,
+    )
 
 
 def iter_texts(answer: Answer, visible: VisibleText) -> Iterator[tuple[str, str | None]]:

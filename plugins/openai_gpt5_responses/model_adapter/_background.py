@@ -130,8 +130,8 @@ def in_time(
 
 def is_left(stream: ResponseStream) -> TypeGuard[BackgroundStream]:
     """Return whether an answer was left while it was being made."""
-    is_over = stream.completion.status not in RUNNING
-    return isinstance(stream, BackgroundStream) and stream.is_detached and not is_over
+    is_detached = isinstance(stream, BackgroundStream) and stream.is_detached
+    return is_detached and stream.completion.status in RUNNING
 
 
 def unfinished_note(

@@ -6,7 +6,7 @@ from functools import partial
 
 from dify_plugin.entities.model.llm import LLMResultChunk
 
-from gpt5_messages import MessageError, Usage, VisibleText, render_addendum
+from gpt5_messages import History, MessageError, Usage, VisibleText, render_addendum
 from gpt5_payloads import PayloadError
 from gpt5_responses import (
     Connection,
@@ -45,13 +45,17 @@ def iter_chunks(call: ModelCall) -> Generator[LLMResultChunk]:
         if isinstance(point, str):
             yield from _iter_said(call, connection, point)
             return
-        request = request_body(call, connection) if point is None else earlier_body(call)
+        history = History()
+        if point is None:
+            request = request_body(call, connection, history=history)
+        else:
+            request = earlier_body(call)
         audit_id = audit.request(
             request,
             base_url=connection.base_url,
             enable_stream=call.parameters.get("enable_stream"),
         )
-        answer = open_answer(call, connection, request, point)
+        answer = open_answer(call, connection, request, point, history)
         stream = answer.stream
         try:
             yield from _iter_answer(answer, partial(audit.success, audit_id))
@@ -107,7 +111,7 @@ def _iter_answer(answer: Answer, succeed: Callable[..., object]) -> Iterator[LLM
     is_stored = answer.is_stored
     if is_whole and not is_stored:
         owner = owner_of(call, answer.connection)
-        ITEMS.remember(owner, call.messages, completion.items, answer_only=answer.answer_only)
+        ITEMS.remember(owner, answer.history, completion.items, answer_only=answer.answer_only)
     yield from iter_ending(
         call,
         Ending(

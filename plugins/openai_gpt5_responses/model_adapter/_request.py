@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from gpt5_messages import ItemStore, build_input, drop_orphan_outputs
+from gpt5_messages import History, ItemStore, build_input, drop_orphan_outputs
 from gpt5_payloads import build_request, coerce_bool
 from gpt5_responses import Connection
 
@@ -19,7 +19,11 @@ ITEMS = ItemStore()
 
 
 def request_body(
-    call: ModelCall, connection: Connection, *, compacted: bool = True
+    call: ModelCall,
+    connection: Connection,
+    *,
+    compacted: bool = True,
+    history: History | None = None,
 ) -> dict[str, Any]:
     """Return the body of the request for a call.
 
@@ -27,6 +31,7 @@ def request_body(
         call: The call.
         connection: Where it goes.
         compacted: Whether what the server has made shorter of the conversation stands for it.
+        history: Takes in the conversation, by which the answer's items are remembered.
 
     Raises:
         PayloadError: If a parameter is not usable.
@@ -40,6 +45,7 @@ def request_body(
         # One that is made in the background cannot be asked for once more, should the server refuse a compaction.
         compacted=compacted and not is_on(call, "background"),
         made_for=made_for(call, connection),
+        history=history,
     )
     items = drop_orphan_outputs(built)
     request = build_request(

@@ -54,7 +54,9 @@ def test_every_offered_setting_is_accepted(server, model):
     refused = []
     for values in itertools.product(*(options_of(model, name) for name in names)):
         body = build_request(
-            model=model, input=MESSAGES, parameters=dict(zip(names, values, strict=True))
+            model=model,
+            input=MESSAGES,
+            parameters=dict(zip(names, values, strict=True), enable_stream=False),
         )
         status, answer = status_of(server, body)
         if status != 200:

@@ -51,6 +51,7 @@ class Recorder:
         self._round = 0
         self._answer: dict[str, Any] = {}
         self._begun: set[str] = set()
+        self._called: dict[str, str] = {}  # by which name the model has called
 
     @property
     def writer(self) -> RunWriter:
@@ -90,6 +91,7 @@ class Recorder:
             case ModelCallEnded():
                 self._end_answer(event)
             case ToolCallStarted(call=call):
+                self._called[call.call_id] = call.name
                 self.writer.call(call.call_id, call.name, call.arguments)
             case ToolCallEnded(call=call, result=result, is_own=is_own):
                 self._take_result(call.call_id, result, is_own=is_own)
@@ -109,7 +111,9 @@ class Recorder:
         for job in (*sorted_.jobs, *sorted_.repeats):
             names = list(_iter_hidden_names(job))
             self.writer.hide(job.args.get(name) for name in names)
-            self.writer.bound(job.call.call_id, job.args, [*names, *job.tool.hidden])
+            call_id = job.call.call_id
+            tool = None if job.tool.name == self._called.get(call_id) else job.tool.name
+            self.writer.bound(call_id, job.args, [*names, *job.tool.hidden], tool=tool)
 
     def begin(self, job: Job) -> None:
         """Write that a tool begins to run; from any thread."""
@@ -144,6 +148,7 @@ class Recorder:
     def _take_request(self, call: CallModel) -> None:
         self._round, self._answer = call.round, {"files": []}
         self._begun.clear()
+        self._called.clear()
         settings = {
             "model": call.model,
             "tools": [_show_tool(tool) for tool in call.tools],

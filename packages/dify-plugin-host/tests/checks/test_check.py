@@ -1,6 +1,5 @@
 """One good package of each kind, and many with a single fault each, which the right check has to name."""
 
-import importlib.metadata
 import io
 import json
 import re
@@ -24,12 +23,12 @@ TOP = "wheels/tiny_top-0.1.0+bundle-py3-none-any.whl"
 
 
 @pytest.fixture
-def check(monkeypatch, capsys, tmp_path):
+def check(monkeypatch, capsys, tmp_path, console_scripts):
     """Run the installed command on a package; return exit code and the table's rows as (mark, check, text)."""
     monkeypatch.setenv("COLUMNS", "400")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    (command,) = importlib.metadata.entry_points(group="console_scripts", name="dify-host")
+    command = console_scripts["dify-host"]
 
     def run(path, *options):
         monkeypatch.setattr(sys, "argv", ["dify-host", "check", str(path), *options])
@@ -54,9 +53,9 @@ def read(packages):
 
 
 @pytest.fixture
-def found(monkeypatch, capsys, tmp_path):
+def found(monkeypatch, capsys, tmp_path, console_scripts):
     """Write these files as a package; return the findings of the quick checks as (kind, check, text)."""
-    (command,) = importlib.metadata.entry_points(group="console_scripts", name="dify-host")
+    command = console_scripts["dify-host"]
     monkeypatch.chdir(tmp_path)
 
     def run(files, entries=(), comment=b""):
@@ -535,9 +534,9 @@ def test_a_model_that_the_simulator_cannot_stand_for_is_only_started(check_spoil
 
 
 @pytest.fixture
-def unreadable(monkeypatch, capsys):
+def unreadable(monkeypatch, capsys, console_scripts):
     """Check a file that is no package at all; return exit code and complaint."""
-    (command,) = importlib.metadata.entry_points(group="console_scripts", name="dify-host")
+    command = console_scripts["dify-host"]
 
     def run(path):
         monkeypatch.setattr(sys, "argv", ["dify-host", "check", str(path)])

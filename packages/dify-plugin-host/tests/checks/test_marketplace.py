@@ -1,6 +1,5 @@
 """A package that the marketplace takes, and many that break one of its rules, which the right check has to name."""
 
-import importlib.metadata
 import json
 import sys
 import zipfile
@@ -56,9 +55,9 @@ def good(packages):
 
 
 @pytest.fixture
-def check(good, monkeypatch, capsys, tmp_path):
+def check(good, monkeypatch, capsys, tmp_path, console_scripts):
     """Check a package with these files changed; return the exit code and what the marketplace's checks say, by check."""
-    (command,) = importlib.metadata.entry_points(group="console_scripts", name="dify-host")
+    command = console_scripts["dify-host"]
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
     def run(change=lambda _: None, *options):
@@ -239,10 +238,12 @@ def test_pictures_are_not_searched_for_secrets(check):
     assert check(spoil, "--quick") == (0, {})
 
 
-def test_without_the_option_the_marketplace_has_no_say(check, monkeypatch, capsys, tmp_path):
+def test_without_the_option_the_marketplace_has_no_say(
+    check, monkeypatch, capsys, tmp_path, console_scripts
+):
     check(swap(MANIFEST, "author: tests", "author: dify"), "--quick")
     monkeypatch.setattr(sys, "argv", ["dify-host", "check", "--quick", str(tmp_path / "p.difypkg")])
-    (command,) = importlib.metadata.entry_points(group="console_scripts", name="dify-host")
+    command = console_scripts["dify-host"]
     with pytest.raises(SystemExit) as ended:
         command.load()()
     assert (ended.value.code or 0, "marketplace" in capsys.readouterr().out) == (0, False)

@@ -4,7 +4,6 @@
 and said why not; what it took, the SDK's loader read. The kind of a finding and the field that it names are compared.
 """
 
-import importlib.metadata
 import json
 import re
 import runpy
@@ -48,9 +47,9 @@ def named(error):
 
 
 @pytest.fixture
-def check(monkeypatch, capsys, tmp_path):
+def check(monkeypatch, capsys, tmp_path, console_scripts):
     """Check a package by the installed command; return exit code and findings as (kind, check, text)."""
-    (command,) = importlib.metadata.entry_points(group="console_scripts", name="dify-host")
+    command = console_scripts["dify-host"]
     monkeypatch.chdir(tmp_path)
 
     def run(content):

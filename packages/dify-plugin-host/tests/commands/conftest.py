@@ -1,4 +1,3 @@
-import importlib.metadata
 import json
 import os
 import signal
@@ -53,10 +52,10 @@ class Host:
 
 
 @pytest.fixture
-def command(monkeypatch, plugins):
+def command(monkeypatch, plugins, console_scripts):
     """Return a function that runs the installed command in this process and returns its exit code."""
     monkeypatch.chdir(plugins.parent)
-    (installed,) = importlib.metadata.entry_points(group="console_scripts", name="dify-host")
+    installed = console_scripts["dify-host"]
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["dify-host", "serve", *map(str, arguments)])

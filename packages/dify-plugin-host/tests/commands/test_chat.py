@@ -1,4 +1,3 @@
-import importlib.metadata
 import json
 import os
 import re
@@ -34,10 +33,10 @@ def _simulator(monkeypatch):
 
 
 @pytest.fixture
-def dify_host(monkeypatch, capsys, plugins):
+def dify_host(monkeypatch, capsys, plugins, console_scripts):
     """Run the installed command in this process; return exit code, stdout and stderr."""
     monkeypatch.chdir(plugins.parent)
-    (command,) = importlib.metadata.entry_points(group="console_scripts", name="dify-host")
+    command = console_scripts["dify-host"]
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["dify-host", *map(str, arguments)])
@@ -170,6 +169,7 @@ def test_options_reach_the_strategy(events):
         ("--allowed-tools", "clock"),
         ("--allowed-tools", "mail"),
         ("--answer-schema", '{"type": "object"}'),
+        ("--approval-rules", '{"mail": "always"}'),
         ("--tool-search", "auto"),
         ("--fallback-model", "echo-2"),
         ("--max-seconds", "9.5"),
@@ -185,6 +185,7 @@ def test_options_reach_the_strategy(events):
     assert budgets == [500, 0.25, 9.5, None]
     assert params["allowed_tools"] == ["clock", "mail"]
     assert params["answer_schema"] == '{"type": "object"}'
+    assert params["approval_rules"] == '{"mail": "always"}'
     assert params["tool_search"] == "auto"
     second = params["fallback_model"]
     assert (second["model"], second["completion_params"]) == ("echo-2", {})

@@ -1,5 +1,4 @@
 import base64
-import importlib.metadata
 import json
 import sys
 
@@ -10,13 +9,13 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
 
 
 @pytest.fixture
-def chat(monkeypatch, capsys, plugins):
+def chat(monkeypatch, capsys, plugins, console_scripts):
     """Run `dify-host chat` in this process; return exit code, stdout and stderr."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
     monkeypatch.chdir(plugins.parent)
     (plugins.parent / "chart.png").write_bytes(PNG)
     (plugins.parent / "a.pdf").write_bytes(b"%PDF-")
-    (command,) = importlib.metadata.entry_points(group="console_scripts", name="dify-host")
+    command = console_scripts["dify-host"]
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["dify-host", "chat", *map(str, arguments)])

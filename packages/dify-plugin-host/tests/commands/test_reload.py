@@ -1,4 +1,3 @@
-import importlib.metadata
 import json
 import os
 import pty
@@ -135,11 +134,11 @@ def test_a_package_that_is_written_anew_is_installed_anew(serve, packages, tmp_p
 
 
 @pytest.fixture
-def chat(monkeypatch, capsys, plugins, tmp_path):
+def chat(monkeypatch, capsys, plugins, tmp_path, console_scripts):
     """Run `chat --json` with stdin at hand; return exit code, events and stderr."""
     monkeypatch.chdir(plugins.parent)
     (tmp_path / "edits.py").write_text(EDITS)
-    (command,) = importlib.metadata.entry_points(group="console_scripts", name="dify-host")
+    command = console_scripts["dify-host"]
     kept = os.dup(0)
 
     def run(*arguments, stdin):
@@ -213,6 +212,37 @@ def test_at_a_terminal_it_is_the_first_one(chat):
         ["hello", "hello", "bye"],
     )
     assert err.count("Enter asks again; another question, or Ctrl-D to end:") == 3
+
+
+def test_what_waits_for_approval_is_answered_in_the_same_conversation(chat):
+    code, events, err = chat("ask", stdin=piped("ask\n\n"))
+    answers = [event["answer"] for event in of("finish", events)]
+    (first, user, before), (second, same_user, history) = map(json.loads, answers[:2])
+    assert (code, before, answers[2:], err) == (0, [], ["no"], "")  # An empty line denies.
+    assert first
+    assert user
+    assert (second, same_user) == (first, user)
+    assert [(turn["role"], turn["content"]) for turn in history] == [
+        ("user", "ask"),
+        ("assistant", answers[0]),
+    ]
+
+
+def test_at_a_terminal_an_answer_is_asked_for_and_the_end_leaves_the_question_open(chat):
+    terminal, stdin = pty.openpty()
+    os.write(terminal, b"\x04")
+    code, events, err = chat("ask", stdin=stdin)
+    os.close(terminal)
+    assert (code, len(of("finish", events))) == (0, 1)
+    assert err == "Your answer; Enter denies, Ctrl-D leaves it open:\n"
+
+
+def test_each_question_is_a_conversation_of_its_own_with_its_answers(chat):
+    _, events, _ = chat("--reload", stdin=piped("ask\nbye\nask\nyes\n"))
+    asked, bye, again, yes = (event["answer"] for event in of("finish", events))
+    assert (bye, yes) == ("bye", "yes")
+    assert json.loads(asked)[0] != json.loads(again)[0]
+    assert json.loads(again)[2] == []
 
 
 def test_a_model_that_changes_during_a_run_is_started_again_between_its_rounds(chat, plugins):

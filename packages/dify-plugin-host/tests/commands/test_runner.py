@@ -22,10 +22,10 @@ def state(tmp_path_factory):
 
 
 @pytest.fixture
-def dify_plugin(monkeypatch, capsys, state):
+def dify_plugin(monkeypatch, capsys, state, console_scripts):
     """Run the installed command in this process with these lines on stdin; return exit code, stdout and stderr."""
     monkeypatch.setenv("XDG_STATE_HOME", str(state))
-    (command,) = importlib.metadata.entry_points(group="console_scripts", name="dify-plugin")
+    command = console_scripts["dify-plugin"]
 
     def run(*arguments, lines=()):
         reading, writing = os.pipe()

@@ -1,6 +1,5 @@
 """`dify-host runs`, `dify-host view` and `chat --view`."""
 
-import importlib.metadata
 import json
 import socket
 import sys
@@ -19,10 +18,10 @@ def _server(monkeypatch):
 
 
 @pytest.fixture
-def command(monkeypatch, plugins):
+def command(monkeypatch, plugins, console_scripts):
     """Run the installed command in this process; return its exit code."""
     monkeypatch.chdir(plugins.parent)
-    (installed,) = importlib.metadata.entry_points(group="console_scripts", name="dify-host")
+    installed = console_scripts["dify-host"]
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["dify-host", *map(str, arguments)])

@@ -1,4 +1,3 @@
-import importlib.metadata
 import json
 import platform
 import shutil
@@ -74,10 +73,10 @@ def offline(tmp_path):
 
 
 @pytest.fixture
-def dify_host(monkeypatch, capsys, tmp_path):
+def dify_host(monkeypatch, capsys, tmp_path, console_scripts):
     """Run the installed command in this process; return exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
-    (command,) = importlib.metadata.entry_points(group="console_scripts", name="dify-host")
+    command = console_scripts["dify-host"]
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["dify-host", *map(str, arguments)])

@@ -1,5 +1,4 @@
 import hashlib
-import importlib.metadata
 import json
 import os
 import shutil
@@ -15,10 +14,10 @@ import yaml
 
 
 @pytest.fixture
-def dify_host(monkeypatch, capsys, workshop):
+def dify_host(monkeypatch, capsys, workshop, console_scripts):
     """Run the installed command in this process, in the workshop; return exit code, stdout and stderr."""
     monkeypatch.chdir(workshop)
-    (command,) = importlib.metadata.entry_points(group="console_scripts", name="dify-host")
+    command = console_scripts["dify-host"]
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["dify-host", *map(str, arguments)])

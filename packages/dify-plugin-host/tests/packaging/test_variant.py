@@ -1,6 +1,5 @@
 """A variant is the same plugin with some declarations changed, by what its pyproject.toml says."""
 
-import importlib.metadata
 import sys
 import zipfile
 
@@ -20,10 +19,10 @@ pricing = { input = "3" }
 
 
 @pytest.fixture
-def make(monkeypatch, capsys, workshop):
+def make(monkeypatch, capsys, workshop, console_scripts):
     """Describe variants of the echo model, and run `dify-host package`; return exit code, stdout and stderr."""
     monkeypatch.chdir(workshop)
-    (command,) = importlib.metadata.entry_points(group="console_scripts", name="dify-host")
+    command = console_scripts["dify-host"]
     pyproject = workshop / "plugins" / "echo_model" / "pyproject.toml"
 
     def run(*arguments, variants=VARIANT):

@@ -38,7 +38,7 @@ from ._sse import SSEDecoder, parse_object
 from ._stop import StopFilter
 from ._store import ItemStore
 from ._stream import StreamDecoder
-from ._turns import Turn
+from ._turns import History, Turn
 from ._values import Completion, FinishReason, Item, Status, ToolCall, Usage
 from ._visible import VisibleText
 
@@ -55,6 +55,7 @@ __all__ = [
     "FinishReason",
     "FoundToken",
     "GeneratedImage",
+    "History",
     "HostedCall",
     "HostedProgress",
     "Item",

@@ -27,13 +27,14 @@ type Recall = Callable[[Turn], Sequence[Item] | None]
 _OUTPUT_TYPES = {"function": "function_call_output", "custom": "custom_tool_call_output"}
 
 
-def build_input(
+def build_input(  # noqa: PLR0913 - settings, each with a default
     messages: Iterable[object],
     *,
     recall: Recall | None = None,
     lenient: bool = False,
     compacted: bool = True,
     made_for: str | None = None,
+    history: History | None = None,
 ) -> list[dict[str, Any]]:
     """Turn messages into input items.
 
@@ -58,18 +59,20 @@ def build_input(
             a name, an `opaque_body` that holds no items.
         compacted: Whether compaction items are used. Without them all of the conversation goes out, for a server that does not take the ones it has.
         made_for: Whose requests these are: a compaction item that travels in a body with another `made_for`, or none, is not used. None uses all.
+        history: Takes in the messages, for `ItemStore.remember`, which would otherwise read them once more; a new one.
 
     Raises:
         MessageError: If something can't be read; `field` says where, such as `messages[1].content[0]`.
     """
-    history = list(iter_entries(messages))
-    builder = _InputBuilder(Counter(map(_answered_id, history)), recall, lenient=lenient)
+    entries = list(iter_entries(messages))
+    builder = _InputBuilder(Counter(map(_answered_id, entries)), recall, lenient=lenient)
+    builder.before = History() if history is None and recall else history
     builder.takes_compactions, builder.made_for = compacted, made_for
-    for are_items, entries in groupby(history, key=lambda entry: entry.item is not None):
+    for are_items, alike in groupby(entries, key=lambda entry: entry.item is not None):
         if are_items:
-            builder.add_items(list(entries))
+            builder.add_items(list(alike))
         else:
-            for entry in entries:
+            for entry in alike:
                 builder.add_message(entry)
     return with_media_moved(builder.items)
 
@@ -89,11 +92,11 @@ class _InputBuilder:
         self.items: list[dict[str, Any]] = []
         self.takes_compactions = True
         self.made_for: str | None = None
+        self.before: History | None = None
         self._results = results  # that are still to come
         self._answered = results.keys() - {""}
         self._recall = recall
         self._lenient = lenient
-        self._before = History()
         self._made: dict[str, ToolCall] = {}
         self._callers: dict[str, object] = {}  # of calls that a program of the model makes
 
@@ -125,8 +128,8 @@ class _InputBuilder:
             self._results[call_id] -= 1
             if not self._results[call_id]:
                 self._answered.discard(call_id)
-            if self._recall is not None:
-                self._before.add(entry)
+            if self.before is not None:
+                self.before.add(entry)
 
     def _answer(self, entry: Entry) -> list[dict[str, Any]]:
         text = read_text(entry.content, field=entry.field)
@@ -135,8 +138,8 @@ class _InputBuilder:
         if not self._lenient:
             _validate_carried(entry.carrier, entry.field)
         known = self._carried(entry.carrier)
-        if known is None and self._recall is not None:
-            known = self._recall(self._before.turn(map(call_key, calls), text))
+        if known is None and self._recall is not None and self.before is not None:
+            known = self._recall(self.before.turn(map(call_key, calls), text))
             known = self._usable(known) if known else None
         if known is not None and _made_calls(known, [*calls, *answered]):
             replayed = self._replay(known)

@@ -123,17 +123,27 @@ def find_resume_token(messages: Iterable[object]) -> FoundToken | None:
     """Return the token in a conversation's last answer, if users alone have spoken since.
 
     Raises:
-        MessageError: If a message cannot be read.
+        MessageError: If a message cannot be read; behind the last answer, or anywhere where that has a token.
     """
-    entries = list(iter_entries(messages))
-    end = len(entries)
-    while end and _is_said_by("user", entries[end - 1]):
-        end -= 1
-    if end in (0, len(entries)) or not _is_said_by("assistant", entries[end - 1]):
+    told = list(messages)
+    tokens = [match[0] for match in _TOKEN.finditer(_last_answer(told))]
+    if not tokens:
         return None
-    answer = entries[end - 1]
-    tokens = [match[0] for match in _TOKEN.finditer(read_text(answer.content, field=answer.field))]
-    return FoundToken(text=tokens[-1], binding=_binding(entries[: end - 1])) if tokens else None
+    entries = list(iter_entries(told))
+    answers = (index for index, entry in enumerate(entries) if not _is_said_by("user", entry))
+    return FoundToken(text=tokens[-1], binding=_binding(entries[: max(answers)]))
+
+
+def _last_answer(messages: Sequence[object]) -> str:
+    """Return the answer that users alone have spoken after, or nothing; read from the end, as hardly any answer has a token."""
+    has_reply = False
+    for index in reversed(range(len(messages))):
+        for entry in reversed(list(iter_entries([messages[index]]))):
+            if not _is_said_by("user", entry):
+                is_answer = has_reply and _is_said_by("assistant", entry)
+                return read_text(entry.content, field=entry.field) if is_answer else ""
+            has_reply = True
+    return ""
 
 
 def _binding(entries: Sequence[Entry]) -> bytes:

@@ -94,7 +94,7 @@ class ItemStore:
     def remember(
         self,
         scope: str,
-        messages: Iterable[object],
+        messages: Iterable[object] | History,
         items: Iterable[Item],
         *,
         answer_only: bool = False,
@@ -107,7 +107,7 @@ class ItemStore:
 
         Args:
             scope: Whose items these are, such as a fingerprint of the credentials.
-            messages: The conversation that the response answered, as `build_input` takes it.
+            messages: The conversation that the response answered, as `build_input` takes it or has taken it into a `History`.
             items: All output items of the response, in order.
             answer_only: Whether only the answer of the response was shown, as `VisibleText` has it.
         """
@@ -115,7 +115,8 @@ class ItemStore:
         calls = [call_key(call) for item in kept if (call := read_tool_call(item))]
         if not calls and not any(map(is_compaction, kept)):
             return
-        turn = History(messages).turn(calls, _shown_text(kept, answer_only=answer_only))
+        history = messages if isinstance(messages, History) else History(messages)
+        turn = history.turn(calls, _shown_text(kept, answer_only=answer_only))
         text = json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
         data = text.encode(errors="surrogatepass")
         key = (scope, turn.digest)

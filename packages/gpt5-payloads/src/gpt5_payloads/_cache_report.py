@@ -4,8 +4,6 @@ Source: https://developers.openai.com/api/docs/guides/prompt-caching for what br
 3.54.0 for the server's reasons, whose names are used for ours, too.
 """
 
-import hashlib
-import json
 import threading
 import time
 from collections import OrderedDict
@@ -18,7 +16,6 @@ from typing import Any, cast
 _LEAST_CACHED = 1_024  # tokens; nothing shorter is kept
 _BLOCK = 128  # the cache keeps whole blocks
 _MOST_ITEMS = 4_096  # of a request, by which it is compared
-_DIGEST_BYTES = 8
 # What a reader may be told; servers may have further words.
 _REASONS = {
     "model_changed": "another model",
@@ -85,8 +82,8 @@ class CacheReport:
 class _Sent:
     """A request as far as it is remembered: digests, and how many tokens it was."""
 
-    parts: Mapping[str, bytes]
-    items: tuple[bytes, ...]
+    parts: Mapping[str, int]
+    items: tuple[int, ...]
     has_compaction: bool
     input_tokens: int
     expires_at: float
@@ -169,7 +166,7 @@ class CacheWatch:
         return before if before is not None and before.expires_at > self._clock() else None
 
 
-def _digest_parts(request: Mapping[str, Any]) -> dict[str, bytes]:
+def _digest_parts(request: Mapping[str, Any]) -> dict[str, int]:
     """Return digests of what stands beside the input, under the reason that a change of it is."""
     text: Mapping[str, Any] = request.get("text") or {}
     reasoning: Mapping[str, Any] = request.get("reasoning") or {}
@@ -200,6 +197,13 @@ def _find_change(before: _Sent, now: _Sent) -> tuple[str, int | None]:
     return "context_compacted" if now.has_compaction else "input_changed", same
 
 
-def _digest(value: object) -> bytes:
-    data = json.dumps(value, sort_keys=True, default=str).encode()
-    return hashlib.blake2b(data, digest_size=_DIGEST_BYTES).digest()
+def _digest(value: object) -> int:
+    """Return a digest that this process alone can compare: Python's own, which reads a long text ten times as fast as JSON and SHA would."""
+    if isinstance(value, str):
+        return hash(value)
+    if isinstance(value, dict):
+        named = cast("dict[str, object]", value)
+        return hash(frozenset([(name, _digest(of)) for name, of in named.items()]))
+    if isinstance(value, list):
+        return hash(tuple([_digest(of) for of in cast("list[object]", value)]))
+    return hash(value)

@@ -210,16 +210,25 @@ class RunWriter:
         self._put("call", **self._shape_all(values))
 
     @_guarded
-    def bound(self, call_id: str, arguments: Mapping[str, object], hidden: Iterable[str]) -> None:
+    def bound(
+        self,
+        call_id: str,
+        arguments: Mapping[str, object],
+        hidden: Iterable[str],
+        *,
+        tool: str | None = None,
+    ) -> None:
         """Write what a tool is called with.
 
         Args:
             call_id: The call.
             arguments: The checked arguments.
             hidden: The names of those that the model does not see, whether among the arguments or not; their values are masked.
+            tool: The tool, where the model has called another that calls it.
         """
         masked = {**arguments, **dict.fromkeys(hidden, HIDDEN)}
-        self._put("bound", **self._shape_all({"call_id": call_id, "arguments": masked}))
+        fields = {"call_id": call_id, "arguments": masked} | ({"tool": tool} if tool else {})
+        self._put("bound", **self._shape_all(fields))
 
     @_guarded
     def started(self, call_id: str) -> None:

@@ -6,10 +6,11 @@ import dataclasses
 import json
 import os
 import time
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 from rich.console import Console
 
@@ -32,7 +33,7 @@ from dify_plugin_host.platform import (
     open_server,
 )
 from dify_plugin_host.plugin import PluginFolder, PluginKind, PluginSource
-from dify_plugin_host.process import Notice
+from dify_plugin_host.process import CallOrigin, Notice
 from dify_plugin_host.tools import PythonTool, builtin_tools, load_tools
 from stream_text.signals import cancelled_by_signals
 
@@ -40,7 +41,7 @@ from ._direct import ask_model
 from ._files import Files, name_option, read_files
 from ._find_plugins import find_plugins, install_plugins
 from ._limits import with_file_settings
-from ._progress import NoticeGiven, Progress, RunEvent, RunFailed, RunStarted
+from ._progress import NoticeGiven, Progress, RunEvent, RunFailed, RunFinished, RunStarted
 from ._questions import Questions, is_terminal
 from ._screen import Screen
 
@@ -50,6 +51,7 @@ _DEFAULT_MODEL = "gpt-5.2"
 RUN_LOG = "GPT5_AGENT_RUN_LOG"
 """The environment variable by which our strategies are asked to log their runs to a folder."""
 
+_APPROVAL = "approval"  # The stop reason of a run that waits for somebody's leave.
 _QUIET_LEVELS = frozenset({"DEBUG", "INFO"})
 
 type Show = Callable[[RunEvent], None]
@@ -218,6 +220,7 @@ class _Chat:
         self._files = files
         self._show = show
         self._history = history
+        self._questions = Questions(options.question)
         self._model_error: PluginHostError | None = None
 
     async def run(self, host: PluginHost) -> None:
@@ -229,24 +232,60 @@ class _Chat:
                 if self._options.question is None or (self._options.reload and is_terminal()):
                     await self._answer_all(host)
                 else:
-                    await self.answer(host, self._options.question)
+                    await self._talk(host, self._options.question)
 
     async def _answer_all(self, host: PluginHost) -> None:
         """Answer questions until there are no more; one that fails does not end it."""
-        questions = Questions(self._options.question)
-        while question := await questions.read():
+        while question := await self._questions.read():
             try:
-                await self.answer(host, question)
+                await self._talk(host, question)
             except PluginHostError as error:
                 self._show(RunFailed(message=str(self.explain(error))))
             if is_terminal():
                 Console(stderr=True).print("Enter asks again; another question, or Ctrl-D to end:")
 
-    async def answer(self, host: PluginHost, question: str) -> None:
-        """Answer a question, with plugins that run."""
+    async def _talk(self, host: PluginHost, question: str) -> None:
+        """Answer a question, in a conversation of its own; where the strategy asks for approval, the next line is what is said to it."""
+        origin = CallOrigin(conversation_id=str(uuid.uuid4()), app_id="chat")
+        history = tuple(self._history)
+        said: str | None = question
+        while said is not None:
+            finished = await self.answer(host, said, history=history, origin=origin)
+            if finished.metadata.get("stop_reason") != _APPROVAL:
+                return
+            history = (*history, _message("user", said), _message("assistant", finished.answer))
+            said = await self._read_decision()
+
+    async def _read_decision(self) -> str | None:
+        """Return what somebody says to calls that wait; an empty line denies them, None is the end of stdin."""
+        if is_terminal():
+            Console(stderr=True).print("Your answer; Enter denies, Ctrl-D leaves it open:")
+        line = await self._questions.read_answer()
+        return line if line is None else line or "no"
+
+    async def answer(
+        self,
+        host: PluginHost,
+        question: str,
+        *,
+        history: Sequence[JsonObject] | None = None,
+        origin: CallOrigin | None = None,
+    ) -> RunFinished:
+        """Answer a question, with plugins that run, and return how that ended.
+
+        Args:
+            host: The plugins.
+            question: The question.
+            history: The prompt messages of the turns before; those of the chat by default.
+            origin: The conversation that it belongs to; none by default.
+        """
         self._model_error = None
         await host.refresh()
         request = self._request(host, question)
+        if history is not None:
+            request = dataclasses.replace(request, history=history)
+        if origin is not None:
+            request = dataclasses.replace(request, origin=origin)
         self._show(
             RunStarted(
                 strategy=request.strategy or None,
@@ -256,16 +295,18 @@ class _Chat:
                 files=tuple(file.name for file in self._files),
             )
         )
-        await self._follow(host, request)
+        return await self._follow(host, request)
 
-    async def _follow(self, host: PluginHost, request: AgentRequest) -> None:
+    async def _follow(self, host: PluginHost, request: AgentRequest) -> RunFinished:
         started = time.monotonic()
         progress = Progress(files=Files(find=host.find_file, folder=self._options.save_files))
         run = ask_model if self._options.direct else PluginHost.run
         async with contextlib.aclosing(run(host, request)) as messages:
             async for message in messages:
                 self._show_all(progress.feed(message))
-        self._show_all(progress.finish(seconds=round(time.monotonic() - started, 3)))
+        *rest, finished = progress.finish(seconds=round(time.monotonic() - started, 3))
+        self._show_all(iter((*rest, finished)))
+        return cast("RunFinished", finished)
 
     def _show_all(self, events: Iterator[RunEvent]) -> None:
         for event in events:
@@ -340,6 +381,11 @@ class _Chat:
             case _:
                 problem = f"the model call failed: {cause.message}"
         return ChatError(problem)
+
+
+def _message(role: str, content: str) -> JsonObject:
+    """Return a prompt message of an earlier turn."""
+    return {"role": role, "content": content, "name": ""}
 
 
 def _preferred(name: str, known: tuple[str, ...]) -> str:

@@ -102,6 +102,12 @@ def chat(  # noqa: PLR0913 - every option is one
     answer_schema: Annotated[
         str | None, typer.Option(help="The JSON schema that the answer has to fulfil, as JSON.")
     ] = None,
+    approval_rules: Annotated[
+        str | None,
+        typer.Option(
+            help="The calls that you are asked about, as JSON; each next line of stdin is an answer."
+        ),
+    ] = None,
     tool_search: Annotated[
         str | None, typer.Option(help="Whether the model searches many tools: auto or off.")
     ] = None,
@@ -172,6 +178,7 @@ def chat(  # noqa: PLR0913 - every option is one
     controls: dict[str, object] = {
         "allowed_tools": allowed_tools,
         "answer_schema": answer_schema,
+        "approval_rules": approval_rules,
         "tool_search": tool_search,
         "fallback_model": fallback_model,
         "max_total_tokens": max_total_tokens,

@@ -29,6 +29,11 @@ class Questions:
         self._last = question or ""
         return question
 
+    async def read_answer(self) -> str | None:
+        """Return the next line as it is, which answers something; None if there is none any more."""
+        line = await self._read_line()
+        return None if line is None else line.decode(errors="replace").strip()
+
     async def _read_line(self) -> bytes | None:
         """Return the next line; None at the end of stdin, or if there is none."""
         if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - so it is where it was closed before the start

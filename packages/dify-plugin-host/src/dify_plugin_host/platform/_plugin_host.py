@@ -23,6 +23,7 @@ from dify_plugin_host.plugin import (
 )
 from dify_plugin_host.process import (
     BackwardsRequest,
+    CallOrigin,
     NoticeHandler,
     PluginProcess,
     ignore_notice,
@@ -58,6 +59,8 @@ class AgentRequest:
         parameters: Further parameters of the strategy, such as `{"maximum_iterations": 3}`; of one that takes a model, its name.
         provider: The model's provider, short or long; None where there is only one.
         files: The files that come with the question, for the parameter of the strategy that takes files.
+        user_id: The user on whose behalf it is.
+        origin: The conversation and the app that it belongs to; none by default.
     """
 
     query: str
@@ -69,6 +72,8 @@ class AgentRequest:
     parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
     provider: str | None = None
     files: Sequence[LocalFile] = ()
+    user_id: str = "host"
+    origin: CallOrigin = field(default_factory=CallOrigin)
 
 
 def _takes_model(strategy: Strategy, name: str) -> bool:
@@ -264,7 +269,9 @@ class PluginHost(Running):
             "agent_strategy",
             "invoke_agent_strategy",
             data,
+            user_id=request.user_id,
             context=context,
+            origin=request.origin,
             decode=answer_decoder("invoke_agent_strategy", self.settings.rules),
         )
         async with contextlib.aclosing(answer) as messages:

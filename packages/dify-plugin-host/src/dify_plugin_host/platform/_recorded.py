@@ -65,11 +65,12 @@ class RecordedAnswers:
             case "answer" if not record.get("error"):
                 self._answers.append(list(self._chunks(self._file.expand(record))))
             case "call":
-                names[record["call_id"]] = record["name"]
+                names[record["call_id"]] = self._file.expand(record["name"])
             case "bound":
                 arguments = self._file.expand(record["arguments"])
+                name = self._file.expand(record.get("tool")) or names.get(record["call_id"], "")
                 shown = {name: value for name, value in arguments.items() if value != "[hidden]"}
-                names[record["call_id"]] = _key(names.get(record["call_id"], ""), shown)
+                names[record["call_id"]] = _key(name, shown)
             case "result" if record["outcome"] in {"done", "failed"}:
                 self._results[names.get(record["call_id"], "")].append(self._file.expand(record))
             case _:

@@ -2,7 +2,7 @@
 
 The query `params` shows the parameters; `raw TYPE JSON` makes one backwards call and shows the replies; `pieces JSON` and `logs JSON`
 say what is given; `fetch` tells what is behind the links of the files, `upload JSON` uploads a file, `tool JSON` calls a tool with the
-files and shows what comes, `give JSON` hands on messages; `attach`, `die` and `odd` do just that.
+files and shows what comes, `give JSON` hands on messages; `ask` waits for approval and shows what it belongs to; `attach`, `die` and `odd` do just that.
 """
 
 import hashlib
@@ -107,6 +107,14 @@ def steps(request):
     message(request, "json", {"json_object": {"execution_metadata": metadata}})
 
 
+def ask_approval(request):
+    """End the turn as one that waits for somebody's leave; tell the conversation, the user and the turns before."""
+    metadata = {"stop_reason": "approval"}
+    message(request, "json", {"json_object": {"execution_metadata": metadata}})
+    ids = [request["conversation_id"], request["data"]["user_id"]]
+    return [*ids, params(request)["model"]["history_prompt_messages"]]
+
+
 def fetch(file):
     """Tell what a strategy gets of a file, and what is behind its link."""
     with urllib.request.urlopen(file["url"], timeout=5) as found:
@@ -151,6 +159,7 @@ def raw(request, rest):
 # Words that show what comes back.
 SHOWN = {
     "params": lambda request, _: params(request),
+    "ask": lambda request, _: ask_approval(request),
     "raw": raw,
     "fetch": lambda request, _: [fetch(file) for file in params(request)["files"]],
     "upload": lambda request, rest: upload(request, json.loads(rest)),

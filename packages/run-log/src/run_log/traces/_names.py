@@ -42,5 +42,7 @@ OUTCOME: Final = "run_log.outcome"
 REASON: Final = "run_log.end_reason"
 PRICE: Final = "run_log.total_price"
 CURRENCY: Final = "run_log.currency"
-OWN: Final = (RUN, OUTCOME, REASON, PRICE, CURRENCY)
+WAITING: Final = "run_log.waiting_tools"
+COMPACTION: Final = "run_log.compaction"
+OWN: Final = (RUN, OUTCOME, REASON, PRICE, CURRENCY, WAITING)
 """The names that are ours."""

@@ -45,6 +45,7 @@ class RunSpans:
         self._answer: list[str] = []
         self._calls: dict[str, Record] = {}
         self._open: dict[str, Span] = {}
+        self._left: dict[str, str] = {}  # the calls of the last answer that have not begun
         self._chat: Span | None = None
         self._asked = 0.0
         self._root = self._begin(
@@ -76,12 +77,10 @@ class RunSpans:
                 self._answer.append(self._text(record["text"]))
             case "answer":
                 self._take_answer(record)
-            case "call":
-                self._calls[_key(record)] = record
-            case "started":
-                self._begin_tool(_key(record), record["t"])
-            case "result":
-                self._take_result(record)
+            case "call" | "bound" | "started" | "result":
+                self._take_call(record)
+            case "compaction":
+                self._take_compaction(record)
             case "error":
                 self._fail(self._root, self._text(record["kind"]) or "error", record["message"])
             case "end":
@@ -111,6 +110,8 @@ class RunSpans:
         if span is None:
             return
         _set_usage(span, record.get("usage"))
+        calls: list[Record] = [call for call in record.get("calls", []) if isinstance(call, dict)]
+        self._left = {_key(call): self._text(call.get("name")) for call in calls}
         if "first" in record:
             span.set_attribute(names.FIRST_CHUNK, round(record["first"] - self._asked, 6))
         if "finish_reason" in record:
@@ -122,6 +123,21 @@ class RunSpans:
         if "error" in record:
             self._fail(span, "model_call_failed", record["error"])
         span.end(self._at(record["t"]))
+
+    def _take_call(self, record: Record) -> None:
+        call_id = _key(record)
+        match record["type"]:
+            case "call":
+                self._calls[call_id] = dict(record)
+                self._left.pop(call_id, None)
+            case "bound" if "tool" in record and call_id in self._calls:
+                self._calls[call_id] |= {"name": record["tool"]}
+            case "started":
+                self._begin_tool(call_id, record["t"])
+            case "result":
+                self._take_result(record)
+            case _:
+                pass
 
     def _begin_tool(self, call_id: str, at: float) -> Span:
         call = self._calls.get(call_id, {})
@@ -153,10 +169,18 @@ class RunSpans:
             self._fail(span, self._text(cause.get("kind")) or outcome, record.get("error"))
         span.end(self._at(record["t"]))
 
+    def _take_compaction(self, record: Record) -> None:
+        """Note that the run was made shorter; what a model was asked for that is a span like any other."""
+        fields = ("kind", "replaced", "tokens_before", "tokens_after")
+        told = {f"{names.COMPACTION}.{field}": record[field] for field in fields}
+        self._root.add_event(names.COMPACTION, told, self._at(record["t"]))
+
     def _take_end(self, record: Record) -> None:
         reason = self._text(record["reason"])
         self._root.set_attribute(names.REASON, reason)
         _set_usage(self._root, record.get("usage"))
+        if reason == "approval":
+            self._root.set_attribute(names.WAITING, list(self._left.values()))
         if "error" in record:
             self._fail(self._root, reason, record["error"])
         for span in (*self._open.values(), self._chat):
@@ -225,5 +249,5 @@ def _provider(about: Mapping[str, Any]) -> str:
 
 def _key(record: Record) -> str:
     """Return a call's id; that of a very long one is its digest."""
-    call_id = record["call_id"]
+    call_id = record.get("call_id")
     return call_id if isinstance(call_id, str) else to_json(call_id)

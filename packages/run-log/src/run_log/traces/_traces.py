@@ -1,6 +1,7 @@
 """What makes spans of the records of runs."""
 
 import threading
+import time
 from collections.abc import Mapping
 from typing import Self, cast
 
@@ -48,6 +49,7 @@ class Traces:
         self._content = content
         self._runs: dict[str, RunSpans] = {}
         self._lock = threading.Lock()
+        self._sending: _Sending | None = None
 
     @classmethod
     def from_env(
@@ -68,6 +70,27 @@ class Traces:
         provider = TracerProvider(resource=Resource.create({SERVICE_NAME: name}))
         provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
         return cls(provider, content=content)
+
+    def flush(self, seconds: float) -> bool:
+        """Send what has not been sent in a thread of its own, and wait for that up to so many seconds; say whether all was sent by then.
+
+        Whoever ends a run that its process may not outlive calls it. Where the last sending has taken longer than that, as to a collector that is gone or hangs, it is not waited for: one
+        run waits in vain, and those after it do not. A provider that the program has set is left to it.
+
+        Args:
+            seconds: How long to wait at most, from 0.
+        """
+        if not isinstance(self._provider, TracerProvider):
+            return True
+        with self._lock:
+            before = self._sending
+            if before is not None and not before.is_over.is_set():
+                before.has_more = True
+                return False
+            sending = self._sending = _Sending(self._provider)
+        is_worth_it = before is None or before.took <= seconds
+        threading.Thread(target=sending.run, args=(self._lock,), daemon=True).start()
+        return sending.is_over.wait(seconds if is_worth_it else 0)
 
     def take(self, run: str, record: Record) -> None:
         """Take the next record of a run.
@@ -99,3 +122,25 @@ class Traces:
         caller = cast("dict[str, object]", found)
         spans = self._runs.get(str(caller.get("run")))
         return None if spans is None else spans.context_of(str(caller.get("call_id")))
+
+
+class _Sending:
+    """One thread that sends until nothing is left."""
+
+    def __init__(self, provider: TracerProvider) -> None:
+        self._provider = provider
+        self.has_more = True
+        self.took = 0.0
+        self.is_over = threading.Event()
+
+    def run(self, lock: threading.Lock) -> None:
+        """Send; once more for each run that has ended meanwhile."""
+        while True:
+            with lock:
+                if not self.has_more:
+                    self.is_over.set()
+                    return
+                self.has_more = False
+            began = time.monotonic()
+            self._provider.force_flush()
+            self.took = time.monotonic() - began

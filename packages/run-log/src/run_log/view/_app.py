@@ -19,6 +19,7 @@ from starlette.routing import Route
 
 from run_log import RunLogError, RunSummary, find_run
 
+from ._compare import compare_runs
 from ._fixture import write_fixture
 from ._guard import App, Guard, with_headers
 from ._index import RunIndex
@@ -112,6 +113,7 @@ def _build(pages: "_Pages") -> App:
         Route("/static/{name}", pages.static),
         Route("/api/runs", pages.runs),
         Route("/api/search", pages.search_all),
+        Route("/api/runs/{run}/compare/{other}", pages.compare),
         Route("/api/runs/{run}", pages.run),
         Route("/api/runs/{run}/rounds", pages.rounds),
         Route("/api/runs/{run}/rounds/{index:int}", pages.round),
@@ -158,6 +160,10 @@ class _Pages:
     def run(self, request: Request) -> Response:
         can = {"can_run_again": self._again is not None, "models": self._models}
         return _answer({**self._open(request).describe(), **can})
+
+    def compare(self, request: Request) -> Response:
+        """Answer with two runs side by side."""
+        return _answer(compare_runs(self._open(request), self._open(request, "other")))
 
     def rounds(self, request: Request) -> Response:
         first, count = _number(request, "first", 0), _number(request, "count", 100)
@@ -236,14 +242,14 @@ class _Pages:
         tokens = {_read_id(one): one.path.stem for one in newest}
         return _answer({**job, "run": tokens.get(token)})
 
-    def _path(self, request: Request) -> Path:
-        path = find_run(self._folder, request.path_params["run"])
+    def _path(self, request: Request, name: str = "run") -> Path:
+        path = find_run(self._folder, request.path_params[name])
         if path is None:
             raise HTTPException(404, "There is no such run in this folder.")
         return path
 
-    def _open(self, request: Request) -> RunIndex:
-        path = self._path(request)
+    def _open(self, request: Request, name: str = "run") -> RunIndex:
+        path = self._path(request, name)
         index = self._indexes.pop(path.stem, None) or RunIndex(path)
         self._indexes[path.stem] = index
         while len(self._indexes) > _OPEN_RUNS:

@@ -172,7 +172,7 @@ def write_fixture(path: Path) -> str:
     record = _read_record(file, requests)
     data = {
         "run": path.stem,
-        "first": _find_first(requests, file.expand(settings), file.expand(record.about)),
+        "first": _find_first(record, requests, file.expand(settings), file.expand(record.about)),
         "budgets": record.budgets,
         "reasons": [record.reason],
         "tools": [_show_tool(tool) for tool in tools],
@@ -202,12 +202,18 @@ def _write_json(value: Any) -> str:
 
 
 def _find_first(
-    requests: list[LoggedRequest], settings: dict[str, Any], about: dict[str, Any]
+    record: "_Record",
+    requests: list[LoggedRequest],
+    settings: dict[str, Any],
+    about: dict[str, Any],
 ) -> dict[str, Any]:
     """Return what a run of the same shape is begun with."""
     closing = next((index for index, one in enumerate(requests, 1) if one.is_closing), None)
+    is_spent = (
+        record.reason == "budget" and record.budget in record.budgets
+    )  # That closes it again.
     first: dict[str, Any] = {
-        "maximum_iterations": closing or len(requests) + 1,
+        "maximum_iterations": len(requests) + 1 if is_spent else closing or len(requests) + 1,
         "tool_choice": settings.get("tool_choice"),
         "allowed_tools": settings.get("allowed_tools"),
         "max_request_bytes": about.get("max_request_bytes"),
@@ -227,6 +233,7 @@ class _Record:
     results: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     refused: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     reason: str = "closed"
+    budget: str | None = None
 
 
 def _read_record(file: RunFile, requests: list[LoggedRequest]) -> _Record:
@@ -253,6 +260,7 @@ def _read_record(file: RunFile, requests: list[LoggedRequest]) -> _Record:
             found.budgets = {name: use["maximum"] for name, use in uses.items() if use}
         elif kind == "end":
             found.reason = str(file.expand(record["reason"]))
+            found.budget = file.expand(record.get("budget"))
     for one, after in pairwise(rounds):
         one["answer"]["is_repeated"] = after["added"] == []
     _forget_bound(found, calls)
@@ -276,12 +284,12 @@ def _take_call(found: _Record, call: dict[str, Any], record: Record) -> None:
     match record["type"]:
         case "call":
             call |= {"name": record["name"], "text": record["arguments"]}
-        case "bound":
+        case "bound" if "tool" not in record:
             call["arguments"] = record["arguments"]
         case "result":
             told = {"content": record.get("content"), "error": record.get("error")}
             if record["outcome"] in {"done", "failed"}:
-                # What the run answers by itself, such as `read_result`, is bound by nobody.
+                # What the run answers by itself, such as `read_result`, is bound by nobody; what calls another tool, as itself.
                 arguments = (
                     call["arguments"]
                     if "arguments" in call

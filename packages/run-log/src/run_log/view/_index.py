@@ -23,7 +23,9 @@ _TOTALS: Final = (
 _CACHED_FROM: Final = 1_024  # tokens: shorter prompts are never cached
 _HEAD_CHARACTERS: Final = 2_000
 _MAX_HEAD_BYTES: Final = 8_000_000
-_MAX_DIFFERENCE_BYTES: Final = 5_000_000
+_MAX_DIFFERENCE_BYTES: Final = 2_500_000
+_BEFORE_CHARACTERS: Final = 120
+_AFTER_CHARACTERS: Final = 400
 
 
 class RunIndex:
@@ -83,6 +85,9 @@ class RunIndex:
             self.start = record
         elif kind == "end":
             self.end = record
+            if self.rounds:
+                waits = record["reason"] == "approval"
+                self.rounds[-1].leave("waiting" if waits else "left")
         if kind == "request":
             self._begin(placed)
         elif self.rounds:
@@ -92,6 +97,8 @@ class RunIndex:
 
     def _begin(self, placed: Any) -> None:
         before = self.rounds[-1] if self.rounds else None
+        if before is not None:
+            before.leave("left")
         row = begin_round(len(self.rounds), placed, before)
         if not row.effort and before is None:
             row.effort = find_effort(self.start.get("about", {}))
@@ -168,7 +175,7 @@ class RunIndex:
         """
         with self.lock:
             row = self.rounds[index]
-            records = [self._file.read_at(offset) for offset in row.offsets]
+            records = self.read_records(row)
             settings = {
                 name: self._file.read_at(place)["set"][name] for name, place in row.settings.items()
             }
@@ -186,26 +193,27 @@ class RunIndex:
         offset, number = row.replaced
         old = self._file.read_at(offset)["added"][number]
         new = request["added"][0] if request["added"] else None
-        path = f"messages[{row.kept}]"
-        sizes = [self._sizes.get(name, 0) for name in find_digests([old, new])]
-        if sum(sizes) <= _MAX_DIFFERENCE_BYTES:
-            old, new = self._file.expand(old), self._file.expand(new)
-        found = find_difference(old, new, path)
-        if found is None:
-            return {"path": path, "before": None, "now": None, "position": None}
-        pair = (found.before, found.now)
-        if found.position is not None:
-            start = max(found.position - 120, 0)
-            cut = slice(start, found.position + 400)
-            pair = (found.before[cut], found.now[cut])
-            return {
-                "path": found.path,
-                "before": pair[0],
-                "now": pair[1],
-                "position": found.position,
-                "start": start,
-            }
-        return {"path": found.path, "before": pair[0], "now": pair[1], "position": None}
+        return describe_difference(self.expand(old), self.expand(new), f"messages[{row.kept}]")
+
+    def list_rows(self, count: int) -> list[RoundRow]:
+        """Return the first rows."""
+        with self.lock:
+            return self.rounds[:count]
+
+    def read_records(self, row: RoundRow) -> list[Record]:
+        """Return the records of a round, long texts by their digests; the first is its request.
+
+        Raises:
+            RunLogError: If the file cannot be read any more.
+        """
+        with self.lock:
+            return [self._file.read_at(offset) for offset in row.offsets]
+
+    def expand(self, value: Any) -> Any:
+        """Return a value with its long texts in their places, unless they are too long to be compared: two that differ have other digests."""
+        with self.lock:
+            sizes = [self._sizes.get(name, 0) for name in find_digests(value)]
+            return self._file.expand(value) if sum(sizes) <= _MAX_DIFFERENCE_BYTES else value
 
     def show(self, value: Any) -> Any:
         """Return plain JSON in which each reference to a long text says how long that is and how it begins."""
@@ -233,6 +241,25 @@ class RunIndex:
         """Return a long text; None where it is not in the log."""
         with self.lock:
             return self._file.find_text(digest)
+
+
+def describe_difference(before: Any, now: Any, path: str) -> dict[str, Any]:
+    """Return where two values begin to differ, as JSON; of texts what stands around that.
+
+    Args:
+        before: The one.
+        now: The other.
+        path: Where they stand.
+    """
+    found = find_difference(before, now, path)
+    if found is None:
+        return {"path": path, "before": None, "now": None, "position": None}
+    if found.position is None:
+        return {"path": found.path, "before": found.before, "now": found.now, "position": None}
+    start = max(found.position - _BEFORE_CHARACTERS, 0)
+    cut = slice(start, found.position + _AFTER_CHARACTERS)
+    texts = {"before": found.before[cut], "now": found.now[cut]}
+    return {"path": found.path, **texts, "position": found.position, "start": start}
 
 
 def find_digests(value: Any) -> Iterator[str]:

@@ -13,7 +13,7 @@ _EFFORTS: Final = ("effort", "reasoning_effort")
 
 @dataclass(slots=True)
 class CallRow:
-    """A tool call: when it was written, when it ran, what became of it."""
+    """A tool call: when it was written, when it ran, what became of it, and the tool that it has called in another's place."""
 
     call_id: str
     name: str
@@ -21,6 +21,7 @@ class CallRow:
     started: float | None = None
     ended: float | None = None
     outcome: str | None = None
+    tool: str = ""
 
 
 @dataclass(slots=True)
@@ -30,6 +31,7 @@ class RoundRow:
     Attributes:
         index: Which one of the file, from 0.
         offsets: Where its records begin.
+        asks: The calls that the model wrote: id and name of each.
         replaced: Where the first message stands that the request before had in place of one of this request: the offset of its record, and which of the added it is.
         settings: Where the value of each setting stands.
         others: The types of all other records, such as compactions and what a later version writes, and how many there are.
@@ -58,6 +60,7 @@ class RoundRow:
     phases: list[str] = field(default_factory=list[str])
     head: str = ""
     calls: list[CallRow] = field(default_factory=list[CallRow])
+    asks: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]], repr=False)
     budgets: Mapping[str, Any] | None = None
     others: dict[str, int] = field(default_factory=dict[str, int])
     offsets: list[int] = field(default_factory=list[int], repr=False)
@@ -66,7 +69,7 @@ class RoundRow:
 
     def describe(self) -> dict[str, Any]:
         """Return the row as JSON."""
-        left_out = {"offsets", "replaced", "settings", "calls"}
+        left_out = {"offsets", "replaced", "settings", "calls", "asks"}
         fields = {name: getattr(self, name) for name in self.__slots__ if name not in left_out}
         calls = [{name: getattr(call, name) for name in call.__slots__} for call in self.calls]
         return {**fields, "calls": calls}
@@ -81,6 +84,12 @@ class RoundRow:
             take(self, record)
         else:
             self.others[kind] = self.others.get(kind, 0) + 1
+
+    def leave(self, outcome: str) -> None:
+        """Say what became of the calls that the model wrote and that have never begun."""
+        for call_id, name in self.asks:
+            if self.find_call(call_id) is None:
+                self.calls.append(CallRow(call_id, name, asked=self.last, outcome=outcome))
 
     def find_call(self, call_id: object) -> CallRow | None:
         """Return a call by its id."""
@@ -156,6 +165,13 @@ def _take_answer(row: RoundRow, record: Record) -> None:
     row.usage = record.get("usage") or {}
     row.finish_reason = _to_text(record.get("finish_reason"))
     row.error = _to_text(record.get("error"))
+    calls: list[Any] = [call for call in record.get("calls") or () if isinstance(call, dict)]
+    row.asks = [(call.get("call_id"), _to_text(call.get("name"))) for call in calls]
+
+
+def _take_bound(row: RoundRow, record: Record) -> None:
+    if call := row.find_call(record["call_id"]):
+        call.tool = _to_text(record.get("tool"))
 
 
 def _take_call(row: RoundRow, record: Record) -> None:
@@ -195,7 +211,7 @@ _TAKES: Final = {
     "delta": _take_delta,
     "answer": _take_answer,
     "call": _take_call,
-    "bound": _take_nothing,
+    "bound": _take_bound,
     "started": _take_started,
     "result": _take_result,
     "budgets": _take_budgets,

@@ -56,7 +56,7 @@ export async function askAgain(run, head, rows, index) {
 
 const KEYS = [
   ["j k  ↓ ↑", "the next and the round before"], ["Enter", "open or close the round"], ["b", "the next round that broke the cache"], ["e", "the next failure or refusal"],
-  ["/", "search in this run, or in all runs"], ["c", "copy as pytest fixture"], ["r", "run again"], ["g", "all runs"], ["t", "light or dark"], ["Esc", "close what is open"], ["?", "this"],
+  ["/", "search in this run, or in all runs"], ["c", "copy as pytest fixture"], ["x", "compare with another run"], ["r", "run again"], ["g", "all runs"], ["t", "light or dark"], ["Esc", "close what is open"], ["?", "this"],
 ];
 
 export function help() {

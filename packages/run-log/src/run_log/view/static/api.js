@@ -22,6 +22,7 @@ export const getText = (run, digest, first = 0) => json(`${of(run)}/texts/${dige
 export const fileUrl = (run, digest) => `${of(run)}/files/${digest}`;
 export const searchRun = (run, text) => json(`${of(run)}/search?q=${q(text)}`);
 export const searchRuns = (text) => json(`api/search?q=${q(text)}`);
+export const compareRuns = (run, other) => json(`${of(run)}/compare/${q(other)}`);
 export const getFixture = async (run) => (await ask(`${of(run)}/fixture`)).text();
 export const getAgain = (token) => json(`api/again/${q(token)}`);
 export const runAgain = (run, wanted) => json(`${of(run)}/again`, {

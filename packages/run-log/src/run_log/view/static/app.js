@@ -1,6 +1,7 @@
 // The page: which view is shown, the bar above it, the keys.
 
 import { help } from "./again.js";
+import { CompareView } from "./compare.js";
 import { getRuns } from "./api.js";
 import { h, replace, toast, words } from "./dom.js";
 import { RunView } from "./run.js";
@@ -27,8 +28,9 @@ function find() {
   Promise.resolve(view?.search(field.value.trim())).catch((error) => toast(error.message));
 }
 
-function drawBar(isRun) {
-  field.placeholder = isRun ? "Search in this run" : "Search over all runs";
+function drawBar(kind) {
+  form.hidden = kind === "compare";
+  field.placeholder = kind === "run" ? "Search in this run" : "Search over all runs";
   if (bar.hasChildNodes()) return;
   replace(bar, h("nav", { "aria-label": "Pages" }, h("a.brand", { href: "#/" }, "Runs")), form,
     h("button.icon", { title: "Light or dark (t)", "aria-label": "Light or dark", onclick: () => setTheme(theme() === "dark" ? "light" : "dark") }, "◐"),
@@ -44,8 +46,8 @@ async function show() {
   if (kind === "next") return waitFor(run);
   view?.close();
   field.value = "";
-  view = kind === "run" && run ? new RunView(decodeURIComponent(run), main) : new RunsView(main);
-  drawBar(kind === "run");
+  view = kind === "compare" && run && round ? new CompareView(decodeURIComponent(run), decodeURIComponent(round), main) : kind === "run" && run ? new RunView(decodeURIComponent(run), main) : new RunsView(main);
+  drawBar(kind);
   try {
     await view.load();
     if (kind === "run" && round) await view.open(Number(round) - 1, { jump: true });
@@ -56,7 +58,7 @@ async function show() {
 
 /** Show the first run that begins after the one that is known. */
 async function waitFor(known) {
-  drawBar(false);
+  drawBar("next");
   replace(main, h("div.empty", {}, h("h1", {}, "Waiting for the run to begin …")));
   while (location.hash.startsWith("#/next")) {
     const { runs } = await getRuns(50);
@@ -69,7 +71,7 @@ async function waitFor(known) {
 
 const KEYS = {
   j: () => view.move(1), ArrowDown: () => view.move(1), k: () => view.move(-1), ArrowUp: () => view.move(-1),
-  b: () => view.nextBroken?.(), e: () => view.nextFailure?.(), c: () => view.copyFixture?.(), r: () => view.again?.(),
+  b: () => view.nextBroken?.(), e: () => view.nextFailure?.(), c: () => view.copyFixture?.(), x: () => view.compare?.(), r: () => view.again?.(),
   g: () => { location.hash = "#/"; }, t: () => setTheme(theme() === "dark" ? "light" : "dark"), "/": () => field.focus(), "?": help,
   Escape: () => { if (view.opened?.has(view.current)) view.shut(view.current); },
 };

@@ -2,7 +2,15 @@
 
 import { h, seconds, words } from "./dom.js";
 
-export const WORDS = { done: "done", failed: "failed", refused: "refused", recalled: "recalled", unfinished: "given up" };
+export const WORDS = { done: "done", failed: "failed", refused: "refused", recalled: "recalled", unfinished: "given up", waiting: "waits for approval", left: "not run" };
+
+const SHORT = { waiting: "waits" };
+
+/** What a call is shown as: the tool that is called, also where the model calls it through another. */
+export const nameOf = (call) => (call.tool ? `${call.name} → ${call.tool}` : call.name);
+
+/** The calls of a round in a word each. */
+export const chips = (calls) => calls.map((call) => h(`span.chip.o-${call.outcome ?? "running"}`, { title: `${nameOf(call)}: ${WORDS[call.outcome] ?? "running"}` }, words(nameOf(call)), ["done", null].includes(call.outcome) ? null : h("i", {}, ` ${WORDS[call.outcome] ?? call.outcome}`)));
 
 const STEPS = [1, 2, 5];
 
@@ -34,17 +42,19 @@ export function lanes(row, { now = 0, onCall = () => {} } = {}) {
   const list = [lane("model", model, seconds(answered - start), row.first === null ? "" : `first ${seconds(first - asked)}`)];
   for (const call of row.calls) {
     const begun = call.started ?? call.asked;
-    const until = call.ended ?? end;
+    const hasBegun = !["waiting", "left"].includes(call.outcome);
+    const until = hasBegun ? call.ended ?? end : begun;
     const bars = [
       call.started !== null && begun > call.asked ? bar("queue", call.asked, begun, `waits ${seconds(begun - call.asked)}`) : null,
-      bar(call.outcome ?? "running", begun, until, `${WORDS[call.outcome] ?? "runs"}: ${seconds(until - begun)}`),
+      hasBegun && bar(call.outcome ?? "running", begun, until, `${WORDS[call.outcome] ?? "runs"}: ${seconds(until - begun)}`),
     ];
-    list.push(lane(call.name, bars, seconds(until - begun), WORDS[call.outcome] ?? "runs", call.outcome ?? "running", () => onCall(call)));
+    list.push(lane(nameOf(call), bars, hasBegun ? seconds(until - begun) : "", SHORT[call.outcome] ?? WORDS[call.outcome] ?? "runs", call.outcome ?? "running", () => onCall(call)));
   }
   const marks = ticks(span);
+  const label = (t) => (marks[1] < 0.001 && t ? `${(t * 1000).toFixed(2).replace(/0$/, "")}\u2009ms` : seconds(t));
   return h("div.lanes", { role: "group", "aria-label": "The round on a time axis" },
     list,
-    h("div.axis", { "aria-hidden": "true" }, h("span"), h("span.track", {}, marks.map((t) => h("span.tick", { style: { left: at(start + t) } }, seconds(t)))), h("span"), h("span")));
+    h("div.axis", { "aria-hidden": "true" }, h("span"), h("span.track", {}, marks.map((t) => h("span.tick", { style: { left: at(start + t) } }, label(t)))), h("span"), h("span")));
 }
 
 function lane(name, bars, took, note, outcome = "", onclick = null) {

@@ -1,7 +1,7 @@
 // Everything of one round: what was added to the request, what the model said, and its calls as written, as bound, as answered.
 
 import { copy, count, h, money, seconds, toast, words } from "./dom.js";
-import { WORDS, lanes } from "./lanes.js";
+import { WORDS, lanes, nameOf } from "./lanes.js";
 import { content, fold, longText, picture, prose, tree } from "./value.js";
 
 const KNOWN = new Set(["request", "delta", "answer", "call", "bound", "started", "result", "budgets", "error", "end", "start", "long_text"]);
@@ -11,19 +11,21 @@ const WHY = {
   refused: "The tool was not called; the model reads why.",
   recalled: "The tool was not called: the same call has answered before.",
   unfinished: "Given up while the tool still ran.",
+  waiting: "Nobody has said yet whether the tool may be called.",
+  left: "The tool was not called: the run went on or stopped without it.",
 };
 
-export function showRound(run, detail, { now, onClose, agents = new Map() } = {}) {
+export function showRound(run, detail, { now, onClose, isShorter = false, agents = new Map() } = {}) {
   const { row, records } = detail;
   const by = (type) => records.filter((record) => record.type === type);
   const [request] = by("request");
   const answer = by("answer").at(-1);
-  const calls = joinCalls(records);
+  const calls = joinCalls(records, row.calls);
   const open = (call) => document.getElementById(`call-${row.index}-${calls.findIndex((one) => one.call_id === call.call_id)}`)?.focus();
   const more = records.filter((record) => !KNOWN.has(record.type));
   return h("div.detail", { role: "region", "aria-label": `Round ${row.number}` },
     lanes(row, { now, onCall: open }),
-    row.dropped ? rewritten(run, row, detail.difference) : null,
+    row.dropped ? rewritten(run, row, detail.difference, isShorter) : null,
     row.error ? h("div.alert.bad", { role: "note" }, h("strong", {}, "It failed. "), prose(run, answer?.error ?? by("error")[0]?.message ?? row.error)) : null,
     more.map((record) => other(run, record)),
     h("div.columns", {},
@@ -37,7 +39,8 @@ export function showRound(run, detail, { now, onClose, agents = new Map() } = {}
       onClose ? h("button.link", { onclick: onClose }, "Close") : null));
 }
 
-function joinCalls(records) {
+/** The calls of some records, each with what was written of it; those that have never begun stand in the model's answer only. */
+export function joinCalls(records, rows = []) {
   const calls = [];
   const find = (record) => calls.find((call) => call.call_id === record.call_id);
   for (const record of records) {
@@ -48,19 +51,28 @@ function joinCalls(records) {
       call[record.type] = record;
     }
   }
+  const written = records.filter((record) => record.type === "answer").flatMap((record) => record.calls ?? []);
+  for (const row of rows) if (!calls.some((call) => call.call_id === row.call_id)) calls.push({ call_id: row.call_id, outcome: row.outcome, written: written.find((one) => one?.call_id === row.call_id) });
   return calls;
 }
 
-function rewritten(run, row, difference) {
-  const where = difference?.path ?? `messages[${row.kept}]`;
+/** Where two values begin to differ, side by side. */
+export function differencePair(run, difference, names = ["before", "now"]) {
   const side = (name, value) => h("div", {}, h("h3", {}, name), difference.position === null || difference.position === undefined
-    ? (value === null ? h("p.dim", {}, "nothing stood there") : tree(run, value))
+    ? (value === null ? h("p.dim", {}, "nothing stands there") : tree(run, value))
     : h("div.text.mono", {}, words(value.slice(0, difference.position - difference.start)), h("mark", {}, words(value.slice(difference.position - difference.start)))));
+  return h("div.pair", {}, side(names[0], difference.before), side(names[1], difference.now));
+}
+
+export const differencePlace = (difference) => [h("code", {}, words(difference.path)), difference.position === null || difference.position === undefined ? "" : `, character ${count(difference.position + 1)}`];
+
+function rewritten(run, row, difference, isShorter) {
+  const where = difference ?? { path: `messages[${row.kept}]` };
   return h("div.alert.broken", { role: "note" },
-    h("p", {}, h("strong", {}, "The prefix was rewritten here. "), `The request keeps ${row.kept} messages of the one before and drops ${row.dropped}; nothing after them comes from a cache.`,
+    h("p", {}, h("strong", {}, "The prefix was rewritten here. "), isShorter ? "The run had been made shorter just before. " : "", `The request keeps ${row.kept} messages of the one before and drops ${row.dropped}; nothing after them comes from a cache.`,
       row.left_out ? ` ${row.left_out} images or files became a sentence.` : ""),
-    h("p", {}, "First difference: ", h("code", {}, words(where)), difference?.position !== null && difference?.position !== undefined ? `, character ${count(difference.position + 1)}` : ""),
-    difference ? h("div.pair", {}, side("before", difference.before), side("now", difference.now)) : null);
+    h("p", {}, "First difference: ", differencePlace(where)),
+    difference ? differencePair(run, difference) : null);
 }
 
 function requestPart(run, row, request, detail) {
@@ -145,19 +157,21 @@ function usageRows(usage) {
   ].filter((pair) => pair && pair[1]);
 }
 
-function callPart(run, row, call, index, agent) {
+export function callPart(run, row, call, index, agent) {
   const { written, bound, result } = call;
-  const outcome = result?.outcome ?? "running";
+  const outcome = result?.outcome ?? call.outcome ?? "running";
+  const other = bound?.tool === undefined ? "" : String(longText(bound.tool)?.head ?? bound.tool);
+  const name = nameOf({ name: String(longText(written?.name)?.head ?? written?.name ?? "?"), tool: other });
   const from = call.started?.t ?? written?.t ?? row.asked;
-  const marks = compare(written?.arguments, bound?.arguments);
+  const marks = compare(written?.arguments, bound?.arguments, Boolean(other));
   const files = [result?.artifact].filter((value) => value !== null && value !== undefined);
   return h(`article.call.o-${outcome}`, { id: `call-${row.index}-${index}`, tabIndex: -1, "aria-label": `Call of ${written?.name ?? call.call_id}: ${WORDS[outcome] ?? "running"}` },
-    h("header", {}, h("span.tool", {}, words(String(longText(written?.name)?.head ?? written?.name ?? "?"))), h(`span.state.o-${outcome}`, {}, WORDS[outcome] ?? "running"),
+    h("header", {}, h("span.tool", {}, words(name)), h(`span.state.o-${outcome}`, {}, WORDS[outcome] ?? "running"),
       result ? h("span.dim", {}, seconds(result.t - from)) : null, WHY[outcome] ? h("span.dim", {}, WHY[outcome]) : null, agent ? h("a", { href: `#/run/${agent}` }, "the agent's own run") : null, h("code.id", {}, words(String(call.call_id)))),
     h("div.three", {},
       h("div", {}, h("h3", {}, "as the model wrote it"), writtenPart(run, written?.arguments, marks.written)),
       h("div", {}, h("h3", {}, bound ? "as the tool got it" : "as the tool got it: not called"), bound ? tree(run, bound.arguments, marks.bound) : h("p.refusal", {}, result?.error ? [h("strong", {}, "refused: "), prose(run, result.error)] : outcome === "recalled" ? "answered from memory" : "nothing")),
-      h("div", {}, h("h3", {}, "result, as the model read it"), result ? content(run, result.content, 2400) : h("p.dim", {}, "not there yet"))),
+      h("div", {}, h("h3", {}, "result, as the model read it"), result ? content(run, result.content, 2400) : h("p.dim", {}, WHY[outcome] ? "none" : "not there yet"))),
     result?.cause ? h("div.cause", {}, h("h3", {}, "cause, which the model did not read"), h("p", {}, h("code", {}, words(String(result.cause.kind?.$long_text ? "…" : result.cause.kind))), " "), prose(run, result.cause.message)) : null,
     files.length ? fold("What the tool made for others", () => files.map((file) => picture(run, file) ?? (Array.isArray(file) ? content(run, file) : tree(run, file))), { open: true, note: "artifact" }) : null);
 }
@@ -172,10 +186,10 @@ function writtenPart(run, text, marks) {
 }
 
 /** Say which arguments the tool got otherwise than the model wrote them. */
-function compare(text, bound) {
+function compare(text, bound, isOther) {
   let written;
   try { written = JSON.parse(text); } catch { return { written: {}, bound: {} }; }
-  if (!written || typeof written !== "object" || !bound) return { written: {}, bound: {} };
+  if (!written || typeof written !== "object" || !bound || isOther) return { written: {}, bound: {} };
   const told = { written: {}, bound: {} };
   for (const name of new Set([...Object.keys(written), ...Object.keys(bound)])) {
     if (!(name in bound)) told.written[name] = "dropped";

@@ -3,20 +3,13 @@
 import { follow, getAgents, getFixture, getRound, getRounds, getRun, searchRun } from "./api.js";
 import { add, bytes, clock, copy, count, day, h, money, replace, seconds, short, toast, words } from "./dom.js";
 import { askAgain } from "./again.js";
-import { meters, other, showRound, thoughts, tokens } from "./round.js";
+import { askCompare } from "./compare.js";
+import { chips } from "./lanes.js";
+import { reasonOf, toneOf } from "./reasons.js";
+import { callPart, joinCalls, meters, other, showRound, thoughts, tokens } from "./round.js";
 import { tree } from "./value.js";
 
 const PAGE = 100;
-const REASONS = {
-  answered: "answered", maximum_iterations: "all rounds used", time_limit: "out of time", budget: "budget used up", output_limit: "output limit",
-  empty_answer: "empty answer", size_limit: "request too large", cancelled: "cancelled", error: "failed", closed: "let go of", approval: "waits for approval",
-};
-const GOOD = new Set(["answered"]);
-const BAD = new Set(["error", "empty_answer", "size_limit"]);
-
-export const reasonOf = (end) => (end ? REASONS[end.reason] ?? (typeof end.reason === "string" ? end.reason.replaceAll("_", " ") : "ended") : "going on");
-export const toneOf = (end) => (!end ? "live" : GOOD.has(end.reason) ? "good" : BAD.has(end.reason) ? "bad" : "warn");
-
 const named = (value) => (value ? words(String(value).slice(0, 80)) : "");
 
 export class RunView {
@@ -112,6 +105,7 @@ export class RunView {
         h("h1", {}, h(`span.pill.t-${tone}`, {}, reasonOf(head.end)), h("span.when", {}, `${day(head.start?.time)} ${clock(head.start?.time)}`), h("code.id", {}, head.run)),
         h("div.actions", {},
           h("button", { id: "copy-fixture", title: "A test that plays this run again (c)", onclick: () => this.copyFixture() }, "Copy as pytest fixture"),
+          h("button", { id: "compare", title: "Put another run beside this one (x)", onclick: () => this.compare() }, "Compare…"),
           head.can_run_again ? h("button", { id: "again", title: "Run again from a round, with another instruction or model (r)", onclick: () => this.again() }, "Run again…") : null)),
       typeof about.query === "string" && about.query ? h("p.query", { dir: "auto", title: "what was asked" }, words(about.query.slice(0, 600))) : null,
       about.called_by ? h("p.cache", {}, "The agent ", h("strong", {}, words(String(about.agent ?? ""))), ", called by ", h("a", { href: `#/run/${about.called_by.run}` }, words(String(about.called_by.run)))) : null,
@@ -128,8 +122,18 @@ export class RunView {
       head.missed.length ? h("p.cache", {}, h("strong", {}, "Cache missed"), " though the prefix stood, in ", head.missed.length === 1 ? "round " : "rounds ", head.missed.slice(0, 40).map((index) => h("button.chip.warn", { onclick: () => this.open(index, { jump: true }) }, String(this.rows[index]?.number ?? index + 1)))) : null,
       head.budgets ? meters(head.budgets) : null,
       h("details.fold", {}, h("summary", {}, "About this run"), tree(this.name, about)),
-      head.before.filter((record) => !["start", "end"].includes(record.type)).map((record) => other(this.name, record)));
+      this.beforePart(head.before));
     if (focused) document.getElementById(focused)?.focus();
+  }
+
+  /** What came before the first request: the calls that a person has decided about, where a run goes on that waited for it. */
+  beforePart(records) {
+    const calls = joinCalls(records);
+    const others = records.filter((record) => !["start", "end", "call", "bound", "started", "result", "budgets"].includes(record.type));
+    return [
+      calls.length ? h("section.calls", { "aria-label": "Before the first request" }, h("h2", {}, "Before the first request", h("span.dim", {}, " the run goes on after somebody was asked about these calls")), calls.map((call, index) => callPart(this.name, { index: "before", asked: 0 }, call, index, this.agents.get(call.call_id)))) : null,
+      others.map((record) => other(this.name, record)),
+    ];
   }
 
   /** Draw a row, and again what is open below it. */
@@ -148,16 +152,19 @@ export class RunView {
     const found = tokens(row.usage);
     const took = row.last - row.asked;
     const { text } = thoughts(row.head);
+    const before = this.rows[row.index - 1];
     const toggle = h("button.plain.toggle", { "aria-expanded": String(isOpen), "aria-controls": `detail-${row.index}`, "aria-label": `Round ${row.number}`, onclick: () => this.toggle(row.index) }, String(row.number));
     const lane = h("span.strip", { "aria-hidden": "true" });
     return h(`tr.row${isOpen ? ".open" : ""}${row.dropped ? ".rewritten" : ""}`, {
       "data-index": row.index, onclick: (event) => { if (!event.target.closest("button,a") && !getSelection().toString()) this.toggle(row.index); },
     },
       h("th", { scope: "row" }, toggle), h("td.when", {}, lane),
-      h("td.what", {}, h("div", {}, row.dropped ? h("span.tag.warn", { title: "The request does not begin with the one before." }, "prefix rewritten") : null,
+      h("td.what", {}, h("div", {}, row.dropped ? h("span.tag.warn", { title: this.isShorter(row.index) ? "The run was made shorter before it." : "The request does not begin with the one before." }, "prefix rewritten") : null,
+        before && row.model !== before.model ? h("span.tag.kind", { title: "Another model answers from here on." }, words(`model ${row.model || "?"}`)) : null,
+        before?.error && !row.added && !row.dropped ? h("span.tag", { title: "The request before failed and is made again." }, "asked again") : null,
         row.is_closing ? h("span.tag", {}, "closing") : null, row.is_compaction ? h("span.tag.kind", {}, "makes a summary") : null, row.error ? h("span.tag.bad", {}, "failed") : null, row.phases.map((phase) => h("span.tag.phase", {}, words(phase))),
         Object.entries(row.others).map(([kind, number]) => h("span.tag.kind", {}, words(kind.replaceAll("_", " ")), number > 1 ? ` ${number}` : "")),
-        row.calls.map((call) => h(`span.chip.o-${call.outcome ?? "running"}`, { title: `${call.name}: ${call.outcome ?? "running"}` }, words(call.name), ["done", null].includes(call.outcome) ? null : h("i", {}, ` ${call.outcome}`))),
+        chips(row.calls),
         text ? h("span.head", { dir: "auto" }, words(text.slice(0, 160))) : null, row.answered === null && !this.head.end ? h("span.tag.live", {}, "live") : null)),
       h("td.n", {}, row.first === null ? "" : seconds(row.first - row.asked - row.wait)), h("td.n", {}, seconds(took)),
       h("td.n", {}, count(found.input)), h("td.n", {}, found.cached ? h("span", { title: `${Math.round((found.cached / found.input) * 100)} %` }, count(found.cached)) : h("span.dim", {}, found.input ? "–" : "")),
@@ -228,13 +235,16 @@ export class RunView {
     try {
       const detail = await getRound(this.name, index);
       const folds = [...holder.querySelectorAll("details")].map((one) => one.open);
-      replace(holder.firstChild, showRound(this.name, detail, { now: this.head.end ? 0 : detail.row.last, agents: this.agents, onClose: () => this.shut(index) }));
+      replace(holder.firstChild, showRound(this.name, detail, { now: this.head.end ? 0 : detail.row.last, isShorter: this.isShorter(index), agents: this.agents, onClose: () => this.shut(index) }));
       [...holder.querySelectorAll("details")].forEach((one, place) => { if (folds[place] !== undefined && !one.parentElement.closest("details")) one.open = folds[place]; });
     } catch (error) {
       replace(holder.firstChild, h("div.alert.bad", { role: "alert" }, words(error.message)));
     }
     this.scale();
   }
+
+  /** Whether the run was made shorter before this round's request, which is then no prefix's heir on purpose. */
+  isShorter(index) { return Boolean(this.rows[index - 1]?.others.compaction); }
 
   select(index, { scroll = true } = {}) {
     if (index < 0 || index >= this.rows.length) return;
@@ -267,6 +277,8 @@ export class RunView {
   again() {
     if (this.head.can_run_again) askAgain(this.name, this.head, this.rows, Math.max(0, this.current));
   }
+
+  compare() { return askCompare(this.name, this.head.start?.about ?? {}).catch((error) => toast(error.message)); }
 
   async search(text) {
     this.found.hidden = !text;

@@ -3,7 +3,7 @@
 import { getRuns, searchRuns } from "./api.js";
 import { bytes, clock, count, day, h, money, replace, seconds, toast, words } from "./dom.js";
 import { tokens } from "./round.js";
-import { reasonOf, toneOf } from "./run.js";
+import { reasonOf, toneOf } from "./reasons.js";
 
 const LOOK = 3000;
 const STEP = 200;

@@ -1,0 +1,112 @@
+"""Two runs side by side: their rounds, and where the requests and the answers begin to differ."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import Any, Final
+
+from run_log import Record
+
+from ._index import RunIndex, describe_difference
+from ._rounds import RoundRow
+
+
+_MAX_ROUNDS: Final = 500
+
+
+@dataclass(slots=True)
+class _Side:
+    """One of the two runs, read round by round.
+
+    Attributes:
+        added: How many messages of the request before stay, and which are new.
+        messages: The request of the round that was read last, long texts by their digests.
+        settings: Everything else of it.
+        answer: What the model has answered: its text, and its calls.
+    """
+
+    index: RunIndex
+    rows: list[RoundRow]
+    added: tuple[int, Sequence[Any]] = (0, ())
+    messages: list[Any] = field(default_factory=list[Any])
+    settings: dict[str, Any] = field(default_factory=dict[str, Any])
+    answer: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def read(self, place: int) -> RoundRow | None:
+        """Read a round; return its row, or None where the run has no such round."""
+        if place >= len(self.rows):
+            return None
+        row = self.rows[place]
+        request, *others = self.index.read_records(row)
+        self.added = row.kept, request["added"]
+        self.messages = [*self.messages[: row.kept], *request["added"]]
+        gone: list[str] = request.get("unset") or []
+        changed: dict[str, Any] = request.get("set") or {}
+        settings = {**self.settings, **changed}
+        self.settings = {name: value for name, value in settings.items() if name not in gone}
+        self.answer = _read_answer(others)
+        return row
+
+
+def compare_runs(first: RunIndex, second: RunIndex) -> dict[str, Any]:
+    """Return what a page shows of two runs side by side, as JSON: both heads, the rows of the first 500 rounds in pairs, and the first differences.
+
+    Args:
+        first: The one run, whose parts are called `before`.
+        second: The other, whose parts are called `now`.
+
+    Raises:
+        RunLogError: If a file cannot be read any more.
+    """
+    sides = [_Side(index, index.list_rows(_MAX_ROUNDS)) for index in (first, second)]
+    found: dict[str, Any] = {"settings": None, "request": None, "answer": None}
+    pairs: list[dict[str, Any]] = []
+    for place in range(max(len(side.rows) for side in sides)):
+        rows = [side.read(place) for side in sides]
+        pair: dict[str, Any] = {"rows": [row and row.describe() for row in rows]}
+        if all(rows):
+            pair |= _compare_round(sides[0], sides[1])
+            for name, known in list(found.items()):
+                if known is None and not pair[name]:
+                    found[name] = {"round": place, **_find(name, *sides)}
+        pairs.append(pair)
+    return {"runs": [first.describe(), second.describe()], "rounds": pairs, **found}
+
+
+def _compare_round(one: _Side, other: _Side) -> dict[str, bool]:
+    """Say which parts of a round are the same in both."""
+    return {
+        "settings": one.settings == other.settings,
+        "added": one.added == other.added,
+        "request": one.messages == other.messages,
+        "answer": one.answer == other.answer,
+    }
+
+
+def _find(name: str, one: _Side, other: _Side) -> dict[str, Any]:
+    """Return where one part of a round begins to differ."""
+    if name == "request":
+        pairs = enumerate(zip_longest(one.messages, other.messages))
+        place, (before, now) = next(pair for pair in pairs if pair[1][0] != pair[1][1])
+        path = f"messages[{place}]"
+    elif name == "settings":
+        names = dict.fromkeys([*one.settings, *other.settings])
+        changed = [each for each in names if one.settings.get(each) != other.settings.get(each)]
+        path = changed[0]
+        before, now = one.settings.get(path), other.settings.get(path)
+        more = describe_difference(one.index.expand(before), other.index.expand(now), path)
+        return {**more, "names": changed}
+    else:
+        path, before, now = "answer", one.answer, other.answer
+    return describe_difference(one.index.expand(before), other.index.expand(now), path)
+
+
+def _read_answer(records: list[Record]) -> dict[str, Any]:
+    """Return what the model has answered in a round; the ids of its calls are other ones each time."""
+    texts = [record["text"] for record in records if record["type"] == "delta"]
+    ends = [record for record in records if record["type"] == "answer"]
+    asked: list[list[Any]] = [end.get("calls") or [] for end in ends]
+    written: list[Record] = [call for calls in asked for call in calls if isinstance(call, dict)]
+    calls = [{"name": call.get("name"), "arguments": call.get("arguments")} for call in written]
+    is_plain = all(isinstance(text, str) for text in texts)
+    return {"text": "".join(texts) if is_plain else texts, "calls": calls}
