@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from agents import Scripted, engine, finish, new_run, start, until, watch
+from agents import Scripted, engine, eventually, finish, new_run, start, until, watch
 
 from agent_server.executor import RunResult, TransientError, Usage
 
@@ -20,6 +20,7 @@ def play(script, tmp_path, *, cancel=False, **settings):
                 await runs.cancel(run_id, tenant="ada", reason="enough")
                 await runs.cancel(run_id, tenant="ada", reason="too late")
             told = await watch(runs, run_id)
+            await eventually(lambda: runs.statistics().ended)
             return await finish(runs, run_id), told, runs.statistics()
 
     return asyncio.run(scene())
