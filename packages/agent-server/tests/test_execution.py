@@ -230,7 +230,7 @@ def test_a_run_of_a_stopping_server_may_end(tmp_path):
         executor = Scripted(script=script)
         async with engine(database, executor, stop_seconds=5) as runs:
             run, _ = await runs.create(new_run("script"))
-            await until(runs, run.run_id, lambda run: run.status == "running")
+            await until(runs, run.run_id, lambda run: run.attempt == 1)
         async with engine(database, executor) as runs:
             return await runs.get(run.run_id, tenant="ada")
 
