@@ -118,7 +118,7 @@ def test_prometheus_reads_the_figures(tmp_path):
         async with asked(tmp_path, executor(costly=costly), api_keys="k", key="k") as client:
             for agent in ("failing", "costly"):
                 await ended(client, (await post(client, {"agent": agent})).json()["run_id"])
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 while True:
                     answer = await client.get("/metrics")
                     families = {

@@ -79,7 +79,7 @@ async def post(client, body, **headers):
 
 async def ended(client, run_id):
     """Return a run's document once it has ended."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:
             run = (await client.get(f"/v1/runs/{run_id}")).json()
             if run["finished_at"] is not None:
@@ -100,6 +100,6 @@ def fields(answer, status=422):
 
 async def until(is_so, *, every=0.01):
     """Return once something is so."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not is_so():  # noqa: ASYNC110 - what others do raises no event here
             await asyncio.sleep(every)
