@@ -111,7 +111,7 @@ def test_why_a_run_is_stopped_is_one_text(body, text):
 
 @given(st.integers(min_value=0, max_value=10**15 - 1))
 def test_a_cursor_names_a_number(number):
-    assert parse_cursor(format_cursor(number)) == parse_cursor(str(number)) == number
+    assert parse_cursor(format_cursor(number)) == number
 
 
 @pytest.mark.parametrize("text", ["", "-0", "x-0", "1-1", "-1", "²", "9" * 16, "0-0-0"])
@@ -224,7 +224,7 @@ def test_an_event_has_the_keys_of_dify_s_models_and_no_other(type_, data, expect
     delta = {"agent_message_delta": "Hi"} if type_ == "text_delta" else {}
     own = type_ if type_.startswith("run_") else "pydantic_ai_event"
     assert shown == delta | {
-        "id": "7-0",
+        "id": "7",
         "run_id": "r",
         "created_at": AT.isoformat(),
         "type": own,

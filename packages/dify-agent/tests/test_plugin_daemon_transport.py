@@ -299,6 +299,7 @@ def test_the_name_of_an_error_shows_no_credential_either():
     assert raised.error_type == ("Error [redacted]" + "x" * 300)[:200]
 
 
+@pytest.mark.untraced
 def test_a_credential_is_hidden_in_its_spelling_in_a_url_too():
     raised = failure(
         frame(None, code=-500, message="GET /search?key=a%2Fb%2Bc%3D failed"),
@@ -506,6 +507,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.untraced
 @given(JSON)
 def test_plain_json_stays_as_it_is(value):
     assert to_plugin_daemon_jsonable(value) == value

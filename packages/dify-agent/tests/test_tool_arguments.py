@@ -240,6 +240,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.untraced
 @settings(max_examples=30)
 @given(st.sampled_from(["string", "boolean", "files", "any", "array", "object"]), JSON)
 def test_casting_what_was_cast_changes_nothing(kind, value):

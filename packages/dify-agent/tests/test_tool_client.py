@@ -193,7 +193,7 @@ def test_the_reply_is_closed_where_reading_it_stops():
         ({"type": "log", "message": {"label": "x" * 100_000}}, 50),
         ({"type": "other", "message": {"a": ["x" * 100_000]}}, 50),
         ({"type": "text", "message": {"text": ""}, "meta": {"a": "x" * 100_000}}, 50),
-        (text("y"), 20_000),
+        pytest.param(text("y"), 20_000, marks=pytest.mark.untraced),
     ],
 )
 def test_a_reply_without_an_end_is_cut_and_not_read_on(item, most):
@@ -289,6 +289,7 @@ def test_any_cut_of_a_file_gives_the_file(data, size):
     assert message.meta is None
 
 
+@pytest.mark.untraced
 def test_a_file_of_exactly_the_limit_passes():
     data = bytes(30 * 1024 * 1024)
 

@@ -377,6 +377,7 @@ def test_a_value_that_no_json_can_carry_is_blamed_on_the_parameters():
     assert observation.startswith("tool parameters validation error: ")
 
 
+@pytest.mark.untraced
 def test_a_large_file_never_stands_in_the_conversation():
     data = bytes(range(256)) * 4 * 1024 * 30
     blob = {"type": "blob", "message": {"blob": base64.b64encode(data).decode()}}

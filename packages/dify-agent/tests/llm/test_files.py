@@ -195,6 +195,7 @@ messages = st.lists(
 )
 
 
+@pytest.mark.untraced
 @given(messages)
 @settings(max_examples=40)
 def test_what_was_left_out_stays_left_out_as_the_conversation_grows(make_daemon, contents):

@@ -32,7 +32,7 @@ _KNOWN_OUTCOMES: Final = frozenset({"success", "failed", "denied"})
 
 def format_cursor(number: int) -> str:
     """Return the id of the event of a number."""
-    return f"{number}-0"
+    return str(number)
 
 
 def parse_cursor(text: str) -> int:
@@ -41,10 +41,11 @@ def parse_cursor(text: str) -> int:
     Raises:
         ValueError: If it is no cursor.
     """
-    number = text.removesuffix("-0")
-    if not (number.isascii() and number.isdecimal()) or len(number) > _MOST_DIGITS:
+    if text == FIRST_CURSOR:
+        return 0
+    if not (text.isascii() and text.isdecimal()) or len(text) > _MOST_DIGITS:
         raise ValueError("expected the id of an event, or 0-0")
-    return int(number)
+    return int(text)
 
 
 def project_run(run: Run) -> JsonObject:

@@ -1,0 +1,162 @@
+"""Dify's own paths, `/runs…`, on the runs of this server.
+
+Source: docs/contracts/dify-agent.md, C58 and C59; the routes of dify-agent 1.16.0, whose errors are FastAPI's.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import wraps
+from http import HTTPStatus
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from agent_server.executor import Executor, Problem, RequestRefusedError
+from agent_server.http import (
+    ProblemError,
+    build_frame,
+    find_runs,
+    find_tenant,
+    read_model,
+    stream_events,
+    to_problem,
+)
+from agent_server.runs import NewRun, RunNotFoundError, StoredEvent
+
+from .dify_events import FIRST_CURSOR, format_cursor, parse_cursor, project_event, project_run
+from .dify_requests import CancelRequest, DifyRunRequest
+from .executor import AGENT
+
+
+__all__ = [
+    "build_dify_routes",
+]
+
+type _Handler = Callable[[Request], Awaitable[Response]]
+
+_MOST_EVENTS: Final = 500
+_PAGE: Final = 100
+
+
+def build_dify_routes(executor: Executor) -> Sequence[Route]:
+    """Return the routes that Dify's API calls.
+
+    Args:
+        executor: What checks and runs what it asks for.
+    """
+    routes = _DifyRoutes(executor)
+    return [
+        Route("/runs", _like_fastapi(routes.create_run), methods=["POST"]),
+        Route("/runs/{run_id}", _like_fastapi(routes.get_run)),
+        Route("/runs/{run_id}/cancel", _like_fastapi(routes.cancel_run), methods=["POST"]),
+        Route("/runs/{run_id}/events", _like_fastapi(routes.list_events)),
+        Route("/runs/{run_id}/events/sse", _like_fastapi(routes.stream_events)),
+    ]
+
+
+class _DifyRoutes:
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    async def create_run(self, request: Request) -> Response:
+        asked = await read_model(request, DifyRunRequest)
+        checked = self._executor.check(AGENT, asked.to_request())
+        new = NewRun(tenant=find_tenant(request), agent=AGENT, request=checked)
+        run, _ = await find_runs(request).create(new)
+        return JSONResponse(
+            {"run_id": run.run_id, "status": "running"}, status_code=HTTPStatus.ACCEPTED
+        )
+
+    async def get_run(self, request: Request) -> Response:
+        run = await find_runs(request).get(_run_id(request), tenant=find_tenant(request))
+        return JSONResponse(project_run(run))
+
+    async def cancel_run(self, request: Request) -> Response:
+        asked = await read_model(request, CancelRequest, is_optional=True)
+        run = await find_runs(request).cancel(
+            _run_id(request), tenant=find_tenant(request), reason=asked.text
+        )
+        if run.status in {"succeeded", "failed"}:
+            raise ProblemError(409, f"run already finished with status '{run.status}'")
+        return JSONResponse({"run_id": run.run_id, "status": "cancelled"})
+
+    async def list_events(self, request: Request) -> Response:
+        after, limit = _read_cursor(request), _read_limit(request)
+        events = await find_runs(request).read_events(
+            _run_id(request), tenant=find_tenant(request), after=after, limit=limit
+        )
+        shown = [project_event(_run_id(request), event) for event in events]
+        last = events[-1].number if events else after
+        page = {
+            "run_id": _run_id(request),
+            "events": [each for each in shown if each is not None],
+            "next_cursor": format_cursor(last) if last else FIRST_CURSOR,
+        }
+        return JSONResponse(page)
+
+    async def stream_events(self, request: Request) -> Response:
+        run_id = _run_id(request)
+
+        def project(event: StoredEvent) -> bytes:
+            shown = project_event(run_id, event)
+            if shown is None:
+                return b""
+            return build_frame(
+                json.dumps(shown).encode(), number=event.number, type_=shown["type"]
+            )
+
+        return await stream_events(request, run_id, project, after=_read_cursor(request))
+
+
+def _run_id(request: Request) -> str:
+    return request.path_params["run_id"]
+
+
+def _read_cursor(request: Request) -> int:
+    """Return the number of the event after which a client wants to hear; the query counts before the header."""
+    name = "after" if "after" in request.query_params else "Last-Event-ID"
+    text = request.query_params.get("after") or request.headers.get(name) or FIRST_CURSOR
+    try:
+        return parse_cursor(text)
+    except ValueError as error:
+        raise RequestRefusedError(Problem(field=name, message=str(error))) from None
+
+
+def _read_limit(request: Request) -> int:
+    text = request.query_params.get("limit", str(_PAGE))
+    if text.isascii() and text.isdecimal() and len(text) <= len(str(_MOST_EVENTS)):
+        limit = int(text)
+        if 1 <= limit <= _MOST_EVENTS:
+            return limit
+    message = f"expected a number from 1 to {_MOST_EVENTS}"
+    raise RequestRefusedError(Problem(field="limit", message=message))
+
+
+def _like_fastapi(handler: _Handler) -> _Handler:
+    """Make of the errors of a handler what a client of FastAPI reads."""
+
+    @wraps(handler)
+    async def answer(request: Request) -> Response:
+        try:
+            return await handler(request)
+        except RunNotFoundError:
+            return _error(HTTPStatus.NOT_FOUND, "run not found", {})
+        except Exception as error:
+            problem = to_problem(error)
+            if problem is None:
+                raise
+            fields = [_detail(each) for each in problem.problems]
+            return _error(problem.status, fields or problem.detail, problem.headers)
+
+    return answer
+
+
+def _error(status: int, detail: object, headers: Mapping[str, str]) -> Response:
+    return JSONResponse({"detail": detail}, status_code=status, headers=dict(headers))
+
+
+def _detail(problem: Problem) -> dict[str, Any]:
+    loc = [int(step) if step.isdecimal() else step for step in problem.field.split(".")]
+    return {"type": "value_error", "loc": ["body", *loc], "msg": problem.message}
