@@ -3,11 +3,13 @@ import concurrent.futures
 import contextlib
 import importlib
 import json
+import queue
 import socket
 import sys
 import threading
 from dataclasses import dataclass, field
 
+import httpx
 import pytest
 import uvicorn
 from hypothesis import HealthCheck, settings
@@ -295,3 +297,54 @@ def build_execution():
 def anyio_backend() -> str:
     """Run `@pytest.mark.anyio` tests on asyncio, which the agent library needs."""
     return "asyncio"
+
+
+@contextlib.contextmanager
+def _serve_runs(daemon_url, state, **settings):
+    """Serve runs from a thread of this process; yield a client."""
+    server = importlib.import_module("dify_agent.server")  # takes seconds, and few tests need it
+    agent_server = importlib.import_module("agent_server.http")
+    engine = importlib.import_module("agent_server.engine")
+    routes = importlib.import_module("dify_agent.server.dify_routes")
+    defaults = {
+        "plugin_daemon_url": daemon_url,
+        "plugin_daemon_api_key": "s3cret-daemon-key",
+        "state": state,
+        "stop_seconds": 0,
+    }
+    known = server.DifyAgentSettings.model_validate(defaults | settings)
+    executor = server.DifyAgentExecutor(known)
+    served, stopping = queue.Queue(), []
+
+    async def serve(listener):
+        async with engine.open_engine(known, executor) as runs:
+            own = routes.build_dify_routes(executor)
+            app = agent_server.build_app(known, executor, runs, routes=own)
+            config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)
+            stopping.append(uvicorn.Server(config))
+            served.put(None)
+            await stopping[0].serve(sockets=[listener])
+
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        thread = threading.Thread(target=asyncio.run, args=(serve(listener),))
+        thread.start()
+        served.get(timeout=PATIENCE)
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        try:
+            with httpx.Client(base_url=url, timeout=PATIENCE) as client:
+                yield client
+        finally:
+            stopping[0].should_exit = True
+            thread.join()
+
+
+@pytest.fixture(scope="session")
+def share_server(served_daemon, tmp_path_factory):
+    """Return a context manager that serves runs on a new database, and gives a client."""
+
+    def share(**settings):
+        return _serve_runs(served_daemon.url, tmp_path_factory.mktemp("state"), **settings)
+
+    return share

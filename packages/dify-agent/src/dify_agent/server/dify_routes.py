@@ -9,11 +9,6 @@ from functools import wraps
 from http import HTTPStatus
 from typing import Any, Final
 
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
-
-from agent_server.executor import Executor, Problem, RequestRefusedError
 from agent_server.http import (
     ProblemError,
     build_frame,
@@ -23,6 +18,11 @@ from agent_server.http import (
     stream_events,
     to_problem,
 )
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from agent_server.executor import Executor, Problem, RequestRefusedError
 from agent_server.runs import NewRun, RunNotFoundError, StoredEvent
 
 from .dify_events import FIRST_CURSOR, format_cursor, parse_cursor, project_event, project_run
@@ -103,9 +103,7 @@ class _DifyRoutes:
             shown = project_event(run_id, event)
             if shown is None:
                 return b""
-            return build_frame(
-                json.dumps(shown).encode(), number=event.number, type_=shown["type"]
-            )
+            return build_frame(json.dumps(shown).encode(), number=event.number, type_=shown["type"])
 
         return await stream_events(request, run_id, project, after=_read_cursor(request))
 
@@ -143,10 +141,10 @@ def _like_fastapi(handler: _Handler) -> _Handler:
             return await handler(request)
         except RunNotFoundError:
             return _error(HTTPStatus.NOT_FOUND, "run not found", {})
-        except Exception as error:
+        except ClientDisconnect:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client reads the same shape
             problem = to_problem(error)
-            if problem is None:
-                raise
             fields = [_detail(each) for each in problem.problems]
             return _error(problem.status, fields or problem.detail, problem.headers)
 
