@@ -142,7 +142,7 @@ def server(daemon, tmp_path):
     settings = {
         "DIFY_AGENT_PLUGIN_DAEMON_URL": daemon["base_url"],
         "DIFY_AGENT_PLUGIN_DAEMON_API_KEY": daemon["api_key"],
-        "DIFY_AGENT_DATABASE_URL": f"sqlite:///{tmp_path}/runs/runs.sqlite",
+        "DIFY_AGENT_STATE": f"{tmp_path}/state",
     }
     command = [BIN / "dify-agent", "serve", "--port", "0"]
     with subprocess.Popen(

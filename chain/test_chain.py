@@ -1,11 +1,11 @@
 """The whole way: a Pydantic AI agent, dify-agent, `dify-host serve`, real plugin processes, a Responses server."""
 
 import asyncio
+import json
 import sys
 
 import pytest
 
-from dify_agent.protocol import RUN_EVENT_ADAPTER
 from dify_agent.runtime.event_sink import InMemoryRunEventSink
 from gpt5_simulator import FunctionCall, HttpError, Reasoning, Text
 from runs import KEY, ask, our_model, results, run, runner, simulate
@@ -110,17 +110,22 @@ async def test_the_server_tells_the_same_run_as_events(server, http_client, tool
     with simulate(calls, [Text(text="Told.")]) as simulator:
         request = ask(our_model(simulator), tool("words"))
         accepted = await http_client.post(
-            f"{server}/runs",
+            f"{server}/v1/runs",
             content=request.model_dump_json(),
             headers={"content-type": "application/json"},
         )
-        events = await http_client.get(f"{server}/runs/{accepted.json()['run_id']}/events")
+        run = f"{server}/v1/runs/{accepted.json()['run_id']}"
+        events = await http_client.get(f"{run}/events", headers={"accept": "text/event-stream"})
+        ended = (await http_client.get(run)).json()
 
     lines = [line for line in events.text.splitlines() if line.startswith("data: ")]
-    told = [RUN_EVENT_ADAPTER.validate_json(line.removeprefix("data: ")) for line in lines]
-    assert [event.sequence for event in told] == list(range(1, len(told) + 1))
-    assert results(told) == {"words": "from the server"}
-    assert told[-1].output == "Told."
+    told = [json.loads(line.removeprefix("data: ")) for line in lines]
+    assert [event["number"] for event in told] == list(range(1, len(told) + 1))
+    [result] = [event["data"] for event in told if event["type"] == "tool_result"]
+    assert (result["tool_name"], result["content"]) == ("words", "from the server")
+    assert told[-1]["data"]["output"] == ended["output"] == "Told."
+    assert ended["usage"]["model_requests"] == 2
+    assert float(ended["usage"]["cost"]) > 0
     assert KEY not in events.text
 
 

@@ -46,7 +46,7 @@ class Server:
         # The plugin SDK sends the trace of an error along, and the daemon hands it on; ours is nobody's business.
         assert "/dify_plugin_host/" not in response.text, response.text
         assert SECRET not in log, log[-3_000:]
-        assert response.status_code != 500 or response.json()["code"], response.text
+        assert response.status_code != 500 or response.json().get("code"), response.text
         if response.status_code >= 400:
             assert SECRET not in response.text
             assert response.headers["content-type"].endswith(("json", "utf-8")), response.text
@@ -101,11 +101,10 @@ def daemon(folder: Path) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def agent_server(folder: Path) -> Iterator[Server]:
-    database = f"sqlite:///{folder}/runs/runs.sqlite"
     environment = {
         "DIFY_AGENT_PLUGIN_DAEMON_URL": "http://127.0.0.1:9",
         "DIFY_AGENT_PLUGIN_DAEMON_API_KEY": "key",
-        "DIFY_AGENT_DATABASE_URL": database,
+        "DIFY_AGENT_STATE": f"{folder}/dify-agent",
     }
     with running(folder, ["dify-agent", "serve", "--port", "0"], **environment) as server:
         yield server
@@ -258,7 +257,8 @@ def test_an_agent_server_takes_or_refuses_any_run(agent_server: Server, body: by
 
     if response.status_code == 202:
         run_id = response.json()["run_id"]
-        assert agent_server.ask("POST", f"/runs/{run_id}/cancel").status_code == 200
+        # The run may have failed already: nobody is where its daemon should be.
+        assert agent_server.ask("POST", f"/runs/{run_id}/cancel").status_code in (200, 409)
 
 
 PATHS = st.sampled_from(

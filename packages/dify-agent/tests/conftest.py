@@ -3,6 +3,8 @@ import concurrent.futures
 import contextlib
 import importlib
 import json
+import multiprocessing
+import os
 import queue
 import socket
 import sys
@@ -252,6 +254,7 @@ class MemoryExecution:
     """An execution whose recorded steps and told events outlive it in two collections, as a database's would."""
 
     agent = "composition"
+    tenant = "ada"
 
     def __init__(self, request, *, recorded=None, told=None, attempt=1, retries=3):
         self.run_id = "run-1"
@@ -348,3 +351,95 @@ def share_server(served_daemon, tmp_path_factory):
         return _serve_runs(served_daemon.url, tmp_path_factory.mktemp("state"), **settings)
 
     return share
+
+
+# Each server is a process of its own, forked from one that has imported everything already: importing takes seconds.
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(["dify_agent.server.cli"])
+_SERVE = """
+import os, sys
+output = os.open({output!r}, os.O_WRONLY)
+os.dup2(output, 1)
+os.dup2(output, 2)
+os.environ |= {environment!r}
+sys.argv = ["dify-agent", "serve", "--port", "0"]
+from dify_agent.server.cli import main
+main()
+"""
+
+
+class ServerProcess:
+    """A `dify-agent serve` in a process of its own."""
+
+    def __init__(self, environment, *, database, output):
+        self.database = database
+        os.mkfifo(output)
+        code = _SERVE.format(output=str(output), environment=environment)
+        self.process = _FORKS.Process(target=exec, args=(code,))
+        self.process.start()
+        self._output = output.open()
+        url = self._output.readline().split()[-1]
+        self.client = httpx.Client(base_url=url, timeout=PATIENCE)
+
+    def kill(self):
+        """End it without a chance to do anything more."""
+        self.process.kill()
+        return self._end()
+
+    def stop(self):
+        """Ask it to stop, and return what it wrote."""
+        self.process.terminate()
+        return self._end()
+
+    def _end(self):
+        self.client.close()
+        with self._output:
+            written = self._output.read()
+        self.process.join(PATIENCE)
+        return written
+
+
+@pytest.fixture
+def start_server(daemon, tmp_path):
+    """Return a function that starts a server on the test's database."""
+    started = []
+
+    def start(*, database=tmp_path / "runs.sqlite", **settings):
+        environment = {
+            "PLUGIN_DAEMON_URL": daemon.url,
+            "PLUGIN_DAEMON_API_KEY": "s3cret-daemon-key",
+            "STATE": str(tmp_path / "state"),
+            "DATABASE": f"sqlite:///{database}",
+            "LEASE_SECONDS": "1",
+            "STOP_SECONDS": "0",
+        } | {name.upper(): str(value) for name, value in settings.items()}
+        variables = {f"DIFY_AGENT_{name}": text for name, text in environment.items()}
+        output = tmp_path / f"output-{len(started)}"
+        server = ServerProcess(variables, database=database, output=output)
+        started.append(server)
+        return server
+
+    yield start
+    for server in started:
+        if server.process.is_alive():
+            server.stop()
+
+
+@pytest.fixture
+def read_events():
+    """Return a function that reads a run's events up to its last one, or up to one of a type."""
+
+    def read(client, run_id, *, until=None):
+        events = []
+        headers = {"Accept": "text/event-stream"}
+        path = f"/v1/runs/{run_id}/events"
+        with client.stream("GET", path, headers=headers) as response:
+            response.raise_for_status()
+            for line in response.iter_lines():
+                if line.startswith("data: "):
+                    events.append(json.loads(line.removeprefix("data: ")))
+                    if events[-1]["type"] == until:
+                        break
+        return events
+
+    return read

@@ -1,5 +1,8 @@
+
+
 """Dify's own paths over HTTP: what its client of 1.16.0 sends and reads."""
 
+import importlib
 import json
 
 import httpx
@@ -230,7 +233,8 @@ def test_a_fault_of_the_server_s_own_is_not_explained(client, build_request, mon
     def break_down(_self, _request):
         raise RuntimeError("s3cret")
 
-    monkeypatch.setattr("dify_agent.server.dify_routes.project_run", break_down)
+    routes = importlib.import_module("dify_agent.server.dify_routes")
+    monkeypatch.setattr(routes, "project_run", break_down)
     with httpx.Client(base_url=client.base_url) as other:
         answer = other.get(f"/runs/{create(client, build_request())}")
     assert answer.status_code == 500

@@ -355,7 +355,7 @@ def test_an_executor_that_is_not_open_executes_nothing(make_executor, build_exec
 
 
 def read_log(folder):
-    [file] = folder.iterdir()
+    [file] = (folder / "ada").iterdir()
     return [json.loads(line) for line in file.read_text().splitlines()]
 
 

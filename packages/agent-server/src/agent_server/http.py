@@ -3,7 +3,7 @@
 from ._http.access import find_tenant
 from ._http.app import build_app
 from ._http.bodies import read_json, read_model
-from ._http.problems import ProblemError, refuse_field
+from ._http.problems import ProblemError, refuse_field, to_problem
 from ._http.routes import find_runs, stream_events
 from ._http.server import Server
 from ._http.streams import build_frame
@@ -20,4 +20,5 @@ __all__ = [
     "read_model",
     "refuse_field",
     "stream_events",
+    "to_problem",
 ]

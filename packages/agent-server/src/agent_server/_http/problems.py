@@ -113,7 +113,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"
 
 
-def _to_problem(error: Exception) -> ProblemError:
+def to_problem(error: Exception) -> ProblemError:
     """Return an error of any part of the server as clients see it."""
     match error:
         case ProblemError():
@@ -172,7 +172,7 @@ class LastResort:
 
 
 async def _answer(_request: Request, error: Exception) -> Response:
-    return build_problem(_to_problem(error))
+    return build_problem(to_problem(error))
 
 
 async def _answer_nobody(_request: Request, _error: Exception) -> Response:

@@ -152,19 +152,23 @@ async def read_events(request: Request) -> Response:
     return Response(content, media_type="application/json")
 
 
-async def stream_events(request: Request, run_id: str, project: Project) -> Response:
+async def stream_events(
+    request: Request, run_id: str, project: Project, *, after: int | None = None
+) -> Response:
     """Return a stream of a run's events from where the client was cut off; 204 if it has seen all of them.
 
     Args:
         request: A request whose header `Last-Event-ID`, or query `after`, has the number of the last event that the client has.
         run_id: The run.
         project: Returns the frames of an event.
+        after: The number of the last event that the client has, where the request says it in another way; None to read it there.
 
     Raises:
         RunNotFoundError: If the client has no such run.
         TooManyWatchersError: If there are as many streams as there may be.
     """
-    after = read_events_query(request).after
+    if after is None:
+        after = read_events_query(request).after
     runs, tenant = find_runs(request), find_tenant(request)
     run = await runs.get(run_id, tenant=tenant)
     if run.status in FINISHED and after >= run.last_event:

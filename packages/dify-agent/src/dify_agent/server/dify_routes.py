@@ -9,6 +9,11 @@ from functools import wraps
 from http import HTTPStatus
 from typing import Any, Final
 
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from agent_server.executor import Executor, Problem, RequestRefusedError
 from agent_server.http import (
     ProblemError,
     build_frame,
@@ -18,11 +23,6 @@ from agent_server.http import (
     stream_events,
     to_problem,
 )
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
-
-from agent_server.executor import Executor, Problem, RequestRefusedError
 from agent_server.runs import NewRun, RunNotFoundError, StoredEvent
 
 from .dify_events import FIRST_CURSOR, format_cursor, parse_cursor, project_event, project_run

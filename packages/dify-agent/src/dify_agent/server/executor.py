@@ -109,7 +109,9 @@ class DifyAgentExecutor:
             raise RuntimeError("An executor must be opened before it executes runs.")
         request = CreateRunRequest.model_validate(run.request)
         recorder = RunRecorder(
-            self._settings.run_logs, run, composition_secrets(request.composition).known
+            self._settings.tenant_logs(run.tenant),
+            run,
+            composition_secrets(request.composition).known,
         )
         try:
             sink = ExecutionSink(run, recorder)
