@@ -163,6 +163,25 @@ def test_a_long_text_is_shown_whole_when_it_is_wanted(page):
     page.wait_for_function("(box) => box.innerText.length > 23000", arg=result.element_handle())
 
 
+def test_an_address_that_nobody_can_read_is_told(open_page, tmp_path):
+    with RunLog(tmp_path).begin() as run:
+        run.end("answered")
+    with ViewServer(tmp_path) as server:
+        page = open_page(server.url(), may_miss=True)
+        hashes = [
+            "#/run/%E0%A4%A",
+            "#/run/..%2F..%2Fetc%2Fpasswd",
+            f"#/compare/{run.path.stem}/%",
+            "#/run/<img src=x onerror=hacked=1>",
+            "#/run/x/-1/2/3",
+        ]
+        for place in hashes:
+            page.evaluate("to => { location.hash = to; }", place)
+            page.wait_for_selector(".empty:has-text('This cannot be shown')")
+            page.evaluate("location.hash = '#/'")
+            page.wait_for_selector("table.runs")
+
+
 def test_two_runs_are_compared_from_the_keyboard(open_page, short):
     with ViewServer(short) as server:
         page = open_page(server.url(list_runs(short)[1].path.stem))

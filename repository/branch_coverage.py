@@ -54,7 +54,7 @@ class BranchMonitor(SysMonitor):
 
     def __init__(self) -> None:
         super().__init__()
-        self._taken: dict[tuple[int, int], set[int]] = {}  # where each branch has led to
+        self._taken: dict[tuple[int, int], int] = {}  # where each branch has led to first
         self._followed: dict[int, dict[int, int | None]] = {}  # the last line of each frame
 
     def sysmon_py_start(self, code: CodeType, instruction_offset: int) -> object:
@@ -91,13 +91,13 @@ class BranchMonitor(SysMonitor):
         self, code: CodeType, instruction_offset: int, destination_offset: int
     ) -> object:
         """Note a side of a branch; there are no more than two."""
-        if id(code) not in self.code_infos:
+        branch = (id(code), instruction_offset)
+        taken = self._taken.get(branch)
+        if taken == destination_offset or id(code) not in self.code_infos:
             return None
-        taken = self._taken.setdefault((id(code), instruction_offset), set())
-        if destination_offset not in taken:
-            taken.add(destination_offset)
-            super().sysmon_branch_either(code, instruction_offset, destination_offset)
-        return DISABLE if len(taken) > 1 else None
+        self._taken.setdefault(branch, destination_offset)
+        super().sysmon_branch_either(code, instruction_offset, destination_offset)
+        return None if taken is None else DISABLE
 
 
 def use_monitor() -> None:

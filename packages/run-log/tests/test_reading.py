@@ -93,9 +93,14 @@ def test_lines_that_are_no_records_are_left_out_and_counted(path):
         b'{"v": true, "type": "end"}\n',
         b"[" * 5_000 + b"\n",
         b"\n",
+        b'{"v": 1, "type": "end", "reason": {"$long_text": 5}, "time": ""}\n',
+        b'{"v": 1, "type": "answer", "round": 1, "calls": 0.5}\n',
+        b'{"v": 1, "type": "answer", "round": 1, "usage": "much"}\n',
+        b'{"v": 1, "type": "answer", "round": 1, "t": 1%s}\n' % (b"0" * 400),
+        b'{"v": 1, "type": "answer", "round": -1, "t": null}\n',
     ]
     path.write_bytes(b"".join([*lines[:2], *broken, *lines[2:]]))
-    assert read(path) == (KINDS, [1, 2], ["line 3 and 6 more: expected a record of a run log"])
+    assert read(path) == (KINDS, [1, 2], ["line 3 and 11 more: expected a record of a run log"])
 
 
 def test_a_newer_version_is_told_and_what_is_of_this_one_is_read(path):

@@ -5,7 +5,7 @@ import json
 import pytest
 from starlette.testclient import TestClient
 
-from run_log import RunLog
+from run_log import RunLog, RunLogError
 from run_log.view import create_app, write_fixture
 
 
@@ -91,3 +91,25 @@ def test_a_budget_that_was_used_up_is_what_ends_the_run_when_it_is_played_again(
         run.request(2, [{"role": "user", "content": "Who?"}], {}, is_closing=True)
         run.end("budget", budget="max_tool_calls")
     assert '"maximum_iterations": 3' in write_fixture(run.path)
+
+
+def test_of_a_damaged_log_no_test_is_made_and_that_is_told(tmp_path):
+    with RunLog(tmp_path).begin() as run:
+        run.request(1, [{"role": "user", "content": "Who?"}], {"tools": ["no tool"]})
+        run.end("answered")
+    with pytest.raises(RunLogError, match=r"expected a whole log .* not what a run's log has"):
+        write_fixture(run.path)
+    run.path.write_text(run.path.read_text() + "broken\n")
+    with pytest.raises(RunLogError, match="line 4: expected a record"):
+        write_fixture(run.path)
+
+
+def test_a_text_that_the_log_has_lost_is_shown_as_left_out(tmp_path):
+    with RunLog(tmp_path).begin() as run:
+        run.request(1, [], {})
+        run.delta(1, "lost")
+        run.answer(1)
+    lost = json.dumps({"$long_text": "0" * 64})
+    run.path.write_text(run.path.read_text().replace('"lost"', lost))
+    [row] = ask(tmp_path, f"{run.path.stem}/rounds")["rounds"]
+    assert row["head"] == "…"

@@ -34,6 +34,18 @@ _NEEDED: Final[Mapping[str, Mapping[str, type]]] = {
     "end": {"reason": str, "time": str},
 }
 
+# What else other modules rely on, where it is there and not null.
+_OPTIONAL: Final[Mapping[str, Mapping[str, type]]] = {
+    "request": {"set": dict, "unset": list, "wait_seconds": float, "left_out": int},
+    "delta": {"since": float},
+    "answer": {"calls": list, "usage": dict, "first": float},
+    "result": {"cause": dict},
+    "compaction": {"tokens_before": int, "tokens_after": int, "usage": dict},
+    "end": {"usage": dict},
+}
+_NUMBERS: Final[Mapping[type, tuple[type, ...]]] = {int: (int,), float: (int, float)}
+_MAX_NUMBER: Final = 2**53  # Whatever is more is no count and no time.
+
 
 # Where a long text may stand as its digest.
 _TEXTS: Final = frozenset({"text", "name", "arguments", "message", "reason"})
@@ -283,15 +295,21 @@ def _read_record(line: bytes, *, any_type: bool = False) -> Record | ProblemKind
         return fields
     if version != VERSION or needed is None:
         return "unknown" if version == VERSION else "broken"
-    is_whole = all(_is_kind(name, fields.get(name), kind) for name, kind in needed.items())
+    optional = {"t": float, **_OPTIONAL.get(str(fields["type"]), {})}
+    known = {name: kind for name, kind in optional.items() if fields.get(name) is not None}
+    kinds = {**known, **needed}
+    is_whole = all(_is_kind(name, fields.get(name), kind) for name, kind in kinds.items())
     return fields if is_whole else "broken"
 
 
 def _is_kind(name: str, value: object, kind: type) -> bool:
+    if kind in _NUMBERS:
+        return isinstance(value, _NUMBERS[kind]) and 0 <= cast("float", value) < _MAX_NUMBER
     if isinstance(value, kind):
         return True
     is_reference = isinstance(value, dict) and value.keys() == {LONG_TEXT}
-    return is_reference and name in _TEXTS and kind is str
+    digest = cast("Record", value)[LONG_TEXT] if is_reference else None
+    return isinstance(digest, str) and name in _TEXTS and kind is str
 
 
 def _unreadable(path: Path, error: OSError) -> RunLogError:

@@ -4,6 +4,7 @@ Source: https://github.com/go-yaml/yaml/blob/v3.0.1/resolve.go, which langgenius
 """
 
 import datetime as dt
+import functools
 import math
 import re
 from typing import Any
@@ -62,6 +63,9 @@ def resolve(node: Node) -> tuple[str, Any]:
     raise TagError(f"expected what {tag!r} says, got {node.value!r:.80}")
 
 
+@functools.lru_cache(
+    maxsize=256
+)  # aliases bring the same scalars back, hundreds of thousands of times
 def _resolve_plain(text: str, *, may_be_time: bool) -> tuple[str, Any]:
     if text in _NAMED:
         return _NAMED[text]

@@ -167,6 +167,14 @@ def write_fixture(path: Path) -> str:
     requests = list(file.iter_requests())
     if not requests:
         raise RunLogError(f"{path.stem}: expected a request to make a test of")
+    try:
+        return _write_source(path, file, requests)
+    except (AttributeError, IndexError, KeyError, TypeError):
+        told = next(map(str, file.problems), "a record is not what a run's log has there")
+        raise RunLogError(f"{path.stem}: expected a whole log to make a test of: {told}") from None
+
+
+def _write_source(path: Path, file: RunFile, requests: list[LoggedRequest]) -> str:
     settings = requests[0].written_settings
     tools: list[dict[str, Any]] = file.expand(settings.get("tools")) or []
     record = _read_record(file, requests)
@@ -209,9 +217,8 @@ def _find_first(
 ) -> dict[str, Any]:
     """Return what a run of the same shape is begun with."""
     closing = next((index for index, one in enumerate(requests, 1) if one.is_closing), None)
-    is_spent = (
-        record.reason == "budget" and record.budget in record.budgets
-    )  # That closes it again.
+    # That closes it again.
+    is_spent = record.reason == "budget" and record.budget in record.budgets
     first: dict[str, Any] = {
         "maximum_iterations": len(requests) + 1 if is_spent else closing or len(requests) + 1,
         "tool_choice": settings.get("tool_choice"),

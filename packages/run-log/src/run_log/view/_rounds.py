@@ -152,7 +152,7 @@ def _seconds(record: Record) -> float:
 def _take_delta(row: RoundRow, record: Record) -> None:
     if row.first is None and record.get("since") is not None:
         row.first = record["since"]
-    text, phase = record["text"], record.get("phase")
+    text, phase = _to_text(record["text"]), record.get("phase")
     if isinstance(phase, str) and phase not in row.phases:
         row.phases.append(phase)
     if len(row.head) < _HEAD_CHARACTERS:

@@ -37,6 +37,9 @@ function drawBar(kind) {
     h("button.icon", { title: "Keys (?)", "aria-label": "Keys", onclick: help }, "?"));
 }
 
+/** A part of the address as it was meant; one that nobody can read stands for itself. */
+function plain(part) { try { return decodeURIComponent(part); } catch { return part; } }
+
 async function show() {
   const [, kind, run, round] = location.hash.split("/");
   if (kind === "run" && view instanceof RunView && view.name === run) {
@@ -46,7 +49,7 @@ async function show() {
   if (kind === "next") return waitFor(run);
   view?.close();
   field.value = "";
-  view = kind === "compare" && run && round ? new CompareView(decodeURIComponent(run), decodeURIComponent(round), main) : kind === "run" && run ? new RunView(decodeURIComponent(run), main) : new RunsView(main);
+  view = kind === "compare" && run && round ? new CompareView(plain(run), plain(round), main) : kind === "run" && run ? new RunView(plain(run), main) : new RunsView(main);
   drawBar(kind);
   try {
     await view.load();

@@ -6,6 +6,7 @@ import { content, fold, longText, picture, prose, tree } from "./value.js";
 
 const KNOWN = new Set(["request", "delta", "answer", "call", "bound", "started", "result", "budgets", "error", "end", "start", "long_text"]);
 const MESSAGE = 900; // characters of a message that are shown at once
+const RESULT = 320; // and of a result, which stands whole with its call
 const WHY = {
   failed: "The tool was called and has failed.",
   refused: "The tool was not called; the model reads why.",
@@ -98,10 +99,11 @@ function messagePart(run, message, place) {
   const role = String(message?.role ?? message?.type ?? "item");
   const known = ["system", "developer", "user", "assistant", "tool"].includes(role) ? role : "other";
   const body = [];
+  const clip = role === "tool" ? RESULT : MESSAGE;
   if (message && typeof message === "object" && ("content" in message || message.tool_calls)) {
     const split = typeof message.content === "string" ? thoughts(message.content) : null;
     if (split?.thoughts.length) body.push(fold("Reasoning", () => split.thoughts.map((text) => prose(run, text)), { note: `${count(split.thoughts.join("").length)} characters` }));
-    if (message.content || !message.tool_calls?.length) body.push(split ? (split.text ? prose(run, split.text, { clip: MESSAGE }) : null) : content(run, message.content, MESSAGE));
+    if (message.content || !message.tool_calls?.length) body.push(split ? (split.text ? prose(run, split.text, { clip }) : null) : content(run, message.content, clip));
     if (message.tool_calls?.length) body.push(h("p.asks", {}, message.tool_calls.map((call) => h("span.chip", {}, words(String(call?.name ?? call?.function?.name ?? "call"))))));
     const rest = Object.fromEntries(Object.entries(message).filter(([name, value]) => !["role", "content", "tool_calls", "name", "tool_call_id"].includes(name) && value !== null && value !== undefined && !(Array.isArray(value) && !value.length)));
     if (Object.keys(rest).length) body.push(fold("More", () => tree(run, rest), { note: Object.keys(rest).join(", ") }));
