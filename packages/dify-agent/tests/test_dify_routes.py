@@ -1,5 +1,3 @@
-
-
 """Dify's own paths over HTTP: what its client of 1.16.0 sends and reads."""
 
 import importlib
