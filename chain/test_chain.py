@@ -122,7 +122,7 @@ async def test_the_server_tells_the_same_run_as_events(server, http_client, tool
     told = [json.loads(line.removeprefix("data: ")) for line in lines]
     assert [event["number"] for event in told] == list(range(1, len(told) + 1))
     [result] = [event["data"] for event in told if event["type"] == "tool_result"]
-    assert (result["tool_name"], result["content"]) == ("words", "from the server")
+    assert (result["tool_name"], result["content"].strip()) == ("words", "from the server")
     assert told[-1]["data"]["output"] == ended["output"] == "Told."
     assert ended["usage"]["model_requests"] == 2
     assert float(ended["usage"]["cost"]) > 0

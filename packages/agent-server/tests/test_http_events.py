@@ -279,7 +279,7 @@ def test_an_event_that_an_executor_does_not_show_takes_no_frame(tmp_path):
         return b"" if event.type == "secret" else build_frame(b"{}", number=event.number)
 
     async def own(request):
-        return await stream_events(request, "x", project)
+        return await stream_events(request, "x", project, after=1)
 
     runs = _Played([_event(2, "secret")], [_event(3)])
     (text,), _ = _follow(tmp_path, runs, routes=[Route("/own", own)], path="/own")

@@ -1,12 +1,15 @@
 """The command, with its extra and without it."""
 
+import importlib
 import subprocess
 import sys
 from importlib.metadata import entry_points
 
 import pytest
+from typer.testing import CliRunner
 
 
+OURS = ("dify_agent.server", "agent_server")
 WITHOUT = "import sys; sys.modules[{!r}] = None; from dify_agent._command import main; main()"
 SENTENCE = (
     "dify-agent: the command needs the extra 'server', of which {!r} is missing: "
@@ -19,14 +22,18 @@ def run_without(monkeypatch):
     """Return a function that runs the command as if a module were not installed."""
 
     def run(module):
-        parts = ("dify_agent.server", "agent_server", module)
-        loaded = [name for name in sys.modules if name.startswith(parts)]
-        for name in loaded:
+        for name in [name for name in sys.modules if name.startswith((*OURS, module))]:
             monkeypatch.delitem(sys.modules, name)
         monkeypatch.setitem(sys.modules, module, None)
         entry_points(group="console_scripts")["dify-agent"].load()()
 
-    return run
+    yield run
+    # What was imported meanwhile would be a second one of each class.
+    for name in [name for name in sys.modules if name.startswith(OURS)]:
+        del sys.modules[name]
+    monkeypatch.undo()
+    if (server := sys.modules.get("dify_agent.server")) is not None:
+        sys.modules["dify_agent"].server = server
 
 
 @pytest.mark.parametrize(
@@ -61,3 +68,15 @@ def test_with_its_extra_the_command_is_there(monkeypatch, capsys):
         entry_points(group="console_scripts")["dify-agent"].load()()
     assert caught.value.code == 0
     assert "serve" in capsys.readouterr().out
+
+
+def test_serve_hands_the_settings_and_dify_s_own_paths_to_the_server(monkeypatch):
+    served = []
+    server = importlib.import_module("agent_server.command")
+    monkeypatch.setattr(server, "serve", lambda *given, routes: served.append((*given, routes)))
+    app = importlib.import_module("dify_agent.server.cli").app
+    result = CliRunner().invoke(app, ["serve", "--port", "0", "--max-model-requests", "7"])
+    assert (result.exit_code, result.output) == (0, "")
+    [(executor, settings, routes)] = served
+    assert (executor.name, settings.max_model_requests) == ("dify-agent", 7)
+    assert "/runs" in [route.path for route in routes]

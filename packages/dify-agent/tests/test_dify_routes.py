@@ -5,6 +5,7 @@ import json
 
 import httpx
 import pytest
+from starlette.requests import ClientDisconnect
 
 
 @pytest.fixture(scope="module")
@@ -237,3 +238,12 @@ def test_a_fault_of_the_server_s_own_is_not_explained(client, build_request, mon
         answer = other.get(f"/runs/{create(client, build_request())}")
     assert answer.status_code == 500
     assert "s3cret" not in answer.text
+
+
+def test_a_client_that_goes_while_it_asks_is_no_fault(client, monkeypatch):
+    async def leave(*_args):
+        raise ClientDisconnect
+
+    routes = importlib.import_module("dify_agent.server.dify_routes")
+    monkeypatch.setattr(routes, "read_model", leave)
+    assert client.post("/runs", json={}).status_code == 400

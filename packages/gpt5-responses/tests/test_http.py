@@ -6,6 +6,7 @@ import socket
 import ssl
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from email.utils import formatdate
@@ -66,7 +67,14 @@ def in_turn(*answers: Answer) -> Answer:
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Return how long was waited between tries, in whose place nothing is waited."""
     waited: list[float] = []
-    monkeypatch.setattr("gpt5_responses._network.Blocking.sleep", waited.append)
+    ours = threading.get_ident()
+
+    def wait(seconds: float) -> None:
+        # Not those of a thread that still cancels what an earlier test has let go of.
+        if threading.get_ident() == ours:
+            waited.append(seconds)
+
+    monkeypatch.setattr("gpt5_responses._network.Blocking.sleep", wait)
     return waited
 
 

@@ -22,7 +22,10 @@ __all__ = [
 ]
 
 type JsonObject = dict[str, Any]
+"""A JSON object."""
+
 type StepWork = Callable[[], Awaitable[bytes]]
+"""Does a step, and returns what is to be recorded of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

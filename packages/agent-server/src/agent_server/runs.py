@@ -28,8 +28,10 @@ __all__ = [
 ]
 
 type RunStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"]
+"""Where a run stands."""
 
 FINISHED: frozenset[RunStatus] = frozenset({"succeeded", "failed", "cancelled"})
+"""The states that a run does not leave."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +118,7 @@ OWN_EVENTS: frozenset[str] = frozenset(
 """The types of the server's own events, which no executor tells; all but `run_started` are a run's last."""
 
 LAST_EVENTS: frozenset[str] = OWN_EVENTS - {"run_started"}
+"""The types of a run's last event."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

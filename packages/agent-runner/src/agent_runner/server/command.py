@@ -31,6 +31,7 @@ _PASS_ENV = typer.Option(
 )
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+"""The command `serve`."""
 
 
 @app.command()
