@@ -106,7 +106,7 @@ def test_killing_the_server_in_the_middle_of_ten_queued_runs_loses_none(
     if policy == "fail":
         assert done <= set(starts)
         assert len(starts) == len(set(starts))
-        assert 1 <= ends.count("interrupted") == 10 - len(done) <= 3
+        assert ends.count("interrupted") == 10 - len(done) <= 3
     else:
         assert len(done) == 10
         assert set(starts) == done
