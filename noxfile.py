@@ -39,8 +39,8 @@ nox.options.default_venv_backend = "uv"
 nox.options.reuse_venv = "yes"
 nox.options.report = str(REPORT)
 nox.options.allow_parallel = True
-# Two more than the cores of a small machine: sessions wait for processes and servers, and those of the servers do little else.
-nox.options.parallel = 4
+# One more than the two cores of a small machine: sessions wait for processes and servers a fifth of their time.
+nox.options.parallel = 3
 nox.options.error_on_external_run = True
 nox.options.error_on_missing_interpreters = True
 nox.options.stop_on_first_error = False
