@@ -35,7 +35,8 @@ def find_missing_paths(root: Path, pages: Iterable[Path]) -> Iterator[str]:
     A path is what begins with a folder of the root, unless a part of it is left open, as in `dist/<name>`. On the page of the
     architecture a module is one too; it may be shortened where it is the text of a link to itself.
     """
-    folders = {entry.name for entry in root.iterdir() if entry.is_dir()}
+    # What `build` holds is made by another session, which may be under way.
+    folders = {entry.name for entry in root.iterdir() if entry.is_dir()} - {"build"}
     for page in pages:
         text = _FENCE.sub(_blank, (root / page).read_text(encoding="utf-8"))
         for match in re.finditer(r"`([^`\s]+)`(?:\]\(([^)\s]+)\))?", text):
