@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import gc
 import signal
 import socket
 from collections.abc import Generator, Sequence
@@ -21,6 +22,8 @@ from agent_server.settings import ServerSettings
 
 
 _BACKLOG: Final = 2048
+# By default a burst of a thousand streams is taken for garbage in the making, and the whole heap is searched each time.
+_ALLOCATIONS_BEFORE_SEARCH: Final = 20_000
 
 
 class RefusedError(Exception):
@@ -35,6 +38,8 @@ def serve_until_stopped(
     Raises:
         RefusedError: If the server cannot be started.
     """
+    gc.set_threshold(_ALLOCATIONS_BEFORE_SEARCH)
+    gc.freeze()  # What was imported stays.
     with closing(_bind(settings.host, settings.port)) as listener:
         asyncio.run(_serve(executor, settings, routes, listener))
 

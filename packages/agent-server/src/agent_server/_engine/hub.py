@@ -12,7 +12,7 @@ type ReadEvents = Callable[[int, int], Awaitable[Sequence[StoredEvent]]]
 type ReadReaches = Callable[[list[int]], Awaitable[dict[int, Reach]]]
 
 _KEPT_EVENTS = 1000
-# What a batch costs for each watcher; many watchers get larger batches less often.
+# How long a run's watchers wait from one batch to the next, for each of them: many get larger batches less often.
 _PACE_SECONDS_PER_WATCHER = 0.002
 _PACE_SECONDS = 2.0
 
@@ -25,9 +25,11 @@ class _Channel:
         last: The number of the newest event that is known to be stored.
         is_over: Whether no more will come.
         recent: The newest events, without gaps, up to `last`.
-        changed: Set when more has come.
+        changed: Set when watchers shall look for more.
         watchers: How many watch.
         reads: Reads under way, by the number behind which they begin.
+        woken_at: When watchers were last let look, by the loop's clock.
+        timer: Will let them look; one for all, for a thousand timers cost more than what they wait for.
     """
 
     last: int = 0
@@ -36,10 +38,28 @@ class _Channel:
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     watchers: int = 0
     reads: dict[int, asyncio.Task[Sequence[StoredEvent]]] = field(default_factory=dict)
+    woken_at: float = 0.0
+    timer: asyncio.TimerHandle | None = None
 
     def wake(self) -> None:
+        """Let watchers look for more: at once if they have not looked for a while or the run is over, else when their time has come."""
+        loop = asyncio.get_running_loop()
+        rest = 0.0 if self.is_over else self.woken_at + self._pace_seconds() - loop.time()
+        if rest <= 0:
+            self._wake_now()
+        elif self.timer is None:
+            self.timer = loop.call_later(rest, self._wake_now)
+
+    def _wake_now(self) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
+            self.timer = None
+        self.woken_at = asyncio.get_running_loop().time()
         self.changed.set()
         self.changed = asyncio.Event()
+
+    def _pace_seconds(self) -> float:
+        return min(self.watchers * _PACE_SECONDS_PER_WATCHER, _PACE_SECONDS)
 
     def reach(self, reach: Reach) -> None:
         """Take in how far the events in the store go."""
@@ -57,9 +77,6 @@ class _Channel:
         self.last = max(self.last, told[-1].number)
         self.is_over = told[-1].type in LAST_EVENTS
         self.wake()
-
-    def pace_seconds(self) -> float:
-        return min(self.watchers * _PACE_SECONDS_PER_WATCHER, _PACE_SECONDS)
 
 
 class Hub:
@@ -133,7 +150,6 @@ class Hub:
                     return
                 else:
                     await changed.wait()
-                    await asyncio.sleep(0 if channel.is_over else channel.pace_seconds())
         finally:
             self.watchers -= 1
             channel.watchers -= 1
