@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -14,10 +13,16 @@ from statistics import median
 
 import httpx
 
+from agent_server.executor import JsonObject
+
+from . import _durable_dify_agent as dify_agent
 from ._usage import cpu_seconds, resident_bytes
 
 
-_SERVER = "benchmarks._durable_server"
+_PYTHON = (sys.executable, "-m")
+_SERVER = (*_PYTHON, "benchmarks._durable_server")
+_DIFY_AGENT = (*_PYTHON, "benchmarks._durable_dify_agent")
+_ANSWER: JsonObject = {"agent": "answer"}
 _RUNS = 200
 _WATCHERS = 1000
 _WATCHED_SECONDS = 10
@@ -54,15 +59,12 @@ def measure_durable(
 async def _measure(
     url: str, repetitions: int, report: Callable[[str], None]
 ) -> list[tuple[str, str]]:
-    costs: list[float] = []
-    alone: list[float] = []
+    report(f"{url.partition(':')[0]}: a run of one model call")
     async with _server(url) as server:
-        await server.run_many(_RUNS // 4)  # warms up
-        for number in range(repetitions):
-            report(f"{url.partition(':')[0]}: repetition {number + 1} of {repetitions}")
-            costs.append(await server.cost_of(server.run_many(_RUNS)) / _RUNS)
-            alone.append(_cpu_alone(_RUNS))
+        small = await _compare(server, _ANSWER, alone=(*_SERVER, "alone"), repetitions=repetitions)
         latency = await server.time_runs(20)
+    report("the same of dify-agent")
+    dify = await _measure_dify_agent(url, repetitions)
     async with _server(url) as server:
         watched = await server.measure_watchers()
     async with _server(url) as server:
@@ -77,13 +79,17 @@ async def _measure(
         in_a_row = time.perf_counter() - began
         await asyncio.sleep(_QUIET_SECONDS)
         after = server.counts()
-    extra = median(cost - own for cost, own in zip(costs, alone, strict=True))
     return [
         (
             "CPU of a run of one model call, created and followed by HTTP, above the same without an engine",
-            f"{extra * 1e3:.1f} ms",
+            f"{small[0] * 1e3:.1f} ms",
         ),
-        ("the same run without an engine", f"{median(alone) * 1e3:.1f} ms"),
+        ("the same run without an engine", f"{small[1] * 1e3:.1f} ms"),
+        (
+            "CPU of a run of dify-agent with one model call, above the same without an engine",
+            f"{dify[0] * 1e3:.1f} ms",
+        ),
+        ("the same run without an engine", f"{dify[1] * 1e3:.1f} ms"),
         ("created to its last event at the client, one at a time", f"{latency * 1e3:.0f} ms"),
         (
             f"{_WATCHERS} watchers of one run, 20 events a second: CPU",
@@ -102,12 +108,41 @@ async def _measure(
     ]
 
 
+async def _measure_dify_agent(url: str, repetitions: int) -> tuple[float, float]:
+    with subprocess.Popen(  # noqa: ASYNC220, S603 - our own module, before anything is measured
+        [*_DIFY_AGENT, "daemon"], stdout=subprocess.PIPE, text=True
+    ) as daemon:
+        assert daemon.stdout is not None  # noqa: S101 - a pipe was asked for
+        try:
+            address = daemon.stdout.readline().strip()
+            program = str(Path(sys.executable).with_name("dify-agent"))
+            command = (program, "serve", "--plugin-daemon-url", address)
+            body = dify_agent.build_request().model_dump(mode="json")
+            alone = (*_DIFY_AGENT, "alone", address)
+            async with _server(url, command) as server:
+                return await _compare(server, body, alone=alone, repetitions=repetitions)
+        finally:
+            daemon.terminate()
+
+
+async def _compare(
+    server: "_Server", body: JsonObject, *, alone: Sequence[str], repetitions: int
+) -> tuple[float, float]:
+    """Return the processor time of a run above the same without an engine, and that of the latter."""
+    await server.run_many(_RUNS // 4, body)  # warms up
+    costs: list[float] = []
+    own: list[float] = []
+    for _ in range(repetitions):
+        costs.append(await server.cost_of(server.run_many(_RUNS, body)) / _RUNS)
+        own.append(_cpu_alone(alone, _RUNS))
+    return median(cost - part for cost, part in zip(costs, own, strict=True)), median(own)
+
+
 @asynccontextmanager
-async def _server(url: str) -> AsyncGenerator["_Server"]:
-    command = [sys.executable, "-m", _SERVER, "--database", url, "--port", "0"]
+async def _server(url: str, command: Sequence[str] = _SERVER) -> AsyncGenerator["_Server"]:
     limits = ["--keep-runs", "100000", "--max-active-per-tenant", "5000"]
     process = subprocess.Popen(  # noqa: ASYNC220, S603 - our own module, before anything is measured
-        [*command, *limits], stdout=subprocess.PIPE, text=True
+        [*command, "--database", url, "--port", "0", *limits], stdout=subprocess.PIPE, text=True
     )
     assert process.stdout is not None  # noqa: S101 - a pipe was asked for
     try:
@@ -142,9 +177,9 @@ class _Server:
         await asyncio.sleep(_QUIET_SECONDS)
         return cpu_seconds(self._pid) - before
 
-    async def create(self, agent: str, **request: object) -> str:
+    async def create(self, body: JsonObject) -> str:
         """Create a run, and return its id."""
-        response = await self._client.post("/v1/runs", json={"agent": agent, **request})
+        response = await self._client.post("/v1/runs", json=body)
         response.raise_for_status()
         return str(response.json()["run_id"])
 
@@ -154,13 +189,13 @@ class _Server:
         path = f"/v1/runs/{run_id}/events"
         return (await self._client.get(path, headers=headers)).content
 
-    async def run_many(self, number: int) -> None:
+    async def run_many(self, number: int, body: JsonObject = _ANSWER) -> None:
         """Make runs, a few at a time, each followed to its end."""
         waiting = iter(range(number))
 
         async def work() -> None:
             for _ in waiting:
-                await self.follow(await self.create("answer"))
+                await self.follow(await self.create(body))
 
         await asyncio.gather(*(work() for _ in range(_AT_A_TIME)))
 
@@ -169,7 +204,7 @@ class _Server:
         seconds: list[float] = []
         for _ in range(number):
             began = time.perf_counter()
-            await self.follow(await self.create("answer"))
+            await self.follow(await self.create(_ANSWER))
             seconds.append(time.perf_counter() - began)
         return median(seconds)
 
@@ -177,7 +212,7 @@ class _Server:
         """Return CPU as a share of a core, threads and bytes before and during, and which share of the events came."""
         await self.run_many(8)
         memory, threads, _ = self.counts()
-        run_id = await self.create("talk", seconds=_WATCHED_SECONDS + 6)
+        run_id = await self.create({"agent": "talk", "seconds": _WATCHED_SECONDS + 6})
         host, port = self._client.base_url.host, self._client.base_url.port
         watchers = [asyncio.create_task(_watch(host, port or 80, run_id)) for _ in range(_WATCHERS)]
         await asyncio.sleep(4)
@@ -191,7 +226,7 @@ class _Server:
 
     async def measure_coming_back(self) -> float:
         """Return how long a client waits for the end of a long run of which it has nearly all."""
-        run_id = await self.create("count", events=2001)
+        run_id = await self.create({"agent": "count", "events": 2001})
         await self.follow(run_id)
         began = time.perf_counter()
         rest = await self.follow(run_id, after=1990)
@@ -201,7 +236,7 @@ class _Server:
     async def measure_queue(self, number: int) -> tuple[float, float]:
         """Return the CPU of each of many runs that come at once, and when all are done."""
         began, before = time.perf_counter(), cpu_seconds(self._pid)
-        ids = await asyncio.gather(*(self.create("answer") for _ in range(number)))
+        ids = await asyncio.gather(*(self.create(_ANSWER) for _ in range(number)))
         await asyncio.gather(*map(self.follow, ids))
         return (cpu_seconds(self._pid) - before) / number, time.perf_counter() - began
 
@@ -220,13 +255,9 @@ async def _watch(host: str, port: int, run_id: str) -> int:
     return heard
 
 
-def _cpu_alone(number: int) -> float:
-    """Return the processor time of a run without an engine, the start of the process taken off."""
-    counts: Sequence[int] = (1, number)
-    used: list[float] = []
-    for count in counts:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, "-m", _SERVER, "alone", str(count)], check=True)  # noqa: S603 - ours
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        used.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return max(0.0, (used[1] - used[0]) / (number - 1))
+def _cpu_alone(command: Sequence[str], number: int) -> float:
+    """Return the processor time of a run without an engine."""
+    done = subprocess.run(  # noqa: S603 - our own module
+        [*command, str(number)], check=True, stdout=subprocess.PIPE, text=True
+    )
+    return float(done.stdout)

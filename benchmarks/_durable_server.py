@@ -1,4 +1,4 @@
-"""A server of small agents, to be measured: `python -m benchmarks._durable_server --database … --port 0`, or `… alone N` for N runs without any engine."""
+"""A server of small agents, to be measured: `python -m benchmarks._durable_server --database … --port 0`, or `… alone N` for what each of N runs costs without any engine."""
 
 import asyncio
 import sys
@@ -16,6 +16,8 @@ from agent_server.executor import (
     StepWork,
 )
 from agent_server.settings import ServerSettings
+
+from ._usage import tell_cost
 
 
 _DELTAS = 20
@@ -86,9 +88,8 @@ class _Alone:
         return await work()
 
 
-async def _run_alone(number: int) -> None:
-    for _ in range(number):
-        await SmallAgents().execute(_Alone())
+async def _run_alone() -> None:
+    await SmallAgents().execute(_Alone())
 
 
 app = typer.Typer()
@@ -103,6 +104,6 @@ def command(settings: ServerSettings) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["alone"]:
-        asyncio.run(_run_alone(int(sys.argv[2])))
+        asyncio.run(tell_cost(_run_alone, int(sys.argv[2])))
     else:
         app()
