@@ -100,7 +100,18 @@ def connect(folder, **settings):
 
 def ask(folder, path, **settings):
     answer = connect(folder, **settings).get(f"/{KEY}/{path}")
-    return answer.json() if answer.headers["content-type"] == "application/json" else answer
+    return answer.json() if "json" in answer.headers["content-type"] else answer
+
+
+def test_what_is_refused_is_told_as_a_problem_document(tmp_path):
+    refused = connect(tmp_path).delete(f"/{KEY}/api/runs")
+    assert refused.headers["content-type"] == "application/problem+json"
+    assert "GET" in refused.headers["allow"]
+    assert refused.json() == {
+        "title": "Method Not Allowed",
+        "status": 405,
+        "detail": "Method Not Allowed",
+    }
 
 
 def test_nobody_without_the_key_is_told_anything(tmp_path, name):
@@ -238,7 +249,7 @@ def test_a_round_says_what_was_added_and_where_the_prefix_differs(tmp_path, name
     assert (difference["before"], difference["now"]) == ("Add.", "Add!")
     assert detail["records"][0]["added"][0]["content"] == "Add!"
     assert "model" not in detail["settings"]
-    assert ask(tmp_path, f"api/runs/{name}/rounds/7")["error"] == "There is no such round."
+    assert ask(tmp_path, f"api/runs/{name}/rounds/7")["detail"] == "There is no such round."
 
 
 def test_differences_of_other_kinds_are_shown_too(tmp_path):
@@ -277,8 +288,8 @@ def test_long_texts_come_by_their_digest_and_bit_by_bit(tmp_path, name):
     assert long["head"].startswith("What is 2 + 2?")
     text = ask(tmp_path, f"api/runs/{name}/texts/{long['digest']}?first=5000")
     assert (text["first"], text["characters"], len(text["text"])) == (5000, 10_015, 5015)
-    assert "not in the log" in ask(tmp_path, f"api/runs/{name}/texts/{'0' * 64}")["error"]
-    assert "no file" in ask(tmp_path, f"api/runs/{name}/files/{long['digest']}")["error"]
+    assert "not in the log" in ask(tmp_path, f"api/runs/{name}/texts/{'0' * 64}")["detail"]
+    assert "no file" in ask(tmp_path, f"api/runs/{name}/files/{long['digest']}")["detail"]
 
 
 def test_an_image_is_given_as_one(tmp_path, name):
@@ -401,7 +412,7 @@ def test_a_fixture_is_python_and_holds_the_run(tmp_path, name):
 
 def test_what_cannot_be_made_a_test_is_told(tmp_path):
     empty = begin(tmp_path)
-    assert "expected a request" in ask(tmp_path, f"api/runs/{empty.path.stem}/fixture")["error"]
+    assert "expected a request" in ask(tmp_path, f"api/runs/{empty.path.stem}/fixture")["detail"]
     with empty.path.open("ab") as file:
         file.truncate(60_000_000)
     with pytest.raises(RunLogError, match="at most 50,000,000 bytes"):
@@ -418,7 +429,7 @@ def test_what_a_test_cannot_play_again_is_told(tmp_path):
     [row] = ask(tmp_path, f"api/runs/{compacted.path.stem}/rounds")["rounds"]
     assert (row["is_compaction"], row["others"]) == (True, {"compaction": 1})
     for run, problem in ((compacted, "was compacted"), (stopped, "a person's approval")):
-        assert problem in ask(tmp_path, f"api/runs/{run.path.stem}/fixture")["error"]
+        assert problem in ask(tmp_path, f"api/runs/{run.path.stem}/fixture")["detail"]
 
 
 @pytest.mark.parametrize(

@@ -49,15 +49,17 @@ def parse_request(request: JsonObject) -> ScriptRequest:
     )
 
 
-def refuse(problems: tuple[InputProblem, ...]) -> RequestRefusedError:
+def refuse(asked: ScriptRequest, problems: tuple[InputProblem, ...]) -> RequestRefusedError:
     """Return the refusal of a request whose input or files the agent does not take."""
-    return RequestRefusedError(*_within_request(problems))
+    return RequestRefusedError(*_within_request(asked, problems))
 
 
-def _within_request(problems: tuple[InputProblem, ...]) -> Iterator[Problem]:
+def _within_request(asked: ScriptRequest, problems: tuple[InputProblem, ...]) -> Iterator[Problem]:
+    # A file is named there by its name, which is the client's, and here by its place.
+    fields = {f"files[{name!r}]": f"files[{place}].name" for place, name in enumerate(asked.files)}
+    fields |= {"input": "input", "files": "files"}
     for problem in problems[:_MOST_PROBLEMS]:
-        is_outside = problem.field in {"input", "files"} or problem.field.startswith("files[")
-        field = problem.field if is_outside else f"input.{problem.field}"
+        field = fields.get(problem.field, f"input.{problem.field}")
         yield Problem(field=field, message=problem.message)
 
 

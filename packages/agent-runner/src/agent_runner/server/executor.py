@@ -112,7 +112,7 @@ class ScriptExecutor:
             folder = read_folder(self._agents[agent])
             build_payload(folder, asked.input, runner_request_id="", files=asked.files)
         except InputError as error:
-            raise refuse(error.problems) from None
+            raise refuse(asked, error.problems) from None
         return request
 
     @asynccontextmanager

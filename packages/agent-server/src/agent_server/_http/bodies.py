@@ -75,6 +75,9 @@ def build_model[Model: BaseModel](model: type[Model], value: Any) -> Model:
 
 async def _read_body(request: Request, settings: ServerSettings) -> bytes:
     most = settings.max_request_bytes
+    too_large = ProblemError(413, f"Expected a body of at most {most} bytes.")
+    if int(request.headers.get("content-length", 0)) > most:
+        raise too_large  # before a client that waits for `100 Continue` sends it
     body = bytearray()
     try:
         async with asyncio.timeout(settings.client_seconds):
@@ -82,7 +85,7 @@ async def _read_body(request: Request, settings: ServerSettings) -> bytes:
                 body += chunk
                 if len(body) > most:
                     # The connection stays, for who is still sending would not read this; what comes is thrown away, for some seconds.
-                    raise ProblemError(413, f"Expected a body of at most {most} bytes.")
+                    raise too_large
     except TimeoutError:
         detail = f"Expected the body within {settings.client_seconds:g} seconds."
         raise ProblemError(408, detail, headers={"Connection": "close"}) from None

@@ -67,7 +67,14 @@ class PatientProtocol(H11Protocol):
 
     @override
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no HTTP."""
+        """Answer what is no HTTP, unless an answer to what came before it has begun."""
+        if self.conn.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
+            self.transport.close()
+            return
+        if self.cycle is not None:
+            # Whoever still works on the request has nobody left to answer.
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
         error = ProblemError(400, msg)
         body = dump_json(build_document(error))
         headers = [

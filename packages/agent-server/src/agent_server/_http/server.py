@@ -30,7 +30,7 @@ class Server(uvicorn.Server):
                 http=build_protocol(settings.client_seconds),
                 lifespan="off",
                 ws="none",
-                log_level="warning",
+                log_level="error",  # Anybody can send what uvicorn warns of, as often as they like.
                 access_log=False,
                 server_header=False,
                 timeout_graceful_shutdown=_LAST_ANSWERS_SECONDS,

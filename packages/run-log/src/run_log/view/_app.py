@@ -4,8 +4,9 @@ import asyncio
 import json
 import secrets
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, cast
@@ -347,8 +348,17 @@ def _query(request: Request) -> str:
 
 
 def _tell_refusal(_request: Request, error: HTTPException) -> Response:
-    return JSONResponse({"error": error.detail}, error.status_code)
+    return _tell_problem(error.status_code, error.detail, error.headers)
 
 
 def _tell_error(_request: Request, error: RunLogError) -> Response:
-    return JSONResponse({"error": str(error)}, 422)
+    return _tell_problem(422, str(error))
+
+
+def _tell_problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
+    """Return a problem document.
+
+    Source: https://www.rfc-editor.org/rfc/rfc9457.
+    """
+    problem = {"title": HTTPStatus(status).phrase, "status": status, "detail": detail}
+    return JSONResponse(problem, status, headers, media_type="application/problem+json")

@@ -4,7 +4,7 @@ async function ask(path, options) {
   const answer = await fetch(path, options);
   if (!answer.ok) {
     const told = await answer.json().catch(() => ({}));
-    throw new Error(told.error ?? `The server answered ${answer.status}.`);
+    throw new Error(told.detail ?? `The server answered ${answer.status}.`);
   }
   return answer;
 }

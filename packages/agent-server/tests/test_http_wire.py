@@ -1,0 +1,58 @@
+"""Requests that are wrong on the wire, over sockets of their own: each is answered or cut off, and none is logged."""
+
+import asyncio
+import json
+
+from web import listening
+
+
+_POST = b"POST /v1/runs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+_CHUNKED = _POST + b"Transfer-Encoding: chunked\r\n\r\n"
+_WRONG = [
+    (_POST + b"Content-Length: x\r\n\r\n", 400),
+    (_POST + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n", 400),
+    (_CHUNKED + b"zz\r\n", 400),
+    (_POST + b"X-A: a\0b\r\n\r\n", 400),
+    (_POST + b"X-A: " + b"a" * 200_000 + b"\r\n\r\n", 400),
+    # Before anything of the body has come.
+    (_POST + b"Content-Length: 1025\r\n\r\n", 413),
+    (_POST + b"Expect: 100-continue\r\nContent-Length: 99999999999\r\n\r\n", 413),
+    (_CHUNKED + (b"100\r\n" + b"x" * 256 + b"\r\n") * 5, 413),
+    (b"GET /health HTTP/1.1\r\nHost: example.com\r\nUpgrade: websocket\r\n\r\n", 400),
+]
+
+
+async def _read_answer(reader):
+    """Return the status and the document of an answer."""
+    head = (await reader.readuntil(b"\r\n\r\n")).lower()
+    lines = head.split(b"\r\n")
+    assert b"content-type: application/problem+json" in lines
+    [length] = [int(line[15:]) for line in lines if line.startswith(b"content-length:")]
+    return int(lines[0].split()[1]), json.loads(await reader.readexactly(length))
+
+
+def test_what_is_wrong_on_the_wire_is_answered_with_a_problem_and_not_logged(
+    tmp_path, capfd, caplog
+):
+    async def scene():
+        async with listening(tmp_path, max_request_bytes=1024) as (port, _):
+            for sent, status in _WRONG:
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
+                writer.write(sent)
+                async with asyncio.timeout(20):
+                    told, document = await _read_answer(reader)
+                assert (sent[:200], told, document["status"]) == (sent[:200], status, status)
+                writer.close()
+
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(_CHUNKED.replace(b"runs", b"nothing") + b"1\r\nx\r\n")
+            assert (await _read_answer(reader))[0] == 404
+            writer.write(b"zz\r\n")  # behind the answer
+            async with asyncio.timeout(20):
+                assert await reader.read() == b""
+            writer.close()
+
+    asyncio.run(scene())
+
+    # Who could fill the log with them would need no key.
+    assert (caplog.records, capfd.readouterr().err) == ([], "")
