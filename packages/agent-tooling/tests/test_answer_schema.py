@@ -37,7 +37,7 @@ def test_a_property_that_is_called_schema_is_no_wrapping():
     [
         ("{", "answer_schema must be a JSON schema, got Expecting property name"),
         ("[1]", "answer_schema must be a JSON schema object, got list"),
-        ({"type": "room"}, "must be a valid JSON schema, got 'room'"),
+        ({"type": "room"}, "^type of answer_schema must be a valid JSON schema, got 'room'"),
         ({"$ref": "https://example.org/room"}, r"\$ref of answer_schema must be a place in"),
         ({"$ref": "#/$defs/none"}, r"\$ref of answer_schema must be a place in"),
     ],

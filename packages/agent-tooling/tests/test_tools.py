@@ -471,8 +471,8 @@ def test_what_is_hidden_can_be_referred_to_by_nobody():
         ({"allOf": [{}], "anyOf": [{"$ref": "#/allOf/x/y"}]}, "$ref of the tool parameters must be a place in the schema, got '#/allOf/x/y'"),
         ({"$defs": {"A": {"$id": "https://x.example/a", "items": {"$ref": "#/$defs/A"}}}}, "$ref of the tool parameters must be a place in the schema"),
         ({"properties": {"default": {"$ref": "#/$defs/A"}}}, "$ref of the tool parameters must be a place in the schema"),
-        ({"properties": {"a": {"type": "strin"}}}, "properties.a.type must be a valid JSON schema"),
-        ({"minProperties": "x"}, "minProperties must be a valid JSON schema"),
+        ({"properties": {"a": {"type": "strin"}}}, "properties.a.type of the tool parameters must be a valid JSON schema"),
+        ({"minProperties": "x"}, "minProperties of the tool parameters must be a valid JSON schema"),
     ],
 )  # fmt: skip
 def test_what_is_no_schema_of_an_object_is_an_error(schema, said):

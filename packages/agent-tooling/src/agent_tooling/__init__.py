@@ -37,6 +37,7 @@ from ._parameters import ToolParameter, merge_parameters
 from ._patterns import LinearPattern
 from ._result_budget import ResultBudget
 from ._schema import llm_json_schema
+from ._schema_patterns import bound_patterns, validate_patterns
 from ._sentences import (
     BUDGET_USED_UP,
     CHECK_CREDENTIALS,
@@ -109,6 +110,7 @@ __all__ = [
     "ToolingError",
     "UnfinishedBlobError",
     "bind_arguments",
+    "bound_patterns",
     "call_signature",
     "cast_value",
     "denied_call_text",
@@ -133,5 +135,6 @@ __all__ = [
     "tool",
     "unique_tool_names",
     "unknown_tool_text",
+    "validate_patterns",
     "validation_error_text",
 ]

@@ -11,12 +11,14 @@ from ._errors import DeclarationError
 from ._json_schema import build_validator
 from ._references import validate_references
 from ._schema import JsonSchema
+from ._schema_patterns import validate_patterns
 from ._shown import shorten
 
 
 _FIELD: Final = "answer_schema"
 _MAX_CHARACTERS: Final = 300
-_FENCE: Final = re.compile(r"\A```\w*\s*\n(.*)\n\s*```\Z", re.DOTALL)
+_FENCE: Final = re.compile(r"```\w*[ \t]*\r?\n")
+_FENCE_END: Final = "```"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +53,8 @@ class AnswerSchema:
         """Read a schema, or one in the wrapping that APIs have for it: `{"name": ..., "schema": {...}}`. It needs the extra `schema`.
 
         Raises:
-            DeclarationError: If it is no JSON schema, or refers to what it does not hold; or where jsonschema is not installed.
+            DeclarationError: If it is no JSON schema, refers to what it does not hold, or has a regular expression that `LinearPattern` does not take; or where jsonschema is not
+                installed.
         """
         schema = _unwrap(_parse_object(raw))
         validate_references(schema, field=_FIELD)
@@ -60,13 +63,12 @@ class AnswerSchema:
             raise DeclarationError(
                 _FIELD, "left out where jsonschema is not installed", found="a schema"
             )
+        validate_patterns(schema, field=_FIELD)
         return cls(schema=schema, validator=validator)
 
     def check(self, text: str) -> CheckedAnswer:
         """Hold an answer against the schema: one JSON value, which may stand in a fence of Markdown."""
-        text = text.strip()
-        fenced = _FENCE.match(text)
-        text = fenced[1].strip() if fenced else text
+        text = _without_fence(text.strip())
         try:
             value = parse_json(text)
         except InvalidJsonError as error:
@@ -83,6 +85,15 @@ class AnswerSchema:
         except Exception:  # noqa: BLE001 - a reference that leads nowhere or in a circle, a broken pattern
             return "the schema cannot be applied to it"
         return finding and f"{finding.json_path}: {shorten(finding.message, _MAX_CHARACTERS)}"
+
+
+def _without_fence(text: str) -> str:
+    """Return what stands in a fence of Markdown, where the text is nothing else."""
+    begun = _FENCE.match(text)
+    if begun is None or not text.endswith(_FENCE_END):
+        return text
+    inside = text[begun.end() : -len(_FENCE_END)].rstrip(" \t")
+    return inside.strip() if inside.endswith("\n") else text
 
 
 def _parse_object(raw: str | Mapping[str, Any]) -> JsonSchema:

@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from ._errors import DeclarationError
 from ._schema import JsonSchema
+from ._schema_patterns import bound_patterns
 from ._shown import path_text, shorten
 
 
@@ -11,7 +12,7 @@ _MAX_CHARACTERS: Final = 300
 
 
 def build_validator(schema: JsonSchema, *, field: str) -> Any:
-    """Return jsonschema's validator, None where it is not installed. It fetches nothing that a reference names.
+    """Return jsonschema's validator, None where it is not installed. It fetches nothing that a reference names, and no pattern takes it long.
 
     Args:
         schema: The schema.
@@ -30,7 +31,8 @@ def build_validator(schema: JsonSchema, *, field: str) -> Any:
     try:
         kind.check_schema(schema)
     except library.SchemaError as error:
-        place = path_text(error.path) or field
+        place = f"{path_text(error.path)} of {field}" if error.path else field
         found = shorten(error.message, _MAX_CHARACTERS)
         raise DeclarationError(place, "a valid JSON schema", found=found) from error
+    kind, schema = bound_patterns(kind, schema)
     return kind(schema, registry=EMPTY_REGISTRY)  # Otherwise it would fetch what a reference names.

@@ -14,8 +14,9 @@ from ._schema import JsonSchema
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 _ENCODED: Final = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _ANCHORS: Final = ("$anchor", "$dynamicAnchor")
-# What stands there is a value, whatever it looks like.
-_VALUES: Final = frozenset({"const", "default", "enum", "example", "examples"})
+VALUES: Final = frozenset({"const", "default", "enum", "example", "examples"})
+"""The keywords of a schema under which a value stands, whatever it looks like."""
+
 _SCHEMAS_BY_NAME: Final = frozenset(
     {
         "$defs",
@@ -65,6 +66,12 @@ def find_place(schema: JsonSchema, reference: object) -> object:
     return place
 
 
+def iter_schemas(schema: JsonSchema) -> Iterator[JsonSchema]:
+    """Yield a schema and each schema inside of it."""
+    for _, node in _iter_nodes(schema, schema):
+        yield node
+
+
 def _decode(encoded: re.Match[str]) -> str:
     return bytes.fromhex(encoded[0].replace("%", "")).decode(errors="replace")
 
@@ -96,5 +103,5 @@ def _iter_nodes(value: object, resource: JsonSchema) -> Iterator[tuple[JsonSchem
         if key in _SCHEMAS_BY_NAME and isinstance(member, dict):
             for named in cast("JsonSchema", member).values():
                 yield from _iter_nodes(named, resource)
-        elif key not in _VALUES:
+        elif key not in VALUES:
             yield from _iter_nodes(member, resource)

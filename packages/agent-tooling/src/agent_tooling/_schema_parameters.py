@@ -81,7 +81,7 @@ class SchemaParameters:
         validate_references(read, field="the tool parameters")
         if read.keys().isdisjoint(_NAMES_ELSEWHERE):
             read.setdefault("additionalProperties", False)
-        return cls(schema=read, validator=build_validator(read, field="tool parameters"))
+        return cls(schema=read, validator=build_validator(read, field="the tool parameters"))
 
     def bind(self, tool_name: str, args: dict[str, Any]) -> ToolArguments:  # noqa: ARG002 - other kinds of parameters tell it
         """Check a model's arguments."""
