@@ -38,6 +38,13 @@ def test_only_the_first_ten_problems_go_back():
     assert len(str(caught.value).splitlines()) == 10
 
 
+def test_a_pattern_of_a_caller_keeps_no_server_busy():
+    layer = a_layer(properties={"age": {"type": "integer"}, "name": {"pattern": "^(a+)+$"}})
+    assert layer.validate_output({"age": 3, "name": "a" * 40}) == {"age": 3, "name": "a" * 40}
+    with pytest.raises(ModelRetry, match=r"\$.name: 'a+!' does not match"):
+        layer.validate_output({"age": 3, "name": "a" * 40 + "!"})
+
+
 def test_a_schema_may_refer_to_its_own_parts():
     layer = a_layer(
         properties={"age": {"$ref": "#/$defs/age"}, "$ref": {"type": "string"}},
@@ -92,6 +99,10 @@ def test_the_draft_is_the_one_that_the_schema_names():
         ({"type": "string"}, "expected a JSON Schema of type 'object'"),
         ({"type": "object", "$schema": 7}, r"expected \$schema to be the address of a draft"),
         ({"type": "object", "required": "age"}, r"expected a valid JSON Schema: \$.required"),
+        (
+            {"type": "object", "properties": {"a": {"pattern": "(?=a)"}}},
+            r"pattern '\(\?=a\)' of the JSON Schema must be a regular expression without look-around",
+        ),
         (
             {"type": "object", "properties": {"a": {"$ref": "https://example.org/a.json"}}},
             r"expected every \$ref to lead into the schema, got 'https://example.org/a.json'",

@@ -12,9 +12,11 @@ from referencing import Registry, Resource
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012
 
+from agent_tooling import DeclarationError, bound_patterns, validate_patterns
+
 
 def validate_object_schema(schema: dict[str, JsonValue]) -> None:
-    """Check that a schema is a valid one of type `object` that refers to nothing outside itself.
+    """Check that a schema is a valid one of type `object` that refers to nothing outside itself, and whose patterns take no long time to match.
 
     Its draft is what `$schema` names, 2020-12 otherwise.
 
@@ -32,6 +34,10 @@ def validate_object_schema(schema: dict[str, JsonValue]) -> None:
             f"expected a valid JSON Schema: {error.json_path}: {error.message}"
         ) from None
     _validate_references(schema)
+    try:
+        validate_patterns(schema, field="the JSON Schema")
+    except DeclarationError as error:
+        raise ValueError(str(error)) from None
 
 
 def find_problems(value: JsonValue, schema: dict[str, JsonValue]) -> list[str]:
@@ -39,7 +45,8 @@ def find_problems(value: JsonValue, schema: dict[str, JsonValue]) -> list[str]:
 
     Nothing is fetched to resolve a `$ref`, and `format` is not checked.
     """
-    validator = _validator_class(schema)(schema, registry=Registry())
+    kind, bounded = bound_patterns(_validator_class(schema), schema)
+    validator = kind(bounded, registry=Registry())
     problems = sorted(validator.iter_errors(value), key=lambda error: error.json_path)
     return [f"{problem.json_path}: {problem.message}" for problem in problems]
 
