@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tomllib
@@ -30,6 +31,8 @@ COVERAGE = ROOT / "repository" / "branch_coverage.py"
 
 # Tests start hundreds of processes, and compiling what each of them imports costs more than most tests do.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# A shell that runs this in the background has it ignore Ctrl-C, and all that tests start would ignore it as well.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 # Hypothesis builds its table of characters once here, and not once for each package.
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(ROOT / ".nox" / "hypothesis"))
 
