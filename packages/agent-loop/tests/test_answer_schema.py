@@ -207,3 +207,15 @@ def test_what_nobody_may_read_is_in_no_error():
     run, _ = start(redact=lambda text: text.replace("required", "***"))
     assert "***" in say(run, "{}")[-1].messages[-1].content
     assert "***" in say(run, "{}")[-1].error
+
+
+def test_an_answer_is_not_asked_for_once_more_where_a_budget_cannot_be_kept():
+    run, _ = start(budgets=Budgets(max_cost=1))
+    run.feed(ModelDelta(usage=Usage(total_tokens=10)))
+
+    events = say(run, "no JSON")
+
+    assert [event for event in events if isinstance(event, CallModel)] == []
+    finished = events[-1]
+    assert finished.error == "max_cost cannot be kept: the model does not tell its prices"
+    assert (finished.reason, finished.is_answered, finished.rounds) == ("error", False, 1)

@@ -6,7 +6,14 @@ from typing import Any
 from ._agents import Agents
 from ._events import ClosingReason, Event, Finished, StopReason, ToolResult
 from ._rounds import Rounds
-from ._sentences import CUT_BEFORE_ANSWER, MAX_CALLS, NO_ANSWER, TOOLS_OVER, build_refusal
+from ._sentences import (
+    CUT_BEFORE_ANSWER,
+    MAX_CALLS,
+    NO_ANSWER,
+    TOOLS_OVER,
+    build_refusal,
+    build_unknown_budget,
+)
 from ._state import Trigger
 from ._structured import Accepted, Repair, StructuredAnswer
 
@@ -55,12 +62,17 @@ class Ending:
         yield from self._rounds.end_answer()
         for call in current.calls:
             yield from self._rounds.refuse_call(call, TOOLS_OVER)
-        may_ask = not self._rounds.spending.used_up_above
-        match structured.judge(current, may_ask=may_ask):
+        spending = self._rounds.spending
+        unknown = spending.find_unknown(current.usage)
+        match structured.judge(current, may_ask=not spending.used_up_above):
             case Accepted(text=text, value=value):
                 move("answer")
                 yield from self._rounds.display.show(text)
                 yield from self.finish(current.ending, value=value)
+            case Repair() if unknown:  # No call more where nobody knows what it would use.
+                move("refusal")
+                error = build_unknown_budget(unknown)
+                yield from self.finish("error", error=error, is_answered=False)
             case Repair(request=request):
                 move("repair")
                 self._rounds.requests.add(*current.to_messages())

@@ -142,7 +142,7 @@ _RATE_LIMIT_NAME = re.compile(r"\] rate limit error,|error code: 429|rate limit|
 _ANOTHERS: Final = _RATE_LIMITS | {"InvokeServerUnavailableError"}
 _FOR_ANOTHER = re.compile(
     r"\] rate limit error,|error code: (429|503|529)|rate.?limit|too many requests|quota|"
-    r"overload|over capacity|server unavailable|high demand|"
+    r"overload|over capacity|(server|service)( is)? (temporarily )?unavailable|\b503\b.{0,20}unavailable|high demand|"
     r"content.?(filter|management|policy)|responsible ?ai|flagged|moderation|"
     r"model.{0,200}(not found|not exist|no longer|deprecated|decommissioned|retired|shut down)|model_not_found|"
     r"plugin not found|pluginnotfounderror|plugindaemonnotfounderror"
