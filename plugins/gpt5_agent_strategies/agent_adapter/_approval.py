@@ -45,12 +45,18 @@ class Approvals:
         rules: The rules, by the names that the model calls the tools by.
         scope: What tells this node, conversation and user from others.
         secret: What snapshots are signed with, where the administrator has set it.
+
+    Attributes:
+        rules: As given.
+        key: What snapshots are signed with.
+        lost: Why the question that was open is not taken up, where it is not.
     """
 
     def __init__(
         self, strategy: AgentStrategy, rules: ApprovalRules, scope: str, secret: str
     ) -> None:
         self.rules = rules
+        self.lost: tuple[str, ...] = ()
         self._storage = strategy.session.storage
         digest = hashlib.sha256(scope.encode(errors="replace"))
         self._name = f"approval-{digest.hexdigest()}"
@@ -113,9 +119,11 @@ class Approvals:
             code, snapshot, ids = str(found["code"]), str(found["snapshot"]), list(found["calls"])
             led_to_it = str(found["query"])
         except (ValueError, KeyError, TypeError, zlib.error):
+            self.lost = ("what lay in Dify's storage cannot be read",)
             return None
         said = parameters.query.strip()
         if not _has_been_asked(parameters.model.history, code, is_new=said != led_to_it):
+            self.lost = ("the conversation has gone on without an answer to it",)
             return None
         reason = None if is_no(said) else said
         decided = is_yes(said)

@@ -21,8 +21,6 @@ class AgentAdapterError(Exception):
 _KINDS: Mapping[type, str] = {
     type(None): "nothing",
     bool: "true or false",
-    int: "a number",
-    float: "a number",
     str: "text",
     list: "a list",
     dict: "an object",
@@ -39,9 +37,15 @@ class ParameterError(AgentAdapterError, ValueError):
     def __init__(
         self, field: str, expected: str, received: object, *, sentence: str | None = None
     ) -> None:
-        kind = _KINDS.get(type(received), "something else")
-        super().__init__(sentence or f"{field} must be {expected}, not {kind}")
+        super().__init__(sentence or f"{field} must be {expected}, not {_show(received)}")
         self.field = field
+
+
+def _show(received: object) -> str:
+    """Return what was received: a number as it is, of anything else its kind, for nobody knows what stands in it."""
+    if isinstance(received, int | float) and not isinstance(received, bool):
+        return f"{received:.15g}"
+    return _KINDS.get(type(received), "something else")
 
 
 class RequestTooLargeError(AgentAdapterError):

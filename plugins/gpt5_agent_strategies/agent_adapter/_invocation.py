@@ -53,6 +53,7 @@ from ._tools import Toolbox
 
 _OLD_FILES = "Images and files replaced by a sentence: no room in the request"
 _TOOK_OVER = "Another model takes over, because the first has failed"
+_NOT_TAKEN_UP = "The question for approval in an earlier turn is not taken up"
 BROKEN = "The agent run broke because of an error in the plugin. The plugin's log says more."
 """What is read of an error of our own."""
 
@@ -98,11 +99,11 @@ class Invocation:
         secret = settings.snapshot_secret
         self._approvals = Approvals.open(strategy, parameters, own_names, secret=secret)
         self._answer = self._approvals and self._approvals.take(parameters)
-        self._expired: tuple[str, ...] = ()
+        self._not_taken_up = self._approvals.lost if self._approvals else ()
         try:
             self._prepare(self._answer)
         except SnapshotError as error:
-            self._expired, self._answer = (str(error),), None
+            self._not_taken_up, self._answer = (str(error),), None
             self._prepare(None)
 
     def _prepare(self, answer: Answer | None) -> None:
@@ -142,7 +143,7 @@ class Invocation:
         yield from self._warn("Allowed tools left out", self._not_there)
         yield from self._warn("Files left out", self._files.left_out)
         yield from self._warn("Prompt policy overrides", self._parameters.unused_overrides)
-        yield from self._warn("An answer that comes too late", self._expired)
+        yield from self._warn(_NOT_TAKEN_UP, self._not_taken_up, about="why")
         try:
             with closing(self._toolbox.answers):
                 yield from self._drive()
@@ -156,11 +157,13 @@ class Invocation:
         if self._finished is not None and not self._finished.is_answered:
             raise AgentRunError(self._finished.error)
 
-    def _warn(self, label: str, lines: tuple[str, ...]) -> Iterator[InvokeMessage]:
-        """Tell the app's builder and the plugin's log of what was given and is not used."""
+    def _warn(
+        self, label: str, lines: tuple[str, ...], *, about: str = "left_out"
+    ) -> Iterator[InvokeMessage]:
+        """Tell the app's builder and the plugin's log of what was given and is not used, or else is out of the ordinary."""
         if lines:
             log_unused(label, lines, self._known)
-            yield self._log.warn(label, lines)
+            yield self._log.warn(label, lines, about=about)
 
     def _break_off(self) -> Iterator[InvokeMessage]:
         """End a run that an error of our own has broken; what cannot be told of it any more is left untold."""
@@ -190,7 +193,7 @@ class Invocation:
             reason = cast("StopReason", "approval")
             self._finished = Finished(reason=reason, rounds=asked.round, usage=self._used)
             return
-        yield from self._warn("Approval", (problem,))
+        yield from self._warn("Approval", (problem,), about="why")
         denied = {
             call.call_id: Decision(call_id=call.call_id, is_approved=False, reason=problem)
             for call in asked.calls
@@ -233,7 +236,8 @@ class Invocation:
         """Tell of another model that takes over."""
         if event.model is not None and event.model != self._model:
             self._model = event.model
-            yield from self._warn(_TOOK_OVER, (f"{event.model}, from round {event.round} on",))
+            told = f"{event.model}, from round {event.round} on"
+            yield from self._warn(_TOOK_OVER, (told,), about="model")
 
     def _tell_sources(self) -> Iterator[AgentInvokeMessage]:
         resources = build_resources(self._parameters.context)

@@ -62,9 +62,17 @@ class RunLog:
         self._model_call: AgentInvokeMessage | None = None
         self._tool_calls: dict[str, AgentInvokeMessage] = {}
 
-    def warn(self, label: str, lines: tuple[str, ...]) -> AgentInvokeMessage:
-        """Log something that the app's builder should look at."""
-        data = {"left_out": list(lines)} if self._has_content else {"left_out_count": len(lines)}
+    def warn(
+        self, label: str, lines: tuple[str, ...], *, about: str = "left_out"
+    ) -> AgentInvokeMessage:
+        """Log something that the app's builder should look at.
+
+        Args:
+            label: What it is.
+            lines: What there is to say of it.
+            about: What the lines are about, in one word.
+        """
+        data = {about: list(lines)} if self._has_content else {f"{about}_count": len(lines)}
         return self._strategy.create_log_message(
             label=label, data=self._redact(data), status=_Status.ERROR
         )

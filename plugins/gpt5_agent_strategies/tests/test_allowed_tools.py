@@ -80,7 +80,7 @@ def test_where_no_name_fits_no_tool_may_be_called(agent):
         ('["mail"', "allowed_tools must be valid JSON where it begins like it, not text"),
         ("[1]", "allowed_tools must be names of tools: a list, a JSON list, or one a line"),
         ({"mail": True}, "not an object"),
-        (7, "not a number"),
+        (7, "not 7"),
     ],
 )
 def test_what_names_no_tools_is_refused(agent, value, sentence):

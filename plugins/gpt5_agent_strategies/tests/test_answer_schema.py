@@ -110,10 +110,13 @@ def test_without_a_schema_text_streams(agent, schema):
 @pytest.mark.parametrize(
     ("schema", "sentence"),
     [
-        ('{"type": "city"}', "must be a valid JSON schema, got 'city' is not valid"),
+        (
+            '{"type": "city"}',
+            "type of answer_schema must be a valid JSON schema, got 'city' is not valid",
+        ),
         ("Kyoto", "answer_schema must be a JSON schema, got Expecting value"),
         ('["city"]', "answer_schema must be a JSON schema object, got list"),
-        (7, "answer_schema must be a JSON schema, not a number"),
+        (7, "answer_schema must be a JSON schema, not 7"),
         ('{"$ref": "https://example.org/city"}', "$ref of answer_schema must be a place in"),
     ],
 )

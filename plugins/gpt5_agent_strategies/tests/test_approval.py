@@ -2,6 +2,7 @@
 
 import json
 import time
+import zlib
 
 import pytest
 
@@ -97,6 +98,15 @@ def figures(messages):
     return found["execution_metadata"]
 
 
+def why_not_taken_up(messages):
+    label = "The question for approval in an earlier turn is not taken up"
+    [log] = [
+        m["message"] for m in messages if m["type"] == "log" and m["message"]["label"] == label
+    ]
+    [why] = log["data"]["why"]
+    return why
+
+
 def said(messages):
     return [
         {"role": "user", "content": "Pay Ann."},
@@ -152,7 +162,9 @@ def test_an_answer_counts_only_right_behind_the_question_and_for_its_own_convers
 
     assert text(turn(agent, "yes", conversation="other", history=said(asked))) == "Yes what?"
     later = [*said(asked), {"role": "assistant", "content": "Other things.", "tool_calls": []}]
-    assert text(turn(agent, "yes", history=later)) == "Yes what?"
+    gone_on = turn(agent, "yes", history=later)
+    assert text(gone_on) == "Yes what?"
+    assert why_not_taken_up(gone_on) == "the conversation has gone on without an answer to it"
     assert (agent.dify.tool_requests, storage.values) == ([], {})
 
 
@@ -174,14 +186,34 @@ def test_the_words_that_led_to_a_question_do_not_answer_it_where_nothing_is_reme
     assert storage.values == {}
 
 
-def test_what_lies_in_the_storage_was_changed_is_not_resumed(agent, storage):
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda _: "00", "what lay in Dify's storage cannot be read"),
+        (
+            lambda stored: change_snapshot(stored, "Ann", "Bob"),
+            "snapshot.signature: it was changed since it was signed",
+        ),
+    ],
+    ids=["broken", "forged"],
+)
+def test_what_lies_in_the_storage_and_was_changed_is_not_resumed(agent, storage, change, why):
     asked = turn(agent, "Pay Ann.")
     [key] = storage.values
-    storage.values[key] = "00"
+    storage.values[key] = change(storage.values[key])
     agent.dify.model = [[chunk("Yes what?")]]
 
-    assert text(turn(agent, "yes", history=said(asked))) == "Yes what?"
+    answered = turn(agent, "yes", history=said(asked))
+
+    assert text(answered) == "Yes what?"
+    assert why_not_taken_up(answered) == why
     assert agent.dify.tool_requests == []
+
+
+def change_snapshot(stored, old, new):
+    kept = json.loads(zlib.decompress(bytes.fromhex(stored)))
+    kept["snapshot"] = kept["snapshot"].replace(old, new)
+    return zlib.compress(json.dumps(kept).encode()).hex()
 
 
 def test_an_answer_that_comes_too_late_is_an_ordinary_message(start_agent):
@@ -204,8 +236,7 @@ def test_an_answer_that_comes_too_late_is_an_ordinary_message(start_agent):
     late = turn(agent, "是", history=said(asked))
 
     assert text(late) == "Late."
-    labels = [m["message"]["label"] for m in late if m["type"] == "log"]
-    assert "An answer that comes too late" in labels
+    assert "it expired" in why_not_taken_up(late)
 
 
 def test_where_the_question_cannot_be_kept_the_call_is_denied_and_the_run_goes_on(agent, storage):

@@ -79,13 +79,13 @@ def test_a_budget_above_its_range_is_the_end_of_that(agent):
     ("parameters", "sentence"),
     [
         ({"max_seconds": "soon"}, "max_seconds must be a number from 0 to 3,600, not text"),
-        ({"max_cost": -1}, "max_cost must be a number from 0 to 10,000, not a number"),
+        ({"max_cost": -1}, "max_cost must be a number from 0 to 10,000, not -1"),
         ({"max_cost": "nan"}, "max_cost must be a number from 0 to 10,000, not text"),
         ({"max_tool_calls": True}, "must be a number from 0 to 10,000, not true or false"),
         ({"max_total_tokens": [5]}, "must be a number from 0 to 100,000,000, not a list"),
         (
             {"max_cost": 1, "model": UNPRICED},
-            "max_cost must be empty for a model without prices, not a number",
+            "max_cost must be empty for a model without prices, not 1",
         ),
     ],
 )

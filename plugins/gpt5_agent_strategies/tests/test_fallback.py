@@ -44,7 +44,7 @@ def test_another_model_takes_over_and_log_and_metadata_say_which_answered(agent)
     assert transcript.logs["claude Thought"]["metadata"]["provider"] == "other/models/models"
     assert "too many requests" in transcript.logs["ROUND 2"]["error"]
     told = "Another model takes over, because the first has failed"
-    assert transcript.logs[told]["data"] == {"left_out": [f"{SECOND_ID}, from round 3 on"]}
+    assert transcript.logs[told]["data"] == {"model": [f"{SECOND_ID}, from round 3 on"]}
     assert f"{told}: {SECOND_ID}, from round 3 on" in agent.log
 
 
@@ -102,7 +102,7 @@ def priced(currency):
     ("model", "fallback", "budget", "sentence"),
     [
         ({}, {"model": ""}, {}, "fallback_model must be a model with provider and name"),
-        ({}, {"entity": 5}, {}, "fallback_model.entity must be an object, not a number"),
+        ({}, {"entity": 5}, {}, "fallback_model.entity must be an object, not 5"),
         (
             {},
             {"provider": "someone/models/models", "model": "gpt-5.2"},
