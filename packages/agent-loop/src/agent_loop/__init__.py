@@ -20,27 +20,29 @@ from ._events import (
     CallModel,
     ClosingReason,
     Event,
-    Failure,
     Finished,
-    Input,
     ModelCallEnded,
-    ModelDelta,
-    ModelDone,
-    ModelFailure,
     RoundEnded,
     RoundStarted,
     RunTools,
     ShowFile,
     ShowText,
     StopReason,
-    TimePassed,
-    TimeShort,
     ToolCallEnded,
-    ToolCallFragment,
     ToolCallStarted,
-    ToolResult,
 )
 from ._file_places import with_files_moved
+from ._inputs import (
+    Failure,
+    Input,
+    ModelDelta,
+    ModelDone,
+    ModelFailure,
+    TimePassed,
+    TimeShort,
+    ToolCallFragment,
+    ToolResult,
+)
 from ._messages import Message, Role, ToolCall
 from ._model_failures import read_model_failure
 from ._models import FallbackModel

@@ -9,8 +9,15 @@ from stream_text import ThinkFilter
 
 from ._budgets import Spending
 from ._errors import LocalProtocolError, RefusedAgentError
-from ._events import AgentEvent, Event, Failure, Finished, RoundStarted, ShowText, ToolResult
+from ._events import (
+    AgentEvent,
+    Event,
+    Finished,
+    RoundStarted,
+    ShowText,
+)
 from ._gate import Gate
+from ._inputs import Failure, ToolResult
 from ._rounds import Rounds
 from ._sentences import (
     AGENT_FAILED,

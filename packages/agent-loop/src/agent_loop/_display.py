@@ -6,7 +6,8 @@ from typing import ClassVar
 
 from stream_text import ThinkFilter
 
-from ._events import ShowText, ToolResult
+from ._events import ShowText
+from ._inputs import ToolResult
 from ._sentences import NO_ANSWER, build_known, build_status, build_unfinished, shorten_result
 
 

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ._agents import Agents
-from ._events import ClosingReason, Event, Finished, StopReason, ToolResult
+from ._events import ClosingReason, Event, Finished, StopReason
+from ._inputs import ToolResult
 from ._rounds import Rounds
 from ._sentences import (
     CUT_BEFORE_ANSWER,

@@ -15,7 +15,7 @@ from agent_tooling import (
 )
 
 from ._budgets import Spending
-from ._events import ToolResult
+from ._inputs import ToolResult
 from ._messages import ToolCall
 from ._own_functions import OwnFunction
 from ._sentences import MAX_CALLS, UNAPPROVED

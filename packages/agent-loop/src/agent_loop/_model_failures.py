@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ._events import ModelFailure
 from ._failure_texts import MAX_CHARACTERS, find_error_types, to_plain_text
+from ._inputs import ModelFailure
 
 
 _MAX_WAIT_SECONDS = 60.0  # Our choice: a person waits for the answer.

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from stream_text import ThinkFilter, read_member
 
-from ._events import ModelFailure
+from ._inputs import ModelFailure
 from ._messages import Message
 from ._window import Window
 

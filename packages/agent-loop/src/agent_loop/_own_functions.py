@@ -10,7 +10,7 @@ from agent_tooling import TOOL_FAILED, RefusedArguments, Tool, ToolContent, Tool
 from stream_text import read_member
 
 from ._errors import InvalidSettingError
-from ._events import ToolResult
+from ._inputs import ToolResult
 from ._messages import ToolCall
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 from ._approval import Decision
 from ._compaction import Marks
 from ._errors import SnapshotError
-from ._events import ToolResult
+from ._inputs import ToolResult
 from ._messages import Message, ToolCall
 from ._models import FallbackModel
 from ._usage import AgentUse, Usage

@@ -7,7 +7,7 @@ from stream_text import MessageError, read_member, read_written_call
 
 from ._approval import Decision
 from ._compaction_events import CompactedWindow
-from ._events import (
+from ._inputs import (
     Failure,
     Input,
     ModelDelta,

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import ClassVar
 
-from ._events import Event, ModelFailure
+from ._events import Event
+from ._inputs import ModelFailure
 from ._model_failures import says_too_long
 from ._models import FILTERED, FallbackModel
 from ._rounds import Rounds

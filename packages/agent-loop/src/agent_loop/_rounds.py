@@ -8,18 +8,16 @@ from ._display import Display, should_emit_text
 from ._events import (
     ClosingReason,
     Event,
-    ModelDelta,
-    ModelFailure,
     RoundEnded,
     RoundStarted,
     ShowFile,
     ToolCallEnded,
     ToolCallStarted,
-    ToolResult,
 )
+from ._inputs import ModelDelta, ModelFailure, ToolResult
 from ._messages import ToolCall
 from ._requests import Requests
-from ._round import Round
+from ._round_content import Round
 from ._structured import StructuredAnswer
 
 

@@ -13,26 +13,26 @@ from ._compaction_events import CompactedWindow
 from ._display import Display
 from ._ending import Ending
 from ._errors import InvalidSettingError, LocalProtocolError
-from ._events import (
-    Event,
+from ._events import Event, StopReason
+from ._gate import Gate
+from ._inputs import (
     Failure,
     Input,
     ModelDelta,
     ModelDone,
     ModelFailure,
-    StopReason,
     TimePassed,
     TimeShort,
     ToolResult,
 )
-from ._gate import Gate
 from ._messages import ToolCall
 from ._models import FILTERED, FallbackModel
-from ._own_functions import OwnFunction, name_of, read_functions
+from ._own_functions import OwnFunction, read_functions
 from ._reading import read_input
 from ._recovery import Recovery
 from ._requests import Requests
 from ._rounds import Rounds
+from ._run_facts import RunFacts
 from ._saved_run import SavedRun
 from ._sentences import build_model_failure, build_unknown_budget
 from ._snapshots import seal, unseal
@@ -43,7 +43,7 @@ from ._tool_phase import ToolPhase
 from ._window import Window
 
 
-class AgentRun:
+class AgentRun(RunFacts):
     """One agent run, from the question to the answer, as a state machine with no I/O.
 
     Call `start()`, act on the events that it returns, `feed()` what came of them, and so on until `Finished`.
@@ -171,37 +171,6 @@ class AgentRun:
         )
         self.offer(own_functions=own_functions)
 
-    @property
-    def state(self) -> State:
-        """Where the run is: `ready`, `model`, `summary`, `tools`, `approval` or `finished`."""
-        return self._state
-
-    @property
-    def tools(self) -> tuple[Any, ...]:
-        """The tools that the run offers, its own functions last."""
-        return self._requests.tools
-
-    @property
-    def tool_names(self) -> frozenset[str]:
-        """The names of the tools that the run offers, as far as their form tells them."""
-        names = map(name_of, self._requests.tools)
-        return frozenset(name for name in names if isinstance(name, str))
-
-    @property
-    def own_functions(self) -> tuple[OwnFunction, ...]:
-        """The functions that the run answers by itself."""
-        return tuple(self._gate.own_functions.values())
-
-    @property
-    def allowed_tools(self) -> tuple[str, ...] | None:
-        """The names of the only tools that may be called; None for all."""
-        return self._gate.allowed_tools
-
-    @property
-    def tool_choice(self) -> str | None:
-        """The tool choice of the next call that is not the closing one."""
-        return self._requests.tool_choice
-
     def offer(
         self,
         tools: Iterable[object] | None = None,
@@ -227,46 +196,6 @@ class AgentRun:
         self._gate.own_functions = own
         self._requests.tools = (*given, *(function.tool for function in own.values()))
         self._requests.allowed_tools = self._gate.allowed
-
-    @property
-    def messages(self) -> tuple[Any, ...]:
-        """All messages by now: those that the run was given, and what the rounds that are over have added."""
-        return self._requests.messages
-
-    @property
-    def max_request_bytes(self) -> int | None:
-        """How many bytes the messages of a request may have; None for any number."""
-        return self._requests.max_bytes
-
-    @property
-    def window(self) -> Window | None:
-        """How much the model reads that is asked now; None where nobody knows."""
-        return self._requests.window
-
-    @property
-    def budgets(self) -> Budgets:
-        """What the run may use."""
-        return self._spending.budgets
-
-    @property
-    def seconds(self) -> float:
-        """How long the run has lasted, as it was told."""
-        return self._spending.seconds
-
-    @property
-    def approval_rules(self) -> ApprovalRules | None:
-        """Which calls a person has to approve."""
-        return self._gate.rules
-
-    @property
-    def has_closing_call(self) -> bool:
-        """Whether the run keeps a call for the answer, so that tools have to end in time for it."""
-        return self._rounds.maximum > 1
-
-    @property
-    def may_retry(self) -> bool:
-        """Whether the open model call would be made once more if it failed now, for a passing reason and with time left."""
-        return self._state == "model" and self._recovery.may_retry
 
     def start(self) -> tuple[Event, ...]:
         """Begin the first round.

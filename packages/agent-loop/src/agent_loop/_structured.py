@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from agent_tooling import AnswerSchema
 
-from ._round import Round
+from ._round_content import Round
 from ._sentences import build_invalid_answer, build_repair_request
 
 

@@ -5,9 +5,10 @@ from typing import ClassVar
 
 from ._compaction import Cut
 from ._compaction_events import CompactedWindow, RunCompacted
-from ._events import CallModel, Event, ModelDelta, ModelDone, ModelFailure
+from ._events import CallModel, Event
+from ._inputs import ModelDelta, ModelDone, ModelFailure
 from ._recovery import Recovery
-from ._round import Round
+from ._round_content import Round
 from ._rounds import Rounds
 from ._state import Trigger
 from ._usage import Usage

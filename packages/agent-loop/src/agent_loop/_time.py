@@ -6,7 +6,7 @@ The platform ends a run, and each model call in it, without regard for what a pe
 from dataclasses import dataclass, replace
 from typing import Self
 
-from ._events import Failure, ModelDelta, ModelFailure
+from ._inputs import Failure, ModelDelta, ModelFailure
 
 
 _RUN_LIMIT_SECONDS = 600.0

@@ -9,8 +9,9 @@ from ._agents import Agents
 from ._approval import AskApproval, Decision
 from ._ending import Ending
 from ._errors import LocalProtocolError
-from ._events import Event, Failure, RunTools, ToolCallStarted, ToolResult
+from ._events import Event, RunTools, ToolCallStarted
 from ._gate import Gate
+from ._inputs import Failure, ToolResult
 from ._messages import ToolCall
 from ._sentences import MAX_CALLS, build_budget_notice
 from ._state import Trigger

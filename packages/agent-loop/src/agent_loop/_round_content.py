@@ -8,14 +8,8 @@ from stream_text import ThinkFilter, ToolCallMerger
 
 from ._budgets import BudgetUse
 from ._calls import to_replayed
-from ._events import (
-    ClosingReason,
-    ModelCallEnded,
-    ModelDelta,
-    RoundEnded,
-    StopReason,
-    ToolResult,
-)
+from ._events import ClosingReason, ModelCallEnded, RoundEnded, StopReason
+from ._inputs import ModelDelta, ToolResult
 from ._messages import Message, ToolCall
 from ._plain_values import load_members
 from ._usage import Usage
