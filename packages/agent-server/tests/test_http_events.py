@@ -77,7 +77,7 @@ def test_a_page_of_events_ends_where_it_is_full(tmp_path):
 
     page = asyncio.run(scene())
 
-    assert (page["next_after"], page["is_complete"]) == (3, False)
+    assert (page["next_after"], page["is_complete"]) == (2, False)
 
 
 def test_a_stream_is_followed_and_taken_up_again_until_all_was_seen(tmp_path):
@@ -271,7 +271,17 @@ def test_what_all_who_watch_get_is_written_once(tmp_path):
 
     assert texts[0] == texts[1]
     assert page.json()["events"][0]["number"] == 2
-    assert event.shared["frame"].endswith(b"data: " + event.shared["json"] + b"\n\n")
+    assert event.shared["v1 2"].endswith(b"data: " + event.shared["json"] + b"\n\n")
+
+
+def test_what_is_kept_for_others_is_bounded_however_many_come_back(tmp_path):
+    events = [_event(number) for number in range(2, 12)]
+    runs = [_Played(events[first:]) for first in range(9)]
+
+    texts = [_follow(tmp_path, one)[0][0] for one in runs]
+
+    assert [len(_ids(text)) for text in texts] == list(range(10, 1, -1))
+    assert len(events[-1].shared) == 5
 
 
 def test_an_event_that_an_executor_does_not_show_takes_no_frame(tmp_path):
@@ -279,7 +289,7 @@ def test_an_event_that_an_executor_does_not_show_takes_no_frame(tmp_path):
         return b"" if event.type == "secret" else build_frame(b"{}", number=event.number)
 
     async def own(request):
-        return await stream_events(request, "x", project, after=1)
+        return await stream_events(request, "x", project, view="own", after=1)
 
     runs = _Played([_event(2, "secret")], [_event(3)])
     (text,), _ = _follow(tmp_path, runs, routes=[Route("/own", own)], path="/own")

@@ -3,7 +3,8 @@
 import asyncio
 import json
 
-from web import listening
+import httpx
+from web import listening, post
 
 
 _POST = b"POST /v1/runs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
@@ -56,3 +57,26 @@ def test_what_is_wrong_on_the_wire_is_answered_with_a_problem_and_not_logged(
 
     # Who could fill the log with them would need no key.
     assert (caplog.records, capfd.readouterr().err) == ([], "")
+
+
+def test_a_client_that_knows_no_chunks_gets_a_stream_without_them(tmp_path):
+    async def scene():
+        async with listening(tmp_path) as (port, _):
+            async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
+                path = (await post(client, {"agent": "echo"})).headers["location"]
+            bodies = []
+            for version in (b"1.0", b"1.1"):
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
+                head = b"GET %s/events HTTP/%s\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
+                writer.write(head % (path.encode(), version))
+                writer.write(b"Accept: text/event-stream\r\n\r\n")
+                async with asyncio.timeout(20):
+                    bodies.append((await reader.read()).partition(b"\r\n\r\n")[2])
+                writer.close()
+            return bodies
+
+    plain, chunked = asyncio.run(scene())
+
+    assert plain.startswith(b"id: 1\nevent: run_started\n")
+    assert plain.endswith(b"}\n\n")
+    assert chunked.endswith(b"}\n\n\r\n0\r\n\r\n")

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from agents import Scripted, engine, eventually, finish, new_run, start, until, watch
 
-from agent_server.executor import RequestRefusedError
+from agent_server.executor import RequestRefusedError, RunResult
 from agent_server.runs import (
     IdempotencyConflictError,
     QueueFullError,
@@ -74,6 +74,39 @@ def test_runs_are_listed_newest_first_in_pages(database):
 
     newest = ids[::-1]
     assert pages == [newest[:2], newest[2:4], newest[4:]]
+
+
+async def answer_much(_run):
+    return RunResult(status="succeeded", output="x" * 3_000_000)
+
+
+def test_a_page_of_runs_ends_where_their_results_are_too_large_for_it(tmp_path):
+    async def scene():
+        executor = Scripted(answer_much=answer_much)
+        async with engine(f"sqlite:///{tmp_path}/runs.sqlite", executor) as runs:
+            ids = [await start(runs, "answer_much") for _ in range(3)]
+            for run_id in ids:
+                await finish(runs, run_id)
+            first = await runs.list(RunFilter(), tenant="ada", limit=3)
+            rest = await runs.list(RunFilter(), tenant="ada", limit=3, cursor=first.next_cursor)
+            return ids[::-1], [[run.run_id for run in page.runs] for page in (first, rest)], rest
+
+    newest, pages, rest = asyncio.run(scene())
+
+    assert pages == [newest[:2], newest[2:]]
+    assert rest.next_cursor is None
+
+
+def test_a_long_page_of_runs_has_each_of_them_once(tmp_path):
+    async def scene():
+        async with engine(f"sqlite:///{tmp_path}/runs.sqlite") as runs:
+            ids = [await start(runs) for _ in range(50)]
+            page = await runs.list(RunFilter(), tenant="ada", limit=100)
+            return ids, [run.run_id for run in page.runs]
+
+    ids, listed = asyncio.run(scene())
+
+    assert listed == ids[::-1]
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "é", "bm90", "MTIzNDU2Nzg5MDEyMzQ1Njc4OTAx"])
@@ -223,6 +256,38 @@ def test_all_who_watch_a_run_get_the_same_events(tmp_path):
         assert events == told[0]
     # Made once: whoever sends it keeps the bytes for all.
     assert all(events[-1] is told[0][-1] for events in told)
+
+
+def test_who_watches_large_events_gets_all_of_them_though_few_are_kept(tmp_path):
+    is_watched = asyncio.Event()
+
+    async def flood(run):
+        await is_watched.wait()
+        for _ in range(12):
+            await run.tell("text", {"text": "x" * 300_000})
+            await asyncio.sleep(0.01)
+        return RunResult(status="succeeded")
+
+    async def scene():
+        async with engine(f"sqlite:///{tmp_path}/runs.sqlite", Scripted(flood=flood)) as runs:
+            run_id = await start(runs, "flood")
+            quick = asyncio.create_task(watch(runs, run_id))
+            await eventually(lambda: runs.statistics().watchers == 1)
+            is_watched.set()
+            slow = []
+            async for batch in runs.watch_events(run_id, tenant="ada"):
+                slow.append([event.number for event in batch])
+                await asyncio.sleep(0.1)
+            page = await runs.read_events(run_id, tenant="ada", limit=1000)
+            return await quick, slow, page
+
+    quick, slow, page = asyncio.run(scene())
+
+    assert [event.number for event in quick] == list(range(1, 15))
+    assert [number for batch in slow for number in batch] == list(range(1, 15))
+    # A reader is given about a megabyte at a time, of however large a run.
+    assert max(map(len, slow)) <= 5
+    assert len(page) == 5
 
 
 @pytest.mark.parametrize(

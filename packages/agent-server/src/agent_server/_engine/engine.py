@@ -189,7 +189,8 @@ class _Engine:
 
     def _publish(self, seq: int, told: Sequence[Event]) -> None:
         if self._hub.is_watched(seq):
-            self._hub.publish(seq, [to_stored(event) for event in told])
+            size = sum(len(event.text) for event in told)
+            self._hub.publish(seq, [to_stored(event) for event in told], size=size)
 
     async def _read_page(self, seq: int, after: int) -> Sequence[StoredEvent]:
         return await self._readers.read(

@@ -75,7 +75,7 @@ class EngineRuns:
         position = min(after, _LARGEST_NUMBER)
 
         def query(connection: sa.Connection) -> Sequence[StoredEvent]:
-            seq = self._book.find(connection, run_id, tenant).seq
+            seq = self._book.find(connection, run_id, tenant)
             return read_events(connection, seq, after=position, limit=limit, seal=self._book.seal)
 
         return await self._readers.read(query)
@@ -85,7 +85,7 @@ class EngineRuns:
     ) -> AsyncGenerator[Sequence[StoredEvent]]:
         """Yield the events behind a number as they come, up to and with the run's last one."""
         seq = await self._readers.read(
-            lambda connection: self._book.find(connection, run_id, tenant).seq
+            lambda connection: self._book.find(connection, run_id, tenant)
         )
         async with aclosing(self._hub.watch(seq, after=after)) as batches:
             async for batch in batches:

@@ -12,8 +12,9 @@ type ReadEvents = Callable[[int, int], Awaitable[Sequence[StoredEvent]]]
 type ReadReaches = Callable[[list[int]], Awaitable[dict[int, Reach]]]
 
 _KEPT_EVENTS = 1000
+_KEPT_BYTES = 1024 * 1024
 # How long a run's watchers wait from one batch to the next, for each of them: many get larger batches less often.
-_PACE_SECONDS_PER_WATCHER = 0.002
+_PACE_SECONDS_PER_WATCHER = 0.001
 _PACE_SECONDS = 2.0
 
 
@@ -25,6 +26,7 @@ class _Channel:
         last: The number of the newest event that is known to be stored.
         is_over: Whether no more will come.
         recent: The newest events, without gaps, up to `last`.
+        parts: How many of them were told together, and their bytes, the oldest first.
         changed: Set when watchers shall look for more.
         watchers: How many watch.
         reads: Reads under way, by the number behind which they begin.
@@ -35,6 +37,7 @@ class _Channel:
     last: int = 0
     is_over: bool = False
     recent: list[StoredEvent] = field(default_factory=list)
+    parts: list[tuple[int, int]] = field(default_factory=list)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     watchers: int = 0
     reads: dict[int, asyncio.Task[Sequence[StoredEvent]]] = field(default_factory=dict)
@@ -66,14 +69,20 @@ class _Channel:
         if reach.last > self.last or reach.is_finished > self.is_over:
             if reach.last > self.last:
                 self.last = reach.last
-                self.recent = []
+                self.recent, self.parts = [], []
             self.is_over = self.is_over or reach.is_finished
             self.wake()
 
-    def take(self, told: Sequence[StoredEvent]) -> None:
+    def take(self, told: Sequence[StoredEvent], size: int) -> None:
         """Take in what was stored by this server."""
         follows = told[0].number == self.last + 1
-        self.recent = [*(self.recent if follows else ()), *told][-_KEPT_EVENTS:]
+        self.recent = [*(self.recent if follows else ()), *told]
+        self.parts = [*(self.parts if follows else ()), (len(told), size)]
+        while len(self.parts) > 1 and (
+            len(self.recent) > _KEPT_EVENTS or sum(part[1] for part in self.parts) > _KEPT_BYTES
+        ):
+            count, _ = self.parts.pop(0)
+            del self.recent[:count]
         self.last = max(self.last, told[-1].number)
         self.is_over = told[-1].type in LAST_EVENTS
         self.wake()
@@ -102,9 +111,9 @@ class Hub:
         """Return whether anybody watches a run."""
         return seq in self._channels
 
-    def publish(self, seq: int, told: Sequence[StoredEvent]) -> None:
-        """Push events of a watched run that have been stored by this server."""
-        self._channels[seq].take(told)
+    def publish(self, seq: int, told: Sequence[StoredEvent], *, size: int) -> None:
+        """Push events of a watched run that have been stored by this server, and take so many bytes."""
+        self._channels[seq].take(told, size)
 
     async def look(self) -> None:
         """Look whether watched runs got events from other servers."""

@@ -21,9 +21,6 @@ type MetadataName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1
 type MetadataText = Annotated[str, StringConstraints(max_length=512)]
 type Metadata = Annotated[dict[MetadataName, MetadataText], Field(max_length=MAX_METADATA)]
 
-# How many bytes of events make a page full; the last one may go beyond.
-_PAGE_BYTES: Final = 4 * 1024 * 1024
-
 
 class RunRequest(BaseModel):
     """A wish for a run; all members beside these two are the request for the agent.
@@ -280,15 +277,9 @@ def dump_event(event: StoredEvent) -> bytes:
 def dump_events(
     events: Sequence[StoredEvent], *, after: int, last_event: int, is_over: bool
 ) -> bytes:
-    """Return an `EventsDocument` as JSON, of as many of the events as make a page full."""
-    parts: list[bytes] = []
-    size = 0
-    for event in events:
-        parts.append(dump_event(event))
-        size += len(parts[-1])
-        after = event.number
-        if size > _PAGE_BYTES:
-            break
+    """Return an `EventsDocument` as JSON."""
+    parts = [dump_event(event) for event in events]
+    after = events[-1].number if events else after
     is_complete = "true" if is_over and after >= last_event else "false"
     end = f'],"next_after":{after},"is_complete":{is_complete}}}'
     return b'{"events":[' + b",".join(parts) + end.encode()

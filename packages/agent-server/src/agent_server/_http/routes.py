@@ -12,7 +12,6 @@ from starlette.routing import BaseRoute, Route
 
 from agent_server.executor import Executor
 from agent_server.runs import FINISHED, NewRun, Runs
-from agent_server.settings import ServerSettings
 
 from .access import find_tenant
 from .bodies import build_model, read_json, read_model
@@ -141,7 +140,7 @@ async def cancel_run(request: Request) -> Response:
 async def read_events(request: Request) -> Response:
     """Return a page of a run's events, or a stream of them to who asks for one."""
     if wants_stream(request):
-        return await stream_events(request, _run_id(request), project_event)
+        return await stream_events(request, _run_id(request), project_event, view="v1")
     query = read_events_query(request)
     runs, run_id, tenant = find_runs(request), _run_id(request), find_tenant(request)
     run = await runs.get(run_id, tenant=tenant)
@@ -153,7 +152,7 @@ async def read_events(request: Request) -> Response:
 
 
 async def stream_events(
-    request: Request, run_id: str, project: Project, *, after: int | None = None
+    request: Request, run_id: str, project: Project, *, view: str, after: int | None = None
 ) -> Response:
     """Return a stream of a run's events from where the client was cut off; 204 if it has seen all of them.
 
@@ -161,6 +160,7 @@ async def stream_events(
         request: A request whose header `Last-Event-ID`, or query `after`, has the number of the last event that the client has.
         run_id: The run.
         project: Returns the frames of an event.
+        view: The name of what it returns, `v1` for the server's own: what it made for one stream of the run is sent to others, too.
         after: The number of the last event that the client has, where the request says it in another way; None to read it there.
 
     Raises:
@@ -176,13 +176,12 @@ async def stream_events(
         return Response(status_code=HTTPStatus.NO_CONTENT)
     if request.method == "HEAD":
         return Response(media_type=EventStream.media_type)
-    settings: ServerSettings = request.app.state.settings
     return EventStream(
         watch_run(runs, run_id, tenant=tenant, after=after),
         project,
+        view=view,
         tenant=tenant,
         watchers=find_watchers(request),
-        keep_alive_seconds=settings.keep_alive_seconds,
     )
 
 

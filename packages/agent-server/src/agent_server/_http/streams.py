@@ -6,8 +6,8 @@ Source: https://html.spec.whatwg.org/multipage/server-sent-events.html.
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from contextlib import aclosing, contextmanager, suppress
 from typing import Final
 
 from starlette.responses import Response
@@ -16,6 +16,7 @@ from starlette.types import Receive, Scope, Send
 from agent_server.runs import DatabaseAwayError, Runs, StoredEvent, TooManyWatchersError
 from agent_server.settings import ServerSettings
 
+from .connections import CHUNKS, WriteChunk
 from .documents import dump_event
 
 
@@ -25,7 +26,12 @@ type Project = Callable[[StoredEvent], bytes]
 type Batches = AsyncGenerator[Sequence[StoredEvent]]
 
 _AWAY_SECONDS: Final = 1.0
+_BEATS: Final = 10  # How often all streams are looked at in the time after which a silent one carries a comment.
 _COMMENT: Final = b": keep-alive\n\n"
+# What is sent at a time: of a client that does not read no more than this is held for long.
+_PIECE_BYTES: Final = 64 * 1024
+# How many forms of a batch are kept for others that get the same, beside the JSON of its last event.
+_MOST_SHARED: Final = 4
 # Readers of lines that follow Unicode, and not the standard of events, take these for ends of lines.
 _LINE_ENDS: Final = {
     end.encode(): f"\\u{ord(end):04x}".encode() for end in ("\u0085", "\u2028", "\u2029")
@@ -53,12 +59,8 @@ def build_frame(data: bytes, *, number: int | None = None, type_: str | None = N
 
 def project_event(event: StoredEvent) -> bytes:
     """Return the frame of an event as `/v1` shows it."""
-    known = event.shared.get("frame")
-    if known is None:
-        type_ = "".join(event.type.splitlines())
-        known = build_frame(dump_event(event), number=event.number, type_=type_)
-        event.shared["frame"] = known
-    return known
+    type_ = "".join(event.type.splitlines())
+    return build_frame(dump_event(event), number=event.number, type_=type_)
 
 
 class Watchers:
@@ -72,7 +74,9 @@ class Watchers:
         self._most = settings.max_watchers
         self._most_per_tenant = settings.max_watchers_per_tenant
         self._counts: Counter[str] = Counter()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._streams: set[EventStream] = set()
+        self._keep_alive_seconds = settings.keep_alive_seconds
+        self._beat: asyncio.TimerHandle | None = None
 
     def admit(self, tenant: str) -> None:
         """Count a stream in.
@@ -90,15 +94,33 @@ class Watchers:
         if not self._counts[tenant]:
             del self._counts[tenant]
 
-    def follow(self, task: asyncio.Task[None]) -> None:
-        """End a stream's task when the server stops."""
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    @contextmanager
+    def following(self, stream: "EventStream") -> Generator[None]:
+        """Keep a stream alive while it is silent, and end it when the server stops."""
+        self._streams.add(stream)
+        if self._beat is None:
+            self._wait()
+        try:
+            yield
+        finally:
+            self._streams.discard(stream)
+
+    def _wait(self) -> None:
+        # One timer for all: a thousand of them, and the tasks that they wake, cost as much as the events.
+        seconds = self._keep_alive_seconds / _BEATS
+        self._beat = asyncio.get_running_loop().call_later(seconds, self._look)
+
+    def _look(self) -> None:
+        self._beat = None
+        for stream in self._streams:
+            stream.break_silence(self._keep_alive_seconds)
+        if self._streams:
+            self._wait()
 
     def close(self) -> None:
         """End all streams."""
-        for task in list(self._tasks):
-            task.cancel()
+        for stream in self._streams:
+            stream.stop()
 
 
 class EventStream(Response):
@@ -107,9 +129,9 @@ class EventStream(Response):
     Args:
         batches: The events, from the one that the client wants first.
         project: What becomes of each.
+        view: The name of that, under which all streams of one run and one name show the same.
         tenant: Whose stream it is.
         watchers: Where it is counted.
-        keep_alive_seconds: After how long a silence it carries a comment.
     """
 
     media_type = "text/event-stream"
@@ -119,9 +141,9 @@ class EventStream(Response):
         batches: Batches,
         project: Project,
         *,
+        view: str,
         tenant: str,
         watchers: Watchers,
-        keep_alive_seconds: float,
     ) -> None:
         super().__init__(
             headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
@@ -130,13 +152,14 @@ class EventStream(Response):
         del self.headers["content-length"]
         self._batches = batches
         self._project = project
+        self._view = view
         self._tenant = tenant
         self._watchers = watchers
-        self._keep_alive_seconds = keep_alive_seconds
         self._sent_at = 0.0
-        self._is_sending = False
+        self._sending = asyncio.Lock()
+        self._comment: asyncio.Task[None] | None = None
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the events until the run has ended, the client has gone, or the server stops.
 
         A client that does not read is dropped by the connection, which looks to that for every answer (`_http.connections`).
@@ -145,46 +168,60 @@ class EventStream(Response):
         try:
             head = {"status": self.status_code, "headers": self.raw_headers}
             await send({"type": "http.response.start", **head})
-            pump = asyncio.create_task(self._pump(send))
-            self._watchers.follow(pump)
+            self._write = scope.get("extensions", {}).get(CHUNKS) or _as_message(send)
+            self._sent_at = asyncio.get_running_loop().time()
+            self._pump = asyncio.create_task(self._send_batches())
             leaving = asyncio.create_task(_wait_for_leave(receive))
             try:
-                await self._keep_alive(send, pump, leaving)
+                with self._watchers.following(self):
+                    both = (self._pump, leaving)
+                    await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
             finally:
-                await _end(pump, leaving)
+                await _end(self._pump, leaving, *filter(None, [self._comment]))
             if not leaving.done() or leaving.cancelled():
                 await send({"type": "http.response.body"})
         finally:
             self._watchers.dismiss(self._tenant)
 
-    async def _pump(self, send: Send) -> None:
+    def break_silence(self, seconds: float) -> None:
+        """Send a comment if nothing was sent for so long."""
+        silence = asyncio.get_running_loop().time() - self._sent_at
+        if silence >= seconds and not self._sending.locked():
+            self._comment = asyncio.create_task(self._send(_COMMENT))
+
+    def stop(self) -> None:
+        """End the stream."""
+        self._pump.cancel()
+
+    async def _send_batches(self) -> None:
         async with aclosing(self._batches) as batches:
             async for batch in batches:
-                if frames := b"".join(map(self._project, batch)):
-                    await self._send(send, frames)
+                if frames := self._build_frames(batch):
+                    await self._send(frames)
 
-    async def _keep_alive(
-        self, send: Send, pump: asyncio.Task[None], leaving: asyncio.Task[None]
-    ) -> None:
-        loop = asyncio.get_running_loop()
-        self._sent_at = loop.time()
-        while True:
-            silence = loop.time() - self._sent_at
-            if silence >= self._keep_alive_seconds and not self._is_sending:
-                await self._send(send, _COMMENT)
-                continue
-            rest = max(self._keep_alive_seconds - silence, 0.05)
-            done, _ = await asyncio.wait(
-                {pump, leaving}, timeout=rest, return_when=asyncio.FIRST_COMPLETED
-            )
-            if done:
-                return
+    def _build_frames(self, batch: Sequence[StoredEvent]) -> bytes:
+        """Return the frames of a batch, which are made once for all who get the same."""
+        shared = batch[-1].shared
+        key = f"{self._view} {batch[0].number}"
+        frames = shared.get(key)
+        if frames is None:
+            frames = b"".join(map(self._project, batch))
+            if len(shared) <= _MOST_SHARED:
+                shared[key] = frames
+        return frames
 
-    async def _send(self, send: Send, data: bytes) -> None:
-        self._is_sending = True
-        await send({"type": "http.response.body", "body": data, "more_body": True})
-        self._is_sending = False
+    async def _send(self, data: bytes) -> None:
+        async with self._sending:
+            for first in range(0, len(data), _PIECE_BYTES):
+                await self._write(data[first : first + _PIECE_BYTES])
         self._sent_at = asyncio.get_running_loop().time()
+
+
+def _as_message(send: Send) -> WriteChunk:
+    async def write(data: bytes) -> None:
+        await send({"type": "http.response.body", "body": data, "more_body": True})
+
+    return write
 
 
 async def _wait_for_leave(receive: Receive) -> None:

@@ -12,7 +12,10 @@ from .schema import events, runs
 from .sealing import Seal
 
 
-_BATCHES_TOGETHER = 50
+# A batch takes 4 kB, unless one event is larger: the first ones show which kind of run it is.
+_FIRST_BATCHES = 8
+_MOST_BATCHES = 64
+_MOST_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,11 +34,11 @@ class Reach:
 def read_events(
     connection: sa.Connection, seq: int, *, after: int, limit: int, seal: Seal
 ) -> list[StoredEvent]:
-    """Return the events of a run behind a number, at most `limit`."""
+    """Return the events of a run behind a number, at most `limit`; fewer where they take more than 1 MiB, but never none of those that there are."""
     found: list[StoredEvent] = []
-    position = after
-    together = min(limit, _BATCHES_TOGETHER)
-    while len(found) < limit:
+    position, size = after, 0
+    together = min(limit, _FIRST_BATCHES)
+    while len(found) < limit and size < _MOST_BYTES:
         statement = (
             sa.select(events.c.first, events.c.last, events.c.body)
             .where(
@@ -48,13 +51,15 @@ def read_events(
         )
         rows = connection.execute(statement).all()
         for row in rows:
-            if len(found) >= limit:
+            if len(found) >= limit or size >= _MOST_BYTES:
                 break
+            size += len(row.body)
             batch = load_events(row.first, seal.open(row.body))
             found += [event for event in batch if event.number > position]
             position = row.last
         if len(rows) < together:
             break
+        together = min(together * 2, _MOST_BATCHES)
     return found[:limit]
 
 

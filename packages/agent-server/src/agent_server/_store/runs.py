@@ -3,7 +3,9 @@
 import base64
 import re
 import uuid
+from collections.abc import Generator
 from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
@@ -37,6 +39,10 @@ from .writer import Write
 
 
 _CURSOR = re.compile(r"[0-9]{1,18}", re.ASCII)
+# What clients see of a run; a request may be as large as a body.
+_SEEN = [column for column in runs.c if column is not runs.c.request]
+_ROWS_TOGETHER = 21  # A page of the usual size, and one row to see whether there are more.
+_PAGE_BYTES = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +102,7 @@ class Book:
             "bytes": len(request),
         }
         # Another server may have entered the same key since it was looked for. Both dialects take this form.
-        entered = insert(runs).values(values).on_conflict_do_nothing().returning(runs)
+        entered = insert(runs).values(values).on_conflict_do_nothing().returning(*_SEEN)
         row = write.connection.execute(entered).one_or_none()
         if row is None:  # pragma: no cover - nox -s postgresql
             return self.create(write, run)
@@ -106,24 +112,25 @@ class Book:
         write.signals.add(QUEUED)
         return load_run(row, self.seal), True
 
-    def find(
-        self, connection: sa.Connection, run_id: str, tenant: str, *, for_update: bool = False
-    ) -> sa.Row[tuple[object]]:
-        """Return the row of a tenant's run.
+    def find(self, connection: sa.Connection, run_id: str, tenant: str) -> int:
+        """Return the number of a tenant's run in the store.
 
         Raises:
             RunNotFoundError: If there is none.
         """
+        return self._find(connection, sa.select(runs.c.seq), run_id, tenant).seq
+
+    def _find(
+        self, connection: sa.Connection, statement: sa.Select[Any], run_id: str, tenant: str
+    ) -> sa.Row[Any]:
         row = None
         if (known := _parse_id(run_id)) is not None:
-            statement = sa.select(runs).where(
+            mine = statement.where(
                 runs.c.run_id == known,
                 runs.c.executor == self.executor,
                 runs.c.tenant == tenant,
             )
-            if for_update:
-                statement = statement.with_for_update()
-            row = connection.execute(statement).one_or_none()
+            row = connection.execute(mine).one_or_none()
         if row is None:
             raise RunNotFoundError
         return row
@@ -134,7 +141,7 @@ class Book:
         Raises:
             RunNotFoundError: If there is none.
         """
-        return load_run(self.find(connection, run_id, tenant), self.seal)
+        return load_run(self._find(connection, sa.select(*_SEEN), run_id, tenant), self.seal)
 
     def list(
         self,
@@ -144,7 +151,7 @@ class Book:
         limit: int,
         cursor: str | None,
     ) -> RunPage:
-        """Return a page of a tenant's runs, the newest first.
+        """Return a page of a tenant's runs, the newest first; one whose results take 4 MiB ends before it has as many as it may.
 
         Raises:
             RequestRefusedError: If the cursor is none of ours.
@@ -163,18 +170,21 @@ class Book:
         for label in label_digests(which.metadata):
             found = sa.select(labels.c.run).where(labels.c.label == label)
             conditions.append(runs.c.seq.in_(found))
-        statement = sa.select(runs).where(*conditions).order_by(runs.c.seq.desc()).limit(limit + 1)
-        rows = connection.execute(statement).all()
-        page = rows[:limit]
-        return RunPage(
-            runs=[load_run(row, self.seal) for row in page],
-            next_cursor=_dump_cursor(page[-1].seq) if len(rows) > limit else None,
-        )
+        statement = sa.select(*_SEEN).where(*conditions).order_by(runs.c.seq.desc())
+        page: list[Run] = []
+        last = size = 0
+        for row in _iter_rows(connection, statement):
+            if len(page) == limit or size >= _PAGE_BYTES:
+                return RunPage(runs=page, next_cursor=_dump_cursor(last))
+            page.append(load_run(row, self.seal))
+            last = row.seq
+            size += len(row.result or b"")
+        return RunPage(runs=page, next_cursor=None)
 
     def cancel(self, write: Write, run_id: str, tenant: str, reason: str | None) -> Run | Exception:
         """Enter that a run shall end; one that waits ends here."""
         try:
-            row = self.find(write.connection, run_id, tenant, for_update=True)
+            row = self._find(write.connection, sa.select(*_SEEN).with_for_update(), run_id, tenant)
         except RunNotFoundError as error:
             return error
         if row.status not in FINISHED and not row.cancel_requested:
@@ -184,13 +194,11 @@ class Book:
                 endings.end_waiting(write, row, endings.cancelled(reason))
             else:
                 write.signals.add(CANCELLED)
-            row = self.find(write.connection, run_id, tenant)
+            return self.get(write.connection, run_id, tenant)
         return load_run(row, self.seal)
 
-    def _known(
-        self, connection: sa.Connection, tenant: str, key: bytes
-    ) -> sa.Row[tuple[object]] | None:
-        statement = sa.select(runs).where(
+    def _known(self, connection: sa.Connection, tenant: str, key: bytes) -> sa.Row[Any] | None:
+        statement = sa.select(*_SEEN).where(
             runs.c.executor == self.executor, runs.c.tenant == tenant, runs.c.idempotency == key
         )
         return connection.execute(statement).one_or_none()
@@ -206,6 +214,17 @@ class Book:
                 (tenants, self.limits.max_active_per_tenant),
             )
         )
+
+
+def _iter_rows(connection: sa.Connection, statement: sa.Select[Any]) -> Generator[sa.Row[Any]]:
+    """Yield rows, the newest runs first, some at a time: each may be large."""
+    rest = statement
+    while True:
+        rows = connection.execute(rest.limit(_ROWS_TOGETHER)).all()
+        yield from rows
+        if len(rows) < _ROWS_TOGETHER:
+            return
+        rest = statement.where(runs.c.seq < rows[-1].seq)
 
 
 def _is_named(agent: str) -> sa.ColumnElement[bool]:

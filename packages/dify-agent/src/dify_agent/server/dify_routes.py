@@ -105,7 +105,9 @@ class _DifyRoutes:
                 return b""
             return build_frame(json.dumps(shown).encode(), number=event.number, type_=shown["type"])
 
-        return await stream_events(request, run_id, project, after=_read_cursor(request))
+        return await stream_events(
+            request, run_id, project, view="dify", after=_read_cursor(request)
+        )
 
 
 def _run_id(request: Request) -> str:
