@@ -190,17 +190,20 @@ def prices(session: nox.Session) -> None:
         session.run("python", "generate_models.py", "--prices")
 
 
+_CHROMIUM = "chromium-headless-shell"
+
+
 @nox.session(default=False)
 def browser(session: nox.Session) -> None:
     """Try the page of runs in Chromium, which it installs where there is none; `-- --pictures` draws those of the READMEs anew."""
     _sync(session, "--all-packages", "--all-extras", "--group", "browser")
-    if not shutil.which("chromium"):
+    if not (shutil.which(_CHROMIUM) or shutil.which("chromium")):
         root = () if os.geteuid() == 0 else ("sudo",)
-        for step in (("update", "-qq"), ("install", "-qq", "--no-install-recommends", "chromium")):
+        for step in (("update", "-qq"), ("install", "-qq", "--no-install-recommends", _CHROMIUM)):
             session.run_install(*root, "apt-get", *step, external=True, silent=True)
     session.run(
         *("pytest", "--import-mode=importlib", "-o", "pythonpath=browser", "-W", "error"),
-        *("browser", *session.posargs),
+        *("-n", "2", "--dist", "worksteal", "browser", *session.posargs),
     )
 
 

@@ -1,12 +1,12 @@
 """The page of runs: how soon a run of thirty rounds is there to be read."""
 
-import shutil
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
+from browser.chromium import find_chromium
 from browser.runs import write_long_run
 from playwright.sync_api import Browser, sync_playwright
 
@@ -28,7 +28,7 @@ def measure_page(repetitions: int, report: Callable[[str], None]) -> str:
         run = write_long_run(folder)
         log = (folder / f"{run}.jsonl").stat().st_size
         options = ["--no-sandbox"]
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=options)
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=options)
         for repetition in range(repetitions + 1):
             report(f"page: repetition {repetition} of {repetitions}")
             for key, value in _measure(browser, folder, run).items():

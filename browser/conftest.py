@@ -1,12 +1,12 @@
 """Chromium, a server, and a page that tells what it has asked for and what has gone wrong on it."""
 
 import re
-import shutil
 from contextlib import contextmanager
 
 import pytest
 from playwright.sync_api import sync_playwright
 
+from chromium import find_chromium
 from episodes import write_episodes
 from run_log.view import ViewServer
 from runs import write_long_run
@@ -24,7 +24,7 @@ def pytest_addoption(parser):
 @pytest.fixture(scope="session")
 def chromium():
     with sync_playwright() as playwright:
-        options = {"executable_path": shutil.which("chromium"), "args": ["--no-sandbox"]}
+        options = {"executable_path": find_chromium(), "args": ["--no-sandbox"]}
         browser = playwright.chromium.launch(**options)
         yield browser
         browser.close()
@@ -81,7 +81,7 @@ def open_pages(chromium):
         )
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(30_000)
         page.on(
             "request",
             lambda one: None if one.url.startswith((origin, "data:")) else problems.append(one.url),
