@@ -199,7 +199,7 @@ class Runs(Protocol):
     ) -> Sequence[StoredEvent]:
         """Return the stored events behind a number, at most `limit`, read from there and not from the run's start.
 
-        Large ones may be fewer: it reads no more than 1 MiB and one batch, and none only where there is none.
+        Large ones may be fewer: it reads no more than 256 KiB and one batch, and none only where there is none.
 
         Raises:
             RunNotFoundError: If the tenant has none of this id.

@@ -8,12 +8,9 @@ import sqlalchemy as sa
 
 from agent_server._store.database import Database
 from agent_server._store.errors import UNREACHABLE
+from agent_server._store.pulse import Pulse
 from agent_server._store.writer import Writer
 from agent_server.runs import DatabaseAwayError
-
-
-# As long as a client is let wait before it hears that the database is away.
-_PATIENCE_SECONDS = 4.0
 
 
 class Readers:
@@ -23,6 +20,7 @@ class Readers:
         self._database = database
         self._writer = writer
         self._pool = pool
+        self._pulse = Pulse()
 
     async def read[Result](self, query: Callable[[sa.Connection], Result]) -> Result:
         """Return what a query finds.
@@ -33,15 +31,16 @@ class Readers:
         if self._writer.is_away:
             raise DatabaseAwayError
         loop = asyncio.get_running_loop()
+        done = loop.run_in_executor(self._pool, self._query, query)
+        if not await self._pulse.wait_for(done):  # pragma: no cover - nox -s postgresql
+            raise DatabaseAwayError
         try:
-            async with asyncio.timeout(_PATIENCE_SECONDS):
-                return await loop.run_in_executor(self._pool, self._query, query)
-        except TimeoutError:  # pragma: no cover - nox -s postgresql
-            raise DatabaseAwayError from None
+            return done.result()
         except UNREACHABLE as error:
             self._writer.suspect(error)
             raise DatabaseAwayError from None
 
     def _query[Result](self, query: Callable[[sa.Connection], Result]) -> Result:
+        self._pulse.beat()
         with self._database.reader.begin() as connection:
             return query(connection)

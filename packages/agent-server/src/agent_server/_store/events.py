@@ -13,9 +13,9 @@ from .sealing import Seal
 
 
 # A batch takes 4 kB, unless one event is larger: the first ones show which kind of run it is.
-_FIRST_BATCHES = 8
+_FIRST_BATCHES = 4
 _MOST_BATCHES = 64
-_MOST_BYTES = 1024 * 1024
+_MOST_BYTES = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class Reach:
 def read_events(
     connection: sa.Connection, seq: int, *, after: int, limit: int, seal: Seal
 ) -> list[StoredEvent]:
-    """Return the events of a run behind a number, at most `limit`; fewer where they take more than 1 MiB, but never none of those that there are."""
+    """Return the events of a run behind a number, at most `limit`; fewer where they take more than 256 KiB, but never none of those that there are."""
     found: list[StoredEvent] = []
     position, size = after, 0
     together = min(limit, _FIRST_BATCHES)

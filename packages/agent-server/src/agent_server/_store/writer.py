@@ -15,6 +15,7 @@ from agent_server.runs import DatabaseAwayError
 
 from .database import Database
 from .errors import UNREACHABLE, describe_fault
+from .pulse import Pulse
 from .sealing import Seal
 from .signals import ALL_SIGNALS, CHANNEL, TOLD
 
@@ -24,8 +25,6 @@ _logger = logging.getLogger("agent_server")
 _MOST_TOGETHER = 100
 _RETRY_SECONDS = 0.5
 _LOG_SECONDS = 60.0
-# As long as a client is let wait before it hears that the database is away.
-_PATIENCE_SECONDS = 4.0
 _LOOK_SECONDS = 0.1
 
 
@@ -82,6 +81,7 @@ class Writer:
         self._away_since: float | None = None
         self._logged_at = 0.0
         self._seen_version: int | None = None
+        self._pulse = Pulse()
         self._thread = threading.Thread(target=self._work, name="agent-server-writer", daemon=True)
         self._thread.start()
 
@@ -102,13 +102,12 @@ class Writer:
         """
         if self.is_away:
             raise DatabaseAwayError
-        try:
-            async with asyncio.timeout(_PATIENCE_SECONDS):
-                return await self._enqueue(operation, is_patient=False)
-        except TimeoutError as error:  # pragma: no cover - nox -s postgresql
+        done = self._enqueue(operation, is_patient=False)
+        if not await self._pulse.wait_for(done):  # pragma: no cover - nox -s postgresql
             with self._lock:
-                self._note_away(error)
-            raise DatabaseAwayError from None
+                self._note_away(TimeoutError())
+            raise DatabaseAwayError
+        return done.result()
 
     async def close(self) -> None:
         """Write what is queued, unless the database is away, and end the thread."""
@@ -152,6 +151,7 @@ class Writer:
             if not self._jobs and self._is_closing:
                 self._is_closed = True
                 return None
+            self._pulse.beat()
             taken = self._jobs[:_MOST_TOGETHER]
             del self._jobs[:_MOST_TOGETHER]
         return [job for job in taken if not job.done.cancelled()]
