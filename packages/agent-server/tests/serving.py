@@ -1,5 +1,7 @@
 """A command for tests, made as the systems make theirs."""
 
+from typing import Literal
+
 from agents import Scripted
 from pydantic_settings import SettingsConfigDict
 from starlette.responses import PlainTextResponse
@@ -23,7 +25,7 @@ class ToySettings(ServerSettings):
     model_config = SettingsConfigDict(env_prefix="TOY_", extra="ignore", hide_input_in_errors=True)
 
     port: int = 0
-    colour: str = "red"
+    colour: Literal["red", "blue"] = "red"
     is_loud: bool = False
     weight: float
 

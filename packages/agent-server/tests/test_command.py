@@ -33,6 +33,7 @@ def test_each_setting_is_a_flag_that_says_what_it_is_for():
     ("arguments", "environment", "told"),
     [
         (["--port", "x"], {}, "--port: expected a whole number"),
+        (["--colour", "green"], {}, "--colour: expected 'red' or 'blue'"),
         (["--retries", "-1"], {}, "--retries: expected at least 0"),
         (["--concurrency", "1001"], {}, "--concurrency: expected at most 1000"),
         (["--keep-alive-seconds", "0"], {}, "--keep-alive-seconds: expected more than 0"),
@@ -61,7 +62,14 @@ def test_a_port_that_is_taken_and_a_database_that_cannot_be_used_are_told(tmp_pa
     (tmp_path / "runs.sqlite").write_bytes(b"no database" * 1000)
     broken = _run("--state", str(tmp_path))
 
-    assert (busy.exit_code, broken.exit_code) == (2, 2)
+    (tmp_path / "file").touch()
+    unlogged = _run("--state", str(tmp_path / "new"), "--run-logs", str(tmp_path / "file/logs"))
+
+    assert (busy.exit_code, broken.exit_code, unlogged.exit_code) == (2, 2, 2)
+    assert (
+        unlogged.stderr == "run_logs: expected a folder that can be written to: Not a directory\n"
+    )
+    assert not (tmp_path / "new").exists()
     assert busy.stderr == f"127.0.0.1:{port}: expected a port that no other program listens on\n"
     assert len(broken.stderr.splitlines()) == 1
 
@@ -85,7 +93,7 @@ def test_a_server_says_where_it_listens_and_stops_in_good_order(tmp_path):
 
     visitor = threading.Thread(target=visit)
     visitor.start()
-    flags = ["--colour", "blue", "--is-loud", "--times", "3"]
+    flags = ["--colour", "blue", "--is-loud", "--times", "3", "--run-logs", str(tmp_path / "a/b")]
     result = _run("--port", str(port), "--state", str(tmp_path), *flags)
     visitor.join()
 

@@ -34,6 +34,7 @@ def test_the_logs_of_a_tenant_have_a_folder_of_their_own(tmp_path):
         ("api_keys", "ada:sec ret"),
         ("database", "mysql://secret@x/y"),
         ("database", "sqlite://"),
+        ("database", "postgresql://u@h:secret/x"),
         ("database", "secret"),
         ("storage_keys", f"{_FERNET},secret"),
         ("server_name", ""),
@@ -44,6 +45,12 @@ def test_the_logs_of_a_tenant_have_a_folder_of_their_own(tmp_path):
         ("host", "a b"),
         ("port", "65536"),
         ("concurrency", "0"),
+        ("keep_runs", str(10**16)),
+        ("keep_days", "inf"),
+        ("keep_days", "nan"),
+        ("client_seconds", "1e7"),
+        ("state", " "),
+        ("server_name", " "),
     ],
 )
 def test_a_wrong_setting_is_refused_without_its_value(name, value):

@@ -32,6 +32,7 @@ _EXPECTED: Final = {
     "greater_than": "expected more than {gt}",
     "greater_than_equal": "expected at least {ge}",
     "less_than_equal": "expected at most {le}",
+    "literal_error": "expected {expected}",
     "missing": "expected it to be set",
 }
 _ATTRIBUTE: Final = re.compile(r"^ {4}(\w+): (.+(?:\n {8}\S.*)*)", re.MULTILINE)

@@ -20,6 +20,8 @@ LOOPBACK_HOSTS: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 DEFAULT_TENANT: Final = "default"
 """Whose runs those are that come without a key, or with one that names nobody."""
 
+_LARGEST_INT: Final = 10**15
+_LARGEST_FLOAT: Final = 10**6
 _DATABASE_KINDS: Final = "expected sqlite:///path or postgresql://user:password@host/name"
 _KEY_FORM: Final = (
     "expected pairs of tenant:key with commas between, of printable characters without spaces"
@@ -88,6 +90,16 @@ class ServerSettings(BaseSettings):
     stop_seconds: float = Field(default=5, ge=0)
     run_logs: Path | None = None
 
+    @field_validator("*")
+    @classmethod
+    def _validate_number(cls, value: object) -> object:
+        # Above these, databases, sockets and clocks fail one by one, long after the start.
+        if isinstance(value, int) and value > _LARGEST_INT:
+            raise ValueError(f"expected at most {_LARGEST_INT}")
+        if isinstance(value, float) and value > _LARGEST_FLOAT:
+            raise ValueError(f"expected at most {_LARGEST_FLOAT}")
+        return value
+
     @field_validator("api_keys")
     @classmethod
     def _validate_api_keys(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
@@ -106,7 +118,7 @@ class ServerSettings(BaseSettings):
             return None
         try:
             url = make_url(value.get_secret_value())
-        except ArgumentError:
+        except (ArgumentError, ValueError):
             raise ValueError(_DATABASE_KINDS) from None
         backend = url.get_backend_name()
         if backend == "sqlite" and url.database in {None, "", ":memory:"}:
@@ -130,14 +142,17 @@ class ServerSettings(BaseSettings):
     @field_validator("server_name")
     @classmethod
     def _validate_server_name(cls, value: str | None) -> str | None:
-        if value is not None and not (value.isprintable() and 0 < len(value) <= 100):  # noqa: PLR2004 - our choice
+        if value is not None and not (value.isprintable() and 0 < len(value.strip()) <= 100):  # noqa: PLR2004 - our choice
             raise ValueError("expected 1 to 100 characters that can be printed")
         return value
 
-    @field_validator("run_logs", "state")
+    @field_validator("run_logs", "state", mode="before")
     @classmethod
-    def _validate_folder(cls, value: Path | None) -> Path | None:
-        if value is not None and value.exists() and not value.is_dir():
+    def _validate_folder(cls, value: str | Path | None) -> str | Path | None:
+        if value is None:
+            return None
+        path = Path(value)
+        if not str(value).strip() or (path.exists() and not path.is_dir()):
             raise ValueError("expected a folder")
         return value
 

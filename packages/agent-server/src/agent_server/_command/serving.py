@@ -7,6 +7,7 @@ import signal
 import socket
 from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager
+from tempfile import TemporaryFile
 from types import FrameType
 from typing import Final, cast
 
@@ -40,6 +41,7 @@ def serve_until_stopped(
     """
     gc.set_threshold(_ALLOCATIONS_BEFORE_SEARCH)
     gc.freeze()  # What was imported stays.
+    _make_logs_folder(settings)
     with closing(_bind(settings.host, settings.port)) as listener:
         asyncio.run(_serve(executor, settings, routes, listener))
 
@@ -99,6 +101,19 @@ class _Stop:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+def _make_logs_folder(settings: ServerSettings) -> None:
+    """Make the folder of run logs, so that it is found out now and not by each run whether that can be done."""
+    if settings.run_logs is None:
+        return
+    try:
+        settings.run_logs.mkdir(mode=0o700, parents=True, exist_ok=True)
+        TemporaryFile(dir=settings.run_logs).close()
+    except OSError as error:
+        raise RefusedError(
+            f"run_logs: expected a folder that can be written to: {error.strerror}"
+        ) from None
 
 
 def _bind(host: str, port: int) -> socket.socket:
