@@ -107,6 +107,20 @@ def test_what_a_stopped_server_left_is_gone_on_with_by_the_next_without_repeatin
     assert attempts == [1, 2]
 
 
+def test_who_reads_a_run_at_the_same_time_gets_what_was_read_once(database):
+    async def scene():
+        async with engine(database) as runs:
+            run_id = await start(runs)
+            await finish(runs, run_id)
+            return await asyncio.gather(*(watch(runs, run_id) for _ in range(5)))
+
+    first, *others = asyncio.run(scene())
+
+    assert first[-1].type == "run_succeeded"
+    for told in others:
+        assert all(one is other for one, other in zip(told, first, strict=True))
+
+
 def test_a_tenant_does_not_see_the_runs_of_another(database):
     async def scene():
         async with engine(database) as runs:

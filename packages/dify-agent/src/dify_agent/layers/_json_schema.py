@@ -46,7 +46,7 @@ def find_problems(value: JsonValue, schema: dict[str, JsonValue]) -> list[str]:
     Nothing is fetched to resolve a `$ref`, and `format` is not checked.
     """
     kind, bounded = bound_patterns(_validator_class(schema), schema)
-    validator = kind(bounded, registry=Registry())
+    validator: Validator = kind(bounded, registry=Registry[Any]())
     problems = sorted(validator.iter_errors(value), key=lambda error: error.json_path)
     return [f"{problem.json_path}: {problem.message}" for problem in problems]
 
