@@ -6,6 +6,8 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager
 
+import sqlalchemy as sa
+
 from agent_server.engine import open_engine
 from agent_server.executor import AgentDescription, RunResult, UnknownAgentError
 from agent_server.runs import FINISHED, NewRun
@@ -105,3 +107,25 @@ async def watch(runs, run_id, after=0, tenant="ada"):
         async for batch in runs.watch_events(run_id, tenant=tenant, after=after)
         for event in batch
     ]
+
+
+def query(database, *statements):
+    """Execute statements beside all servers, and return what the last one finds."""
+    url = sa.make_url(database)
+    if url.drivername == "postgresql":
+        url = url.set(drivername="postgresql+psycopg")
+    opened = sa.create_engine(url, poolclass=sa.NullPool)
+    with opened.begin() as connection:
+        for statement in statements:
+            found = connection.execute(sa.text(statement))
+        return found.all() if found.returns_rows else []
+
+
+def let_server_die(database):
+    """Make of a server that was stopped one that died: its waiting runs are its own still."""
+    query(
+        database,
+        "INSERT INTO agent_servers (name, token, executor, version, key_id, beat, keys)"
+        " VALUES ('dead', '0', 'scripted', '1', 'plain', 7, 'plain')",
+        "UPDATE agent_runs SET status = 'running', server = 'dead' WHERE status = 'queued'",
+    )

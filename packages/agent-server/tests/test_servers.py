@@ -5,7 +5,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from agents import Scripted, engine, eventually, finish, start, until, watch
+from agents import Scripted, engine, eventually, finish, let_server_die, start, until, watch
 from dying_server import LEDGERED
 
 from agent_server.engine import ServerNameTakenError
@@ -20,6 +20,12 @@ async def sleep(run):
 
 async def wait_for_second(run):
     if run.attempt == 1:
+        await asyncio.sleep(60)
+    return RunResult(status="succeeded", output=run.attempt)
+
+
+async def wait_for_fourth(run):
+    if run.attempt < 4:
         await asyncio.sleep(60)
     return RunResult(status="succeeded", output=run.attempt)
 
@@ -93,7 +99,8 @@ def test_a_server_that_others_took_for_dead_lets_its_runs_go_and_begins_anew(tmp
 
     async def scene():
         executor = Scripted(work=wait_for_second)
-        async with engine(database, executor, server_name="one") as runs:
+        # It hears late of it, after it has found that the run waits.
+        async with engine(database, executor, server_name="one", lease_seconds=6) as runs:
             run_id = await start(runs, "work")
             await until(runs, run_id, lambda run: run.status == "running")
             await asyncio.to_thread(forget_server, database, "one")
@@ -136,7 +143,7 @@ def test_runs_of_a_version_that_is_gone_are_ended_with_a_reason(database):
     assert waiting.status == "succeeded"
 
 
-def test_runs_that_were_interrupted_end_as_their_executor_says_or_after_so_many_attempts(database):
+def test_a_run_that_was_interrupted_ends_as_its_executor_says(database):
     def verdict(_run_id, attempts):
         if attempts == 1:
             return RunResult(status="failed", error="who knows", error_type="interrupted")
@@ -144,22 +151,51 @@ def test_runs_that_were_interrupted_end_as_their_executor_says_or_after_so_many_
 
     async def scene():
         async with engine(database, Scripted(sleep=sleep)) as runs:
-            first = await start(runs, "sleep")
-            await until(runs, first, lambda run: run.last_event == 2)
+            run_id = await start(runs, "sleep")
+            await until(runs, run_id, lambda run: run.last_event == 2)
         async with engine(database, Scripted(sleep=sleep, interrupted=verdict)) as runs:
-            first = await finish(runs, first)
+            run = await finish(runs, run_id)
             await eventually(lambda: runs.statistics().ended == {"failed": 1})
-            second = await start(runs, "sleep")
-            await until(runs, second, lambda run: run.last_event == 2)
-        async with engine(database, Scripted(sleep=sleep), max_attempts=1) as runs:
-            second = await finish(runs, second)
-        return first, second
+            return run
 
-    first, second = asyncio.run(scene())
+    run = asyncio.run(scene())
 
-    assert (first.result.error, first.attempt) == ("who knows", 1)
-    assert (second.result.error_type, second.attempt) == ("interrupted", 1)
-    assert "ended 1 times" in second.result.error
+    assert (run.result.error, run.attempt) == ("who knows", 1)
+
+
+def test_a_run_under_which_too_many_servers_died_ends_failed(database):
+    async def scene():
+        async with engine(database, Scripted(sleep=sleep)) as runs:
+            run_id = await start(runs, "sleep")
+            await until(runs, run_id, lambda run: run.last_event == 2)
+        let_server_die(database)
+        async with engine(database, Scripted(sleep=sleep), max_attempts=2) as runs:
+            await until(runs, run_id, lambda run: run.last_event == 4)
+        let_server_die(database)
+        async with engine(database, Scripted(sleep=sleep), max_attempts=2) as runs:
+            return await finish(runs, run_id)
+
+    run = asyncio.run(scene())
+
+    assert (run.result.error_type, run.attempt) == ("interrupted", 2)
+    assert run.result.error == "its server died 2 times while the run was executed"
+
+
+def test_servers_that_stop_in_good_order_are_not_counted(database):
+    async def scene():
+        for number in range(1, 5):
+            executor = Scripted(work=wait_for_fourth)
+            async with engine(database, executor, max_attempts=1, stop_seconds=0) as runs:
+                if number == 1:
+                    run_id = await start(runs, "work")
+                run = await until(runs, run_id, lambda run, n=number: run.attempt == n)
+                if number == 4:
+                    run = await finish(runs, run_id)
+        return run
+
+    run = asyncio.run(scene())
+
+    assert (run.status, run.attempt) == ("succeeded", 4)
 
 
 def test_a_run_goes_on_under_another_server_after_kill_9_and_repeats_no_step(database, dying):

@@ -205,7 +205,10 @@ class Executor(Protocol):
         ...
 
     def agents(self) -> Sequence[AgentDescription]:
-        """Return the agents that can be run now."""
+        """Return the agents that can be run now.
+
+        A server takes up runs of those that this names when it starts, and of those that `check` takes later; others it leaves to other servers.
+        """
         ...
 
     def check(self, agent: str, request: JsonObject) -> JsonObject:
@@ -229,7 +232,7 @@ class Executor(Protocol):
         ...
 
     def interrupted(self, run_id: str, attempts: int) -> RunResult | None:
-        """Say what becomes of a run that a server died under.
+        """Say what becomes of a run that was begun by a server that has died or was stopped.
 
         Args:
             run_id: The run.

@@ -19,7 +19,7 @@ from agent_server._store.listener import Listener
 from agent_server._store.records import Event, to_stored
 from agent_server._store.runs import Book, Limits
 from agent_server._store.servers import Server
-from agent_server._store.signals import CANCELLED, QUEUED, TOLD
+from agent_server._store.signals import ALL_SIGNALS, CANCELLED, QUEUED, TOLD
 from agent_server._store.writer import Writer
 from agent_server.executor import Executor
 from agent_server.runs import DatabaseAwayError, Runs, Statistics, StoredEvent
@@ -29,7 +29,7 @@ from .dispatcher import Dispatcher, Hooks
 from .execution import Bounds, RunExecution
 from .face import EngineRuns
 from .hub import Hub
-from .keeper import Keeper
+from .keeper import Hearers, Keeper, Terms
 from .reading import Readers
 from .statistics import Tally
 
@@ -90,6 +90,8 @@ class _Engine:
             executor=executor.name,
             version=executor.version,
             key_id=database.seal.key_id,
+            keys=database.seal.key_ids,
+            agents={one.name for one in executor.agents()},
         )
         self.name = self._server.name
         self._signals: set[str] = set()
@@ -113,9 +115,12 @@ class _Engine:
             self._server,
             writer=self.writer,
             readers=self._readers,
-            lease_seconds=settings.lease_seconds,
-            retention=Retention(
-                runs=settings.keep_runs, days=settings.keep_days, bytes=settings.keep_bytes
+            terms=Terms(
+                lease_seconds=settings.lease_seconds,
+                unserved_seconds=settings.unserved_seconds,
+                retention=Retention(
+                    runs=settings.keep_runs, days=settings.keep_days, bytes=settings.keep_bytes
+                ),
             ),
         )
         self._dispatcher = Dispatcher(
@@ -132,6 +137,7 @@ class _Engine:
                 executor=executor.name,
                 version=executor.version,
                 seal=self._seal,
+                served=self._server.agents,
                 limits=Limits(
                     max_queued=settings.max_queued,
                     max_active_per_tenant=settings.max_active_per_tenant,
@@ -147,10 +153,15 @@ class _Engine:
     async def running(self) -> AsyncGenerator[None]:
         """Enter the server among the others, and execute runs until the end of the context."""
         await self._keeper.enter()
+        hearers = Hearers(
+            look=lambda: self.hear(set(ALL_SIGNALS)),
+            on_ended=self._hear_of_stranded,
+            tally=self._tally,
+        )
         dispatching = _start(self._dispatcher.work())
         others = [
-            _start(self._keeper.keep(self._dispatcher)),
-            _start(self._keeper.tidy(self._tally, self._hear_of_stranded)),
+            _start(self._keeper.keep(self._dispatcher, hearers)),
+            _start(self._keeper.tidy(hearers)),
             _start(self._listen()),
         ]
         try:
@@ -204,6 +215,7 @@ class _Engine:
             server=self._server.name,
             executor=executor.name,
             version=executor.version,
+            agents=self._server.agents,
             max_attempts=self._settings.max_attempts,
             interrupted=executor.interrupted,
         )

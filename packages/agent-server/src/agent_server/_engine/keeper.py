@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
 from agent_server._store import housekeeping, servers
 from agent_server._store.endings import Ending
@@ -26,6 +27,36 @@ _TIDY_SECONDS = 10.0
 _PAUSE_SECONDS = 0.02
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """The terms of how long servers and runs are waited for, and what is kept.
+
+    Attributes:
+        lease_seconds: After how long a silence a server counts as dead.
+        unserved_seconds: How long a run waits while no server has its agent.
+        retention: What is kept of finished runs.
+    """
+
+    lease_seconds: float
+    unserved_seconds: float
+    retention: Retention
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hearers:
+    """The hearers of what a keeper does.
+
+    Attributes:
+        look: Looks whether others have written anything, should word of it have been lost on its way.
+        on_ended: Hears of runs that were ended because nobody can go on with them.
+        tally: Where counts of what is in the database go.
+    """
+
+    look: Callable[[], None]
+    on_ended: Callable[[int, Ending, Event], None]
+    tally: Tally
+
+
 class ServerNameTakenError(StorageError):
     """A living server of the database has the name that this one was given."""
 
@@ -39,41 +70,54 @@ class Keeper:
         *,
         writer: Writer,
         readers: Readers,
-        lease_seconds: float,
-        retention: Retention,
+        terms: Terms,
     ) -> None:
         self._server = server
         self._writer = writer
         self._readers = readers
-        self._lease_seconds = lease_seconds
-        self._retention = retention
+        self._lease_seconds = terms.lease_seconds
+        self._unserved_seconds = terms.unserved_seconds
+        self._retention = terms.retention
+        self._unserved: Mapping[str, float] = {}
+        self._must_wipe = False
 
     async def enter(self) -> None:
-        """Enter the server, or wait until who had its name is sure to be dead.
+        """Enter the server, or wait until those that are in its way are sure to be dead.
 
         Raises:
-            ServerNameTakenError: If they live.
+            ServerNameTakenError: If who has its name lives.
+            StorageError: If who has not got the key under which it seals lives.
         """
         watch = LeaseWatch(lease_seconds=self._lease_seconds)
-        seen: set[tuple[str, int]] = set()
-        while not await self._writer.write(lambda write: servers.enter(write, self._server)):
-            beats = [
-                one for one in await self._read_beats() if one.server.name == self._server.name
-            ]
-            seen |= {(one.server.token, one.number) for one in beats}
-            if len(seen) > 1:
-                raise ServerNameTakenError(
-                    f"server_name: expected a name that no living server has, got {self._server.name}"
-                )
+        seen: set[tuple[str, str, int]] = set()
+        while in_the_way := await self._writer.write(
+            lambda write: servers.enter(write, self._server)
+        ):
+            names = {one.name for one in in_the_way}
+            beats = [one for one in await self._read_beats() if one.server.name in names]
+            seen |= {(one.server.name, one.server.token, one.number) for one in beats}
+            living = [one for one in in_the_way if sum(name == one.name for name, _, _ in seen) > 1]
+            if living:
+                raise self._refuse(living[0])
             await self._take_over(watch.find_silent(beats, now=_now()))
             await self._sleep()
+
+    def _refuse(self, other: Server) -> StorageError:
+        if other.name == self._server.name:
+            return ServerNameTakenError(
+                f"server_name: expected a name that no living server has, got {other.name}"
+            )
+        return StorageError(
+            f"storage_keys: expected a first key that all living servers have, and {other.name} has it not;"
+            " give it to each behind the old one first, or stop them"
+        )
 
     async def leave(self) -> None:
         """Take out the server, unless the database is away: then the others will see that it is silent."""
         leaving = self._writer.submit(lambda write: servers.leave(write, self._server))
         await asyncio.wait([leaving], timeout=0 if self._writer.is_away else None)
 
-    async def keep(self, dispatcher: Dispatcher) -> None:
+    async def keep(self, dispatcher: Dispatcher, hearers: Hearers) -> None:
         """Show that this server lives, and take over from others that do not, until it is cancelled."""
         watch = LeaseWatch(lease_seconds=self._lease_seconds)
         while True:
@@ -85,28 +129,37 @@ class Keeper:
             with suppress(DatabaseAwayError):
                 silent = watch.find_silent(await self._read_beats(), now=_now())
                 await self._take_over([one for one in silent if one.server != self._server])
-            dispatcher.wake()
+            hearers.look()
 
-    async def tidy(self, tally: Tally, on_ended: Callable[[int, Ending, Event], None]) -> None:
-        """Keep the database in bounds and count what is in it, until it is cancelled.
-
-        Args:
-            tally: Where the counts go.
-            on_ended: Hears of runs that were ended because nobody can go on with them.
-        """
+    async def tidy(self, hearers: Hearers) -> None:
+        """Keep the database in bounds and count what is in it, until it is cancelled."""
         while True:
             try:
-                await self._tidy(tally, on_ended)
+                await self._end_stranded(hearers)
+                await self._tidy(hearers.tally)
             except Exception:
                 _logger.exception("the database could not be kept tidy")
             await asyncio.sleep(min(_TIDY_SECONDS, self._lease_seconds))
 
-    async def _tidy(self, tally: Tally, on_ended: Callable[[int, Ending, Event], None]) -> None:
+    async def _end_stranded(self, hearers: Hearers) -> None:
+        executor, seconds = self._server.executor, self._unserved_seconds
+        ended = list(
+            await self._writer.submit(lambda write: housekeeping.end_stranded(write, executor))
+        )
+        with suppress(DatabaseAwayError):
+            unserved = await self._readers.read(
+                lambda connection: housekeeping.read_unserved(connection, executor)
+            )
+            self._unserved = {name: self._unserved.get(name, _now()) for name in unserved}
+            if due := [name for name, since in self._unserved.items() if _now() - since >= seconds]:
+                ended += await self._writer.submit(
+                    lambda write: housekeeping.end_unserved(write, executor, due, seconds=seconds)
+                )
+        for row, ending, event in ended:
+            hearers.on_ended(row.seq, ending, event)
+
+    async def _tidy(self, tally: Tally) -> None:
         executor = self._server.executor
-        for row, ending, event in await self._writer.submit(
-            lambda write: housekeeping.end_stranded(write, executor)
-        ):
-            on_ended(row.seq, ending, event)
         with suppress(DatabaseAwayError):
             counted = await self._readers.read(
                 lambda connection: housekeeping.count(connection, executor)
@@ -116,7 +169,11 @@ class Keeper:
             await self._writer.submit(housekeeping.free_space)
             await self._sleep_between()
         while await self._writer.submit(housekeeping.seal_anew):
+            self._must_wipe = True
             await self._sleep_between()
+        with suppress(DatabaseAwayError):
+            if self._must_wipe:
+                self._must_wipe = not await self._readers.read(housekeeping.wipe_log)
 
     async def _take_over(self, silent: Sequence[Beat]) -> None:
         taken = [

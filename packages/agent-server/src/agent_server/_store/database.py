@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,14 +11,15 @@ from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
 
 from .errors import StorageError, describe_fault
-from .schema import migrate, seals
+from .schema import migrate
 from .sealing import Seal
+from .seals import check_keys
 
 
 _READERS = 4
-_PROBE = b"agent-server"
 # Others' transactions are short. Whoever has to wait for longer shall hear that the database is away.
 _BUSY_MILLISECONDS = 2000
+_AGAIN_SECONDS = 0.02
 _FAR_SIDE_SILENT_SECONDS = 5
 
 
@@ -65,26 +67,12 @@ def open_database(url: str, seal: Seal) -> Database:
         )
         with database.writer.begin() as connection:
             migrate(connection)
-            _enter_seal(connection, seal)
+            check_keys(connection, seal)
     except (OSError, SQLAlchemyError) as error:
         raise StorageError(
             f"database: expected one that can be opened: {describe_fault(error)}"
         ) from error
     return database
-
-
-def _enter_seal(connection: sa.Connection, seal: Seal) -> None:
-    stored = {
-        row.key_id: row.probe
-        for row in connection.execute(sa.select(seals.c.key_id, seals.c.probe))
-    }
-    if seal.key_id == "plain" and set(stored) - {"plain"}:
-        raise StorageError("storage_keys: expected the key that the database was written with")
-    for probe in stored.values():
-        seal.open(probe)
-    if seal.key_id not in stored:
-        row = {"key_id": seal.key_id, "probe": seal.close(_PROBE)}
-        connection.execute(sa.insert(seals).values(row))
 
 
 def _open_sqlite(url: sa.URL, seal: Seal) -> Database:
@@ -108,10 +96,27 @@ def _prepare_sqlite_connection(connection: sqlite3.Connection, _record: object) 
     # Python would begin transactions only before a change, after what was read for it.
     connection.isolation_level = None
     connection.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
-    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # heard only before the first table
-    connection.execute("PRAGMA journal_mode = WAL")
+    if connection.execute("PRAGMA page_count").fetchone() == (0,):
+        # Heard only before the first table, and later it would write.
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    connection.execute("PRAGMA secure_delete = ON")  # requests may hold credentials
+    _keep_write_ahead_log(connection)
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA journal_size_limit = 16777216")
+
+
+def _keep_write_ahead_log(connection: sqlite3.Connection) -> None:
+    deadline = time.monotonic() + _BUSY_MILLISECONDS / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError:
+            # SQLite does not wait here, as it does elsewhere, where another server does the same to a new file.
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(_AGAIN_SECONDS)
+        else:
+            return
 
 
 def _begin_with(statement: str):  # noqa: ANN202

@@ -47,6 +47,7 @@ _FIND_WAITING = (
     sa.select(runs)
     .where(
         runs.c.executor == sa.bindparam("kind"),
+        runs.c.agent.in_(sa.bindparam("served", expanding=True)),
         runs.c.status == "queued",
         runs.c.finished_at.is_(None),
         (runs.c.attempt == 0) | (runs.c.version == sa.bindparam("understood")),
@@ -70,13 +71,15 @@ class Holder:
         server: The name of the server.
         executor: The kind of runs that it executes.
         version: Of the steps that its executor understands.
-        max_attempts: How often a run is begun.
+        agents: The names of those that it has; runs of others are left for others.
+        max_attempts: How many servers may die under a run.
         interrupted: What becomes of a run that was begun before, by its id and how often; None to begin it again.
     """
 
     server: str
     executor: str
     version: str
+    agents: Collection[str]
     max_attempts: int
     interrupted: Verdict
 
@@ -146,8 +149,14 @@ def claim(
         held: The runs that the server knows it holds. Others that the store says are its own were claimed by a transaction of which it
             never heard whether it was committed: they count as interrupted.
     """
-    _requeue(write, (runs.c.server == holder.server) & runs.c.seq.not_in(sorted(held)))
-    wanted = {"kind": holder.executor, "understood": holder.version, "most": limit}
+    unknown = (runs.c.server == holder.server) & runs.c.seq.not_in(sorted(held))
+    _requeue(write, unknown, is_lost=True)
+    wanted = {
+        "kind": holder.executor,
+        "served": sorted(holder.agents),
+        "understood": holder.version,
+        "most": limit,
+    }
     waiting = write.connection.execute(_FIND_WAITING, wanted).all()
     return [_begin(write, row, holder) for row in waiting]
 
@@ -196,10 +205,10 @@ def _refuse(row: sa.Row[Any], holder: Holder, seal: Seal) -> Ending | None:
     if row.cancel_requested:
         return cancelled(load_text(row.cancel_reason, seal))
     result = holder.interrupted(row.run_id, row.attempt)
-    if result is None and row.attempt >= holder.max_attempts:
+    if result is None and row.losses >= holder.max_attempts:
         result = RunResult(
             status="failed",
-            error=f"the server ended {row.attempt} times while the run was executed",
+            error=f"its server died {row.losses} times while the run was executed",
             error_type="interrupted",
         )
     return None if result is None else with_result(result)
@@ -249,12 +258,19 @@ def let_go(write: Write, hold: Hold, told: Sequence[Event]) -> bool:
     """Put a run back into the queue, with what it told, for another attempt or another server; return whether it was still held."""
     is_held = append(write, hold, told) if told else True
     mine = (runs.c.seq == hold.seq) & (runs.c.attempt == hold.attempt)
-    return _requeue(write, mine & (runs.c.server == hold.server)) and is_held
+    # Whoever stops in good order has not died of the run.
+    return _requeue(write, mine & (runs.c.server == hold.server), is_lost=False) and is_held
 
 
-def take_from(write: Write, names: Sequence[str]) -> None:
-    """Put all runs of servers back into the queue."""
-    _requeue(write, runs.c.server.in_(names))
+def take_from(write: Write, names: Sequence[str], *, is_lost: bool) -> None:
+    """Put all runs of servers back into the queue.
+
+    Args:
+        write: The transaction.
+        names: Of the servers.
+        is_lost: Whether they have died, which is counted.
+    """
+    _requeue(write, runs.c.server.in_(names), is_lost=is_lost)
 
 
 def read_step(write: Write, hold: Hold, key: str) -> bytes:
@@ -281,11 +297,11 @@ def _find_step(write: Write, hold: Hold, key: str) -> bytes | None:
     return write.connection.scalar(_FIND_STEP, {"held": hold.seq, "named": key})
 
 
-def _requeue(write: Write, which: sa.ColumnElement[bool]) -> bool:
+def _requeue(write: Write, which: sa.ColumnElement[bool], *, is_lost: bool) -> bool:
     statement = (
         sa.update(runs)
         .where(which, runs.c.status == "running", runs.c.finished_at.is_(None))
-        .values(status="queued", server=None)
+        .values(status="queued", server=None, losses=runs.c.losses + int(is_lost))
     )
     if write.connection.execute(statement).rowcount == 0:
         return False

@@ -1,5 +1,6 @@
 """What is done to the database from time to time: counted, pruned, freed of what nobody can go on with, sealed anew."""
 
+import json
 from collections.abc import Collection, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -108,32 +109,82 @@ def _find_too_large(connection: sa.Connection, most: int) -> list[int]:
     return doomed
 
 
-def end_stranded(write: Write, executor: str) -> Sequence[tuple[sa.Row[Any], Ending, Event]]:
+type EndedRuns = Sequence[tuple[sa.Row[Any], Ending, Event]]
+
+
+def end_stranded(write: Write, executor: str) -> EndedRuns:
     """End runs that were begun under a version of the executor that no living server has, and return them."""
     living = sa.select(servers.c.version).where(servers.c.executor == executor)
-    stranded = (
+    stranded = _waiting(executor, runs.c.attempt > 0, runs.c.version.not_in(living))
+    return [
+        _fail(
+            write,
+            row,
+            "version_changed",
+            f"it was begun by version {row.version} of {executor}, and no server of that version is there to go on with it",
+        )
+        for row in write.connection.execute(stranded).all()
+    ]
+
+
+def read_unserved(connection: sa.Connection, executor: str) -> frozenset[str]:
+    """Return the agents of which runs wait, and which no living server has."""
+    statement = (
+        sa.select(runs.c.agent)
+        .where(runs.c.executor == executor, runs.c.status == "queued", runs.c.finished_at.is_(None))
+        .distinct()
+    )
+    return frozenset(connection.scalars(statement)) - _served(connection, executor)
+
+
+def end_unserved(
+    write: Write, executor: str, agents: Collection[str], *, seconds: float
+) -> EndedRuns:
+    """End runs that wait for agents which no living server has, and return them.
+
+    Args:
+        write: The transaction.
+        executor: The kind of runs.
+        agents: Of which runs are ended, unless a server has come that has it.
+        seconds: For how long there was none.
+    """
+    gone = sorted(set(agents) - _served(write.connection, executor))
+    waiting = _waiting(executor, runs.c.agent.in_(gone))
+    return [
+        _fail(
+            write,
+            row,
+            "agent_gone",
+            f"no server has had its agent {row.agent} for {seconds:g} s",
+        )
+        for row in write.connection.execute(waiting).all()
+    ]
+
+
+def _served(connection: sa.Connection, executor: str) -> frozenset[str]:
+    living = sa.select(servers.c.agents).where(servers.c.executor == executor)
+    return frozenset(name for names in connection.scalars(living) for name in json.loads(names))
+
+
+def _waiting(executor: str, *which: sa.ColumnElement[bool]) -> sa.Select[Any]:
+    return (
         sa.select(runs)
         .where(
             runs.c.executor == executor,
             runs.c.status == "queued",
             runs.c.finished_at.is_(None),
-            runs.c.attempt > 0,
-            runs.c.version.not_in(living),
+            *which,
         )
         .limit(_TOGETHER)
         .with_for_update(skip_locked=True)
     )
-    ended: list[tuple[sa.Row[Any], Ending, Event]] = []
-    for row in write.connection.execute(stranded).all():
-        ending = endings.with_result(
-            RunResult(
-                status="failed",
-                error=f"it was begun by version {row.version} of {executor}, and no server of that version is there to go on with it",
-                error_type="version_changed",
-            )
-        )
-        ended.append((row, ending, endings.end_waiting(write, row, ending)))
-    return ended
+
+
+def _fail(
+    write: Write, row: sa.Row[Any], error_type: str, error: str
+) -> tuple[sa.Row[Any], Ending, Event]:
+    ending = endings.with_result(RunResult(status="failed", error=error, error_type=error_type))
+    return row, ending, endings.end_waiting(write, row, ending)
 
 
 def free_space(write: Write) -> None:
@@ -142,6 +193,17 @@ def free_space(write: Write) -> None:
         with closing(write.connection.connection.cursor()) as cursor:
             cursor.execute("PRAGMA incremental_vacuum(500)")
             cursor.fetchall()  # each page is one step
+
+
+def wipe_log(connection: sa.Connection) -> bool:
+    """Empty the write-ahead log of SQLite, which holds what was overwritten in the database, and return whether nobody was in the way.
+
+    The connection must not have read or written anything in its transaction.
+    """
+    if connection.dialect.name != "sqlite":  # pragma: no cover - nox -s postgresql
+        return True
+    is_busy, *_ = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one()
+    return not is_busy
 
 
 def seal_anew(write: Write) -> bool:

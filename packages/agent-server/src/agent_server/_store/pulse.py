@@ -6,7 +6,7 @@ from typing import Any
 
 
 # As long as a client is let wait for a database that does nothing, before it hears that it is away.
-_PATIENCE_SECONDS = 4.0
+PATIENCE_SECONDS = 4.0
 
 
 class Pulse:
@@ -26,10 +26,10 @@ class Pulse:
         """
         try:
             while not done.done():
-                await asyncio.wait([done], timeout=_PATIENCE_SECONDS)
+                await asyncio.wait([done], timeout=PATIENCE_SECONDS)
                 silence = time.monotonic() - self._beaten_at
                 if (
-                    not done.done() and silence >= _PATIENCE_SECONDS
+                    not done.done() and silence >= PATIENCE_SECONDS
                 ):  # pragma: no cover - nox -s postgresql
                     done.cancel()
                     return False

@@ -66,12 +66,14 @@ class Book:
         executor: Its name.
         version: Of its steps.
         seal: How content is written down.
+        served: The names of the agents that this server has; those of which it accepts runs come to them.
         limits: How many runs may be there.
     """
 
     executor: str
     version: str
     seal: Seal
+    served: set[str]
     limits: Limits
 
     def create(self, write: Write, run: NewRun) -> tuple[Run, bool] | Exception:
@@ -83,6 +85,7 @@ class Book:
             return load_run(row, self.seal), False
         if self._is_full(write.connection, run.tenant):
             return QueueFullError()
+        self.served.add(run.agent)
         request = self.seal.close(dump_json(run.request).encode())
         values = {
             "run_id": str(uuid.uuid4()),

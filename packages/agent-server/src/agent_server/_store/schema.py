@@ -34,10 +34,11 @@ runs = sa.Table(
     sa.Column("result", sa.LargeBinary),
     sa.Column("last_event", sa.Integer, nullable=False),
     sa.Column("bytes", sa.BigInteger, nullable=False),
+    sa.Column("losses", sa.Integer, nullable=False, server_default=sa.text("0")),
     sa.UniqueConstraint("executor", "tenant", "idempotency"),
     sqlite_autoincrement=True,
 )
-"""One row a run. `server` is who executes it, or did last. Times are in microseconds since 1970.
+"""One row a run. `server` is who executes it, or did last, and `losses` counts the servers that died under it. Times are in microseconds since 1970.
 
 A finished run has no request any more: it may hold credentials.
 """
@@ -110,8 +111,13 @@ servers = sa.Table(
     sa.Column("version", sa.Text, nullable=False),
     sa.Column("key_id", sa.Text, nullable=False),
     sa.Column("beat", sa.BigInteger, nullable=False),
+    sa.Column("keys", sa.Text, nullable=False, server_default=""),
+    sa.Column("agents", sa.Text, nullable=False, server_default="[]"),
 )
-"""The servers that are alive; each lets its beat grow. `token` tells a server from a later one of the same name."""
+"""The servers that are alive; each lets its beat grow. `token` tells a server from a later one of the same name.
+
+`key_id` is of the key that it seals under, `keys` are the ids of all that it has, with commas between, and `agents` is a JSON list of names.
+"""
 
 seals = sa.Table(
     "agent_server_seals",
@@ -135,12 +141,20 @@ def _create_tables(connection: sa.Connection) -> None:
             connection.execute(CreateIndex(index, if_not_exists=True))
 
 
-# Step N brings a database of version N to N + 1. Steps that were released are never changed, only followed by others.
-_MIGRATIONS = (_create_tables,)
+_FROM_1_TO_2 = (
+    "ALTER TABLE agent_runs ADD COLUMN losses INTEGER DEFAULT 0 NOT NULL",
+    "ALTER TABLE agent_servers ADD COLUMN keys TEXT DEFAULT '' NOT NULL",
+    "ALTER TABLE agent_servers ADD COLUMN agents TEXT DEFAULT '[]' NOT NULL",
+    "UPDATE agent_servers SET keys = key_id",
+)
+
+# The first brings a database of version 1 to 2, and so on. Those that were released are never changed, only followed by others.
+_MIGRATIONS = (_FROM_1_TO_2,)
+_VERSION = 1 + len(_MIGRATIONS)
 
 
 def migrate(connection: sa.Connection) -> None:
-    """Bring a database to this version, within the connection's transaction.
+    """Bring a database to this version, within the connection's transaction; an empty one gets the tables as they are now.
 
     Raises:
         StorageError: If a later version of this package has written it.
@@ -149,14 +163,17 @@ def migrate(connection: sa.Connection) -> None:
         # Servers that start at the same time wait for each other. The number is ours.
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(727465131)")
     connection.execute(CreateTable(_versions, if_not_exists=True))
-    version = connection.scalar(sa.select(_versions.c.version)) or 0
-    if version > len(_MIGRATIONS):
+    version = connection.scalar(sa.select(_versions.c.version))
+    if version is None:
+        _create_tables(connection)
+    elif version > _VERSION:
         raise StorageError(
-            f"database: expected one of version {len(_MIGRATIONS)} or older, and this one is of {version};"
+            f"database: expected one of version {_VERSION} or older, and this one is of {version};"
             " a newer release has written it"
         )
-    for step in _MIGRATIONS[version:]:
-        step(connection)
-    if version < len(_MIGRATIONS):
+    else:
+        for statement in (one for step in _MIGRATIONS[version - 1 :] for one in step):
+            connection.exec_driver_sql(statement)
+    if version != _VERSION:
         connection.execute(sa.delete(_versions))
-        connection.execute(sa.insert(_versions).values(version=len(_MIGRATIONS)))
+        connection.execute(sa.insert(_versions).values(version=_VERSION))

@@ -20,6 +20,7 @@ class Seal:
 
     Attributes:
         key_id: Of the key that seals.
+        key_ids: Of all that it can open.
     """
 
     def __init__(self, keys: str = "") -> None:
@@ -31,6 +32,7 @@ class Seal:
         texts = [text.strip() for text in keys.split(",") if text.strip()]
         self._fernets = {_key_id(text): Fernet(text) for text in texts}
         self.key_id = next(iter(self._fernets), PLAIN)
+        self.key_ids = (PLAIN, *self._fernets)
         self._mark = _mark(self.key_id)
 
     def close(self, content: bytes) -> bytes:

@@ -4,13 +4,15 @@ A living server lets a number grow in the database. Who watches measures the sil
 between machines.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import sqlalchemy as sa
 
 from . import holds
 from .schema import servers
+from .seals import check_keys, enter_key
 from .writer import Write
 
 
@@ -24,6 +26,8 @@ class Server:
         executor: The kind of runs that it executes.
         version: Of the steps that its executor understands.
         key_id: Of the key under which it seals.
+        keys: The ids of all keys that it has.
+        agents: The names of the agents that it has; more may come.
     """
 
     name: str
@@ -31,6 +35,8 @@ class Server:
     executor: str
     version: str
     key_id: str
+    keys: tuple[str, ...]
+    agents: set[str] = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,22 +52,32 @@ class Beat:
     number: int
 
 
-def enter(write: Write, server: Server) -> bool:
-    """Enter a server, and return whether its name was free."""
-    if write.connection.scalar(sa.select(servers.c.token).where(servers.c.name == server.name)):
-        return False
+def enter(write: Write, server: Server) -> Sequence[Server]:
+    """Enter a server, unless others are in its way, and return those: who has its name, and who could not open what it will seal.
+
+    Raises:
+        StorageError: If it has not got the keys of all that is stored.
+    """
+    check_keys(write.connection, write.seal)
+    others = [one.server for one in read_beats(write.connection)]
+    in_the_way = [one for one in others if one.name == server.name or server.key_id not in one.keys]
+    if in_the_way:
+        return in_the_way
+    enter_key(write.connection, write.seal)
     values = {
         "name": server.name,
         "token": server.token,
         "executor": server.executor,
         "version": server.version,
         "key_id": server.key_id,
+        "keys": ",".join(server.keys),
+        "agents": _dump(server.agents),
         "beat": 0,
     }
     write.connection.execute(sa.insert(servers).values(values))
     # What the name holds is of a server that is gone.
-    holds.take_from(write, [server.name])
-    return True
+    holds.take_from(write, [server.name], is_lost=True)
+    return []
 
 
 def beat(write: Write, server: Server) -> bool:
@@ -69,7 +85,7 @@ def beat(write: Write, server: Server) -> bool:
     grown = (
         sa.update(servers)
         .where(servers.c.name == server.name, servers.c.token == server.token)
-        .values(beat=servers.c.beat + 1)
+        .values(beat=servers.c.beat + 1, agents=_dump(server.agents))
     )
     return write.connection.execute(grown).rowcount == 1
 
@@ -77,7 +93,7 @@ def beat(write: Write, server: Server) -> bool:
 def leave(write: Write, server: Server) -> None:
     """Take out a server that stops; what it still holds goes back into the queue."""
     mine = (servers.c.name == server.name) & (servers.c.token == server.token)
-    _take_out(write, mine, server.name)
+    _take_out(write, mine, server.name, is_lost=False)
 
 
 def take_over(write: Write, silent: Beat) -> bool:
@@ -87,14 +103,18 @@ def take_over(write: Write, silent: Beat) -> bool:
         & (servers.c.token == silent.server.token)
         & (servers.c.beat == silent.number)
     )
-    return _take_out(write, same, silent.server.name)
+    return _take_out(write, same, silent.server.name, is_lost=True)
 
 
-def _take_out(write: Write, which: sa.ColumnElement[bool], name: str) -> bool:
+def _take_out(write: Write, which: sa.ColumnElement[bool], name: str, *, is_lost: bool) -> bool:
     is_out = write.connection.execute(sa.delete(servers).where(which)).rowcount == 1
     # Nothing is taken from who is no longer entered, or has come back to life.
-    holds.take_from(write, [name] if is_out else [])
+    holds.take_from(write, [name] if is_out else [], is_lost=is_lost)
     return is_out
+
+
+def _dump(agents: set[str]) -> str:
+    return json.dumps(sorted(agents))
 
 
 def read_beats(connection: sa.Connection) -> list[Beat]:
@@ -107,6 +127,8 @@ def read_beats(connection: sa.Connection) -> list[Beat]:
                 executor=row.executor,
                 version=row.version,
                 key_id=row.key_id,
+                keys=tuple(row.keys.split(",")),
+                agents=set(json.loads(row.agents)),
             ),
             number=row.beat,
         )

@@ -15,7 +15,7 @@ from agent_server.runs import DatabaseAwayError
 
 from .database import Database
 from .errors import UNREACHABLE, describe_fault
-from .pulse import Pulse
+from .pulse import PATIENCE_SECONDS, Pulse
 from .sealing import Seal
 from .signals import ALL_SIGNALS, CHANNEL, TOLD
 
@@ -78,6 +78,7 @@ class Writer:
         self._jobs: list[_Job] = []
         self._is_closing = False
         self._is_closed = False
+        self._busy_since: float | None = None
         self._away_since: float | None = None
         self._logged_at = 0.0
         self._seen_version: int | None = None
@@ -87,7 +88,15 @@ class Writer:
 
     @property
     def is_away(self) -> bool:
-        """Whether the database could not be reached the last time."""
+        """Whether the database could not be reached the last time, or leaves the thread without an answer."""
+        since = self._busy_since
+        if (
+            self._away_since is None
+            and since is not None
+            and time.monotonic() - since > PATIENCE_SECONDS
+        ):  # pragma: no cover - nox -s postgresql
+            with self._lock:
+                self._note_away(_no_answer())
         return self._away_since is not None
 
     def submit[Result](self, operation: Operation[Result]) -> asyncio.Future[Result]:
@@ -105,7 +114,7 @@ class Writer:
         done = self._enqueue(operation, is_patient=False)
         if not await self._pulse.wait_for(done):  # pragma: no cover - nox -s postgresql
             with self._lock:
-                self._note_away(TimeoutError())
+                self._note_away(_no_answer())
             raise DatabaseAwayError
         return done.result()
 
@@ -134,19 +143,21 @@ class Writer:
 
     def _work(self) -> None:
         while (jobs := self._take()) is not None:
+            self._busy_since = time.monotonic()
             try:
                 undone = self._commit(jobs) if jobs else self._look()
             except Exception as error:  # noqa: BLE001 - whatever it is, it cannot be looked at
                 with self._lock:
                     self._note_away(error)
                 undone = []
-            if self.is_away:
+            self._busy_since = None
+            if self._away_since is not None:
                 self._hold(undone)
 
     def _take(self) -> list[_Job] | None:
         with self._lock:
             if not self._jobs and not self._is_closing:
-                may_look = self._database.is_sqlite or self.is_away
+                may_look = self._database.is_sqlite or self._away_since is not None
                 self._lock.wait(_LOOK_SECONDS if may_look else None)
             if not self._jobs and self._is_closing:
                 self._is_closed = True
@@ -168,7 +179,7 @@ class Writer:
             if len(jobs) == 1:
                 self._post(jobs, [error], set())
                 return []
-            return [job for job in jobs if self.is_away or self._commit([job])]
+            return [job for job in jobs if self._away_since is not None or self._commit([job])]
         self._note_reached()
         # Who watches hears from those who told.
         self._post(jobs, results, signals - {TOLD})
@@ -188,7 +199,7 @@ class Writer:
 
     def _look(self) -> list[_Job]:
         """Look whether the database can be written again or, on SQLite, whether others have written to it."""
-        if self.is_away:
+        if self._away_since is not None:
             with self._database.writer.begin() as connection:
                 connection.execute(sa.select(1))
             self._note_reached()
@@ -245,3 +256,7 @@ class Writer:
                 job.done.set_result(result)
         if signals:
             self._on_signals(signals)
+
+
+def _no_answer() -> TimeoutError:  # pragma: no cover - nox -s postgresql
+    return TimeoutError(f"no answer in {PATIENCE_SECONDS:.0f} s")
