@@ -100,7 +100,7 @@ def iter_texts(answer: Answer, visible: VisibleText) -> Iterator[tuple[str, str 
         yield text, phase
     if is_left(answer.stream):
         yield unfinished_note(answer.call, answer.connection, answer.stream, visible), None
-    elif not is_begun:
+    elif not (is_begun or answer.stream.completion.tool_calls):
         yield nothing_left_note(), None
 
 

@@ -218,6 +218,17 @@ def test_a_round_after_a_tool_needs_nothing_that_the_server_kept(hasty: ModelPlu
     assert "id" not in items[-2]
 
 
+def test_of_an_answer_that_went_on_to_call_tools_nothing_is_said_to_be_complete(
+    hasty: ModelPlugin,
+) -> None:
+    turns = [[FunctionCall(name="clock", arguments={})]]
+    with ResponsesSimulator(model=ScriptedModel(turns), background_seconds=1.4) as server:
+        first = ask(hasty, server, "What time is it?", tools=[TOOL])
+        second = ask(hasty, server, "What time is it?", first.text, "continue", tools=[TOOL])
+    assert TOKEN.search(first.text)
+    assert (second.text, [name for _, name, _ in second.calls]) == ("", ["clock"])
+
+
 WALKS_AWAY = """
 import json, time
 from gpt5_simulator import ResponsesSimulator
