@@ -5,9 +5,10 @@ compare-and-set: two answers at the same moment may both be taken.
 """
 
 import hashlib
+import hmac
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -18,6 +19,7 @@ from agent_tooling import ApprovalRules, DeclarationError
 
 from ._approval_rules import FIELD, refuse
 from ._approval_words import build_question, is_no, is_yes
+from ._files_at_hand import FilesAtHand
 from ._parameters import Parameters
 
 
@@ -31,10 +33,12 @@ class Answer:
     Attributes:
         snapshot: The run that has asked.
         decisions: What they have decided, by the ids of the calls.
+        files: The files that were at hand then.
     """
 
     snapshot: str
     decisions: Mapping[str, Decision]
+    files: Sequence[Mapping[str, Any]]
 
 
 class Approvals:
@@ -118,8 +122,16 @@ class Approvals:
             found = json.loads(zlib.decompress(stored))
             code, snapshot, ids = str(found["code"]), str(found["snapshot"]), list(found["calls"])
             led_to_it = str(found["query"])
+            files = list(found["files"])
+            is_genuine = hmac.compare_digest(self._sign(files), str(found["files_code"]))
+            for file in files:
+                if isinstance(file["data"], list):
+                    file["data"] = snapshot[slice(*file["data"])]
         except (ValueError, KeyError, TypeError, zlib.error):
             self.lost = ("what lay in Dify's storage cannot be read",)
+            return None
+        if not is_genuine:
+            self.lost = ("the files that were at hand were changed since",)
             return None
         said = parameters.query.strip()
         if not _has_been_asked(parameters.model.history, code, is_new=said != led_to_it):
@@ -129,6 +141,7 @@ class Approvals:
         decided = is_yes(said)
         return Answer(
             snapshot=snapshot,
+            files=files,
             decisions={
                 call_id: Decision(
                     call_id=call_id, is_approved=decided, reason=None if decided else reason
@@ -137,22 +150,43 @@ class Approvals:
             },
         )
 
-    def put(self, asked: AskApproval, query: str) -> str | None:
-        """Put a question into the storage, with what the person had written; return why it cannot be asked, or None."""
-        stored = {
-            "code": _code(asked),
-            "calls": [call.call_id for call in asked.calls],
-            "snapshot": asked.snapshot,
-            "query": query.strip(),
-        }
-        data = zlib.compress(json.dumps(stored).encode())
-        if len(data) > _MAX_BYTES:
+    def put(self, asked: AskApproval, query: str, at_hand: FilesAtHand) -> str | None:
+        """Put a question into the storage, with what the person had written and the files at hand; return why it cannot be asked, or None.
+
+        Of the files' bytes as many are kept as there is room for: all, or those that the calls name, or none.
+        """
+        named = json.dumps([_read(call.arguments) for call in asked.calls], ensure_ascii=False)
+        for names in (list(at_hand), [name for name in at_hand if name in named], []):
+            data = self._pack(asked, query, at_hand.save(with_data_of=names))
+            if len(data) <= _MAX_BYTES:
+                break
+        else:
             return f"nobody could be asked: the run has {len(data):,} bytes, and Dify's storage takes {_MAX_BYTES:,}"
         try:
             self._storage.set(self._name, data)
         except Exception:  # noqa: BLE001 - the SDK raises what it likes
             return "nobody could be asked: Dify's storage has failed"
         return None
+
+    def _pack(self, asked: AskApproval, query: str, files: list[dict[str, Any]]) -> bytes:
+        snapshot = asked.snapshot or ""
+        for file in files:  # What the model has seen of them is there already.
+            if file["data"] and (start := snapshot.find(file["data"])) >= 0:
+                file["data"] = [start, start + len(file["data"])]
+        files = json.loads(json.dumps(files, default=str))
+        stored = {
+            "code": _code(asked),
+            "calls": [call.call_id for call in asked.calls],
+            "snapshot": snapshot,
+            "query": query.strip(),
+            "files": files,
+            "files_code": self._sign(files),
+        }
+        return zlib.compress(json.dumps(stored).encode())
+
+    def _sign(self, files: object) -> str:
+        """Return what tells whether these are the files that were put there; the snapshot is signed by itself."""
+        return hmac.new(self.key, json.dumps(files).encode(), hashlib.sha256).hexdigest()
 
     @staticmethod
     def tell(asked: AskApproval, query: str) -> str:
@@ -163,6 +197,13 @@ class Approvals:
 def _code(asked: AskApproval) -> str:
     """Return what tells a question from others: eight letters and digits of its snapshot's signature."""
     return hashlib.sha256((asked.snapshot or "").encode()).hexdigest()[:8]
+
+
+def _read(arguments: str) -> Any:
+    try:
+        return json.loads(arguments)
+    except (ValueError, RecursionError):
+        return arguments
 
 
 def _has_been_asked(history: tuple[Any, ...], code: str, *, is_new: bool) -> bool:

@@ -4,9 +4,9 @@ import binascii
 import mimetypes
 import re
 import unicodedata
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import PurePosixPath
@@ -128,6 +128,32 @@ class FilesAtHand(Mapping[str, Callable[[], Any]]):
                 self._hold(file, len(data))
         return name
 
+    def save(self, *, with_data_of: Container[str]) -> list[dict[str, Any]]:
+        """Return the files as plain JSON, for a run that goes on in another turn; none where the model has not been told of them.
+
+        Args:
+            with_data_of: The names of the files whose bytes belong to that.
+        """
+        if not self.are_offered:
+            return []
+        return [
+            {
+                "name": file.name,
+                "described": dict(file.described),
+                "data": _to_text(file.data) if file.data and file.name in with_data_of else None,
+            }
+            for file in self._files.values()
+        ]
+
+    def load(self, saved: Iterable[Mapping[str, Any]]) -> None:
+        """Have the files that `save` has returned, and no others."""
+        self._held.clear()
+        self._held_bytes = 0
+        self._files = {
+            one["name"]: FileAtHand(name=one["name"], described=one["described"], data=one["data"])
+            for one in saved
+        }
+
     def _hold(self, file: FileAtHand, size: int) -> None:
         self._held.append(file)
         self._held_bytes += size
@@ -147,6 +173,10 @@ class FilesAtHand(Mapping[str, Callable[[], Any]]):
             self._numbers[own] = self._numbers.get(own, 1) + 1
             name = f"{path.stem}-{self._numbers[own]}{path.suffix}"
         return name
+
+
+def _to_text(data: bytes | str) -> str:
+    return data if isinstance(data, str) else b64encode(data).decode()
 
 
 def _build_name(described: Mapping[str, Any]) -> str:

@@ -73,7 +73,7 @@ class Invocation:
     def __init__(self, strategy: AgentStrategy, parameters: Parameters, settings: Settings) -> None:
         self._strategy = strategy
         self._parameters = parameters
-        at_hand = FilesAtHand(strategy.session)
+        self._at_hand = at_hand = FilesAtHand(strategy.session)
         self._toolbox = Toolbox.from_raw(
             parameters.tools,
             strategy.session,
@@ -136,6 +136,8 @@ class Invocation:
             resume=answer and answer.snapshot,
             decisions=answer and answer.decisions,
         )
+        if answer:
+            self._at_hand.load(answer.files)
 
     def run(self) -> Iterator[InvokeMessage]:
         """Drive the run to its end, whatever happens, then tell its sources and figures."""
@@ -186,7 +188,7 @@ class Invocation:
 
     def _ask(self, asked: AskApproval, approvals: Approvals) -> Iterator[InvokeMessage]:
         """End the turn with the question; where it cannot be kept the calls are denied, and the run goes on."""
-        problem = approvals.put(asked, self._parameters.query)
+        problem = approvals.put(asked, self._parameters.query, self._at_hand)
         if problem is None:
             text = self._known.redact(approvals.tell(asked, self._parameters.query))
             yield from map(self._strategy.create_text_message, split_text(f"\n{text}"))
@@ -198,7 +200,8 @@ class Invocation:
             call.call_id: Decision(call_id=call.call_id, is_approved=False, reason=problem)
             for call in asked.calls
         }
-        self._prepare(Answer(snapshot=asked.snapshot or "", decisions=denied))
+        files = self._at_hand.save(with_data_of=list(self._at_hand))
+        self._prepare(Answer(snapshot=asked.snapshot or "", decisions=denied, files=files))
         yield from self._drive()
 
     def _note(self, event: Event) -> None:

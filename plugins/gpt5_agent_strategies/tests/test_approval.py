@@ -1,16 +1,19 @@
 """Calls that wait for the user's leave: the question ends the turn, the next message answers it."""
 
 import json
+import random
 import time
 import zlib
 
 import pytest
 
 from dify_plugin_host import BackwardsError, CallOrigin
+from file_server import BLIND, PDF, SEES
 from scripted_dify import build_parameters, call, chunk, parameter, text_message, tool, usage
 
 
 RULES = '{"pay": "always"}'
+NAMES = ["a.pdf", "b.pdf"]
 PAY = tool("pay", parameter("to"))
 
 
@@ -63,12 +66,20 @@ def storage(agent):
 
 
 def turn(
-    agent, query, *, conversation="c", user="u", history=(), strategy="function_calling", **given
+    agent,
+    query,
+    *,
+    conversation="c",
+    user="u",
+    history=(),
+    strategy="function_calling",
+    model=SEES,
+    **given,
 ):
     given.setdefault("approval_rules", RULES)
     given.setdefault("tools", [PAY])
     parameters = build_parameters(
-        query=query, model={"history_prompt_messages": list(history)}, **given
+        query=query, model={**model, "history_prompt_messages": list(history)}, **given
     )
     name = f"gpt5_{strategy}"
 
@@ -191,7 +202,7 @@ def test_the_words_that_led_to_a_question_do_not_answer_it_where_nothing_is_reme
     [
         (lambda _: "00", "what lay in Dify's storage cannot be read"),
         (
-            lambda stored: change_snapshot(stored, "Ann", "Bob"),
+            lambda stored: change_stored(stored, "snapshot", "Ann", "Bob"),
             "snapshot.signature: it was changed since it was signed",
         ),
     ],
@@ -210,9 +221,9 @@ def test_what_lies_in_the_storage_and_was_changed_is_not_resumed(agent, storage,
     assert agent.dify.tool_requests == []
 
 
-def change_snapshot(stored, old, new):
+def change_stored(stored, key, old, new):
     kept = json.loads(zlib.decompress(bytes.fromhex(stored)))
-    kept["snapshot"] = kept["snapshot"].replace(old, new)
+    kept[key] = json.loads(json.dumps(kept[key]).replace(old, new))
     return zlib.compress(json.dumps(kept).encode()).hex()
 
 
@@ -237,6 +248,77 @@ def test_an_answer_that_comes_too_late_is_an_ordinary_message(start_agent):
 
     assert text(late) == "Late."
     assert "it expired" in why_not_taken_up(late)
+
+
+SEND = {"approval_rules": '{"send": "always"}', "tools": [tool("send", parameter("doc", "file"))]}
+
+
+def ask_to_send(agent, give, data=PDF, arguments='{"doc": "a.pdf"}', model=SEES):
+    files = [give(name, data, kind="document", mime_type="application/pdf") for name in NAMES]
+    agent.dify.model = [[chunk(calls=[call("send", arguments)])], [chunk("Sent.")]]
+    agent.dify.tools["send"] = [text_message("sent")]
+    return turn(agent, "Send it.", files=files, model=model, **SEND)
+
+
+@pytest.mark.parametrize("is_dead", [False, True], ids=["link lives", "link has ended"])
+def test_a_file_that_the_model_has_chosen_is_there_when_the_call_is_approved(
+    agent, storage, give, server, is_dead
+):
+    asked = ask_to_send(agent, give)
+    if is_dead:
+        server.files.clear()
+        agent.dify.uploads = f"{server.url}/upload"
+
+    answered = turn(agent, "yes", history=said(asked), **SEND)
+
+    assert text(answered).endswith("Sent.")
+    [request] = agent.dify.tool_requests
+    sent = request["tool_parameters"]["doc"]
+    assert (sent["filename"], sent["mime_type"]) == ("a.pdf", "application/pdf")
+    assert [PDF in uploaded for uploaded in server.uploads] == [True] * is_dead
+    assert storage.values == {}
+
+
+@pytest.mark.parametrize("given", [(SEES, 1_200_000), (BLIND, 1_500_000)], ids=["seen", "not seen"])
+def test_where_there_is_no_room_for_all_files_the_bytes_of_the_chosen_ones_are_kept(
+    agent, storage, give, server, given
+):
+    model, size = given
+    data = random.Random(1).randbytes(size)
+    asked = ask_to_send(agent, give, data, model=model)
+    server.files.clear()
+    agent.dify.uploads = f"{server.url}/upload"
+
+    turn(agent, "yes", history=said(asked), **SEND)
+
+    [uploaded] = server.uploads
+    assert data in uploaded
+    assert storage.values == {}
+
+
+@pytest.mark.usefixtures("storage")
+def test_where_there_is_no_room_for_any_bytes_the_link_is_all_there_is(agent, give):
+    data = random.Random(1).randbytes(2_700_000)
+    asked = ask_to_send(agent, give, data, model=BLIND)
+
+    turn(agent, "yes", history=said(asked), **SEND)
+
+    [request] = agent.dify.tool_requests
+    assert request["tool_parameters"]["doc"]["size"] == len(data)
+
+
+def test_files_that_were_changed_in_the_storage_are_not_taken(agent, storage, give):
+    asked = ask_to_send(agent, give)
+    [key] = storage.values
+    storage.values[key] = change_stored(
+        storage.values[key], "files", "application/pdf", "text/plain"
+    )
+    agent.dify.model = [[chunk("Yes what?")]]
+
+    answered = turn(agent, "yes", history=said(asked), **SEND)
+
+    assert why_not_taken_up(answered) == "the files that were at hand were changed since"
+    assert agent.dify.tool_requests == []
 
 
 def test_where_the_question_cannot_be_kept_the_call_is_denied_and_the_run_goes_on(agent, storage):
