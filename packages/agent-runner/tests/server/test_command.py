@@ -201,7 +201,7 @@ def test_an_agent_that_cannot_be_run_is_the_owners_to_mend(make_agent, start_ser
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"on_crash": "ask"}, "--on-crash: Input should be 'fail' or 'rerun'"),
+        ({"on_crash": "ask"}, "--on-crash: expected 'fail' or 'rerun'"),
         ({"timeout": "0"}, "--timeout: expected more than 0"),
         ({"production_env": "x"}, "agent-runner: production env: expected NAME=VALUE"),
         ({"folder": "nowhere"}, "agent-runner: nowhere: expected a folder that holds agents"),
