@@ -95,6 +95,16 @@ def test_a_call_waits_for_approval_and_is_made_when_a_person_approves_it():
     assert request.messages[-1].content == "paid"
 
 
+def test_a_run_that_waits_tells_what_it_has_used_and_which_models_it_has_asked():
+    run = build({"pay": "always"}, model="a", budgets=Budgets(max_tool_calls=3))
+    run.start()
+    call(run, "search", "pay")
+    assert run.models == ("a",)
+    assert [(use.name, use.used, use.maximum) for use in run.budget_uses] == [
+        ("max_tool_calls", 2, 3)
+    ]
+
+
 def test_a_call_that_is_denied_is_told_to_the_model_with_the_reason():
     run = build({"pay": "always"})
     run.start()

@@ -4,7 +4,7 @@ from typing import Any
 
 from agent_tooling import ApprovalRules
 
-from ._budgets import Budgets, Spending
+from ._budgets import Budgets, BudgetUse, Spending
 from ._gate import Gate
 from ._own_functions import OwnFunction, name_of
 from ._recovery import Recovery
@@ -74,6 +74,16 @@ class RunFacts:
     def budgets(self) -> Budgets:
         """What the run may use."""
         return self._spending.budgets
+
+    @property
+    def budget_uses(self) -> tuple[BudgetUse, ...]:
+        """How much the run has used by now of each budget that it has."""
+        return self._spending.uses
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The model of each request by now, where the run has names for its models."""
+        return tuple(self._requests.models)
 
     @property
     def seconds(self) -> float:
