@@ -138,6 +138,7 @@ class Invocation:
         )
         if answer:
             self._at_hand.load(answer.files)
+            [*_, self._model] = self._run.models
 
     def run(self) -> Iterator[InvokeMessage]:
         """Drive the run to its end, whatever happens, then tell its sources and figures."""
@@ -192,8 +193,13 @@ class Invocation:
         if problem is None:
             text = self._known.redact(approvals.tell(asked, self._parameters.query))
             yield from map(self._strategy.create_text_message, split_text(f"\n{text}"))
-            reason = cast("StopReason", "approval")
-            self._finished = Finished(reason=reason, rounds=asked.round, usage=self._used)
+            self._finished = Finished(
+                reason=cast("StopReason", "approval"),
+                rounds=asked.round,
+                usage=self._used,
+                budgets=self._run.budget_uses,
+                models=self._run.models,
+            )
             return
         yield from self._warn("Approval", (problem,), about="why")
         denied = {
@@ -248,7 +254,7 @@ class Invocation:
             yield self._strategy.create_retriever_resource_message(resources, context="")
 
     def _tell_value(self) -> Iterator[AgentInvokeMessage]:
-        finished = self._finished
+        finished = self._finished if self._run.state == "finished" else None
         if self._parameters.answer_schema and finished is not None and finished.is_answered:
             yield self._strategy.create_json_message(to_json_object(finished.value))
 

@@ -250,6 +250,36 @@ def test_an_answer_that_comes_too_late_is_an_ordinary_message(start_agent):
     assert "it expired" in why_not_taken_up(late)
 
 
+@pytest.mark.usefixtures("storage")
+def test_a_question_is_no_answer_by_the_schema(agent):
+    agent.dify.model[1] = [chunk('{"city": "Rome"}', usage=usage())]
+    settings = {"answer_schema": '{"required": ["city"]}', "max_total_tokens": 1_000}
+
+    asked = turn(agent, "Pay Ann.", **settings)
+    answered = turn(agent, "yes", history=said(asked), **settings)
+
+    assert "Approval needed" in text(asked)
+    assert [use["used"] for use in figures(asked)["budgets"]] == [15]  # And no other JSON.
+    value, _ = [m["message"]["json_object"] for m in answered if m["type"] == "json"]
+    assert value == {"city": "Rome"}
+
+
+@pytest.mark.usefixtures("storage")
+def test_a_model_that_has_taken_over_is_told_once_and_goes_on_after_the_pause(agent):
+    agent.dify.model.insert(0, [BackwardsError("rate limit")])
+    first = build_parameters()["model"]
+    second = {"fallback_model": {**first, "model": "second"}}
+
+    asked = turn(agent, "Pay Ann.", **second)
+    answered = turn(agent, "yes", history=said(asked), **second)
+
+    assert [request["model"] for request in agent.dify.model_requests][1:] == ["second"] * 2
+    assert len(figures(asked)["models"]) == len(figures(answered)["models"]) - 1
+    told = "Another model takes over, because the first has failed"
+    labels = [m["message"]["label"] for m in (*asked, *answered) if m["type"] == "log"]
+    assert labels.count(told) == 1
+
+
 SEND = {"approval_rules": '{"send": "always"}', "tools": [tool("send", parameter("doc", "file"))]}
 
 
