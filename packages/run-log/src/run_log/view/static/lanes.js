@@ -39,7 +39,9 @@ export function lanes(row, { now = 0, onCall = () => {} } = {}) {
     bar("ttft", asked, first, `first piece after ${seconds(first - asked)}`),
     bar(row.error && !row.calls.length ? "failed" : "model", first, answered, `writes for ${seconds(answered - first)}`),
   ];
-  const list = [lane("model", model, seconds(answered - start), row.first === null ? "" : `first ${seconds(first - asked)}`)];
+  const waits = [row.wait ? `waits ${seconds(row.wait)}` : "", row.first === null ? "" : `first token ${seconds(first - asked)}`];
+  const list = [lane("model", model, seconds(answered - start), waits.filter(Boolean).join(", "))];
+  const late = findLatest(row.calls);
   for (const call of row.calls) {
     const begun = call.started ?? call.asked;
     const hasBegun = !["waiting", "left"].includes(call.outcome);
@@ -48,7 +50,9 @@ export function lanes(row, { now = 0, onCall = () => {} } = {}) {
       call.started !== null && begun > call.asked ? bar("queue", call.asked, begun, `waits ${seconds(begun - call.asked)}`) : null,
       hasBegun && bar(call.outcome ?? "running", begun, until, `${WORDS[call.outcome] ?? "runs"}: ${seconds(until - begun)}`),
     ];
-    list.push(lane(nameOf(call), bars, hasBegun ? seconds(until - begun) : "", SHORT[call.outcome] ?? WORDS[call.outcome] ?? "runs", call.outcome ?? "running", () => onCall(call)));
+    const note = SHORT[call.outcome] ?? WORDS[call.outcome] ?? "runs";
+    const held = call === late?.call ? `, last by ${seconds(late.by)}` : "";
+    list.push(lane(nameOf(call), bars, hasBegun ? seconds(until - begun) : "", note + held, call.outcome ?? "running", () => onCall(call)));
   }
   const marks = ticks(span);
   const label = (t) => (marks[1] < 0.001 && t ? `${(t * 1000).toFixed(2).replace(/0$/, "")}\u2009ms` : seconds(t));
@@ -57,7 +61,14 @@ export function lanes(row, { now = 0, onCall = () => {} } = {}) {
     h("div.axis", { "aria-hidden": "true" }, h("span"), h("span.track", {}, marks.map((t) => h("span.tick", { style: { left: at(start + t) } }, label(t)))), h("span"), h("span")));
 }
 
+/** The call for which the others of a round waited in the end, and how long. */
+function findLatest(calls) {
+  if (calls.length < 2 || calls.some((call) => call.ended === null)) return null;
+  const [call, next] = calls.toSorted((one, other) => other.ended - one.ended);
+  return { call, by: call.ended - next.ended };
+}
+
 function lane(name, bars, took, note, outcome = "", onclick = null) {
   const label = onclick ? h("button.plain.name", { onclick, title: name }, words(name)) : h("span.name", {}, words(name));
-  return h("div.lane", {}, label, h("span.track", {}, bars), h("span.took", {}, took), h(`span.state${outcome ? `.o-${outcome}` : ""}`, {}, note));
+  return h("div.lane", {}, label, h("span.track", {}, bars), h("span.took", {}, took), h(`span.state${outcome ? `.o-${outcome}` : ""}`, { title: note }, note));
 }
