@@ -143,6 +143,44 @@ def test_prometheus_reads_the_figures(tmp_path):
     assert values["process_open_fds",] > 0
 
 
+def test_a_tenant_sees_the_figures_of_its_own_runs_alone(tmp_path):
+    keys = {"api_keys": "ada:k1,bob:k2,k3", "key": "k1", "lease_seconds": 0.2}
+
+    async def scene():
+        async with asked(tmp_path, executor(costly=costly), **keys) as client:
+
+            async def told(key):
+                answer = await client.get("/metrics", headers={"Authorization": f"Bearer {key}"})
+                families = text_string_to_metric_families(answer.text)
+                samples = [one for family in families for one in family.samples]
+                return {(one.name, *one.labels.values()): one.value for one in samples}
+
+            bob = {"Authorization": "Bearer k2"}
+            await ended(client, (await post(client, {"agent": "costly"})).json()["run_id"])
+            for _ in range(2):
+                await client.post("/v1/runs", json={"agent": "waiting"}, headers=bob)
+            async with asyncio.timeout(60):
+                while True:
+                    if (await told("k3")).get(("agent_server_runs", "running")) == 2:
+                        return [await told(key) for key in ("k1", "k2", "k3")]
+                    await asyncio.sleep(0.05)
+
+    ada, bob, keeper = asyncio.run(scene())
+
+    names = [
+        ("agent_server_runs", "succeeded"),
+        ("agent_server_runs", "running"),
+        ("agent_server_executing",),
+        ("agent_server_tokens_total", "input"),
+        ("agent_server_run_duration_seconds_count",),
+    ]
+    assert [ada.get(name) for name in names] == [1, None, 0, 7, 1]
+    assert [bob.get(name) for name in names] == [None, 2, 2, None, 0]
+    assert [keeper.get(name) for name in names] == [1, 2, 2, 7, 1]
+    assert ("process_open_fds",) in keeper
+    assert ("process_open_fds",) not in ada
+
+
 def test_what_is_no_request_is_passed_on(tmp_path):
     app = build_app(settings_of(tmp_path, api_keys="k"), executor(), None)
     sent = []

@@ -221,14 +221,14 @@ class Runs(Protocol):
         """Return if runs can be accepted and executed now, by this server."""
         ...
 
-    def statistics(self) -> "Statistics":
-        """Return what `/metrics` tells; asks no database, so that it can be told while there is none."""
+    def statistics(self, *, tenant: str | None = None) -> "Statistics":
+        """Return what `/metrics` tells of a tenant's runs, or of all; asks no database, so that it can be told while there is none."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statistics:
-    """Figures of one server since it started.
+    """Figures of one server since it started, of one tenant's runs or of all.
 
     Attributes:
         runs: How many runs of the database are in each state, as last counted.

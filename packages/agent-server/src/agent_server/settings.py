@@ -18,7 +18,7 @@ LOOPBACK_HOSTS: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 """The names of this machine that only this machine can call."""
 
 DEFAULT_TENANT: Final = "default"
-"""Whose runs those are that come without a key, or with one that names nobody."""
+"""Whose runs those are that come without a key, or with one that names nobody: who keeps the server, and so sees the figures of all."""
 
 _LARGEST_INT: Final = 10**15
 _LARGEST_FLOAT: Final = 10**6
@@ -37,7 +37,7 @@ class ServerSettings(BaseSettings):
     Attributes:
         host: Address to listen on; other machines may reach it only where there is a key.
         port: Port to listen on, 0 for any.
-        api_keys: Who may ask: `tenant:key` pairs with commas between; a key alone is the tenant `default`. None: this machine only, no key.
+        api_keys: Who may ask: `tenant:key` pairs with commas between; a key alone is the tenant `default`, who sees the metrics of all. None: this machine only, no key.
         state: Folder of the server's own, for its database, logs and lock.
         database: `sqlite:///path` or `postgresql://…`; by default a file in `state`.
         server_name: Tells this server from the others of its database; made up if left out. One that a living server has is refused.

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -30,12 +31,12 @@ class Hooks:
     Attributes:
         build: Makes the execution of an attempt; the callable is for it to tell that the run is lost.
         on_stored: Hears of events that were stored here.
-        on_ended: Hears how a run ended, and when it was begun here, in microseconds since 1970.
+        on_ended: Hears whose run ended, how, and when it was begun here, in microseconds since 1970.
     """
 
     build: Callable[[Hold, Callable[[], None]], RunExecution]
     on_stored: Callable[[int, Sequence[Event]], None]
-    on_ended: Callable[[Ending, int], None]
+    on_ended: Callable[[str, Ending, int], None]
 
 
 @dataclass(slots=True, eq=False)
@@ -93,9 +94,9 @@ class Dispatcher:
         self._wake = asyncio.Event()
 
     @property
-    def executing(self) -> int:
-        """How many are executed now."""
-        return len(self._jobs)
+    def executing(self) -> Counter[str]:
+        """How many of each tenant are executed now."""
+        return Counter(job.execution.tenant for job in self._jobs.values())
 
     def wake(self) -> None:
         """Look at the queue soon."""
@@ -143,7 +144,7 @@ class Dispatcher:
         for one in claimed:
             if isinstance(one, Ended):
                 self._hooks.on_stored(one.seq, [one.event])
-                self._hooks.on_ended(one.ending, one.started_at)
+                self._hooks.on_ended(one.tenant, one.ending, one.started_at)
             else:
                 self._start(one)
         if len(claimed) == free:
@@ -174,7 +175,7 @@ class Dispatcher:
             if ending is None:
                 await job.execution.let_go()
             elif await job.execution.end(ending):
-                self._hooks.on_ended(ending, hold.started.created_at)
+                self._hooks.on_ended(hold.tenant, ending, hold.started.created_at)
         except Exception:
             # It is not held any more as far as this server knows: the next claim finds it.
             _logger.exception("run %s could not be ended", hold.run_id)

@@ -10,6 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+import sqlalchemy as sa
+
 from agent_server._store import events, holds
 from agent_server._store.database import Database
 from agent_server._store.endings import Ending
@@ -31,7 +33,7 @@ from .face import EngineRuns
 from .hub import Hub
 from .keeper import Hearers, Keeper, Terms
 from .reading import Readers
-from .statistics import Tally
+from .statistics import Tallies
 
 
 _logger = logging.getLogger("agent_server")
@@ -96,7 +98,7 @@ class _Engine:
         self.name = self._server.name
         self._signals: set[str] = set()
         self._signalled = asyncio.Event()
-        self._tally = Tally()
+        self._tallies = Tallies()
         self._bounds = Bounds(
             max_events=settings.max_events,
             max_event_bytes=settings.max_event_bytes,
@@ -129,7 +131,7 @@ class _Engine:
             writer=self.writer,
             concurrency=settings.concurrency,
             hooks=Hooks(
-                build=self._build_execution, on_stored=self._publish, on_ended=self._tally.count
+                build=self._build_execution, on_stored=self._publish, on_ended=self._tallies.count
             ),
         )
         self.runs = EngineRuns(
@@ -156,7 +158,7 @@ class _Engine:
         hearers = Hearers(
             look=lambda: self.hear(set(ALL_SIGNALS)),
             on_ended=self._hear_of_stranded,
-            tally=self._tally,
+            tallies=self._tallies,
         )
         dispatching = _start(self._dispatcher.work())
         others = [
@@ -229,17 +231,18 @@ class _Engine:
             on_lost=on_lost,
         )
 
-    def _hear_of_stranded(self, seq: int, ending: Ending, event: Event) -> None:
-        self._publish(seq, [event])
-        self._tally.count(ending, event.created_at)
+    def _hear_of_stranded(self, row: sa.Row[Any], ending: Ending, event: Event) -> None:
+        self._publish(row.seq, [event])
+        self._tallies.count(row.tenant, ending, event.created_at)
 
-    def _report(self) -> Statistics:
-        tally = self._tally
+    def _report(self, tenant: str | None) -> Statistics:
+        tally = self._tallies.of(tenant)
+        executing, watchers = self._dispatcher.executing, self._hub.watchers
         return Statistics(
-            runs=tally.runs,
-            oldest_queued_seconds=tally.waited_seconds(),
-            executing=self._dispatcher.executing,
-            watchers=self._hub.watchers,
+            runs=self._tallies.runs(tenant),
+            oldest_queued_seconds=self._tallies.waited_seconds(tenant),
+            executing=executing.total() if tenant is None else executing[tenant],
+            watchers=watchers.total() if tenant is None else watchers[tenant],
             ended=dict(tally.ended),
             duration_seconds=dict(tally.durations),
             duration_sum_seconds=tally.duration_sum,

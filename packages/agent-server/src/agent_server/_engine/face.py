@@ -34,7 +34,7 @@ class EngineRuns:
         writer: Writer,
         readers: Readers,
         hub: Hub,
-        statistics: Callable[[], Statistics],
+        statistics: Callable[[str | None], Statistics],
     ) -> None:
         self._book = book
         self._writer = writer
@@ -87,7 +87,7 @@ class EngineRuns:
         seq = await self._readers.read(
             lambda connection: self._book.find(connection, run_id, tenant)
         )
-        async with aclosing(self._hub.watch(seq, after=after)) as batches:
+        async with aclosing(self._hub.watch(seq, tenant=tenant, after=after)) as batches:
             async for batch in batches:
                 yield batch
 
@@ -95,6 +95,6 @@ class EngineRuns:
         """Return if runs can be accepted and executed now, by this server."""
         await self._writer.write(lambda _: None)
 
-    def statistics(self) -> Statistics:
+    def statistics(self, *, tenant: str | None = None) -> Statistics:
         """Return what `/metrics` tells."""
-        return self._statistics()
+        return self._statistics(tenant)

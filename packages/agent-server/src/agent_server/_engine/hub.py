@@ -1,6 +1,7 @@
 """Events on their way to those who watch runs: read once, by one task, for all of them."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -105,7 +106,7 @@ class Hub:
         self._read_reaches = read_reaches
         self._max_watchers = max_watchers
         self._channels: dict[int, _Channel] = {}
-        self.watchers = 0
+        self.watchers: Counter[str] = Counter()
 
     def is_watched(self, seq: int) -> bool:
         """Return whether anybody watches a run."""
@@ -126,21 +127,24 @@ class Hub:
             # A run that is not there any more was deleted.
             channel.reach(reaches.get(seq, Reach(last=channel.last, is_finished=True)))
 
-    async def watch(self, seq: int, *, after: int) -> AsyncGenerator[Sequence[StoredEvent]]:
+    async def watch(
+        self, seq: int, *, tenant: str, after: int
+    ) -> AsyncGenerator[Sequence[StoredEvent]]:
         """Yield the events of a run behind a number as they come, up to its last one.
 
         Args:
             seq: The run.
+            tenant: Whose it is.
             after: The number of the last event that the watcher has.
 
         Raises:
             TooManyWatchersError: If there are as many watchers as there may be.
         """
-        if self.watchers >= self._max_watchers:
+        if self.watchers.total() >= self._max_watchers:
             raise TooManyWatchersError
         is_new = seq not in self._channels
         channel = self._channels.setdefault(seq, _Channel())
-        self.watchers += 1
+        self.watchers[tenant] += 1
         channel.watchers += 1
         try:
             if is_new:
@@ -160,7 +164,7 @@ class Hub:
                 else:
                     await changed.wait()
         finally:
-            self.watchers -= 1
+            self.watchers[tenant] -= 1
             channel.watchers -= 1
             if not channel.watchers:
                 self._channels.pop(seq)

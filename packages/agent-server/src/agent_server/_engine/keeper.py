@@ -5,6 +5,9 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
 
 from agent_server._store import housekeeping, servers
 from agent_server._store.endings import Ending
@@ -17,7 +20,7 @@ from agent_server.runs import DatabaseAwayError
 
 from .dispatcher import Dispatcher
 from .reading import Readers
-from .statistics import Tally
+from .statistics import Tallies
 
 
 _logger = logging.getLogger("agent_server")
@@ -49,12 +52,12 @@ class Hearers:
     Attributes:
         look: Looks whether others have written anything, should word of it have been lost on its way.
         on_ended: Hears of runs that were ended because nobody can go on with them.
-        tally: Where counts of what is in the database go.
+        tallies: Where counts of what is in the database go.
     """
 
     look: Callable[[], None]
-    on_ended: Callable[[int, Ending, Event], None]
-    tally: Tally
+    on_ended: Callable[[sa.Row[Any], Ending, Event], None]
+    tallies: Tallies
 
 
 class ServerNameTakenError(StorageError):
@@ -136,7 +139,7 @@ class Keeper:
         while True:
             try:
                 await self._end_stranded(hearers)
-                await self._tidy(hearers.tally)
+                await self._tidy(hearers.tallies)
             except Exception:
                 _logger.exception("the database could not be kept tidy")
             await asyncio.sleep(min(_TIDY_SECONDS, self._lease_seconds))
@@ -156,15 +159,15 @@ class Keeper:
                     lambda write: housekeeping.end_unserved(write, executor, due, seconds=seconds)
                 )
         for row, ending, event in ended:
-            hearers.on_ended(row.seq, ending, event)
+            hearers.on_ended(row, ending, event)
 
-    async def _tidy(self, tally: Tally) -> None:
+    async def _tidy(self, tallies: Tallies) -> None:
         executor = self._server.executor
         with suppress(DatabaseAwayError):
             counted = await self._readers.read(
                 lambda connection: housekeeping.count(connection, executor)
             )
-            tally.runs, tally.oldest_queued = counted.runs, counted.oldest_queued
+            tallies.take(counted)
         while await self._writer.submit(lambda write: housekeeping.prune(write, self._retention)):
             await self._writer.submit(housekeeping.free_space)
             await self._sleep_between()

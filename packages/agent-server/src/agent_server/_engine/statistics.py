@@ -1,9 +1,10 @@
-"""Figures of this server since it started."""
+"""Figures of this server since it started, for each tenant and of all."""
 
 from collections import Counter
 from collections.abc import Mapping
 
 from agent_server._store.endings import Ending
+from agent_server._store.housekeeping import Count
 from agent_server._store.records import now
 from agent_server.runs import RunStatus
 
@@ -12,15 +13,13 @@ _BUCKETS = (0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0, flo
 
 
 class Tally:
-    """What is counted here.
+    """What is counted here of the runs of one tenant, or of all.
 
     Attributes:
         ended: How many runs ended, by state.
         durations: How many took at most so many seconds.
         duration_sum: What they took together, in seconds.
         tokens: Tokens used, by kind.
-        runs: How many runs of the database are in each state, as last counted.
-        oldest_queued: When the oldest that waits was accepted, in microseconds since 1970; None if none waits.
     """
 
     def __init__(self) -> None:
@@ -28,12 +27,9 @@ class Tally:
         self.durations: dict[float, int] = dict.fromkeys(_BUCKETS, 0)
         self.duration_sum = 0.0
         self.tokens: Counter[str] = Counter()
-        self.runs: Mapping[RunStatus, int] = {}
-        self.oldest_queued: int | None = None
 
-    def count(self, ending: Ending, started_at: int) -> None:
+    def count(self, ending: Ending, seconds: float) -> None:
         """Count a run that ended here."""
-        seconds = (now() - started_at) / 1_000_000
         self.ended[ending.status] += 1
         self.duration_sum += seconds
         for bound in _BUCKETS:
@@ -45,8 +41,42 @@ class Tally:
             self.tokens["cached"] += usage.cached_tokens or 0
             self.tokens["reasoning"] += usage.reasoning_tokens or 0
 
-    def waited_seconds(self) -> float:
-        """Return how long the oldest run has waited, as last counted."""
-        if self.oldest_queued is None:
-            return 0.0
-        return max(0.0, (now() - self.oldest_queued) / 1_000_000)
+
+class Tallies:
+    """The tallies of all tenants, and what is in the database, as last counted."""
+
+    def __init__(self) -> None:
+        self._all = Tally()
+        self._tenants: dict[str, Tally] = {}
+        self._counted = Count(runs={}, oldest_queued={})
+
+    def take(self, counted: Count) -> None:
+        """Take in what is in the database."""
+        self._counted = counted
+
+    def count(self, tenant: str, ending: Ending, started_at: int) -> None:
+        """Count a run that ended here, and when it was begun, in microseconds since 1970."""
+        seconds = (now() - started_at) / 1_000_000
+        for tally in (self._all, self._tenants.setdefault(tenant, Tally())):
+            tally.count(ending, seconds)
+
+    def of(self, tenant: str | None) -> Tally:
+        """Return what was counted of a tenant; of all for None."""
+        return self._all if tenant is None else self._tenants.get(tenant, Tally())
+
+    def runs(self, tenant: str | None) -> Mapping[RunStatus, int]:
+        """Return how many runs of a tenant are in each state, as last counted; of all for None."""
+        found: Counter[RunStatus] = Counter()
+        for (whose, status), number in self._counted.runs.items():
+            if tenant in {None, whose}:
+                found[status] += number
+        return found
+
+    def waited_seconds(self, tenant: str | None) -> float:
+        """Return how long the oldest run of a tenant has waited, as last counted; of all for None."""
+        oldest = [
+            created_at
+            for whose, created_at in self._counted.oldest_queued.items()
+            if tenant in {None, whose}
+        ]
+        return max(0.0, (now() - min(oldest)) / 1_000_000) if oldest else 0.0

@@ -81,9 +81,10 @@ class _Figures(Collector):
         )
 
 
-def render_metrics(figures: Statistics) -> bytes:
-    """Return the figures, with those of the process, as text."""
+def render_metrics(figures: Statistics, *, with_process: bool) -> bytes:
+    """Return the figures as text, with those of the process if they are wanted."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Figures(figures))
-    ProcessCollector(registry=registry)
+    if with_process:
+        ProcessCollector(registry=registry)
     return generate_latest(registry)

@@ -12,6 +12,7 @@ from starlette.routing import BaseRoute, Route
 
 from agent_server.executor import Executor
 from agent_server.runs import FINISHED, NewRun, Runs
+from agent_server.settings import DEFAULT_TENANT
 
 from .access import find_tenant
 from .bodies import build_model, read_json, read_model
@@ -53,10 +54,11 @@ async def tell_ready(request: Request) -> Response:
 
 
 async def tell_metrics(request: Request) -> Response:
-    """Tell the server's figures."""
-    return Response(
-        render_metrics(find_runs(request).statistics()), headers={"Content-Type": METRICS_TYPE}
-    )
+    """Tell the server's figures to who keeps it, and to a tenant those of its own runs."""
+    tenant = find_tenant(request)
+    of = None if tenant == DEFAULT_TENANT else tenant
+    content = render_metrics(find_runs(request).statistics(tenant=of), with_process=of is None)
+    return Response(content, headers={"Content-Type": METRICS_TYPE})
 
 
 async def tell_description(request: Request) -> Response:

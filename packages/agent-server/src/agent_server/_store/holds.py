@@ -126,12 +126,14 @@ class Ended:
 
     Attributes:
         seq: The run's number in the store.
+        tenant: Whose it is.
         ending: How it ended.
         event: What told of it.
         started_at: When it was first begun, in microseconds since 1970.
     """
 
     seq: int
+    tenant: str
     ending: Ending
     event: Event
     started_at: int
@@ -165,7 +167,13 @@ def _begin(write: Write, row: sa.Row[Any], holder: Holder) -> Hold | Ended:
     ending = _refuse(row, holder, write.seal) if row.attempt else None
     if ending is not None:
         event = end_waiting(write, row, ending)
-        return Ended(seq=row.seq, ending=ending, event=event, started_at=row.started_at)
+        return Ended(
+            seq=row.seq,
+            tenant=row.tenant,
+            ending=ending,
+            event=event,
+            started_at=row.started_at,
+        )
     attempt = row.attempt + 1
     started = Event(
         number=row.last_event + 1,

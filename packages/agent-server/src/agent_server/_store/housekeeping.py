@@ -1,7 +1,7 @@
 """What is done to the database from time to time: counted, pruned, freed of what nobody can go on with, sealed anew."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
@@ -54,24 +54,27 @@ class Count:
     """What is in the database.
 
     Attributes:
-        runs: How many runs are in each state.
-        oldest_queued: When the oldest that waits was accepted, in microseconds since 1970; None if none waits.
+        runs: How many runs of each tenant are in each state.
+        oldest_queued: When the oldest that waits was accepted, in microseconds since 1970, for each tenant of which one waits.
     """
 
-    runs: dict[RunStatus, int]
-    oldest_queued: int | None
+    runs: Mapping[tuple[str, RunStatus], int]
+    oldest_queued: Mapping[str, int]
 
 
 def count(connection: sa.Connection, executor: str) -> Count:
     """Count the runs of an executor."""
     mine = runs.c.executor == executor
-    states = sa.select(runs.c.status, sa.func.count()).where(mine).group_by(runs.c.status)
-    oldest = sa.select(sa.func.min(runs.c.created_at)).where(
-        mine, runs.c.status == "queued", runs.c.finished_at.is_(None)
+    whose = (runs.c.tenant, runs.c.status)
+    states = sa.select(*whose, sa.func.count()).where(mine).group_by(*whose)
+    oldest = (
+        sa.select(runs.c.tenant, sa.func.min(runs.c.created_at))
+        .where(mine, runs.c.status == "queued", runs.c.finished_at.is_(None))
+        .group_by(runs.c.tenant)
     )
     return Count(
-        runs={row[0]: row[1] for row in connection.execute(states)},
-        oldest_queued=connection.scalar(oldest),
+        runs={(row[0], row[1]): row[2] for row in connection.execute(states)},
+        oldest_queued={row[0]: row[1] for row in connection.execute(oldest)},
     )
 
 
