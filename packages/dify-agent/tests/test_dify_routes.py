@@ -195,7 +195,16 @@ def test_a_query_that_means_nothing_is_refused(client, build_request, query):
     run_id = create(client, build_request())
     refused = client.get(f"/runs/{run_id}/events", params=query)
     assert refused.status_code == 422
-    assert refused.json()["detail"][0]["loc"][1] in query
+    assert refused.json()["detail"][0]["loc"] == ["query", *query]
+
+
+def test_what_is_wrong_is_looked_for_where_it_stands(client, build_request):
+    path = f"/runs/{create(client, build_request())}/events/sse"
+    header = client.get(path, headers={"Last-Event-ID": "x"})
+    body = client.post("/runs", content="{", headers={"Content-Type": "application/json"})
+
+    assert header.json()["detail"][0]["loc"] == ["header", "Last-Event-ID"]
+    assert body.json()["detail"][0]["loc"] == ["body"]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ async def read_json(request: Request, *, is_optional: bool = False) -> Any:
 
     Args:
         request: The request.
-        is_optional: Whether there may be no body, for which None is returned.
+        is_optional: Whether there may be no body, for which an empty object is returned.
 
     Raises:
         ProblemError: If it is not declared as JSON (415), is larger than the settings allow (413), does not come to its end in time (408), or is no JSON (422).
@@ -29,11 +29,11 @@ async def read_json(request: Request, *, is_optional: bool = False) -> Any:
     # Asked for by name: a page in a browser may send other types anywhere without being asked.
     if kind != "application/json":
         if is_optional and not kind and not await _read_body(request, settings):
-            return None
+            return {}
         raise ProblemError(415, "Expected 'Content-Type: application/json'.")
     body = await _read_body(request, settings)
     if is_optional and not body:
-        return None
+        return {}
     try:
         return parse_json(body.decode("utf-8-sig"))
     except UnicodeDecodeError:
@@ -57,8 +57,7 @@ async def read_model[Model: BaseModel](
         RequestRefusedError: If the model refuses it; the problems name fields, never values.
         ClientDisconnect: If the client has gone.
     """
-    value = await read_json(request, is_optional=is_optional)
-    return build_model(model, {} if value is None and is_optional else value)
+    return build_model(model, await read_json(request, is_optional=is_optional))
 
 
 def build_model[Model: BaseModel](model: type[Model], value: Any) -> Model:

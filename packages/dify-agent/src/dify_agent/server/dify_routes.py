@@ -56,6 +56,14 @@ def build_dify_routes(executor: Executor) -> Sequence[Route]:
     ]
 
 
+class _QueryError(RequestRefusedError):
+    """What is wrong beside the body: where, and with which field."""
+
+    def __init__(self, where: str, field: str, message: str) -> None:
+        super().__init__(Problem(field=field, message=message))
+        self.where = where
+
+
 class _DifyRoutes:
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
@@ -121,7 +129,8 @@ def _read_cursor(request: Request) -> int:
     try:
         return parse_cursor(text)
     except ValueError as error:
-        raise RequestRefusedError(Problem(field=name, message=str(error))) from None
+        where = "query" if name == "after" else "header"
+        raise _QueryError(where, name, str(error)) from None
 
 
 def _read_limit(request: Request) -> int:
@@ -130,8 +139,7 @@ def _read_limit(request: Request) -> int:
         limit = int(text)
         if 1 <= limit <= _MOST_EVENTS:
             return limit
-    message = f"expected a number from 1 to {_MOST_EVENTS}"
-    raise RequestRefusedError(Problem(field="limit", message=message))
+    raise _QueryError("query", "limit", f"expected a number from 1 to {_MOST_EVENTS}")
 
 
 def _like_fastapi(handler: _Handler) -> _Handler:
@@ -147,7 +155,8 @@ def _like_fastapi(handler: _Handler) -> _Handler:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, the client reads the same shape
             problem = to_problem(error)
-            fields = [_detail(each) for each in problem.problems]
+            where = error.where if isinstance(error, _QueryError) else "body"
+            fields = [_detail(each, where) for each in problem.problems]
             return _error(problem.status, fields or problem.detail, problem.headers)
 
     return answer
@@ -157,6 +166,7 @@ def _error(status: int, detail: object, headers: Mapping[str, str]) -> Response:
     return JSONResponse({"detail": detail}, status_code=status, headers=dict(headers))
 
 
-def _detail(problem: Problem) -> dict[str, Any]:
-    loc = [int(step) if step.isdecimal() else step for step in problem.field.split(".")]
-    return {"type": "value_error", "loc": ["body", *loc], "msg": problem.message}
+def _detail(problem: Problem, where: str) -> dict[str, Any]:
+    steps = [] if problem.field == where else problem.field.split(".")
+    loc = [int(step) if step.isdecimal() else step for step in steps]
+    return {"type": "value_error", "loc": [where, *loc], "msg": problem.message}
