@@ -222,11 +222,13 @@ def test_a_snapshot_of_a_run_without_a_driver_is_played_on(play):
     ("settings", "error", "message"),
     [
         ({"snapshot_key": None}, ValueError, "snapshot_key: expected a key, for the run has"),
+        ({"snapshot_key": b"short"}, InvalidSettingError, "snapshot_key must be at least 16"),
+        ({"snapshot_key": "text"}, InvalidSettingError, "snapshot_key must be bytes"),
         ({"decisions": True}, ValueError, "decisions: expected none where nothing is resumed"),
         ({"resume": "{}", "decisions": True}, SnapshotError, "snapshot.format"),
         ({"rules": {"apy": "always"}}, DeclarationError, 'approval_rules["apy"].tool must be'),
     ],
-    ids=range(4),
+    ids=range(6),
 )
 def test_what_cannot_stop_or_go_on_is_refused_before_any_call(play, settings, error, message):
     settings = dict(settings)

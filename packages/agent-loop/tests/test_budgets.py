@@ -186,10 +186,19 @@ def test_a_budget_that_cannot_be_kept_ends_the_run_before_its_second_call(
 @pytest.mark.parametrize(
     ("budgets", "message"),
     [
-        ({"max_total_tokens": 0}, "max_total_tokens must be more than 0, not 0"),
-        ({"max_cost": Decimal(-1)}, "max_cost must be more than 0, not Decimal('-1')"),
-        ({"max_seconds": 0.0}, "max_seconds must be more than 0, not 0.0"),
-        ({"max_tool_calls": -1}, "max_tool_calls must be at least 0, not -1"),
+        ({"max_total_tokens": 0}, "max_total_tokens must be at least 1, a whole number, not 0"),
+        ({"max_total_tokens": 2.5}, "max_total_tokens must be at least 1, a whole number, not 2.5"),
+        ({"max_total_tokens": True}, "max_total_tokens must be at least 1, a whole number"),
+        ({"max_cost": Decimal(-1)}, "max_cost must be more than 0, a number, not Decimal('-1')"),
+        (
+            {"max_cost": Decimal("NaN")},
+            "max_cost must be more than 0, a number, not Decimal('NaN')",
+        ),
+        ({"max_cost": float("nan")}, "max_cost must be more than 0, a number, not nan"),
+        ({"max_cost": "1"}, "max_cost must be more than 0, a number, not '1'"),
+        ({"max_cost": True}, "max_cost must be more than 0, a number, not True"),
+        ({"max_seconds": 0.0}, "max_seconds must be more than 0, a number, not 0.0"),
+        ({"max_tool_calls": -1}, "max_tool_calls must be at least 0, a whole number, not -1"),
     ],
 )
 def test_a_budget_that_no_run_could_keep_is_refused(budgets, message):

@@ -407,6 +407,30 @@ def test_usage_is_summed_over_rounds_and_the_last_of_a_round_counts():
     assert answer(run, usage=Usage(total_tokens=5))[-1].usage == Usage(total_tokens=15)
 
 
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"maximum_iterations": "3"},
+        {"maximum_iterations": 2.5},
+        {"maximum_iterations": True},
+        {"max_request_bytes": "1000"},
+        {"max_agent_depth": -1},
+        {"budgets": {"max_cost": 1}},
+        {"approval_rules": {"add": "always"}},
+        {"answer_schema": '{"type": "object"}'},
+        {"fallback": "another"},
+        {"window": 272_000},
+        {"allowed_tools": "add"},
+    ],
+    ids=str,
+)
+def test_a_setting_of_another_kind_is_refused_by_its_name(setting):
+    [name] = setting
+    with pytest.raises(InvalidSettingError, match=f"^{name} must be ") as caught:
+        build_run(**{"model": "a", **setting})
+    assert caught.value.setting == name
+
+
 def test_a_maximum_under_one_is_refused():
     with pytest.raises(
         InvalidSettingError, match="maximum_iterations must be at least 1"

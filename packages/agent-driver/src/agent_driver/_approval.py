@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from agent_loop import AgentRun, AskApproval, Decision, Event
+from agent_loop import AgentRun, AskApproval, Decision, Event, validate_snapshot_key
 
 from ._tool_calls import ToolCalls
 
@@ -53,8 +53,10 @@ def prepare_approval(  # noqa: PLR0913 - the settings of one drive
         DeclarationError: If a rule names no tool.
         SnapshotError: If the snapshot is none that can be taken up.
         TypeError: If an argument is of a kind that cannot be it.
-        ValueError: If there is no key for a run that may ask, or not one decision for each call that waits.
+        ValueError: If there is no key for a run that may ask or it is too short, or not one decision for each call that waits.
     """
+    if key is not None:
+        validate_snapshot_key(key)
     if run.approval_rules is not None:
         if key is None:
             raise ValueError("snapshot_key: expected a key, for the run has approval rules")

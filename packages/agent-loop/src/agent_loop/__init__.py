@@ -49,6 +49,7 @@ from ._models import FallbackModel
 from ._own_functions import CallInstead, OwnFunction
 from ._reading import read_input
 from ._run import AgentRun
+from ._snapshots import validate_snapshot_key
 from ._state import TRANSITIONS, State, Trigger
 from ._time import CallWatch, TimeBudget
 from ._usage import AgentUse, Usage
@@ -115,5 +116,6 @@ __all__ = [
     "read_input",
     "read_model_failure",
     "should_emit_text",
+    "validate_snapshot_key",
     "with_files_moved",
 ]

@@ -7,10 +7,12 @@ from decimal import Decimal
 from typing import Any, ClassVar, Literal, cast
 
 from ._errors import InvalidSettingError
+from ._numbers import is_number, is_whole
 from ._usage import Usage
 
 
 _NEAR = Decimal("0.8")
+_COUNTS = ("max_total_tokens", "max_tool_calls")
 
 type BudgetName = Literal["max_total_tokens", "max_cost", "max_seconds", "max_tool_calls"]
 """A budget, by the name of its field in `Budgets`."""
@@ -30,7 +32,7 @@ class Budgets:
         max_tool_calls: Tool calls that are made, at least 0.
 
     Raises:
-        InvalidSettingError: If one is smaller than that.
+        InvalidSettingError: If one is smaller than that, or no number.
     """
 
     max_total_tokens: int | None = None
@@ -41,11 +43,15 @@ class Budgets:
     def __post_init__(self) -> None:
         """Refuse what no run could keep."""
         for field in fields(self):
-            value = getattr(self, field.name)
-            is_count = field.name == "max_tool_calls"
-            if value is not None and (value < 0 or (value == 0 and not is_count)):
-                expected = "at least 0" if is_count else "more than 0"
-                raise InvalidSettingError(field.name, expected, value)
+            value, name = getattr(self, field.name), field.name
+            if value is None:
+                continue
+            if name in _COUNTS:
+                least = 0 if name == "max_tool_calls" else 1
+                if not is_whole(value, least=least):
+                    raise InvalidSettingError(name, f"at least {least}, a whole number", value)
+            elif not is_number(value) or value <= 0:
+                raise InvalidSettingError(name, "more than 0, a number", value)
 
     def seconds_left(self, now: float) -> float | None:
         """Return how long until the budget of seconds is used up, never under 0; None where there is none."""

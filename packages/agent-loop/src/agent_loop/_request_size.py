@@ -4,17 +4,9 @@ from typing import Any
 
 from stream_text import RequestSize, read_member, render_omission
 
-from ._errors import InvalidSettingError
-
 
 def bound_requests(max_bytes: int) -> RequestSize:
-    """Return what keeps a run's requests within a bound; a file that no request could hold is left out even if it is the newest.
-
-    Raises:
-        InvalidSettingError: If the bound is under 1.
-    """
-    if max_bytes < 1:
-        raise InvalidSettingError("max_request_bytes", "at least 1", max_bytes)
+    """Return what keeps a run's requests within a bound, at least 1; a file that no request could hold is left out even if it is the newest."""
     return RequestSize(max_bytes, omit=_to_sentence, max_file_bytes=max_bytes)
 
 

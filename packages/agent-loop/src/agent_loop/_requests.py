@@ -55,7 +55,6 @@ class Requests:
         tool_choice: The choice of the next one that is not the closing one.
 
     Raises:
-        InvalidSettingError: If `max_bytes` is under 1.
         MessageError: If the messages are no list of messages.
     """
 

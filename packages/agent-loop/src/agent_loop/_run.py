@@ -33,6 +33,7 @@ from ._recovery import Recovery
 from ._requests import Requests
 from ._rounds import Rounds
 from ._run_facts import RunFacts
+from ._run_settings import validate_settings
 from ._saved_run import SavedRun
 from ._sentences import build_model_failure, build_unknown_budget
 from ._snapshots import seal, unseal
@@ -81,8 +82,8 @@ class AgentRun(RunFacts):
         max_agent_depth: How deep agents may call agents: with 1 those that this run calls may call none.
 
     Raises:
-        InvalidSettingError: If `maximum_iterations` or `max_request_bytes` is under 1, there is a fallback and no `model`, or an own function has the name of a tool
-            or of another one.
+        InvalidSettingError: If a setting is of another kind, `maximum_iterations` or `max_request_bytes` is under 1, `max_agent_depth` under 0, there is a fallback and no `model`, or
+            an own function has the name of a tool or of another one.
         MessageError: If the messages are no list of messages.
     """
 
@@ -108,8 +109,17 @@ class AgentRun(RunFacts):
         redact: Callable[[str], str] = str,
         max_agent_depth: int = 2,
     ) -> None:
-        if maximum_iterations < 1:
-            raise InvalidSettingError("maximum_iterations", "at least 1", maximum_iterations)
+        validate_settings(
+            maximum_iterations=maximum_iterations,
+            budgets=budgets,
+            allowed_tools=allowed_tools,
+            approval_rules=approval_rules,
+            answer_schema=answer_schema,
+            fallback=fallback,
+            max_request_bytes=max_request_bytes,
+            window=window,
+            max_agent_depth=max_agent_depth,
+        )
         if fallback is not None and model is None:
             raise InvalidSettingError("model", "named where there is a fallback", model)
         self._state: State = "ready"

@@ -28,7 +28,7 @@ def seal(state: Mapping[str, Any], *, key: bytes, expires_at: float) -> str:
         InvalidSettingError: If the key has under 16 bytes.
         SnapshotError: If the state cannot be written as JSON.
     """
-    validate_key(key)
+    validate_snapshot_key(key)
     envelope = {
         "format": _FORMAT,
         "version": VERSION,
@@ -55,7 +55,7 @@ def unseal(snapshot: object, *, key: bytes, now: float) -> Mapping[str, Any]:
         InvalidSettingError: If the key has under 16 bytes.
         SnapshotError: If it is none, of a later version, signed with another key, changed since, or expired.
     """
-    validate_key(key)
+    validate_snapshot_key(key)
     envelope = _read(snapshot)
     version = envelope["version"]
     if isinstance(version, int) and version > VERSION:
@@ -85,7 +85,7 @@ def digest(value: object) -> str:
     return hashlib.sha256(_canonical(value)).hexdigest()[:32]
 
 
-def validate_key(key: object) -> None:
+def validate_snapshot_key(key: object) -> None:
     """Refuse what is no key.
 
     Raises:
