@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -286,3 +287,23 @@ def test_leaving_an_asynchronous_stream_early_closes_it() -> None:
 
     with ResponsesSimulator() as server:
         assert asyncio.run(ask(server)) > 0
+
+
+@pytest.mark.parametrize(
+    "options", [{"seconds": 3.0}, {"detached": True}], ids=["seconds", "detached"]
+)
+def test_what_is_for_the_background_is_refused_without_it(options: dict[str, Any]) -> None:
+    async def ask(server: ResponsesSimulator) -> None:
+        async with AsyncResponsesClient(config(server)) as client:
+            await client.complete(Request(items=[{"role": "user", "content": "Hi"}]), **options)
+
+    [name] = options
+    with ResponsesSimulator() as server:
+        request = Request(items=[{"role": "user", "content": "Hi"}])
+        with pytest.raises(SettingsError, match=f"{name} is for a response that is made in the"):
+            ResponsesClient(config(server)).stream(request, **options)
+        with pytest.raises(SettingsError, match=f"{name} is for"):
+            asyncio.run(ask(server))
+        assert server.requests == []
+        off = dict.fromkeys(options)
+        assert ResponsesClient(config(server)).complete(request, **off).text

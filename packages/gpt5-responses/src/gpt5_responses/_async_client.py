@@ -96,11 +96,11 @@ class AsyncResponsesClient:
             options: For the background: `seconds`, `detached` and `poll_seconds` of `BackgroundStream`.
 
         Raises:
-            SettingsError: If an option is out of its range.
+            SettingsError: If an option is out of its range, or for the background alone.
             PayloadError: If something of the request cannot be sent.
             MessageError: If a message cannot be read.
         """
-        request = in_background(request, background)
+        request = in_background(request, background, options)
         body = self._body(request)
         if request.background:
             return AsyncBackgroundStream(

@@ -85,11 +85,11 @@ class ResponsesClient:
 
         Raises:
             ResponsesError: If the server cannot be reached, refuses the request, or answers with something else.
-            SettingsError: If an option is out of its range.
+            SettingsError: If an option is out of its range, or for the background alone.
             PayloadError: If something of the request cannot be sent.
             MessageError: If a message cannot be read.
         """
-        stream = self._open(in_background(request, background), **options)
+        stream = self._open(in_background(request, background, options), **options)
         stream.open()
         return stream
 

@@ -180,9 +180,22 @@ class Following:
         return error
 
 
-def in_background(request: Request, background: bool | None) -> Request:  # noqa: FBT001  None is a third value
-    """Return a request as it is to be made: in the background, not in it, or as it says."""
-    return request if background is None else replace(request, background=background)
+def in_background(
+    request: Request,
+    background: bool | None,  # noqa: FBT001  None is a third value
+    options: FollowOptions,
+) -> Request:
+    """Return a request as it is to be made: in the background, not in it, or as it says.
+
+    Raises:
+        SettingsError: If an option would change nothing, because it is not made in the background.
+    """
+    request = request if background is None else replace(request, background=background)
+    for name in ("seconds", "detached"):
+        if options.get(name) and not request.background:
+            told = f"{name} is for a response that is made in the background (background=True)"
+            raise SettingsError(told, field=name)
+    return request
 
 
 def attached_request(include: Sequence[str]) -> dict[str, Any]:
