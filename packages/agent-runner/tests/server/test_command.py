@@ -124,6 +124,18 @@ def test_a_killed_server_leaves_no_process_of_its_scripts(make_agent, start_serv
     assert processes(run_id) == []
 
 
+def test_without_logs_an_agents_folder_need_not_be_writable(make_agent, start_server):
+    agent = make_agent("print(1)")
+    (
+        agent / "logs"
+    ).touch()  # as good as a folder that nothing can be written to, and that for anybody
+
+    server = start_server(agent, keep_logs=0)
+    told = server.follow(server.submit("agent", {})["run_id"])
+
+    assert told[-1]["type"] == "run_succeeded"
+
+
 def test_a_run_that_starts_over_finds_its_files_again(make_agent, start_server):
     agent = make_agent("""
         import json, pathlib, sys, time

@@ -57,6 +57,7 @@ def serve_scripts(
             timeout_seconds=settings.timeout,
             max_output_bytes=settings.max_output_bytes,
             max_output_lines=settings.max_output_lines,
+            keep_logs=settings.keep_logs,
         )
     except RunnerError as error:
         refuse(f"agent-runner: {error}")

@@ -21,6 +21,7 @@ class ScriptServerSettings(ServerSettings):
         timeout: Seconds that a script may take.
         max_output_bytes: Bytes that a script may print.
         max_output_lines: Lines that a script may print.
+        keep_logs: Log files that stay in an agent's folder `logs`; 0 writes none, for folders that cannot be written to.
     """
 
     model_config = SettingsConfigDict(
@@ -36,3 +37,4 @@ class ScriptServerSettings(ServerSettings):
     timeout: float = Field(default=600, gt=0)
     max_output_bytes: int = Field(default=16 * 1024 * 1024, ge=1)
     max_output_lines: int = Field(default=100_000, ge=1)
+    keep_logs: int = Field(default=50, ge=0)
