@@ -205,6 +205,15 @@ def test_patterns_that_hang_elsewhere_do_not(pattern):
     assert not LinearPattern(pattern).is_in("a" * 100_000 + "!")
 
 
+@pytest.mark.parametrize(("rule", "found"), [("always", "always"), ("never", "once")])
+def test_a_text_too_long_for_its_pattern_is_asked_about_and_passes_no_rule_that_never_asks(
+    rule, found
+):
+    rules = [{"tool": "pay", "when": {"to": {"matches": "[ab]*a[ab]{900}c"}}, "ask": rule}]
+    rules += [{"tool": "pay", "ask": "once"}]
+    assert ask(rules, "pay", {"to": "ab" * 100_000}) == found
+
+
 @given(json_values, json_values)
 def test_every_argument_gets_a_finding(wanted, value):
     when = {"x": {"equals": wanted}, "x.a": {"above": 3}, "x.0": {"matches": "a"}}
