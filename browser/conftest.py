@@ -71,13 +71,20 @@ def open_pages(chromium):
     contexts, problems = [], []
 
     def open_one(
-        address, *, width=SIZE["width"], height=SIZE["height"], scheme="light", may_miss=False
+        address,
+        *,
+        width=SIZE["width"],
+        height=SIZE["height"],
+        scheme="light",
+        may_miss=False,
+        **options,
     ):
         origin = re.match(r"http://127\.0\.0\.1:\d+/[\w-]+/", address)[0]
         context = chromium.new_context(
             viewport={"width": width, "height": height},
             color_scheme=scheme,
             permissions=["clipboard-read", "clipboard-write"],
+            **options,
         )
         contexts.append(context)
         page = context.new_page()

@@ -1,7 +1,8 @@
 import asyncio
 import base64
 
-from web import client_of, executor, fields, settings_of
+import httpx
+from web import client_of, executor, fields, listening, settings_of
 
 from agent_server.http import build_app
 from run_log import RunLog
@@ -85,3 +86,28 @@ def test_the_pages_of_many_tenants_are_not_kept_for_ever(tmp_path):
             ]
 
     assert [one["folder"] for one in asyncio.run(scene())] == [*tenants, tenants[0]]
+
+
+def test_a_page_that_follows_a_run_does_not_hold_up_the_stop_of_the_server(tmp_path, capfd, caplog):
+    logs = tmp_path / "logs"
+    writer = RunLog(logs / "default", about={}).begin()
+    path = f"/v1/view/api/runs/{writer.path.stem}/events"
+
+    async def scene():
+        async with httpx.AsyncClient(timeout=20) as client:
+            async with listening(tmp_path, run_logs=logs) as (port, _):
+                request = client.build_request("GET", f"http://127.0.0.1:{port}{path}")
+                answer = await client.send(request, stream=True)
+                lines = answer.aiter_lines()
+                first = await anext(lines)
+                began = asyncio.get_running_loop().time()
+            rest = [line async for line in lines]
+            return first, rest, asyncio.get_running_loop().time() - began
+
+    first, rest, seconds = asyncio.run(scene())
+    writer.close()
+
+    assert first == "event: news"
+    assert rest[-1] == ""  # it came to its end, and was not cut off
+    assert seconds < 5  # which is how long answers may take that nobody ends
+    assert (caplog.records, capfd.readouterr().err) == ([], "")

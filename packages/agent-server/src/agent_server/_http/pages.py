@@ -1,5 +1,6 @@
 """The page of run logs, each tenant's for itself."""
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, Final
@@ -7,12 +8,13 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agent_server.settings import ServerSettings
 from run_log.view import create_pages
 
 from .access import find_tenant
+from .streams import find_watchers
 
 
 _PATH: Final = "/v1/view"
@@ -50,4 +52,32 @@ class _Pages:
         self._pages[tenant] = page
         while len(self._pages) > _OPEN_PAGES:
             self._pages.popitem(last=False)
-        await page(scope, receive, send)
+        await _until_stop(page, find_watchers(Request(scope)).closed)(scope, receive, send)
+
+
+def _until_stop(app: ASGIApp, closed: asyncio.Event) -> ASGIApp:
+    """Return an application whose answers end when the server stops, also those that would tell for as long as a run goes on what is new."""
+
+    async def ending(scope: Scope, receive: Receive, send: Send) -> None:
+        is_open = False
+
+        async def follow(message: Message) -> None:
+            nonlocal is_open
+            is_open = message.get("more_body", message["type"] == "http.response.start")
+            await send(message)
+
+        async def receive_or_stop() -> Message:
+            received = asyncio.ensure_future(receive())
+            stopped = asyncio.ensure_future(closed.wait())
+            try:
+                await asyncio.wait((received, stopped), return_when=asyncio.FIRST_COMPLETED)
+                return received.result() if received.done() else {"type": "http.disconnect"}
+            finally:
+                received.cancel()
+                stopped.cancel()
+
+        await app(scope, receive_or_stop, follow)
+        if is_open and closed.is_set():
+            await send({"type": "http.response.body"})
+
+    return ending

@@ -21,7 +21,7 @@ from .metrics import METRICS_TYPE, render_metrics
 from .openapi import build_description
 from .problems import dump_json, refuse_field
 from .queries import read_events_query, read_runs_query, wants_stream
-from .streams import EventStream, Project, Watchers, project_event, watch_run
+from .streams import EventStream, Project, find_watchers, project_event, watch_run
 
 
 _MAX_KEY: Final = 255
@@ -190,11 +190,6 @@ async def stream_events(
 def find_runs(request: Request) -> Runs:
     """Return the runs that the server of a request serves."""
     return request.app.state.runs
-
-
-def find_watchers(request: Request) -> Watchers:
-    """Return where streams are counted."""
-    return request.app.state.watchers
 
 
 def _executor(request: Request) -> Executor:

@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import aclosing, contextmanager, suppress
 from typing import Final
 
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -68,6 +69,9 @@ class Watchers:
 
     Args:
         settings: How many there may be.
+
+    Attributes:
+        closed: Set once the server stops.
     """
 
     def __init__(self, settings: ServerSettings) -> None:
@@ -77,6 +81,7 @@ class Watchers:
         self._streams: set[EventStream] = set()
         self._keep_alive_seconds = settings.keep_alive_seconds
         self._beat: asyncio.TimerHandle | None = None
+        self.closed = asyncio.Event()
 
     def admit(self, tenant: str) -> None:
         """Count a stream in.
@@ -119,8 +124,14 @@ class Watchers:
 
     def close(self) -> None:
         """End all streams."""
+        self.closed.set()
         for stream in self._streams:
             stream.stop()
+
+
+def find_watchers(request: Request) -> Watchers:
+    """Return where the streams of a request's server are counted."""
+    return request.app.state.watchers
 
 
 class EventStream(Response):
