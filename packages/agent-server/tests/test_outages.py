@@ -84,7 +84,7 @@ def test_while_the_database_is_away_clients_hear_it_and_runs_go_on_when_it_is_ba
     assert len(lines) == 2, lines
 
 
-def test_a_server_can_be_stopped_while_the_database_is_away(tmp_path):
+def test_a_server_can_be_stopped_while_the_database_is_away(tmp_path, caplog):
     path = tmp_path / "runs.sqlite"
 
     async def sleep(run):
@@ -106,6 +106,7 @@ def test_a_server_can_be_stopped_while_the_database_is_away(tmp_path):
     run = asyncio.run(scene())
 
     assert (run.status, run.attempt) == ("succeeded", 2)
+    assert "Traceback" not in caplog.text
 
 
 def test_a_table_that_cannot_be_read_for_a_while_is_an_outage_too(tmp_path):

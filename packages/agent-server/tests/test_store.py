@@ -252,3 +252,39 @@ def test_a_row_that_was_tampered_with_holds_up_nothing(tmp_path, sqlite, caplog)
             return await finish(runs, await start(runs))
 
     assert asyncio.run(scene()).status == "succeeded"
+
+
+def test_a_run_of_which_the_request_was_tampered_with_ends_and_others_go_on(
+    tmp_path, sqlite, caplog
+):
+    async def scene():
+        async with engine(sqlite, SECRETIVE, storage_keys=OLD, concurrency=1) as runs:
+            await start(runs, "secret", request={"wait": True})
+            spoilt, good = await start(runs, "secret"), await start(runs, "secret")
+        query(
+            tmp_path,
+            f"UPDATE agent_runs SET request = substr(request, 1, 30) WHERE run_id = '{spoilt}'",
+        )
+        async with engine(sqlite, SECRETIVE, storage_keys=OLD) as runs:
+            return await finish(runs, spoilt), await finish(runs, good)
+
+    spoilt, good = asyncio.run(scene())
+
+    assert spoilt.result.error_type == "unreadable"
+    assert "Traceback" not in caplog.text
+    assert good.status == "succeeded"
+
+
+def test_a_run_whose_end_cannot_be_stored_is_begun_again(tmp_path, sqlite, caplog):
+    async def scene():
+        async with engine(sqlite, SECRETIVE) as runs:
+            run_id = await start(runs, "secret", request={"wait": True})
+            await until(runs, run_id, lambda run: run.last_event == 2)
+            query(tmp_path, "INSERT INTO agent_run_events SELECT seq, 3, 3, x'' FROM agent_runs")
+            await runs.cancel(run_id, tenant="ada")
+            await eventually(lambda: "no run could be taken" in caplog.text)
+            query(tmp_path, "DELETE FROM agent_run_events WHERE body = x''")
+            return await finish(runs, run_id)
+
+    assert asyncio.run(scene()).status == "cancelled"
+    assert "could not be ended" in caplog.text

@@ -12,6 +12,7 @@ from agent_server._store.holds import Ended, Hold, Holder
 from agent_server._store.records import Event
 from agent_server._store.writer import Writer
 from agent_server.executor import EventLimitError, Executor, RunResult
+from agent_server.runs import DatabaseAwayError
 
 from .execution import RunExecution
 
@@ -108,7 +109,11 @@ class Dispatcher:
             self._wake.clear()
             free = self._concurrency - len(self._jobs)
             if free > 0:
-                await self._claim(free)
+                try:
+                    await self._claim(free)
+                except Exception:
+                    # It is woken with each beat, and tries again.
+                    _logger.exception("no run could be taken from the queue")
             await self._wake.wait()
 
     def cancel(self, reasons: dict[int, str | None]) -> None:
@@ -176,6 +181,8 @@ class Dispatcher:
                 await job.execution.let_go()
             elif await job.execution.end(ending):
                 self._hooks.on_ended(hold.tenant, ending, hold.started.created_at)
+        except DatabaseAwayError:
+            pass  # The server ends, and others will see that it is silent.
         except Exception:
             # It is not held any more as far as this server knows: the next claim finds it.
             _logger.exception("run %s could not be ended", hold.run_id)

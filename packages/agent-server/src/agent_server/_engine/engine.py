@@ -40,6 +40,8 @@ _logger = logging.getLogger("agent_server")
 
 _READ_THREADS = 4
 _PAGE = 500
+# How long a silent database is waited for when the server stops.
+_ENDING_SECONDS = 3.0
 # What others tell in this time is looked at once.
 _LOOK_SECONDS = 0.05
 
@@ -59,7 +61,16 @@ async def run_engine(
             async with executor.opened(), _listening(engine, database), engine.running():
                 yield engine.runs
         finally:
-            await engine.writer.close()
+            await _end_threads(engine.writer, pool, database)
+
+
+async def _end_threads(writer: Writer, pool: ThreadPoolExecutor, database: Database) -> None:
+    ending = asyncio.ensure_future(
+        asyncio.gather(writer.close(), asyncio.to_thread(pool.shutdown, cancel_futures=True))
+    )
+    if not (await asyncio.wait([ending], timeout=_ENDING_SECONDS))[0]:
+        database.cut()  # pragma: no cover - nox -s postgresql
+    await ending
 
 
 @asynccontextmanager

@@ -13,6 +13,7 @@ from agent_server._store import housekeeping, servers
 from agent_server._store.endings import Ending
 from agent_server._store.errors import StorageError
 from agent_server._store.housekeeping import Retention
+from agent_server._store.pulse import PATIENCE_SECONDS
 from agent_server._store.records import Event
 from agent_server._store.servers import Beat, LeaseWatch, Server
 from agent_server._store.writer import Writer
@@ -118,7 +119,7 @@ class Keeper:
     async def leave(self) -> None:
         """Take out the server, unless the database is away: then the others will see that it is silent."""
         leaving = self._writer.submit(lambda write: servers.leave(write, self._server))
-        await asyncio.wait([leaving], timeout=0 if self._writer.is_away else None)
+        await asyncio.wait([leaving], timeout=0 if self._writer.is_away else PATIENCE_SECONDS)
 
     async def keep(self, dispatcher: Dispatcher, hearers: Hearers) -> None:
         """Show that this server lives, and take over from others that do not, until it is cancelled."""

@@ -1,11 +1,16 @@
 """Opening the database: SQLite with a write-ahead log, or PostgreSQL."""
 
 import os
+import socket
 import sqlite3
 import time
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+from weakref import WeakSet
 
+import psycopg
 import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
@@ -38,11 +43,25 @@ class Database:
     reader: sa.Engine
     seal: Seal
     url: sa.URL
+    _connections: WeakSet[psycopg.Connection[Any]] = field(default_factory=WeakSet)
 
     @property
     def is_sqlite(self) -> bool:
         """Whether it is a file of this machine."""
         return self.url.get_backend_name() == "sqlite"
+
+    def keep(self, connection: psycopg.Connection[Any], _record: object) -> None:
+        """Remember a connection, for `cut`."""
+        self._connections.add(connection)  # pragma: no cover - nox -s postgresql
+
+    def cut(self) -> None:  # pragma: no cover - nox -s postgresql
+        """Break all connections to PostgreSQL, so that threads end that wait for one which is silent."""
+        for connection in list(self._connections):
+            with (
+                suppress(OSError, psycopg.Error),
+                socket.socket(fileno=os.dup(connection.fileno())) as line,
+            ):
+                line.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         """Close all connections."""
@@ -147,4 +166,7 @@ def _open_postgresql(url: sa.URL, seal: Seal) -> Database:  # pragma: no cover -
         connect_args=settings,
         pool_pre_ping=True,
     )
-    return Database(writer=writer, reader=reader, seal=seal, url=url)
+    database = Database(writer=writer, reader=reader, seal=seal, url=url)
+    for engine in (writer, reader):
+        event.listen(engine, "connect", database.keep)
+    return database

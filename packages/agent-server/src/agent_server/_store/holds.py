@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from agent_server.executor import JsonObject, RunResult
 
 from .endings import Ending, cancelled, end_waiting, with_result, write_end, write_events
+from .errors import StorageError
 from .records import Event, dump_events, dump_json, load_text, now
 from .schema import runs, steps
 from .sealing import Seal
@@ -58,6 +59,12 @@ _FIND_WAITING = (
 )
 _FIND_STEP = sa.select(steps.c.result).where(
     steps.c.run == sa.bindparam("held"), steps.c.key == sa.bindparam("named")
+)
+
+_UNREADABLE = RunResult(
+    status="failed",
+    error="what was stored of it cannot be read any more",
+    error_type="unreadable",
 )
 
 type Verdict = Callable[[str, int], RunResult | None]
@@ -129,7 +136,7 @@ class Ended:
         tenant: Whose it is.
         ending: How it ended.
         event: What told of it.
-        started_at: When it was first begun, in microseconds since 1970.
+        started_at: When it was first begun, in microseconds since 1970; when it ended, if it never was.
     """
 
     seq: int
@@ -165,14 +172,16 @@ def claim(
 
 def _begin(write: Write, row: sa.Row[Any], holder: Holder) -> Hold | Ended:
     ending = _refuse(row, holder, write.seal) if row.attempt else None
-    if ending is not None:
+    content = _read(row, write.seal)
+    if content is None or ending is not None:
+        ending = ending or with_result(_UNREADABLE)
         event = end_waiting(write, row, ending)
         return Ended(
             seq=row.seq,
             tenant=row.tenant,
             ending=ending,
             event=event,
-            started_at=row.started_at,
+            started_at=row.started_at or event.created_at,
         )
     attempt = row.attempt + 1
     started = Event(
@@ -199,14 +208,22 @@ def _begin(write: Write, row: sa.Row[Any], holder: Holder) -> Hold | Ended:
         run_id=row.run_id,
         tenant=row.tenant,
         agent=row.agent,
-        request=json.loads(write.seal.open(row.request)),
-        metadata=json.loads(write.seal.open(row.metadata)),
+        request=content[0],
+        metadata=content[1],
         server=holder.server,
         attempt=attempt,
         started=started,
         told_bytes=row.bytes + len(body),
         recorded=frozenset(keys),
     )
+
+
+def _read(row: sa.Row[Any], seal: Seal) -> tuple[JsonObject, Mapping[str, str]] | None:
+    """Return the request and the metadata of a run; None if something has changed what was stored, for all keys are there."""
+    try:
+        return json.loads(seal.open(row.request)), json.loads(seal.open(row.metadata))
+    except StorageError:
+        return None
 
 
 def _refuse(row: sa.Row[Any], holder: Holder, seal: Seal) -> Ending | None:

@@ -129,7 +129,7 @@ class Writer:
         job = _Job(operation, self._loop.create_future(), is_patient)
         with self._lock:
             if self._is_closed:
-                job.done.set_exception(DatabaseAwayError())
+                _refuse(job.done, DatabaseAwayError())
             else:
                 self._jobs.append(job)
                 self._lock.notify()
@@ -251,11 +251,17 @@ class Writer:
             if job.done.cancelled():
                 continue
             if isinstance(result, Exception):
-                job.done.set_exception(result)
+                _refuse(job.done, result)
             else:
                 job.done.set_result(result)
         if signals:
             self._on_signals(signals)
+
+
+def _refuse(done: asyncio.Future[Any], error: Exception) -> None:
+    done.set_exception(error)
+    # Nothing is logged where nobody waits for it any more: whoever it concerns hears of it by other ways.
+    done.exception()
 
 
 def _no_answer() -> TimeoutError:  # pragma: no cover - nox -s postgresql
