@@ -250,8 +250,16 @@ def postgresql(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def kills(session: nox.Session) -> None:
-    """Kill agent servers sixty times each: one and two of them, on SQLite and on PostgreSQL."""
-    _run_agent_server(session, "-m", "long", "-s", "tests/test_kills.py")
+    """Kill agent servers sixty times each, one and two of them, on SQLite and on PostgreSQL; then try kills, outages, backups, upgrades and new keys on both commands."""
+    if not session.posargs:
+        _run_agent_server(session, "-m", "long", "-s", "tests/test_kills.py")
+    _sync(session, "--all-packages", "--all-extras")
+    session.install("psutil", "pytest")
+    paths = "pythonpath=durability packages/agent-server/tests"
+    session.run(
+        *("pytest", "--import-mode=importlib", "-W", "error", "-o", paths, "-s"),
+        *("durability", *session.posargs),
+    )
 
 
 @nox.session(default=False)
