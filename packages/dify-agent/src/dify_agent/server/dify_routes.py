@@ -24,6 +24,7 @@ from agent_server.http import (
     to_problem,
 )
 from agent_server.runs import NewRun, RunNotFoundError, StoredEvent
+from dify_agent.exceptions import DifyAgentError
 
 from .dify_events import FIRST_CURSOR, format_cursor, parse_cursor, project_event, project_run
 from .dify_requests import CancelRequest, DifyRunRequest
@@ -56,7 +57,7 @@ def build_dify_routes(executor: Executor) -> Sequence[Route]:
     ]
 
 
-class _QueryError(RequestRefusedError):
+class _QueryError(DifyAgentError, RequestRefusedError):
     """What is wrong beside the body: where, and with which field."""
 
     def __init__(self, where: str, field: str, message: str) -> None:
