@@ -84,9 +84,13 @@ def open_database(url: str, seal: Seal) -> Database:
             if parsed.get_backend_name() == "sqlite"
             else _open_postgresql(parsed, seal)
         )
-        with database.writer.begin() as connection:
-            migrate(connection)
-            check_keys(connection, seal)
+        try:
+            with database.writer.begin() as connection:
+                migrate(connection)
+                check_keys(connection, seal)
+        except Exception:
+            database.close()
+            raise
     except (OSError, SQLAlchemyError) as error:
         raise StorageError(
             f"database: expected one that can be opened: {describe_fault(error)}"
