@@ -15,7 +15,7 @@ type ReadReaches = Callable[[list[int]], Awaitable[dict[int, Reach]]]
 _KEPT_EVENTS = 1000
 _KEPT_BYTES = 1024 * 1024
 # How long a run's watchers wait from one batch to the next, for each of them: many get larger batches less often.
-_PACE_SECONDS_PER_WATCHER = 0.001
+_PACE_SECONDS_PER_WATCHER = 0.0015
 _PACE_SECONDS = 2.0
 
 
