@@ -63,8 +63,10 @@ class CuttingProxy:
 
     def _answer(self, peer: socket.socket) -> None:
         request = self._server.requests[-1]
-        is_cancel = b"/cancel " in request.split(b"\r\n", 1)[0]
-        cut = WHOLE if is_cancel else next(self._cuts, WHOLE)
+        asked = request.split(b"\r\n", 1)[0]
+        cut = WHOLE if b"/cancel " in asked else next(self._cuts, WHOLE)
+        if cut.status == 400 and b"stream=true" not in asked:
+            cut = WHOLE  # Only a stream is refused so; a look at the response that is refused for good ends the answer.
         is_create = request.startswith(b"POST /v1/responses ")
         if cut.status and not is_create:
             self.cut += 1

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from cutting import Cut, CuttingProxy, random_cut
 from following import ASKED, BOTH, follow, joined
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gpt5_messages import BlockDelta, ResponseEnded, StreamEvent
@@ -77,6 +77,7 @@ def test_two_hours_with_fifty_cuts_arrive_whole_once_and_billed_once(*, is_async
 
 
 @settings(max_examples=6)
+@example(cuts=[Cut(after_bytes=0)] * 4 + [Cut(status=400)], is_async=False)
 @given(
     cuts=st.lists(
         st.builds(
