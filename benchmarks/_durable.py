@@ -92,7 +92,7 @@ async def _measure(
         ("the same run without an engine", f"{dify[1] * 1e3:.1f} ms"),
         ("created to its last event at the client, one at a time", f"{latency * 1e3:.0f} ms"),
         (
-            f"{_WATCHERS} watchers of one run, 20 events a second: CPU",
+            f"{_WATCHERS:,} watchers of one run, 20 events a second: CPU",
             f"{watched[0] * 100:.1f} % of a core",
         ),
         ("its threads before and during", f"{watched[1]}, {watched[2]}"),
@@ -101,7 +101,7 @@ async def _measure(
         ("a client behind event 1,990 of 2,003 has the rest after", f"{back * 1e3:.0f} ms"),
         (f"{_QUEUED} runs at once, all done after", f"{queued_seconds:.1f} s"),
         ("its CPU of each", f"{queued_cpu * 1e3:.1f} ms"),
-        (f"{_IN_A_ROW} runs in a row took", f"{in_a_row:.0f} s"),
+        (f"{_IN_A_ROW:,} runs in a row took", f"{in_a_row:.0f} s"),
         ("memory after 1,000 and at the end", f"{before[0] / 1e6:.0f} MB, {after[0] / 1e6:.0f} MB"),
         ("threads", f"{before[1]}, {after[1]}"),
         ("open files and connections", f"{before[2]}, {after[2]}"),
