@@ -534,7 +534,7 @@ def _siblings(package: str, *, for_tests: bool) -> list[str]:
         needs = pyproject["project"].get("dependencies", [])
         if for_tests:
             needs = needs + pyproject["dependency-groups"]["test"]
-        names = [need.split(">=")[0] for need in needs]
+        names = [need.split(">=")[0].partition("[")[0] for need in needs]
         new = [name for name in names if name in PACKAGES and name not in (package, *found)]
         found += new
         waiting += new
