@@ -1,5 +1,7 @@
 """A second model that takes over."""
 
+from decimal import Decimal
+
 import pytest
 
 from agent_loop import (
@@ -235,3 +237,32 @@ def test_an_error_that_another_model_may_not_have_is_known_by_its_text(text):
 )
 def test_an_error_of_the_request_is_no_others_business(text):
     assert not read_model_failure(text).may_pass_elsewhere
+
+
+def priced(currency, price="0.5"):
+    return Usage(total_tokens=10, total_price=Decimal(price), currency=currency)
+
+
+@pytest.mark.parametrize("budgets", [None, Budgets(max_cost=Decimal(9))], ids=["free", "max_cost"])
+def test_prices_in_another_currency_end_the_run_before_it_goes_on(budgets):
+    run, _ = start(budgets=budgets)
+    use_tool(run, usage=priced("USD"))
+    run.feed(LIMITED)
+    run.feed(ModelDelta(tool_calls=(ToolCallFragment(call_id="c2", name="add"),)))
+    run.feed(ModelDelta(usage=priced("CNY")))
+    finished = run.feed(ModelDone())[-1]
+    assert finished.error == (
+        "The cost of the run cannot be told: the prices of its models are in two currencies"
+    )
+    assert (finished.is_answered, finished.reason) == (False, "error")
+
+
+def test_an_answer_in_another_currency_is_one_and_its_money_is_not_added():
+    run, _ = start()
+    use_tool(run, usage=priced("USD"))
+    run.feed(LIMITED)
+    run.feed(ModelDelta(text="So.", usage=priced("CNY")))
+    finished = run.feed(ModelDone())[-1]
+    assert finished.is_answered
+    usage = finished.usage
+    assert (usage.total_tokens, usage.total_price, usage.currency) == (20, Decimal("0.5"), "USD")

@@ -23,7 +23,7 @@ from ._sentences import (
     AGENT_FAILED,
     build_budget_above,
     build_too_deep,
-    build_unknown_budget,
+    build_unknown,
 )
 from ._usage import AgentUse
 
@@ -113,7 +113,7 @@ class Agents:
         if budget := spending.used_up_above:
             return Failure(message=build_budget_above(budget), reason="budget")
         unknown = spending.find_unknown_below()
-        return Failure(message=build_unknown_budget(unknown)) if unknown else None
+        return Failure(message=build_unknown(unknown)) if unknown else None
 
 
 @dataclass(frozen=True, slots=True)

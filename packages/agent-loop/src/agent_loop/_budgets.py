@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from typing import Any, ClassVar, Literal, cast
 
@@ -13,9 +13,15 @@ from ._usage import Usage
 
 _NEAR = Decimal("0.8")
 _COUNTS = ("max_total_tokens", "max_tool_calls")
+_NO_MONEY: dict[str, Any] = dict.fromkeys(
+    ("input_price", "output_price", "total_price"), Decimal(0)
+)
 
 type BudgetName = Literal["max_total_tokens", "max_cost", "max_seconds", "max_tool_calls"]
 """A budget, by the name of its field in `Budgets`."""
+
+type Unknown = BudgetName | Literal["currency"]
+"""What a model leaves unknown: a budget that cannot be kept, or a sum of money in two currencies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +94,7 @@ class Spending:
         caller: What it counts for, too.
         began: How old that was when it joined.
         lock: One for all that count together.
-        unknown: A budget that cannot be kept, because an agent's model does not tell what it uses.
+        unknown: What an agent's model leaves unknown.
     """
 
     SAVED: ClassVar = ("usage", "model_calls", "seconds", "tool_calls", "unknown", "_is_told")
@@ -103,7 +109,7 @@ class Spending:
         self.began = 0.0
         self.lock: AbstractContextManager[Any] = nullcontext()
         self._is_told = False
-        self.unknown: BudgetName | None = None
+        self.unknown: Unknown | None = None
         self._maxima: dict[BudgetName, float | Decimal] = {
             cast("BudgetName", field.name): maximum
             for field in fields(budgets)
@@ -145,11 +151,17 @@ class Spending:
         return _find((use for use in above if use.name != "max_tool_calls"), Decimal(1))
 
     def add_usage(self, usage: Usage) -> None:
-        """Count a model call of the run itself."""
+        """Count a model call of the run itself; of one in another currency all but the money."""
         self.model_calls += 1
         with self.lock:
             for spending in self._iter_chain():
-                spending.usage += usage
+                differs = spending.is_in_another_currency(usage)
+                spending.usage += replace(usage, **_NO_MONEY) if differs else usage
+
+    def is_in_another_currency(self, usage: Usage) -> bool:
+        """Return whether a usage is in another currency than what was used by now."""
+        currencies = {self.usage.currency, usage.currency} - {""}
+        return len(currencies) > 1
 
     def pass_seconds(self, seconds: float) -> None:
         """Take note of how long the run has lasted; less than before changes nothing."""
@@ -185,19 +197,28 @@ class Spending:
         self._is_told = self._is_told or near is not None
         return near
 
-    def find_unknown(self, usage: Usage) -> BudgetName | None:
-        """Return a budget that cannot be kept, because a model call does not tell what it has used; the runs above know it from then on, too."""
-        found: BudgetName | None = None
+    def find_unknown(self, usage: Usage) -> Unknown | None:
+        """Return what cannot be kept or told, because of what a model call tells of its use; the runs above know it from then on, too."""
+        found: Unknown | None = None
         with self.lock:
             for spending in self._iter_chain():
-                untold = _find_untold(spending.budgets, usage)
+                untold = spending.find_untold(usage, is_own=spending is self)
                 found = found or untold or spending.unknown
                 if spending is not self:
                     spending.unknown = spending.unknown or untold
         return found
 
-    def find_unknown_below(self) -> BudgetName | None:
-        """Return a budget that cannot be kept, of the run itself or of one that it belongs to, because of what agents have used."""
+    def find_untold(self, usage: Usage, *, is_own: bool) -> Unknown | None:
+        """Return what of the run's own a usage leaves unknown: a budget, or the money that the run itself has cost."""
+        if self.budgets.max_total_tokens is not None and not usage.total_tokens:
+            return "max_total_tokens"
+        if self.budgets.max_cost is not None and not usage.total_price:
+            return "max_cost"
+        counts_money = is_own or self.budgets.max_cost is not None
+        return "currency" if counts_money and self.is_in_another_currency(usage) else None
+
+    def find_unknown_below(self) -> Unknown | None:
+        """Return what cannot be kept, of the run itself or of one that it belongs to, because of what agents have used."""
         return next((each.unknown for each in self._iter_chain() if each.unknown), None)
 
     def _iter_chain(self) -> "Iterator[Spending]":
@@ -215,11 +236,3 @@ def _find(uses: Iterable[BudgetUse], share: Decimal) -> BudgetName | None:
     return next(
         (use.name for use in uses if Decimal(use.used) >= Decimal(use.maximum) * share), None
     )
-
-
-def _find_untold(budgets: Budgets, usage: Usage) -> BudgetName | None:
-    if budgets.max_total_tokens is not None and not usage.total_tokens:
-        return "max_total_tokens"
-    if budgets.max_cost is not None and not usage.total_price:
-        return "max_cost"
-    return None

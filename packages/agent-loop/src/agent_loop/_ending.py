@@ -13,7 +13,7 @@ from ._sentences import (
     NO_ANSWER,
     TOOLS_OVER,
     build_refusal,
-    build_unknown_budget,
+    build_unknown,
 )
 from ._state import Trigger
 from ._structured import Accepted, Repair, StructuredAnswer
@@ -72,7 +72,7 @@ class Ending:
                 yield from self.finish(current.ending, value=value)
             case Repair() if unknown:  # No call more where nobody knows what it would use.
                 move("refusal")
-                error = build_unknown_budget(unknown)
+                error = build_unknown(unknown)
                 yield from self.finish("error", error=error, is_answered=False)
             case Repair(request=request):
                 move("repair")

@@ -35,7 +35,7 @@ from ._rounds import Rounds
 from ._run_facts import RunFacts
 from ._run_settings import validate_settings
 from ._saved_run import SavedRun
-from ._sentences import build_model_failure, build_unknown_budget
+from ._sentences import build_model_failure, build_unknown
 from ._snapshots import seal, unseal
 from ._state import State, Trigger, next_state
 from ._structured import StructuredAnswer
@@ -321,7 +321,7 @@ class AgentRun(RunFacts):
             self._move("refusal")
             return self._ending.refuse_tools(current.closing)
         if unknown := self._spending.find_unknown(current.usage):
-            return self._fail(Failure(message=build_unknown_budget(unknown)))
+            return self._fail(Failure(message=build_unknown(unknown)))
         self._move("tool_calls")
         return self._phase.begin()
 

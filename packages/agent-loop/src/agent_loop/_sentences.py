@@ -6,7 +6,7 @@ from typing import Any
 
 from stream_text import render_thinking
 
-from ._budgets import BudgetName
+from ._budgets import BudgetName, Unknown
 from ._events import ClosingReason
 
 
@@ -70,10 +70,12 @@ def build_invalid_answer(problem: str, *, is_repaired: bool) -> str:
     return f"The answer does not fulfil answer_schema{asked}: {problem}"
 
 
-def build_unknown_budget(budget: BudgetName) -> str:
-    """Return what a person reads because a budget cannot be kept."""
-    told = "prices" if budget == "max_cost" else "usage"
-    return f"{budget} cannot be kept: the model does not tell its {told}"
+def build_unknown(unknown: Unknown) -> str:
+    """Return what a person reads because a budget cannot be kept, or a cost not be summed up."""
+    if unknown == "currency":
+        return "The cost of the run cannot be told: the prices of its models are in two currencies"
+    told = "prices" if unknown == "max_cost" else "usage"
+    return f"{unknown} cannot be kept: the model does not tell its {told}"
 
 
 def build_budget_above(budget: BudgetName) -> str:
