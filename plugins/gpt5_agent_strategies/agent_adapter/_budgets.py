@@ -19,7 +19,7 @@ _KINDS: Mapping[str, tuple[type, int]] = {
 
 
 def read_budgets(raw: Mapping[str, Any], model: Model) -> Budgets:
-    """Read the budgets. Each may be missing, None, blank or 0, which is no limit; numbers may be text, one above its range is the end of that.
+    """Read the budgets. Each may be missing, None, blank or 0, which is no limit; numbers may be text, and one above its range is the end of that.
 
     Raises:
         ParameterError: If one is no number or negative, or is money and the model has no prices.
@@ -30,10 +30,28 @@ def read_budgets(raw: Mapping[str, Any], model: Model) -> Budgets:
     return Budgets(**budgets)
 
 
+def find_above(raw: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return a line for each budget that is above its range, once `read_budgets` has read them all."""
+    amounts = ((field, _read_number(raw.get(field), field)) for field in _KINDS)
+    return tuple(
+        f"{_KINDS[field][1]:,} is the most that counts of {field}"
+        for field, amount in amounts
+        if amount > _KINDS[field][1]
+    )
+
+
 def _read_amount(value: object, field: str) -> Any:
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return None
     kind, maximum = _KINDS[field]
+    amount = min(_read_number(value, field), Decimal(maximum))
+    if kind is int:  # Rounded up, so that nothing becomes no limit but 0.
+        amount = amount.to_integral_value(ROUND_CEILING)
+    return kind(amount) or None
+
+
+def _read_number(value: object, field: str) -> Decimal:
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return Decimal(0)
+    maximum = _KINDS[field][1]
     refused = ParameterError(field, f"a number from 0 to {maximum:,}", value)
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise refused
@@ -43,10 +61,7 @@ def _read_amount(value: object, field: str) -> Any:
         raise refused from None
     if not amount.is_finite() or amount < 0:
         raise refused
-    amount = min(amount, Decimal(maximum))
-    if kind is int:  # Rounded up, so that nothing becomes no limit but 0.
-        amount = amount.to_integral_value(ROUND_CEILING)
-    return kind(amount) or None
+    return amount
 
 
 def to_figures(budgets: Iterable[BudgetUse]) -> list[dict[str, Any]]:

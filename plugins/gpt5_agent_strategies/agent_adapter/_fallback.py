@@ -1,6 +1,9 @@
 """The model that takes over where the first has failed by what another may not have."""
 
-from agent_loop import Budgets, FallbackModel
+import json
+from typing import Any
+
+from agent_loop import FallbackModel
 
 from ._errors import ParameterError
 from ._model import Model
@@ -9,32 +12,37 @@ from ._windows import to_window
 
 
 _FIELD = "fallback_model"
+_PROVIDER_PARTS = 3  # author/plugin/provider
 
 
-def read_fallback(raw: object, model: Model, budgets: Budgets) -> Model | None:
-    """Read the parameter; None where no model is chosen.
+def read_fallback(raw: object, model: Model) -> Model | None:
+    """Read the parameter: `author/plugin/provider/model`, a model's name alone, or a selector, as JSON or as Dify dumps it. None where no model is named.
+
+    What Dify does not tell of it is taken from `model` where both are of one provider; another provider's is taken to read text alone.
 
     Raises:
-        ParameterError: If it cannot be read, or cannot take the place of `model`: it is the same one, or has no prices that its budgets and sums could be kept by.
+        ParameterError: If it cannot be read, or is `model` itself.
     """
-    if not raw:
+    selector = _read_selector(raw.strip(), model) if isinstance(raw, str) else raw
+    if not selector:
         return None
-    fallback = Model.from_raw(raw, field=_FIELD)
-    problem = _find_problem(fallback, model, budgets)
-    if problem:
-        raise ParameterError(_FIELD, problem, raw, sentence=f"{_FIELD} must be {problem}")
+    fallback = Model.from_raw(selector, field=_FIELD).as_known_from(model)
+    if fallback.full_name == model.full_name:
+        problem = "must be another model than that of the field model"
+        raise ParameterError(_FIELD, problem, raw, sentence=f"{_FIELD} {problem}")
     return fallback
 
 
-def _find_problem(fallback: Model, model: Model, budgets: Budgets) -> str | None:
-    """Return what a fallback would have to be, None where it will do."""
-    if fallback.full_name == model.full_name:
-        return "another model than that of the field model"
-    if budgets.max_cost is not None and fallback.is_unpriced:
-        return "a model with prices where max_cost is set"
-    if model.currency and fallback.currency and model.currency != fallback.currency:
-        return f"a model with prices in {model.currency}, as those of the field model"
-    return None
+def _read_selector(text: str, model: Model) -> Any:
+    if text.startswith("{"):
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            raise ParameterError(_FIELD, "valid JSON where it begins like it", text) from None
+    *provider, name = text.split("/", _PROVIDER_PARTS)
+    if len(provider) < _PROVIDER_PARTS:
+        return text and {"provider": model.provider, "model": text}
+    return {"provider": "/".join(provider) if all(provider) else None, "model": name}
 
 
 def to_fallback(model: Model, settings: Settings) -> FallbackModel:

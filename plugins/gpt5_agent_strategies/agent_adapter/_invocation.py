@@ -52,6 +52,7 @@ from ._tools import Toolbox
 
 
 _OLD_FILES = "Images and files replaced by a sentence: no room in the request"
+_ABOVE = "Budgets above their range"
 _TOOK_OVER = "Another model takes over, because the first has failed"
 _NOT_TAKEN_UP = "The question for approval in an earlier turn is not taken up"
 BROKEN = "The agent run broke because of an error in the plugin. The plugin's log says more."
@@ -92,6 +93,7 @@ class Invocation:
             models=parameters.models,
             toolbox=self._toolbox,
             has_content=settings.logs_content,
+            has_icons=settings.logs_icons,
             known=self._known,
         )
         self._settings = settings
@@ -146,6 +148,7 @@ class Invocation:
         yield from self._warn("Allowed tools left out", self._not_there)
         yield from self._warn("Files left out", self._files.left_out)
         yield from self._warn("Prompt policy overrides", self._parameters.unused_overrides)
+        yield from self._warn(_ABOVE, self._parameters.budgets_above, about="counts")
         yield from self._warn(_NOT_TAKEN_UP, self._not_taken_up, about="why")
         try:
             with closing(self._toolbox.answers):

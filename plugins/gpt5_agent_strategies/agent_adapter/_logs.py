@@ -24,6 +24,7 @@ from ._budgets import to_figures
 from ._model import Model
 from ._prompt_cache import read_prompt_cache
 from ._tools import Toolbox
+from ._usage import to_log_metadata
 
 
 _MAX_LISTED = (
@@ -41,6 +42,7 @@ class RunLog:
         models: The models that may be called, by the names that a run has for them.
         toolbox: The tools that are called.
         has_content: Whether texts, arguments and results are logged, redacted, or only their sizes.
+        has_icons: Whether the end of a call names its provider, for whose icon Dify lists all plugins and tools before anything else goes out.
         known: Secrets that are taken out wherever they stand.
     """
 
@@ -51,16 +53,19 @@ class RunLog:
         models: Mapping[str, Model],
         toolbox: Toolbox,
         has_content: bool,
+        has_icons: bool,
         known: KnownSecrets,
     ) -> None:
         self._strategy = strategy
         self._models = models
         self._toolbox = toolbox
         self._has_content = has_content
+        self._has_icons = has_icons
         self._known = known
         self._round: AgentInvokeMessage | None = None
         self._model_call: AgentInvokeMessage | None = None
         self._tool_calls: dict[str, AgentInvokeMessage] = {}
+        self._providers: dict[int, str] = {}
 
     def warn(
         self, label: str, lines: tuple[str, ...], *, about: str = "left_out"
@@ -167,7 +172,7 @@ class RunLog:
             data=self._redact({key: value for key, value in figures.items() if value is not None}),
             status=_Status.SUCCESS if event.error is None else _Status.ERROR,
             parent=self._round,
-            metadata=_build_usage(event.usage),
+            metadata=to_log_metadata(event.usage),
         )
 
     def end_round(self, event: RoundEnded) -> Iterator[AgentInvokeMessage]:
@@ -197,16 +202,16 @@ class RunLog:
         provider: str = "",
         data: Mapping[str, Any] | None = None,
     ) -> AgentInvokeMessage:
-        metadata: dict[LogMetadata, Any] = {LogMetadata.STARTED_AT: time.perf_counter()}
-        if provider:
-            metadata[LogMetadata.PROVIDER] = provider
-        return self._strategy.create_log_message(
+        log = self._strategy.create_log_message(
             label=self._redact(label),
             data=self._redact(data or {}) if self._has_content else {},
             status=_Status.START,
             parent=parent,
-            metadata=metadata,
+            metadata={LogMetadata.STARTED_AT: time.perf_counter()},
         )
+        if provider and self._has_icons:
+            self._providers[id(log)] = provider
+        return log
 
     def _close(
         self,
@@ -218,12 +223,15 @@ class RunLog:
         usage: Usage | None = None,
     ) -> AgentInvokeMessage:
         data = {"output": content} if self._has_content else {"output_summary": counts}
+        metadata = _build_times(log) | (to_log_metadata(usage) if usage else {})
+        if provider := self._providers.pop(id(log), ""):
+            metadata[LogMetadata.PROVIDER] = provider
         return self._strategy.finish_log_message(
             log=log,
             status=_Status.ERROR if error else _Status.SUCCESS,
             error=self._describe(error),
             data=self._redact(data),
-            metadata=_build_metadata(log, usage),
+            metadata=metadata,
         )
 
     def _describe(self, error: str | None) -> str | None:
@@ -244,18 +252,9 @@ def _server_calls(body: object) -> list[dict[str, Any]]:
     ][:_MAX_LISTED]
 
 
-def _build_metadata(log: AgentInvokeMessage, usage: Usage | None) -> dict[LogMetadata, Any]:
+def _build_times(log: AgentInvokeMessage) -> dict[LogMetadata, Any]:
     opened = log.message.metadata if isinstance(log.message, AgentInvokeMessage.LogMessage) else {}
-    metadata = dict(opened or {})
-    finished_at = time.perf_counter()
-    metadata[LogMetadata.FINISHED_AT] = finished_at
-    metadata[LogMetadata.ELAPSED_TIME] = finished_at - metadata[LogMetadata.STARTED_AT]
-    return metadata if usage is None else metadata | _build_usage(usage)
-
-
-def _build_usage(usage: Usage) -> dict[LogMetadata, Any]:
-    return {
-        LogMetadata.TOTAL_PRICE: format(usage.total_price, "f"),
-        LogMetadata.CURRENCY: usage.currency,
-        LogMetadata.TOTAL_TOKENS: usage.total_tokens,
-    }
+    times = dict(opened or {})
+    times[LogMetadata.FINISHED_AT] = finished_at = time.perf_counter()
+    times[LogMetadata.ELAPSED_TIME] = finished_at - times[LogMetadata.STARTED_AT]
+    return times

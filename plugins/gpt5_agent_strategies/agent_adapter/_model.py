@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self, cast
 
 from dify_plugin.core.runtime import Session
@@ -95,6 +95,18 @@ class Model:
             history=_read_list(
                 fields.get("history_prompt_messages"), f"{field}.history_prompt_messages"
             ),
+        )
+
+    def as_known_from(self, other: "Model") -> "Model":
+        """Return it with what Dify did not say taken from another model of its provider, and with nothing that it could do where the provider is another."""
+        if self.features is not None:
+            return self
+        nothing: frozenset[str] = frozenset()
+        is_akin = self.provider == other.provider
+        return replace(
+            self,
+            features=other.features if is_akin else nothing,
+            parameter_names=other.parameter_names if is_akin else nothing,
         )
 
     @property

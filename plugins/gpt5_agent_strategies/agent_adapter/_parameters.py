@@ -11,16 +11,15 @@ from agent_tooling import AnswerSchema, ApprovalRules
 from ._allowed_tools import read_allowed_tools
 from ._answer_schema import read_answer_schema
 from ._approval_rules import read_approval_rules
-from ._budgets import read_budgets
+from ._budgets import find_above, read_budgets
 from ._errors import ParameterError
 from ._fallback import read_fallback
+from ._flags import read_flag
 from ._model import Model
-from ._tool_search import read_tool_search
 
 
 _DEFAULT_ITERATIONS = 6
 _MAXIMUM_ITERATIONS = 500
-_FALSE_TEXTS = frozenset({"false", "0", "no", "off"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +37,7 @@ class Parameters:
         context: What the answer's sources are taken from, in any shape.
         files: What comes with the question, in any shape.
         budgets: What the run may use.
+        budgets_above: A line for each that was set above its range.
         allowed_tools: The names of the only tools that may be called; None for all.
         answer_schema: What the answer has to be; None for a text.
         fallback: The model that takes over; None for none.
@@ -55,6 +55,7 @@ class Parameters:
     context: object
     files: object
     budgets: Budgets
+    budgets_above: tuple[str, ...]
     allowed_tools: tuple[str, ...] | None
     answer_schema: AnswerSchema | None
     fallback: Model | None
@@ -69,7 +70,6 @@ class Parameters:
             ParameterError: If a parameter has a type that cannot be read, or cannot be kept with this model.
         """
         model = Model.from_raw(raw.get("model"))
-        budgets = read_budgets(raw, model)
         return cls(
             query=_read_text(raw, "query"),
             instruction=_read_text(raw, "instruction"),
@@ -77,15 +77,18 @@ class Parameters:
             model=model,
             tools=_read_tools(raw.get("tools")),
             maximum_iterations=_read_iterations(raw.get("maximum_iterations")),
-            emit_intermediate_thoughts=_read_flag(raw.get("emit_intermediate_thoughts")),
+            emit_intermediate_thoughts=read_flag(
+                raw.get("emit_intermediate_thoughts"), default=True
+            ),
             context=raw.get("context"),
             files=raw.get("files"),
-            budgets=budgets,
+            budgets=read_budgets(raw, model),
+            budgets_above=find_above(raw),
             allowed_tools=read_allowed_tools(raw.get("allowed_tools")),
             answer_schema=read_answer_schema(raw.get("answer_schema")),
             approval_rules=read_approval_rules(raw.get("approval_rules")),
-            fallback=read_fallback(raw.get("fallback_model"), model, budgets),
-            searches_tools=read_tool_search(raw.get("tool_search")),
+            fallback=read_fallback(raw.get("fallback_model"), model),
+            searches_tools=read_flag(raw.get("tool_search"), default=False),
         )
 
     @property
@@ -132,10 +135,3 @@ def _read_iterations(value: object) -> int:
     except (TypeError, ValueError, OverflowError):
         return _DEFAULT_ITERATIONS
     return min(max(iterations, 1), _MAXIMUM_ITERATIONS)
-
-
-def _read_flag(value: object) -> bool:
-    """Read a flag that may be text or, since the SDK reads YAML's `true` so, a number; it is on by default."""
-    if isinstance(value, str):
-        return value.strip().lower() not in _FALSE_TEXTS
-    return value is None or bool(value)

@@ -7,8 +7,7 @@ from typing import Self
 
 from agent_loop import TimeBudget
 
-
-_FALSE_TEXTS = frozenset({"false", "0", "no", "off"})
+from ._flags import read_flag
 
 
 def read_number(
@@ -57,6 +56,7 @@ class Settings:
         approval_seconds: How long a person's answer is waited for. `GPT5_AGENT_APPROVAL_SECONDS`, 1 to 2,592,000.
         snapshot_secret: What a run is signed with that lies in Dify's storage meanwhile. `GPT5_AGENT_SNAPSHOT_KEY`.
         logs_content: Whether logs hold texts, arguments and results, redacted, or only counts. `GPT5_AGENT_LOG_CONTENT`.
+        logs_icons: Whether logs name the provider of a model or tool, for its icon, which Dify takes up to a second to look up. `GPT5_AGENT_LOG_ICONS`.
     """
 
     time: TimeBudget = field(default_factory=TimeBudget)
@@ -69,6 +69,7 @@ class Settings:
     approval_seconds: int = 86_400
     snapshot_secret: str = field(default="", repr=False)
     logs_content: bool = True
+    logs_icons: bool = False
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Self:
@@ -103,8 +104,8 @@ class Settings:
                 maximum=2_592_000,
             ),
             snapshot_secret=environment.get("GPT5_AGENT_SNAPSHOT_KEY", ""),
-            logs_content=environment.get("GPT5_AGENT_LOG_CONTENT", "").strip().lower()
-            not in _FALSE_TEXTS,
+            logs_content=read_flag(environment.get("GPT5_AGENT_LOG_CONTENT"), default=True),
+            logs_icons=read_flag(environment.get("GPT5_AGENT_LOG_ICONS"), default=False),
         )
 
 

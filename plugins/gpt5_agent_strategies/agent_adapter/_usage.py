@@ -4,6 +4,7 @@ from decimal import Decimal
 from typing import Any
 
 from dify_plugin.entities.model.llm import LLMUsage
+from dify_plugin.entities.provider_config import LogMetadata
 
 from agent_loop import Usage
 
@@ -38,6 +39,15 @@ def to_figures(usage: Usage) -> dict[str, Any]:
     return {
         name: format(value, "f") if isinstance(value, Decimal) else value
         for name, value in figures.items()
+    }
+
+
+def to_log_metadata(usage: Usage) -> dict[LogMetadata, Any]:
+    """Return of the usage what Dify's log shows."""
+    return {
+        LogMetadata.TOTAL_PRICE: format(usage.total_price, "f"),
+        LogMetadata.CURRENCY: usage.currency,
+        LogMetadata.TOTAL_TOKENS: usage.total_tokens,
     }
 
 

@@ -65,12 +65,16 @@ def files_root(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def configured_process(start_agent, files_root):
-    return start_agent(GPT5_AGENT_FILES_ROOT=f"{files_root}/", GPT5_AGENT_LOG_CONTENT="false")
+    return start_agent(
+        GPT5_AGENT_FILES_ROOT=f"{files_root}/",
+        GPT5_AGENT_LOG_CONTENT="false",
+        GPT5_AGENT_LOG_ICONS="true",
+    )
 
 
 @pytest.fixture
 def configured_agent(configured_process):
-    """A plugin whose administrator has chosen where images lie, and logs without contents."""
+    """A plugin whose administrator has chosen where images lie, and logs without contents and with icons."""
     return configured_process.reset()
 
 

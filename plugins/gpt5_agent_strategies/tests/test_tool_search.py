@@ -28,7 +28,7 @@ def made_of(name, arguments, id_="c2"):
     return call("call_tool", json.dumps({"name": name, "arguments": arguments}), id_=id_)
 
 
-def ask(agent, *rounds, tools=SOME, tool_search="auto", **parameters):
+def ask(agent, *rounds, tools=SOME, tool_search=True, **parameters):
     agent.dify.model = [*([chunk(calls=calls)] for calls in rounds), [chunk("Done.")]]
     agent.dify.tools |= {"getCityWeather": [text_message("sun")], "tool_7": [text_message("7")]}
     transcript = agent.run(tools=tools, tool_search=tool_search, **parameters)
@@ -62,17 +62,16 @@ def test_a_thousand_tools_cost_less_than_ten(agent):
         "getCityWeather",
         {"city": "Bonn", "key": "k3y"},
     )
-    log = transcript.logs["CALL getCityWeather"]
-    assert log["metadata"]["provider"] == "someone/tools/tools"
+    assert "CALL getCityWeather" in transcript.logs
     assert "CALL call_tool" not in transcript.logs
     largest = max(len(json.dumps(request)) for request in requests)
     agent.reset()
-    ask(agent, tools=MANY, tool_search="off")
+    ask(agent, tools=MANY, tool_search=False)
     [all_in] = agent.dify.model_requests
     assert largest <= 0.05 * len(json.dumps(all_in))
 
 
-@pytest.mark.parametrize("choice", ["auto", "off", "", None])
+@pytest.mark.parametrize("choice", [True, False, 1, "true", "", None], ids=repr)
 def test_ten_tools_are_offered_as_ever(agent, choice):
     ask(agent, tools=MANY[:10], tool_search=choice)
     [searched] = agent.dify.model_requests
@@ -82,17 +81,10 @@ def test_ten_tools_are_offered_as_ever(agent, choice):
     assert agent.dify.model_requests == [searched]
 
 
-@pytest.mark.parametrize("choice", ["off", "", None, " OFF "])
+@pytest.mark.parametrize("choice", [False, 0, "", None, " FALSE "], ids=repr)
 def test_it_is_off_where_nothing_is_said(agent, choice):
     ask(agent, tool_search=choice)
     assert len(offered(agent)[0]) == 41
-
-
-@pytest.mark.parametrize("choice", ["on", True, 1, ["auto"]], ids=repr)
-def test_another_choice_is_refused(agent, choice):
-    transcript = agent.run(tools=MANY[:2], tool_search=choice)
-    assert "tool_search must be auto or off" in transcript.error.message
-    assert agent.dify.model_requests == []
 
 
 def test_what_is_wrong_is_refused_with_the_sentences_of_a_direct_call(agent):

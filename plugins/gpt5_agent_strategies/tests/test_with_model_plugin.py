@@ -354,7 +354,7 @@ def test_the_model_searches_a_thousand_tools_through_both_plugins(runner):
             [FunctionCall(name="call_tool", arguments=made, call_id="s2"), call("b")],
             [said("Done.")],
         )
-        assert both.run(tool_search="auto").text.endswith("Done.")
+        assert both.run(tool_search=True).text.endswith("Done.")
         searched = both.bodies
         both.script([said("Done.")])
         both.run()
