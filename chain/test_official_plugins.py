@@ -14,7 +14,7 @@ from runs import KEY, ask, model_of, our_model, prepare, results, run, simulate
 
 pytestmark = pytest.mark.anyio
 
-OUR_STRATEGIES = ("gpt5-agent/gpt5_agent_strategies", "gpt5_agent")
+OUR_STRATEGIES = ("gpt5-agent/gpt5_agent_strategies", "gpt5_agent_strategies")
 STRATEGIES = ["gpt5_function_calling", "gpt5_react"]
 DIGITS = {"content": "a1b22", "expression": "[0-9]+"}
 ROUNDS = [

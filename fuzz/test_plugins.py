@@ -258,7 +258,7 @@ def test_any_request_of_a_run_is_run_or_refused(agent: Caller, data: st.DataObje
 def run_request(strategy: str, parameters: dict[str, Any]) -> dict[str, Any]:
     return {
         "user_id": "user",
-        "agent_strategy_provider": "gpt5_agent",
+        "agent_strategy_provider": "gpt5_agent_strategies",
         "agent_strategy": strategy,
         "agent_strategy_params": parameters,
     }

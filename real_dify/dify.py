@@ -104,7 +104,7 @@ def run_agent(
         "entity": schema,
     }
     data = {
-        "agent_strategy_provider": "gpt5_agent",
+        "agent_strategy_provider": "gpt5_agent_strategies",
         "agent_strategy": strategy,
         "agent_strategy_params": {
             "model": model,

@@ -122,7 +122,7 @@ def test_the_agent_has_all_parameters_of_the_strategy_and_no_other() -> None:
     [agent] = [
         data for path in APPS for data in nodes(load(path)).values() if data["type"] == "agent"
     ]
-    provider = load(STRATEGIES / "provider/gpt5_agent.yaml")
+    provider = load(STRATEGIES / "provider/gpt5_agent_strategies.yaml")
     strategy = load(STRATEGIES / f"strategies/{agent['agent_strategy_name']}.yaml")
     declared = {parameter["name"]: parameter for parameter in strategy["parameters"]}
 

@@ -12,17 +12,20 @@ from dify_plugin.core.server.stdio import request_reader as stdio_reader
 from dify_plugin.core.server.tcp import request_reader as tcp_reader
 
 from agent_adapter import read_seconds, request_errors, shorten_line
+from stream_text.failures import tell_failures
 from stream_text.stdin import bound_depth
 from stream_text.stdout import bound_stdout, bound_writer
 
 
 class _Plugin(Plugin):
-    """The SDK's plugin, whose own errors say no more of a request than ours."""
+    """The SDK's plugin, whose own errors say no more of a request than ours, and none where it stands."""
 
     @override
-    def _execute_request(self, session_id: str, data: Any, *rest: Any, **named: Any) -> None:
-        with request_errors(data):
-            super()._execute_request(session_id, data, *rest, **named)
+    def _execute_request(
+        self, session_id: str, data: Any, reader: Any, writer: Any, *rest: Any
+    ) -> None:
+        with tell_failures(writer, session_id), request_errors(data):
+            super()._execute_request(session_id, data, reader, writer, *rest)
 
 
 bound_stdout(shorten_line)
@@ -33,6 +36,9 @@ plugin = _Plugin(
         MAX_INVOCATION_TIMEOUT=read_seconds(os.environ, "MAX_INVOCATION_TIMEOUT", default=900),
     )
 )
+# What the provider was called at first, for callers that still do.
+strategies = plugin.registration.agent_strategies_mapping
+strategies["gpt5_agent"] = strategies["gpt5_agent_strategies"]
 bound_depth(stdio_reader)
 bound_depth(tcp_reader)
 if isinstance(plugin.request_reader, tcp_reader.TCPReaderWriter):

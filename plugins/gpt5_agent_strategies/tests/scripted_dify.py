@@ -179,7 +179,7 @@ class Agent:
                 "agent_strategy",
                 "invoke_agent_strategy",
                 {
-                    "agent_strategy_provider": "gpt5_agent",
+                    "agent_strategy_provider": "gpt5_agent_strategies",
                     "agent_strategy": strategy,
                     "agent_strategy_params": build_parameters(**parameters),
                 },

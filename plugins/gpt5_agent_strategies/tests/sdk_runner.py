@@ -21,7 +21,7 @@ def main(cli: str, folder: str) -> None:
     model = {"provider": "p", "model": "m", "model_type": "llm", "mode": "chat"}
     request = AgentInvokeRequest(
         user_id="someone",
-        agent_strategy_provider="gpt5_agent",
+        agent_strategy_provider="gpt5_agent_strategies",
         agent_strategy="gpt5_function_calling",
         agent_strategy_params={
             "model": {**model, "completion_params": {}},

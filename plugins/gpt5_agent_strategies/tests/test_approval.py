@@ -88,7 +88,7 @@ def turn(
             "agent_strategy",
             "invoke_agent_strategy",
             {
-                "agent_strategy_provider": "gpt5_agent",
+                "agent_strategy_provider": "gpt5_agent_strategies",
                 "agent_strategy": name,
                 "agent_strategy_params": parameters,
             },

@@ -17,16 +17,8 @@ STRATEGIES = ["gpt5_function_calling", "gpt5_react"]
 PARAMETERS = {
     "model": {"type": "model-selector", "required": True, "scope": "tool-call&llm"},
     "tools": {"type": "array[tools]", "required": True},
-    "allowed_tools": {"type": "any", "required": False, "scope": "array[string]"},
-    "tool_search": {
-        "type": "select",
-        "required": False,
-        "default": "off",
-        "options": [
-            {"value": "auto", "label": {"en_US": "Automatic", "zh_Hans": "自动", "ja_JP": "自動"}},
-            {"value": "off", "label": {"en_US": "Off", "zh_Hans": "关闭", "ja_JP": "オフ"}},
-        ],
-    },
+    "allowed_tools": {"type": "string", "required": False},
+    "tool_search": {"type": "boolean", "required": False, "default": False},
     "instruction": {
         "type": "string",
         "required": True,
@@ -49,11 +41,11 @@ PARAMETERS = {
         "max": 500,
     },
     "emit_intermediate_thoughts": {"type": "boolean", "required": False, "default": True},
-    "max_total_tokens": {"type": "number", "required": False, "min": 0, "max": 100_000_000},
-    "max_cost": {"type": "number", "required": False, "min": 0, "max": 10_000, "precision": 4},
-    "max_seconds": {"type": "number", "required": False, "min": 0, "max": 3_600},
-    "max_tool_calls": {"type": "number", "required": False, "min": 0, "max": 10_000},
-    "fallback_model": {"type": "model-selector", "required": False, "scope": "tool-call&llm"},
+    "max_total_tokens": {"type": "number", "required": False},
+    "max_cost": {"type": "number", "required": False},
+    "max_seconds": {"type": "number", "required": False},
+    "max_tool_calls": {"type": "number", "required": False},
+    "fallback_model": {"type": "string", "required": False},
     "answer_schema": {"type": "string", "required": False, "template": {"enabled": True}},
     "approval_rules": {"type": "string", "required": False},
 }
@@ -85,7 +77,7 @@ def test_the_manifest_asks_for_what_a_run_needs_and_no_more():
         "model": {"enabled": True, "llm": True},
         "storage": {"enabled": True, "size": 50 * 1024 * 1024},
     }
-    assert manifest["plugins"] == {"agent_strategies": ["provider/gpt5_agent.yaml"]}
+    assert manifest["plugins"] == {"agent_strategies": ["provider/gpt5_agent_strategies.yaml"]}
     assert manifest["meta"]["runner"] == {
         "language": "python",
         "version": "3.12",
@@ -96,7 +88,10 @@ def test_the_manifest_asks_for_what_a_run_needs_and_no_more():
 
 
 def test_every_file_that_a_declaration_names_is_there():
-    manifest, provider = read_yaml("manifest.yaml"), read_yaml("provider/gpt5_agent.yaml")
+    manifest, provider = (
+        read_yaml("manifest.yaml"),
+        read_yaml("provider/gpt5_agent_strategies.yaml"),
+    )
     named = [
         f"_assets/{icons[key]}"
         for icons in (manifest, provider["identity"])
@@ -108,8 +103,8 @@ def test_every_file_that_a_declaration_names_is_there():
 
 
 def test_the_provider_offers_both_strategies():
-    provider = read_yaml("provider/gpt5_agent.yaml")
-    assert provider["identity"]["name"] == "gpt5_agent"
+    provider = read_yaml("provider/gpt5_agent_strategies.yaml")
+    assert provider["identity"]["name"] == "gpt5_agent_strategies"
     assert [Path(path).stem for path in provider["strategies"]] == STRATEGIES
 
 
@@ -123,7 +118,10 @@ def test_a_strategy_takes_exactly_the_parameters_of_its_contract(strategy):
 
 
 def test_every_word_to_a_person_is_there_in_three_languages(strategy):
-    manifest, provider = read_yaml("manifest.yaml"), read_yaml("provider/gpt5_agent.yaml")
+    manifest, provider = (
+        read_yaml("manifest.yaml"),
+        read_yaml("provider/gpt5_agent_strategies.yaml"),
+    )
     texts = [manifest["label"], manifest["description"]]
     texts += [provider["identity"]["label"], provider["identity"]["description"]]
     texts += [strategy["identity"]["label"], strategy["description"]]
@@ -155,7 +153,7 @@ def test_the_manual_explains_every_parameter_and_every_setting(strategy):
     assert [label for label in labels if f"| {label} |" not in manual] == []
     code = (PLUGIN / "agent_adapter" / "_settings.py").read_text(encoding="utf-8")
     settings = re.findall(r'"(GPT5_AGENT_[A-Z_]+|MAX_[A-Z_]+)"', code)
-    assert len(settings) == 12
+    assert len(settings) == 13
     assert [name for name in settings if f"| `{name}` |" not in manual] == []
 
 

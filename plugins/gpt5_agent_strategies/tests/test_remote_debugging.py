@@ -54,7 +54,7 @@ def start_run(peer, **parameters):
         "type": "agent_strategy",
         "action": "invoke_agent_strategy",
         "user_id": "someone",
-        "agent_strategy_provider": "gpt5_agent",
+        "agent_strategy_provider": "gpt5_agent_strategies",
         "agent_strategy": "gpt5_function_calling",
         "agent_strategy_params": build_parameters(**parameters),
     }

@@ -210,7 +210,7 @@ def test_a_run_that_breaks_before_it_begins_tells_its_figures_and_no_secret(brea
 )
 def test_a_request_that_the_sdk_refuses_is_told_by_its_field_and_not_quoted(agent, changed, told):
     request = {
-        "agent_strategy_provider": "gpt5_agent",
+        "agent_strategy_provider": "gpt5_agent_strategies",
         "agent_strategy": "gpt5_function_calling",
         "agent_strategy_params": build_parameters(tools=[SEARCH]),
     }
