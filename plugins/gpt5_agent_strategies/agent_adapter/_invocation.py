@@ -92,8 +92,7 @@ class Invocation:
             strategy,
             models=parameters.models,
             toolbox=self._toolbox,
-            has_content=settings.logs_content,
-            has_icons=settings.logs_icons,
+            settings=settings,
             known=self._known,
         )
         self._settings = settings

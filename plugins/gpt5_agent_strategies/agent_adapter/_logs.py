@@ -23,6 +23,7 @@ from stream_text import KnownSecrets, read_member, redact_log_data
 from ._budgets import to_figures
 from ._model import Model
 from ._prompt_cache import read_prompt_cache
+from ._settings import Settings
 from ._tools import Toolbox
 from ._usage import to_log_metadata
 
@@ -41,8 +42,8 @@ class RunLog:
         strategy: Builds the messages.
         models: The models that may be called, by the names that a run has for them.
         toolbox: The tools that are called.
-        has_content: Whether texts, arguments and results are logged, redacted, or only their sizes.
-        has_icons: Whether the end of a call names its provider, for whose icon Dify lists all plugins and tools before anything else goes out.
+        settings: Whether texts, arguments and results are logged, redacted, or only their sizes, and whether the end of a call names its provider: for its icon Dify
+            lists all plugins and tools before anything else goes out.
         known: Secrets that are taken out wherever they stand.
     """
 
@@ -52,15 +53,14 @@ class RunLog:
         *,
         models: Mapping[str, Model],
         toolbox: Toolbox,
-        has_content: bool,
-        has_icons: bool,
+        settings: Settings,
         known: KnownSecrets,
     ) -> None:
         self._strategy = strategy
         self._models = models
         self._toolbox = toolbox
-        self._has_content = has_content
-        self._has_icons = has_icons
+        self._has_content = settings.logs_content
+        self._has_icons = settings.logs_icons
         self._known = known
         self._round: AgentInvokeMessage | None = None
         self._model_call: AgentInvokeMessage | None = None
