@@ -11,6 +11,7 @@ from agent_tooling import (
     DeclarationError,
     RefusedArguments,
     bind_arguments,
+    dropped_arguments_text,
     llm_json_schema,
     option_violation,
     parse_tool_arguments,
@@ -125,6 +126,21 @@ def test_a_hidden_parameter_is_unknown_to_the_model(form):
 
     assert refused([hidden], {"api_base": "evil"}) == "unknown parameters ['api_base']"
     assert bound([hidden], {}, {"api_base": "ours"}) == {"api_base": "ours"}
+
+
+def test_an_argument_for_what_the_form_has_set_is_dropped_and_named():
+    hidden = parameter("zone", form="form")
+    written = {"zone": "evil", "q": "x"}
+    made = bind_arguments("search", [hidden, parameter("q")], written, {"zone": "UTC"})
+
+    assert (made.args, made.dropped) == ({"zone": "UTC", "q": "x"}, ("zone",))
+    assert dropped_arguments_text(made.dropped) == (
+        "note: not used, because the app has set it already: zone\n"
+    )
+    assert refused([hidden, parameter("q")], written | {"z": 1}, {"zone": "UTC"}) == (
+        "unknown parameters ['z']"
+    )
+    assert refused([hidden], {"zone": "evil"}, {"zone": None}) == "unknown parameters ['zone']"
 
 
 @pytest.mark.parametrize("kind", ["file", "files", "system-files"])
@@ -328,7 +344,8 @@ def test_the_model_reaches_only_what_its_schema_shows(parameters, arguments, run
     shown = llm_json_schema(parameters)["properties"].keys()
 
     if result.ok:
-        assert arguments.keys() <= shown
+        assert arguments.keys() - set(result.dropped) <= shown
+        assert {name for name, value in runtime.items() if value is not None} >= set(result.dropped)
         for name in result.args.keys() - shown:
             assert result.args[name] is runtime[name]
 

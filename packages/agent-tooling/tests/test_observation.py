@@ -84,6 +84,23 @@ def test_the_tool_layer_leaves_out_json_that_is_suppressed_or_was_said_as_text()
     assert tool_layer(json_message([1], suppress_output=True)) == ""
 
 
+@policies
+@pytest.mark.parametrize("said", ['{"b": [1.0], "a": "é"}', ' {"a":"\\u00e9","b":[1]}\n'])
+def test_json_that_was_said_as_text_is_left_out_however_it_was_written(policy, said):
+    same, other = json_message({"a": "é", "b": [1]}), json_message({"c": 1})
+
+    told = observation_text([text(said), same, other], policy=policy)
+    assert told == said + policy.json.format('{"c": 1}')
+    assert observation_text([same, text(said)], policy=policy) == said
+
+
+@policies
+@pytest.mark.parametrize("said", ["{not JSON", "[]", "7", '"a"'])
+def test_json_that_no_text_says_stays(policy, said):
+    told = observation_text([text(said), json_message({"a": 1})], policy=policy)
+    assert told == said + policy.json.format('{"a": 1}')
+
+
 def test_braces_in_json_are_no_template():
     assert strategy(json_message({"{}": "{0}"})) == 'tool response: {"{}": "{0}"}.'
 

@@ -547,7 +547,8 @@ def test_a_declaration_of_dify_is_a_tool():
     assert list(made.parameters["properties"]) == ["city"]
     bound = made.bind('{"city": "Oslo"}')
     assert made.invoke(bound.args).content == "Oslo from https://safe.example"
-    assert made.bind('{"city": "Oslo", "api_base": "x"}').error.endswith("['api_base']")
+    given = made.bind('{"city": "Oslo", "api_base": "x"}')
+    assert (given.args, given.dropped) == (bound.args, ("api_base",))
     assert "safe.example" not in repr(made)
 
 

@@ -23,13 +23,8 @@ PARAMETERS = {
         "type": "string",
         "required": True,
         "auto_generate": {"type": "prompt_instruction"},
-        "template": {"enabled": True},
     },
-    "prompt_policy_overrides": {
-        "type": "string",
-        "required": False,
-        "template": {"enabled": True},
-    },
+    "prompt_policy_overrides": {"type": "string", "required": False},
     "context": {"type": "any", "required": False, "scope": "array[object]"},
     "query": {"type": "string", "required": True},
     "files": {"type": "any", "required": False, "scope": "array[file]"},
@@ -46,7 +41,7 @@ PARAMETERS = {
     "max_seconds": {"type": "number", "required": False},
     "max_tool_calls": {"type": "number", "required": False},
     "fallback_model": {"type": "string", "required": False},
-    "answer_schema": {"type": "string", "required": False, "template": {"enabled": True}},
+    "answer_schema": {"type": "string", "required": False},
     "approval_rules": {"type": "string", "required": False},
 }
 

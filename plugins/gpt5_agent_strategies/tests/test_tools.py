@@ -39,6 +39,36 @@ def test_arguments_that_do_not_fit_never_reach_the_tool(agent, arguments, senten
     assert transcript.logs["CALL echo"]["status"] == "error"
 
 
+ZONED = tool(
+    "echo", parameter("text"), parameter("zone", form="form"), runtime_parameters={"zone": "UTC+7"}
+)
+
+
+def test_an_argument_that_the_form_has_set_is_dropped_and_the_result_says_so_without_its_value(
+    agent,
+):
+    _, observation = run_call(agent, '{"text": "hi", "zone": "Mars"}', ZONED)
+    assert observation == "note: not used, because the app has set it already: zone\nok"
+    [request] = agent.dify.tool_requests
+    assert request["tool_parameters"] == {"text": "hi", "zone": "UTC+7"}
+
+
+def test_a_failure_begins_with_that_note_too(agent):
+    broken = [DifyError("broken")]
+    _, observation = run_call(agent, '{"zone": "Mars"}', ZONED, messages=broken)
+    assert observation.startswith("note: not used, because the app has set it already: zone\n")
+    assert observation.endswith("tool invoke error: failed to execute tool")
+
+
+def test_json_that_a_tool_says_as_text_as_well_is_read_once(agent):
+    """Dify's workflow tools and API tools give their result as both."""
+    said = [
+        text_message('{"b": 1, "a": 2}'),
+        {"type": "json", "message": {"json_object": {"a": 2, "b": 1}}},
+    ]
+    assert run_call(agent, "{}", messages=said)[1] == '{"b": 1, "a": 2}'
+
+
 def test_broken_arguments_go_back_as_an_object_that_any_model_plugin_can_read(agent):
     run_call(agent, '{"text": ')
     assistant = agent.dify.model_requests[1]["prompt_messages"][-2]
@@ -136,9 +166,8 @@ def test_the_model_cannot_reach_hidden_parameters(agent):
     agent.run(tools=[search])
     shown = agent.dify.model_requests[0]["tools"][0]["parameters"]["properties"]
     assert list(shown) == ["query"]
-    assert [request["tool_parameters"] for request in agent.dify.tool_requests] == [
-        {"api_base": "https://safe.example", "query": "x", "limit": 5}
-    ]
+    values = {"api_base": "https://safe.example", "query": "x", "limit": 5}
+    assert [request["tool_parameters"] for request in agent.dify.tool_requests] == [values, values]
 
 
 def test_the_chosen_credentials_are_passed_on(agent):

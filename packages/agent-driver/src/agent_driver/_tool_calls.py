@@ -19,8 +19,10 @@ from agent_tooling import (
     ResultBudget,
     Tool,
     ToolArguments,
+    ToolContent,
     ToolOutput,
     call_signature,
+    dropped_arguments_text,
     parse_error_text,
     parse_tool_arguments,
     read_result_schema,
@@ -49,12 +51,14 @@ class Job:
         tool: The tool.
         args: What the tool takes, checked.
         shown: What of that the model may know; the rest is the same in every call.
+        dropped: Names of arguments that were not used.
     """
 
     call: ToolCall
     tool: Tool
     args: Mapping[str, Any]
     shown: Mapping[str, Any]
+    dropped: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,11 +140,10 @@ class ToolCalls:
 
     def settle(self, job: Job, output: ToolOutput) -> ToolResult:
         """Return the result of a call that was made, and remember it."""
+        content = self._budget.fit(_with_note(output.content, job.dropped))
         if output.error is None:
-            content = self._budget.fit(output.content)
             self._memory.record_success(job.call.name, job.shown, content)
         else:
-            content = self._budget.fit(output.content)
             _log.warning("tool %s: %s", job.call.name, output.error, exc_info=output.cause)
             self._memory.record_failure(job.call.name, job.shown)
         return ToolResult(
@@ -192,11 +195,26 @@ class ToolCalls:
         bound = tool.bind(call.arguments)
         if isinstance(bound, RefusedArguments):
             return self._refuse(call, bound.error)
-        job = Job(call=call, tool=tool, args=bound.args, shown=tool.shown_arguments(bound.args))
+        job = Job(
+            call=call,
+            tool=tool,
+            args=bound.args,
+            shown=tool.shown_arguments(bound.args),
+            dropped=bound.dropped,
+        )
         return self.recall(job) or job
 
     def _refuse(self, call: ToolCall, error: str) -> ToolResult:
         return ToolResult(call_id=call.call_id, error=self._budget.fit(error))
+
+
+def _with_note(content: ToolContent, dropped: Sequence[str]) -> ToolContent:
+    if not dropped:
+        return content
+    note = dropped_arguments_text(dropped)
+    return (
+        note + content if isinstance(content, str) else ({"type": "text", "text": note}, *content)
+    )
 
 
 def give_up(job: Job) -> ToolResult:

@@ -67,7 +67,7 @@ def bind_arguments(
     """Bind a model's parsed arguments to a tool's parameters, and refuse what does not fit.
 
     The model may supply what `llm_json_schema` shows it and nothing else, so a hidden parameter keeps its configured
-    value or its default. Null counts as not given. Numbers and booleans written as text are converted; scalars for text
+    value or its default; an argument for one that is configured is dropped. Null counts as not given. Numbers and booleans written as text are converted; scalars for text
     parameters become text.
 
     Args:
@@ -84,12 +84,14 @@ def bind_arguments(
     """
     declared = to_parameters(parameters)
     try:
-        given = _known_only(tool_name, declared, arguments)
-        args = _complete(declared, {**(runtime_parameters or {}), **given})
+        configured = runtime_parameters or {}
+        dropped = _find_configured(declared, arguments, configured)
+        given = _known_only(tool_name, declared, _without(arguments, dropped))
+        args = _complete(declared, {**configured, **given})
         args |= _accept_all(declared, given)
     except ArgumentError as error:
         return RefusedArguments(error=validation_error_text(str(error)))
-    return AcceptedArguments(args=args)
+    return AcceptedArguments(args=args, dropped=dropped)
 
 
 def option_violation(parameters: Iterable[object] | None, args: Mapping[str, Any]) -> str | None:
@@ -138,6 +140,21 @@ def _parse_carriable_json(text: str) -> object:
     value: object = parse_json(text, max_depth=_MAX_DEPTH)
     json.dumps(value, ensure_ascii=False).encode()
     return value
+
+
+def _find_configured(
+    declared: tuple[ToolParameter, ...],
+    arguments: Mapping[str, Any],
+    configured: Mapping[str, Any],
+) -> tuple[str, ...]:
+    """Return the names among the arguments of hidden parameters that the tool's form has set: models know tools from elsewhere."""
+    hidden = {parameter.name for parameter in declared if not parameter.is_visible}
+    is_set = {name for name, value in configured.items() if value is not None}
+    return tuple(sorted(arguments.keys() & hidden & is_set))
+
+
+def _without(arguments: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    return {name: value for name, value in arguments.items() if name not in set(names)}
 
 
 def _known_only(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
-from stream_text import read_member
+from stream_text import parse_json, read_member
 
 from ._fields import plain_value
 from ._json_text import to_json
@@ -29,8 +29,7 @@ class ObservationPolicy:
         file: Sentence in place of a file. None shows text files of up to 4,096 bytes and describes others by type
             and size.
         json: Template for JSON, with one `{}`.
-        holds_json_back: Whether JSON comes after everything else, and only where the tool neither suppressed it
-            nor said the same as text.
+        holds_json_back: Whether JSON comes after everything else, and only where the tool did not suppress it.
         shows_variables: Whether variables are shown, as one JSON object, when there is nothing else to show.
         shows_unknown: Whether the content of a message of an unknown type is shown, as JSON of up to 4,096 characters.
     """
@@ -70,7 +69,7 @@ def observation_text(messages: object, *, policy: ObservationPolicy = STRATEGY_O
     """Return the text that stands for a tool's messages in the conversation, whatever their shape, and never raise.
 
     The messages' texts follow each other without a separator. Links and images become sentences, log messages
-    nothing, retrieved resources their text.
+    nothing, retrieved resources their text. JSON that a text says as well is left out.
 
     Args:
         messages: Mappings or objects with Dify's `type`, `message` and `meta`. One alone is taken too, and plain text.
@@ -78,11 +77,9 @@ def observation_text(messages: object, *, policy: ObservationPolicy = STRATEGY_O
 
     Source: docs/contracts/gpt5-agent-strategies.md, B31 and B32; docs/contracts/dify-agent.md, C32 and C33.
     """
-    collected = _to_list(messages)
+    collected = _collect(messages)
     held = [_held_json(message, policy) for message in collected if policy.holds_json_back]
-    said = [_said(message, policy) for message in collected]
-    known = set(said)
-    text = "".join([*said, *(part for part in held if part not in known)])
+    text = "".join([*(_said(message, policy) for message in collected), *held])
     if not text and policy.shows_variables:
         text = _variables_text(collected, policy)
     return whole(text)
@@ -102,7 +99,7 @@ def observation_content(
         policy: The wording. Variables are not shown beside parts.
     """
     parts: list[ContentPart] = []
-    collected, said = _to_list(messages), list[object]()
+    collected, said = _collect(messages), list[object]()
     for message in collected:
         said.append(message)
         part = find_part(message)
@@ -126,6 +123,33 @@ def _to_list(messages: object) -> list[object]:
     return [] if messages is None else [messages]
 
 
+def _collect(messages: object) -> list[object]:
+    """Return the messages but for JSON that a text says as well: Dify's workflow tools and API tools give their result as both."""
+    collected = _to_list(messages)
+    if not any(map(_is_json, collected)):
+        return collected
+    texts = (_text(read_member(message, "message")) for message in collected)
+    said = [value for text in texts if (value := _parse(text)) is not None]
+    # By value: on its way through the daemon an object's keys are sorted.
+    return [m for m in collected if not (_is_json(m) and _json_value(m) in said)]
+
+
+def _is_json(message: object) -> bool:
+    return plain_value(read_member(message, "type")) == "json"
+
+
+def _json_value(message: object) -> object:
+    return read_member(read_member(message, "message"), "json_object")
+
+
+def _parse(text: str) -> object:
+    """Return the object or list that a text is; None where it is neither."""
+    try:
+        return parse_json(text) if text.lstrip()[:1] in {"{", "["} else None
+    except ValueError:
+        return None
+
+
 def _said(message: object, policy: ObservationPolicy) -> str:  # noqa: PLR0911  # One line per message type.
     """Return what one message adds in its place."""
     if isinstance(message, str):
@@ -139,7 +163,7 @@ def _said(message: object, policy: ObservationPolicy) -> str:  # noqa: PLR0911  
         case "image" | "image_link":
             return policy.image
         case "json":
-            return "" if policy.holds_json_back else _json_text(payload, policy)
+            return "" if policy.holds_json_back else _json_text(message, policy)
         case "blob" | "file":
             return (
                 _file_text(payload, read_member(message, "meta"))
@@ -156,11 +180,8 @@ def _said(message: object, policy: ObservationPolicy) -> str:  # noqa: PLR0911  
 
 def _held_json(message: object, policy: ObservationPolicy) -> str:
     """Return a message's JSON, "" when it has none or asks not to show it."""
-    payload = read_member(message, "message")
-    is_shown = plain_value(read_member(message, "type")) == "json" and not read_member(
-        payload, "suppress_output"
-    )
-    return _json_text(payload, policy) if is_shown else ""
+    is_suppressed = read_member(read_member(message, "message"), "suppress_output")
+    return _json_text(message, policy) if _is_json(message) and not is_suppressed else ""
 
 
 def _text(payload: object) -> str:
@@ -173,8 +194,8 @@ def _link_text(payload: object) -> str:
     return f"result link: {link}. please tell user to check it." if link else ""
 
 
-def _json_text(payload: object, policy: ObservationPolicy) -> str:
-    value = read_member(payload, "json_object")
+def _json_text(message: object, policy: ObservationPolicy) -> str:
+    value = _json_value(message)
     return "" if value is None else policy.json.format(_to_json(value))
 
 

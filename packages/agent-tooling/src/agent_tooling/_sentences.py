@@ -81,6 +81,11 @@ def validation_error_text(error: str) -> str:
     return f"tool arguments validation error: {error}"
 
 
+def dropped_arguments_text(names: Iterable[str]) -> str:
+    """Return the note before the result of a call of whose arguments some were not used."""
+    return f"note: not used, because the app has set it already: {', '.join(names)}\n"
+
+
 def parameters_error_text(error: str) -> str:
     """Return the sentence of Dify's tool layer for values that were refused while the call was prepared or run."""
     return f"tool parameters validation error: {error}, please check your tool parameters"

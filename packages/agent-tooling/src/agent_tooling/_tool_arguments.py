@@ -10,11 +10,13 @@ class AcceptedArguments:
 
     Attributes:
         args: The arguments.
+        dropped: The names of those that the model has given and may not, because the tool's form has set them.
         ok: True.
         error: None.
     """
 
     args: dict[str, Any]
+    dropped: tuple[str, ...] = ()
     ok: Literal[True] = field(default=True, init=False)
     error: None = field(default=None, init=False)
 
