@@ -86,7 +86,7 @@ def test_the_agent_of_the_chatflow_calls_its_three_tools_and_answers(run_app):
 
 
 def test_the_workflow_answers_with_json_of_its_schema(run_app):
-    answer = {"topic": "delivery", "urgent": True, "summary": "The parcel is late."}
+    answer = {"topic": "delivery", "urgency": "today", "summary": "The parcel is late."}
     results, [sent] = run_app(
         "structured-workflow.yml",
         {"message": "Where is my parcel? I need it today!"},

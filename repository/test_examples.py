@@ -73,11 +73,15 @@ def test_there_is_a_chatflow_and_a_workflow() -> None:
 
 
 @each_app
-def test_an_app_needs_both_plugins_in_their_version(path: Any) -> None:
+def test_an_app_needs_the_plugins_that_it_uses_in_their_version(path: Any) -> None:
     app = load(path)
     named = [entry["value"]["plugin_unique_identifier"] for entry in app["dependencies"]]
+    has_agent = any(data["type"] == "agent" for data in nodes(app).values())
 
-    assert [name.partition("@")[0] for name in named] == [identifier(MODEL), identifier(STRATEGIES)]
+    assert [name.partition("@")[0] for name in named] == [
+        identifier(MODEL),
+        *([identifier(STRATEGIES)] if has_agent else []),
+    ]
     assert [entry["value"]["version"] for entry in app["dependencies"]] == [
         name.partition(":")[2].partition("@")[0] for name in named
     ]

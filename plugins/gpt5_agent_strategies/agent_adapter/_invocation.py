@@ -97,6 +97,7 @@ class Invocation:
         )
         self._settings = settings
         self._used = Usage()
+        self._has_shown = False
         secret = settings.snapshot_secret
         self._approvals = Approvals.open(strategy, parameters, own_names, secret=secret)
         self._answer = self._approvals and self._approvals.take(parameters)
@@ -194,7 +195,8 @@ class Invocation:
         problem = approvals.put(asked, self._parameters.query, self._at_hand)
         if problem is None:
             text = self._known.redact(approvals.tell(asked, self._parameters.query))
-            yield from map(self._strategy.create_text_message, split_text(f"\n{text}"))
+            apart = "\n\n" if self._has_shown else ""
+            yield from map(self._strategy.create_text_message, split_text(apart + text))
             self._finished = Finished(
                 reason=cast("StopReason", "approval"),
                 rounds=asked.round,
@@ -221,6 +223,7 @@ class Invocation:
     def _tell(self, event: Event) -> Iterator[InvokeMessage]:
         match event:
             case ShowText(text=text):
+                self._has_shown = True
                 yield from map(self._strategy.create_text_message, split_text(text))
             case ShowFile(file=file):
                 yield file
