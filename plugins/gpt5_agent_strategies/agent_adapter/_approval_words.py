@@ -36,7 +36,11 @@ _TEXTS = {
         "Answer yes to make them. Any other answer denies them, and the model reads it.",
         "Code: ",
     ),
-    "zh": ("以下调用需要您批准：", "回答“是”即执行；其他任何回答都视为拒绝，并转告模型。", "编号："),  # noqa: RUF001 - Chinese
+    "zh": (
+        "以下调用需要您批准：",
+        "回答“是”即执行；其他任何回答都视为拒绝，并转告模型。",
+        "编号：",
+    ),  # noqa: RUF001 - Chinese
     "ja": (
         "次の呼び出しには承認が必要です：",  # noqa: RUF001 - Japanese
         "「はい」と答えると実行します。それ以外の回答は拒否とみなし、モデルに伝えます。",
@@ -64,7 +68,9 @@ def build_question(calls: Iterable[ToolCall], *, code: str, query: str) -> str:
         query: What the person has written.
     """
     asked = list(calls)
-    intro, how, named = _TEXTS["ja" if _KANA.search(query) else "zh" if _HAN.search(query) else "en"]
+    intro, how, named = _TEXTS[
+        "ja" if _KANA.search(query) else "zh" if _HAN.search(query) else "en"
+    ]
     lines = [f"- {call.name}: {_shorten(call.arguments)}" for call in asked[:_MAX_CALLS]]
     more = [f"- (+ {len(asked) - _MAX_CALLS})"] if len(asked) > _MAX_CALLS else []
     return "\n".join([intro, *lines, *more, how, f"{named}{code}"])

@@ -195,8 +195,7 @@ class Invocation:
         problem = approvals.put(asked, self._parameters.query, self._at_hand)
         if problem is None:
             text = self._known.redact(approvals.tell(asked, self._parameters.query))
-            apart = "\n\n" if self._has_shown else ""
-            yield from map(self._strategy.create_text_message, split_text(apart + text))
+            yield from self._show(f"\n\n{text}")
             self._finished = Finished(
                 reason=cast("StopReason", "approval"),
                 rounds=asked.round,
@@ -223,8 +222,7 @@ class Invocation:
     def _tell(self, event: Event) -> Iterator[InvokeMessage]:
         match event:
             case ShowText(text=text):
-                self._has_shown = True
-                yield from map(self._strategy.create_text_message, split_text(text))
+                yield from self._show(text)
             case ShowFile(file=file):
                 yield file
             case CallModel(left_out=count) if count:
@@ -245,6 +243,12 @@ class Invocation:
                 yield from self._log.end_round(event)
             case _:
                 pass
+
+    def _show(self, text: str) -> Iterator[InvokeMessage]:
+        """Show a text; what sets it apart from the one before is left out where none was shown in this turn."""
+        text = text if self._has_shown else text.lstrip("\n")
+        self._has_shown = self._has_shown or bool(text)
+        yield from map(self._strategy.create_text_message, split_text(text))
 
     def _tell_model(self, event: RoundStarted) -> Iterator[InvokeMessage]:
         """Tell of another model that takes over."""

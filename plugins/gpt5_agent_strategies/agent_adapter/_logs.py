@@ -16,12 +16,14 @@ from agent_loop import (
     ToolCallEnded,
     ToolCallStarted,
     Usage,
+    to_plain_text,
 )
 from agent_tooling import parse_tool_arguments
 from stream_text import KnownSecrets, read_member, redact_log_data
 
 from ._budgets import to_figures
 from ._model import Model
+from ._plugin_log import log_failure
 from ._prompt_cache import read_prompt_cache
 from ._settings import Settings
 from ._tools import Toolbox
@@ -154,7 +156,9 @@ class RunLog:
         }
         error = result.text if result.error is not None else None
         if error is not None and result.cause is not None:
-            error = f"{type(result.cause).__name__}: {result.cause}"
+            # Other plugins' errors come as JSON with their tracebacks, and an app's users get this log as well.
+            log_failure(f"the tool {call.name}", str(result.cause), self._known)
+            error = f"{type(result.cause).__name__}: {to_plain_text(str(result.cause))}"
         yield self._close(self._tool_calls.pop(call.call_id), content, counts, error=error)
 
     def compacted(self, event: RunCompacted) -> AgentInvokeMessage:

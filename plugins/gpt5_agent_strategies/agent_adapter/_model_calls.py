@@ -17,7 +17,7 @@ from ._errors import RequestTooLargeError
 from ._interruptible import Interruptible
 from ._model import Model
 from ._parts import fit_parts
-from ._plugin_log import log_model_failure
+from ._plugin_log import log_failure
 from ._prompts import to_prompt
 from ._tools import to_prompt_tool
 
@@ -108,7 +108,7 @@ class ModelCalls:
 
     def _to_failure(self, error: Exception) -> ModelFailure:
         text = str(error) or type(error).__name__
-        log_model_failure(text, self._known)
+        log_failure("a model call", text, self._known)
         return read_model_failure(
             text, redact=lambda said: redact_log_data(said, known=self._known)
         )

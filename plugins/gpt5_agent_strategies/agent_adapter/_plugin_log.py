@@ -30,9 +30,9 @@ def log_break(error: Exception, known: KnownSecrets) -> None:
     _logger.error("the agent run broke: %s", redact_text(trace[-_MAX_CHARACTERS:]))
 
 
-def log_model_failure(text: str, known: KnownSecrets) -> None:
-    """Say in the platform's own words why a model call failed."""
-    _logger.warning("a model call failed: %s", redact_text(known.redact(text)[:_MAX_CHARACTERS]))
+def log_failure(call: str, text: str, known: KnownSecrets) -> None:
+    """Say in the platform's own words why a call failed, of a model or a tool."""
+    _logger.warning("%s failed: %s", call, redact_text(known.redact(text)[:_MAX_CHARACTERS]))
 
 
 def log_unused(label: str, lines: tuple[str, ...], known: KnownSecrets) -> None:

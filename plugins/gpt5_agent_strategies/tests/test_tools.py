@@ -89,7 +89,17 @@ def test_the_cause_of_a_failure_goes_to_the_log_and_to_nobody_else(agent):
     )
     assert observation == "tool invoke error: failed to execute tool"
     log = transcript.logs["CALL echo"]
-    assert log["error"] == "Exception: no route to 10.0.0.1, password=[redacted]"
+    assert log["error"] == "Exception: no route to (address), password=[redacted]"
+    assert "the tool echo failed: no route to 10.0.0.1, password=[redacted]" in agent.log
+
+
+def test_the_log_has_what_another_plugin_says_without_its_traceback(agent):
+    """Who uses an app by the service API gets the node's log."""
+    told = {"args": {"traceback": "Traceback: /srv/x.py"}, "error_type": "ValueError"}
+    error = json.dumps(told | {"message": "no such city"})
+    wrapped = f"read tool response failed: request failed: req_id: 1a PluginInvokeError: {error}"
+    transcript, _ = run_call(agent, "{}", messages=[DifyError(wrapped)])
+    assert transcript.logs["CALL echo"]["error"] == "Exception: no such city"
     assert "10.0.0.1" not in transcript.text
 
 

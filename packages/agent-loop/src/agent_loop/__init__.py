@@ -31,6 +31,7 @@ from ._events import (
     ToolCallEnded,
     ToolCallStarted,
 )
+from ._failure_texts import to_plain_text
 from ._file_places import with_files_moved
 from ._inputs import (
     Failure,
@@ -116,6 +117,7 @@ __all__ = [
     "read_input",
     "read_model_failure",
     "should_emit_text",
+    "to_plain_text",
     "validate_snapshot_key",
     "with_files_moved",
 ]

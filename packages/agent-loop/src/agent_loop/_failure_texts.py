@@ -51,8 +51,13 @@ def find_error_types(text: str) -> frozenset[str]:
     return frozenset(_TYPE.findall(text[:MAX_CHARACTERS]))
 
 
-def to_plain_text(text: str, redact: Callable[[str], str]) -> str:
-    """Return what an error text says, redacted, in at most 500 characters; a fixed phrase where nothing is left of it."""
+def to_plain_text(text: str, redact: Callable[[str], str] = str) -> str:
+    """Return what an error text of Dify's platform says at its core, in at most 500 characters; a fixed phrase where nothing is left of it.
+
+    Args:
+        text: The text, in whatever it is wrapped: JSON in JSON, HTML, a traceback. Addresses are left out.
+        redact: Takes secrets out of what is left of it.
+    """
     plain = _MARKUP.sub("", _unwrap(text[:MAX_CHARACTERS], _MAX_DEPTH))
     plain = _without_prefixes(_ADDRESS.sub("(address)", f"{' '.join(plain[:_MAX_PLAIN].split())} "))
     plain = redact(plain)[:_MAX_SENTENCE].strip(" ,:;-")
