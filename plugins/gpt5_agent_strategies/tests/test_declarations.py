@@ -78,7 +78,8 @@ def test_the_manifest_asks_for_what_a_run_needs_and_no_more():
         "version": "3.12",
         "entrypoint": "main",
     }
-    assert manifest["meta"]["minimum_dify_version"] == "1.10.0"
+    assert manifest["meta"]["minimum_dify_version"] == "1.10.1"
+    assert all(len(text) < 75 for text in manifest["description"].values())
     assert manifest["meta"]["version"] > "0.0.1"  # otherwise Dify offers no MCP tools
 
 

@@ -139,8 +139,13 @@ def test_the_manifest_says_how_to_run():
         "version": "0.0.2",
         "arch": ["amd64", "arm64"],
         "runner": {"language": "python", "version": "3.12", "entrypoint": "main"},
-        "minimum_dify_version": "1.10.0",
+        "minimum_dify_version": "1.10.1",
     }
+
+
+def test_the_description_is_short_enough_to_be_shown_whole():
+    for text in MANIFEST["description"].values():
+        assert len(text) < 75
 
 
 def test_the_manifest_has_a_date_that_go_can_read():

@@ -86,6 +86,7 @@ def test_the_variant_is_a_plugin_of_its_own_for_newer_versions_of_dify() -> None
         assert any(fnmatch(str(path.relative_to(PLUGIN)), pattern) for path in PLUGIN.rglob("*"))
         for texts in (change.get("label"), change.get("description")):
             assert texts is None or texts.keys() == {"en_US", "zh_Hans", "ja_JP"}
+            assert all(len(text) < 75 for text in (texts or {}).values())
     plain = list((PLUGIN / "models/llm").glob("gpt*.yaml"))
     assert not any("\n- polling\n" in path.read_text(encoding="utf-8") for path in plain)
     assert all(profile_for(path.stem).structured_outputs for path in plain)
