@@ -11,6 +11,7 @@ _LOGGER = logging.getLogger("dify_plugin.plugin.openai_gpt5_responses")
 _LOGGER.setLevel(logging.INFO)
 _MOST_CHARACTERS = 200  # of the names that a log line tells
 _OTHER_NAMES = ("max_tokens", "max_completion_tokens")  # of `max_output_tokens`
+_FEW_TOKENS = 1_000  # which reasoning at medium effort uses up
 
 
 def known_parameters(
@@ -25,7 +26,7 @@ def known_parameters(
         names: What the model's form has.
         model: The model behind the name, whose profile counts.
     """
-    given = _with_max_output_tokens(parameters)
+    given = _with_max_output_tokens(_with_least_effort(parameters, model))
     declared = list(names)
     known = {name: given[name] for name in declared if name in given}
     left_out = set(map(str, given)) - set(declared) | known.keys() & _without_choice(model)
@@ -40,6 +41,28 @@ def known_parameters(
         # Dify's workflow runtime sends a schema without saying that the answer shall follow it.
         known["response_format"] = "json_schema"
     return known
+
+
+def _with_least_effort(parameters: Mapping[str, Any], model: str) -> Mapping[str, Any]:
+    """Set the lowest effort for a call that leaves little room under Dify's own name for it, and says nothing of the effort.
+
+    Dify's own calls, such as those for names of conversations, would have no answer: reasoning counts as output. Of a model that is not known the lowest is not known either.
+    """
+    profile = profile_for(model)
+    room, asked, effort = map(
+        parameters.get, ("max_tokens", "max_output_tokens", "reasoning_effort")
+    )
+    is_told = asked is not None or str(effort or "").strip()
+    if is_told or profile.family == "default" or not profile.efforts or not _is_few(room):
+        return parameters
+    return {**parameters, "reasoning_effort": profile.efforts[0]}
+
+
+def _is_few(tokens: object) -> bool:
+    try:
+        return float(str(tokens)) < _FEW_TOKENS
+    except ValueError:
+        return False
 
 
 def _with_max_output_tokens(parameters: Mapping[str, Any]) -> dict[str, Any]:

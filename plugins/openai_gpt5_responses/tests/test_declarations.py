@@ -235,10 +235,12 @@ def test_the_list_has_the_models_of_the_contract_and_the_newest_line():
     assert len(set(POSITION)) == len(POSITION)
 
 
-def test_the_list_begins_with_the_newest_models_and_ends_with_what_ends():
+def test_the_list_begins_with_a_cheap_model_and_the_newest_and_ends_with_what_ends():
     days = [row.get("shutdown_date", "9999") for row in CATALOG]
 
-    assert POSITION[0].startswith("gpt-6.2")
+    cheapest = min(CATALOG[:7], key=lambda row: Decimal(row["prices"]["output"]))
+    assert POSITION[0] == cheapest["name"]  # which Dify takes where nobody has chosen
+    assert POSITION[1].startswith("gpt-6.2")
     assert days == sorted(days, reverse=True)
     assert [row["name"] for row in CATALOG if row.get("retired")] == POSITION[-2:]
 

@@ -460,6 +460,31 @@ def test_max_tokens_of_another_model_s_workflow_count(
     assert server.requests[-1].body["max_output_tokens"] == sent
 
 
+@pytest.mark.parametrize(
+    ("model", "given", "effort"),
+    [
+        ("gpt-6-luna", {"max_tokens": 500, "temperature": 1}, "none"),
+        ("gpt-6.2-sol", {"max_tokens": 500}, "low"),
+        ("gpt-5-mini", {"max_tokens": "999", "reasoning_effort": " "}, "minimal"),
+        ("gpt-6-luna", {"max_tokens": 1_000}, "medium"),
+        ("gpt-6-luna", {"max_tokens": "few"}, None),
+        ("gpt-6-luna", {"max_tokens": 500, "reasoning_effort": "high"}, "high"),
+        ("gpt-6-luna", {"max_tokens": 500, "max_output_tokens": 500}, "medium"),
+        ("gpt-6-luna", {"max_output_tokens": 500}, "medium"),
+        ("my-own", {"max_tokens": 500}, "medium"),
+    ],
+)
+def test_dify_s_own_calls_leave_their_few_tokens_to_the_answer(
+    plugin: ModelPlugin, model: str, given: dict[str, Any], effort: str | None
+) -> None:
+    with ResponsesSimulator(models=[model]) as server:
+        plugin.invoke(server, model=model, model_parameters=given, stream=False)
+
+    assert [request.body["reasoning"]["effort"] for request in server.requests] == (
+        [effort] if effort else []
+    )
+
+
 def test_a_parameter_that_the_model_does_not_take_is_left_out_and_told(
     plugin: ModelPlugin, server: ResponsesSimulator
 ) -> None:

@@ -50,7 +50,7 @@ def test_the_package_is_installed_started_and_called(run, tmp_path: Path) -> Non
     assert not {"compare_prices.py", "generate_models.py"} & names
     checked = run(BIN / "dify-host", "check", packaged.stdout.split()[0])
     assert checked.returncode == 0, checked.stdout
-    assert checked.stdout.count("; gpt-6.2-sol") == 2
+    assert checked.stdout.count("; gpt-6-luna") == 2
 
 
 def test_the_sdks_own_runner_drives_the_plugin(run, server: ResponsesSimulator) -> None:
