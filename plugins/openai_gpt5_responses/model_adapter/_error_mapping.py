@@ -59,6 +59,7 @@ _FORM_NAMES = {
     "base_url": "API Base URL (openai_api_base)",
     "timeout_seconds": "request_timeout_seconds",
 }
+_TIMEOUT_SECONDS = (30, 900)
 _PACKAGE_NAME = re.compile(rf"\b(?:{'|'.join(_FORM_NAMES)})\b")
 
 
@@ -123,9 +124,27 @@ def validated_connection(credentials: Mapping[str, object]) -> Generator[Connect
         CredentialsValidateFailedError: If the credentials are not usable, or trying them fails.
     """
     try:
+        _validate_timeout(credentials)
         yield Connection.from_credentials(credentials)
     except (ResponsesError, PayloadError) as error:
         told = _tell(error, credentials)
         raise CredentialsValidateFailedError(told) from None
     except Exception:  # noqa: BLE001  a form shows one sentence, whatever happens
         raise CredentialsValidateFailedError(_UNEXPECTED) from None
+
+
+def _validate_timeout(credentials: Mapping[str, object]) -> None:
+    """Refuse a timeout that calls would move to the nearest limit, as long as somebody sees it.
+
+    Raises:
+        SettingsError: If it is outside.
+    """
+    name, (lowest, highest) = "request_timeout_seconds", _TIMEOUT_SECONDS
+    text = str(credentials.get(name) or "").strip()
+    try:
+        is_inside = not text or lowest <= int(text) <= highest
+    except ValueError:
+        is_inside = False
+    if not is_inside:
+        told = f"{name} must be a whole number of seconds from {lowest} to {highest}."
+        raise SettingsError(told, field=name)

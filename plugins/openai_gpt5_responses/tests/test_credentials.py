@@ -18,6 +18,22 @@ def test_good_credentials_pass_both_forms(plugin: ModelPlugin, server: Responses
     assert plugin.validate(server, model="gpt-5.2").chunks[0]["result"] is True
 
 
+@pytest.mark.parametrize("seconds", ["30", " 900 ", "", " "])
+def test_a_timeout_within_its_bounds_passes_both_forms(
+    plugin: ModelPlugin, server: ResponsesSimulator, seconds: str
+) -> None:
+    for model in (None, "gpt-5.2"):
+        assert plugin.validate(server, model=model, request_timeout_seconds=seconds).error is None
+
+
+def test_a_timeout_that_was_saved_before_counts_as_the_nearest_bound(
+    plugin: ModelPlugin, server: ResponsesSimulator
+) -> None:
+    saved = {**credentials_for(server, "key"), "request_timeout_seconds": "5"}
+
+    assert plugin.invoke(server, credentials=saved).error is None
+
+
 def test_a_gateway_without_a_model_list_passes_by_a_minimal_call(plugin: ModelPlugin) -> None:
     with ResponsesSimulator(models_status=404) as gateway:
         assert plugin.validate(gateway).chunks[0]["result"] is True
@@ -33,6 +49,13 @@ def test_a_gateway_without_a_model_list_passes_by_a_minimal_call(plugin: ModelPl
         ),
         ({"openai_api_key": " "}, "openai_api_key is required"),
         ({"openai_api_base": "ftp://x"}, "openai_api_base must use http or https"),
+        *[
+            (
+                {"request_timeout_seconds": seconds},
+                "request_timeout_seconds must be a whole number of seconds from 30 to 900.",
+            )
+            for seconds in ("29", "901", "-60", "5 minutes", "60.5")
+        ],
         (
             {"openai_api_base": "http://127.0.0.1:9"},
             "Check the network and API Base URL (openai_api_base).",

@@ -199,6 +199,19 @@ def test_each_credential_is_explained_in_three_languages(schema):
             assert str(field.get("default") or "").removeprefix("by-name") in text
 
 
+@pytest.mark.parametrize(
+    ("variable", "bounds"),
+    [("request_timeout_seconds", ["30", "900"]), ("max_retries", ["0", "5"])],
+)
+def test_bounds_stand_where_dify_shows_them(variable, bounds):
+    """It drops helps, and a default hides the placeholder."""
+    fields = PROVIDER["provider_credential_schema"]["credential_form_schemas"]
+    [field] = [field for field in fields if field["variable"] == variable]
+
+    for text in field["label"].values():
+        assert re.findall(r"\d+", text) == bounds
+
+
 def test_the_form_of_a_model_also_asks_for_the_model_behind_its_name():
     of_all, (*of_one, base_model) = (
         PROVIDER[schema]["credential_form_schemas"]
@@ -434,7 +447,7 @@ def test_a_model_that_ends_says_so_in_its_label_and_its_form(row):
     ends = "shutdown_date" in row
 
     assert label.startswith(row["label"])
-    assert ("retired" in label, " (ends " in label) == (
+    assert ("; retired " in label, "; ends " in label) == (
         bool(row.get("retired")),
         ends and not row.get("retired"),
     )
@@ -442,6 +455,7 @@ def test_a_model_that_ends_says_so_in_its_label_and_its_form(row):
     for text in (*model["label"].values(), *help_text.values()) if ends else ():
         assert row["shutdown_date"] in text
         assert row["replaced_by"] in text
+    assert not ends or label.startswith(f"{row['label']} (use {row['replaced_by']}; ")
     assert ends or not any("OpenAI" in text for text in help_text.values())
 
 
