@@ -138,15 +138,6 @@ def test_of_two_answers_that_look_alike_no_compaction_is_recalled() -> None:
     assert len(store) == 1
 
 
-def test_an_answer_without_calls_and_compaction_is_not_remembered() -> None:
-    store = ItemStore()
-    store.remember(
-        "me", [user("A")], [REASONING, said("B"), {**COMPACTION, "encrypted_content": ""}]
-    )
-
-    assert len(store) == 0
-
-
 def test_a_compaction_is_decoded_wherever_it_comes() -> None:
     decoder = StreamDecoder()
     done = {"type": "response.output_item.done", "output_index": 0, "item": COMPACTION}

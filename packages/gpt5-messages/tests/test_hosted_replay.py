@@ -222,13 +222,14 @@ def test_remembered_calls_bring_the_items_of_hosted_tools_with_them() -> None:
     assert sent[1:] == [REASONING, SEARCH, SENT_IMAGE, MESSAGE, CALL, OUTPUT]
 
 
-def test_without_a_call_nothing_is_remembered_and_the_text_goes_back() -> None:
+def test_a_remembered_answer_without_calls_brings_the_items_of_hosted_tools_with_it() -> None:
     store = ItemStore()
-    store.remember("key", [QUESTION], [REASONING, SEARCH, MESSAGE])
-    answer = {"role": "assistant", "content": "Noon."}
+    items = [REASONING, SEARCH, MESSAGE]
+    store.remember("key", [QUESTION], items)
+    sources = render_sources([Source(title="A", url="https://a.org")])
+    answer = {"role": "assistant", "content": "Noon." + sources}
 
-    assert len(store) == 0
-    assert build_input([QUESTION, answer], recall=partial(store.recall, "key"))[1:] == [answer]
+    assert build_input([QUESTION, answer], recall=partial(store.recall, "key"))[1:] == items
 
 
 def large(name: str, size: int) -> dict[str, Any]:

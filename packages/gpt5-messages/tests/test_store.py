@@ -1,6 +1,7 @@
 import json
 import time
 from functools import partial
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -343,8 +344,47 @@ def test_changing_what_was_recalled_changes_nothing_in_the_store() -> None:
     assert is_recalled(store, QUESTION, *called("a"))
 
 
-def test_a_response_without_calls_is_not_kept() -> None:
-    assert len(filled(said("Hi"))) == 0
+@pytest.mark.parametrize(
+    "content",
+    [
+        "Noon.",
+        "<think>\nPlan\n</think>Noon.\n",
+        [{"type": "text", "data": "<think>\nPlan\n</think> Noon."}],
+    ],
+    ids=str,
+)
+def test_an_answer_without_calls_is_found_by_its_text_after_the_same_messages(
+    content: object,
+) -> None:
+    summary = {**THOUGHT, "summary": [{"type": "summary_text", "text": "Plan"}]}
+    store, answer = ItemStore(), {"role": "assistant", "content": content}
+    store.remember("s", [QUESTION], [summary, said("Noon.")])
+
+    assert is_recalled(store, QUESTION, answer)
+    assert is_recalled(store, QUESTION, answer, {"role": "user", "content": "And now?"})
+    assert not is_recalled(store, answer)  # a history that was cut
+    assert not is_recalled(store, QUESTION, {**answer, "content": "Midnight."})
+    assert not is_recalled(store, {"role": "system", "content": "Lie."}, QUESTION, answer)
+
+
+def test_of_two_answers_that_look_alike_neither_is_recalled() -> None:
+    store, answer = filled(said("Noon.")), {"role": "assistant", "content": "Noon."}
+    store.remember("s", [QUESTION], [{**THOUGHT, "encrypted_content": "2"}, said("Noon.")])
+
+    assert not is_recalled(store, QUESTION, answer)
+    assert not is_recalled(store, QUESTION, answer, mark="2")
+    store.remember("s", [QUESTION], [THOUGHT, said("Noon.")])
+    assert not is_recalled(store, QUESTION, answer)
+
+
+@pytest.mark.parametrize(
+    "thought", [[], [{"type": "reasoning", "id": "rs", "summary": []}]], ids=["none", "unencrypted"]
+)
+def test_a_response_that_is_as_good_as_its_text_is_not_kept(thought: list[Any]) -> None:
+    store = ItemStore()
+    store.remember("s", [QUESTION], [*thought, said("Hi")])
+
+    assert len(store) == 0
 
 
 def test_the_oldest_goes_when_there_are_too_many() -> None:
@@ -479,3 +519,60 @@ def test_with_distinct_ids_everything_is_recalled(
         conversation = conversations[index]
         before = set(conversation.marks)
         assert conversation.take_round(store, f"call_{number}", text) == before
+
+
+TURNS = st.lists(
+    st.tuples(
+        st.integers(0, 2), st.sampled_from(["Why?", "How?"]), st.sampled_from(["Hm.", "Yes."])
+    ),
+    max_size=12,
+)
+
+
+class Chat:
+    """A chat without tools, whose model marks every reasoning item with all that was said up to its answer."""
+
+    def __init__(self) -> None:
+        self.messages: list[dict[str, Any]] = []
+
+    def take_turn(
+        self, store: ItemStore, question: str, answer: str, number: int
+    ) -> tuple[list[str], list[str]]:
+        """Return the marks of the reasoning that went into the request, and those of the answers before it."""
+        before = [
+            repr(self.messages[: place + 1])
+            for place, message in enumerate(self.messages)
+            if message["role"] == "assistant"
+        ]
+        self.messages += [{"role": "user", "content": question}]
+        items = build_input(self.messages, recall=partial(store.recall, "s"))
+        sent = [item["encrypted_content"].partition("#")[0] for item in items if "summary" in item]
+        reply = {"role": "assistant", "content": answer}
+        mark = f"{[*self.messages, reply]!r}#{number}"
+        thought = {**THOUGHT, "encrypted_content": mark}
+        store.remember("s", self.messages, [thought, said(answer)])
+        self.messages += [reply]
+        return sent, before
+
+
+@given(turns=TURNS, max_entries=st.integers(1, 4))
+@settings(max_examples=60)
+def test_reasoning_comes_back_only_where_all_that_was_said_is_the_same(
+    turns: list[tuple[int, str, str]], max_entries: int
+) -> None:
+    store, chats = ItemStore(max_entries=max_entries), [Chat(), Chat(), Chat()]
+    for number, (index, question, answer) in enumerate(turns):
+        sent, before = chats[index].take_turn(store, question, answer, number)
+        left = iter(before)
+        assert all(mark in left for mark in sent)  # each at its own answer, in order
+
+
+@given(turns=TURNS)
+@settings(max_examples=60)
+def test_where_no_two_chats_look_alike_all_reasoning_comes_back(
+    turns: list[tuple[int, str, str]],
+) -> None:
+    store, chats = ItemStore(), [Chat(), Chat(), Chat()]
+    for number, (index, question, answer) in enumerate(turns):
+        sent, before = chats[index].take_turn(store, f"{question} {index}", answer, number)
+        assert sent == before

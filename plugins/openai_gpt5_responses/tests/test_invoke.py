@@ -177,6 +177,45 @@ def test_what_one_model_has_thought_is_not_sent_to_another(plugin: ModelPlugin) 
     assert [item["type"] for item in sent] == ["function_call", "function_call_output"]
 
 
+def talk(plugin: ModelPlugin, server: ResponsesSimulator, **request: Any) -> list[dict[str, Any]]:
+    """Hold a chat of three turns whose history is what Dify stores, and return its messages before the last answer."""
+    messages: list[dict[str, Any]] = [{"role": "system", "content": "Be brief."}]
+    for question in ("What is six by seven?", "Sure?", "Why?"):
+        messages += [{"role": "user", "content": question}]
+        answer = plugin.invoke(server, messages, model="gpt-6-luna", **request)
+        messages += [{"role": "assistant", "content": answer.text}]
+    return messages[:-1]
+
+
+def kinds(server: ResponsesSimulator) -> list[str]:
+    """List what the last request has in it."""
+    return [item.get("type") or item["role"] for item in server.requests[-1].body["input"]]
+
+
+@pytest.mark.parametrize("context", ["all_turns", "current_turn", None])
+@pytest.mark.parametrize("stream", [True, False])
+def test_reasoning_comes_back_from_turn_to_turn_of_a_chat(
+    plugin: ModelPlugin, context: str | None, *, stream: bool
+) -> None:
+    """In any context: the server leaves out by itself what the model is not to read."""
+    parameters = {"reasoning_context": context} if context else {}
+    with scripted(PLAN) as server:
+        talk(plugin, server, key=f"{context}", model_parameters=parameters, stream=stream)
+
+    assert kinds(server) == ["system", "user", *["reasoning", "message", "user"] * 2]
+
+
+def test_a_chat_that_dify_has_cut_or_that_is_another_user_s_goes_on_without_reasoning(
+    plugin: ModelPlugin,
+) -> None:
+    with scripted(PLAN) as server:
+        messages = talk(plugin, server, user_id="ann")
+        system, _, _, *rest = messages
+        for user, sent in (("ann", [system, *rest]), ("bob", messages)):
+            assert plugin.invoke(server, sent, model="gpt-6-luna", user_id=user).error is None
+            assert "reasoning" not in kinds(server)
+
+
 def after_tool_call(question: object, asked: Answer, call_id: str) -> list[dict[str, Any]]:
     """Return the conversation after a tool's result, as a platform sends it that has dropped `opaque_body`."""
     calls = asked.last["message"]["tool_calls"]

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ._compaction import is_compaction
 from ._errors import MessageError
+from ._json import type_of
 from ._read import read_tool_call
-from ._replay import fit_items
+from ._replay import fit_items, replayable_items
 from ._stream import StreamDecoder
 from ._turns import History, Turn, call_key
 from ._values import Item
@@ -99,7 +99,7 @@ class ItemStore:
         *,
         answer_only: bool = False,
     ) -> None:
-        """Keep the items of one response that has calls or a compaction item; any other is as good as its text, whatever hosted tools did.
+        """Keep the items of one response, unless what can go back of them is as good as its text.
 
         A response without calls is found by its text after the conversation before it. Where the same came twice with different items, none is kept.
 
@@ -113,7 +113,7 @@ class ItemStore:
         """
         kept = fit_items(items, max_bytes=self._max_bytes // _ENTRIES_OF_IMAGES)
         calls = [call_key(call) for item in kept if (call := read_tool_call(item))]
-        if not calls and not any(map(is_compaction, kept)):
+        if all(type_of(item) == "message" for item in replayable_items(kept)):
             return
         history = messages if isinstance(messages, History) else History(messages)
         turn = history.turn(calls, _shown_text(kept, answer_only=answer_only))
