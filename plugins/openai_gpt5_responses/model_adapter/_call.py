@@ -23,9 +23,9 @@ from ._cache_log import log_cache
 from ._chunks import chunk, final_message, text_message
 from ._ending import ATE_THE_BUDGET, Ending, iter_ending
 from ._model_call import ModelCall
+from ._model_notices import note_shutdown
 from ._pricing import price_usage
 from ._request import ITEMS, earlier_body, made_for, owner_of, request_body
-from ._shutdown_notice import note_shutdown
 
 
 def iter_chunks(call: ModelCall) -> Generator[LLMResultChunk]:

@@ -43,8 +43,8 @@ from ._background import RUNNING, begin_response, tokens_of
 from ._ending import ATE_THE_BUDGET, Ending, iter_ending
 from ._error_mapping import invoke_errors
 from ._model_call import ModelCall
+from ._model_notices import note_shutdown
 from ._request import earlier_body, is_answer_only, request_body
-from ._shutdown_notice import note_shutdown
 
 
 _LOGGER = logging.getLogger("dify_plugin.plugin.openai_gpt5_responses")

@@ -36,7 +36,7 @@ TOLD_LINES = {
     "_error_mapping.py": "the lines of code",
     "_parameters.py": "names of parameters",
     "_polling.py": "because of which an answer is asked for again",
-    "_shutdown_notice.py": "models that OpenAI shuts down",
+    "_model_notices.py": "models that OpenAI shuts down",
     "_tool_log.py": "OPENAI_GPT5_LOG_TOOL_CONTENT",
 }
 SETTINGS = {
