@@ -23,7 +23,7 @@ from ._cache_log import log_cache
 from ._chunks import chunk, final_message, text_message
 from ._ending import ATE_THE_BUDGET, Ending, iter_ending
 from ._model_call import ModelCall
-from ._model_notices import note_shutdown
+from ._model_notices import note_model
 from ._pricing import price_usage
 from ._request import ITEMS, earlier_body, made_for, owner_of, request_body
 
@@ -40,7 +40,7 @@ def iter_chunks(call: ModelCall) -> Generator[LLMResultChunk]:
     audit = audit_without(find_secrets(call.credentials))
     try:
         connection = Connection.from_credentials(call.credentials)
-        note_shutdown(call.model, connection, call.credentials)
+        note_model(call.model, connection, call.credentials)
         point = find_unfinished(call, connection)
         if isinstance(point, str):
             yield from _iter_said(call, connection, point)

@@ -43,7 +43,7 @@ from ._background import RUNNING, begin_response, tokens_of
 from ._ending import ATE_THE_BUDGET, Ending, iter_ending
 from ._error_mapping import invoke_errors
 from ._model_call import ModelCall
-from ._model_notices import note_shutdown
+from ._model_notices import note_model
 from ._request import earlier_body, is_answer_only, request_body
 
 
@@ -76,7 +76,7 @@ def start_polling(
     try:
         with invoke_errors(call.credentials):
             connection = Connection.from_credentials(call.credentials)
-            note_shutdown(call.model, connection, call.credentials)
+            note_model(call.model, connection, call.credentials)
             call = replace(call, parameters=_with_schema(call.parameters, json_schema))
             request = request_body(call, connection)
             if metadata := _metadata(call, request):

@@ -226,6 +226,7 @@ def test_the_form_of_a_model_also_asks_for_the_model_behind_its_name():
         base_model["options"][0]["label"],
     )
     assert options == [(row["name"], row["label"]) for row in CATALOG if not row.get("retired")]
+    assert all("0" in text and "max_cost" in text for text in base_model["label"].values())
 
 
 @pytest.mark.parametrize(

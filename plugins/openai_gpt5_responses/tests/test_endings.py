@@ -1,4 +1,4 @@
-"""Models that end: what the log says of them, and what a user reads once they are gone."""
+"""Models that end, and models without a price: what the log says of them, and what a user reads once they are gone."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from gpt5_simulator import HttpError, ResponsesSimulator
-from model_plugin import ModelPlugin
+from model_plugin import ModelPlugin, credentials_for
 
 
 LINE = r"The model 'gpt-5-mini' (ends|was to end) on 2026-12-11\. Use 'gpt-6\.1-terra' instead\.$"
@@ -26,7 +26,7 @@ def told_by(plugin: ModelPlugin) -> Iterator[list[str]]:
     plugin.notices.clear()
     yield lines
     texts = [line for notice in plugin.notices for line in notice.text.splitlines()]
-    lines += [text for text in texts if "The model '" in text]
+    lines += [text for text in texts if "he model '" in text]
 
 
 def test_a_model_that_ends_is_told_once(
@@ -55,17 +55,32 @@ def test_a_dated_snapshot_is_told_under_its_own_name(
 
 
 def test_a_day_that_the_server_tells_counts(fresh_plugin: ModelPlugin) -> None:
-    days = {"own-model": "2999-01-02", "gpt-5.4": "2999-01-01"}
-    with ResponsesSimulator(models=["own-model", "gpt-5.4"], shutdown_dates=days) as server:
+    days = {"gpt-5.5-2026-04-23": "2999-01-02", "gpt-5.4": "2999-01-01"}
+    with ResponsesSimulator(models=list(days), shutdown_dates=days) as server:
         assert fresh_plugin.validate(server).error is None
         with told_by(fresh_plugin) as lines:
-            fresh_plugin.invoke(server, model="own-model")
+            fresh_plugin.invoke(server, model="gpt-5.5-2026-04-23")
             fresh_plugin.invoke(server, model="gpt-5.4")
 
     assert [line.partition("The ")[2] for line in lines] == [
-        "model 'own-model' ends on 2999-01-02.",
+        "model 'gpt-5.5-2026-04-23' ends on 2999-01-02.",
         "model 'gpt-5.4' ends on 2999-01-01.",
     ]
+
+
+def test_an_added_model_without_a_known_base_is_told_to_have_no_price(
+    fresh_plugin: ModelPlugin,
+) -> None:
+    with told_by(fresh_plugin) as lines, ResponsesSimulator(models=["prod-chat"]) as server:
+        known = {**credentials_for(server, "key"), "base_model": "gpt-6-luna"}
+        assert fresh_plugin.invoke(server, model="prod-chat", credentials=known).error is None
+        assert not [notice for notice in fresh_plugin.notices if "prod-chat" in notice.text]
+        for _ in range(2):
+            answer = fresh_plugin.invoke(server, model="prod-chat")
+
+    (line,) = lines
+    assert "'prod-chat' is not known: it counts as 0, so that max_cost of an agent" in line
+    assert float(answer.last["usage"]["total_price"]) == 0
 
 
 def test_a_name_of_many_lines_leaves_one_line_without_secrets(
