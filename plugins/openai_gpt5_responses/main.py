@@ -24,6 +24,7 @@ import model_adapter
 
 # What a call cannot do without is imported before the first heartbeat: a call that came at once would wait for it.
 from model_adapter import read_seconds, request_errors, shorten_line, widen_pipe
+from stream_text.failures import tell_failures
 from stream_text.stdin import bound_depth
 from stream_text.stdout import bound_stdout, bound_writer
 
@@ -32,7 +33,7 @@ _PREPARATION_DELAY_SECONDS = 0.02
 
 
 class _Plugin(Plugin):
-    """The SDK's plugin, which prepares for calls once it has said that it runs, and whose own errors say no more of a request than ours."""
+    """The SDK's plugin, which prepares for calls once it has said that it runs, and whose own errors say no more of a request than ours, and none where it stands."""
 
     @override
     def _heartbeat(self) -> None:
@@ -44,9 +45,11 @@ class _Plugin(Plugin):
         model_adapter.prepare()
 
     @override
-    def _execute_request(self, session_id: str, data: Any, *rest: Any, **named: Any) -> None:
-        with request_errors(data):
-            super()._execute_request(session_id, data, *rest, **named)
+    def _execute_request(
+        self, session_id: str, data: Any, reader: Any, writer: Any, *rest: Any, **named: Any
+    ) -> None:
+        with tell_failures(writer, session_id), request_errors(data):
+            super()._execute_request(session_id, data, reader, writer, *rest, **named)
 
 
 # The SDK reads the forms of all models at the start, with whatever this is: in C it takes a tenth of the time.

@@ -67,8 +67,7 @@ _PACKAGE_NAME = re.compile(rf"\b(?:{'|'.join(_FORM_NAMES)})\b")
 def invoke_errors(credentials: Mapping[str, object]) -> Generator[None]:
     """Raise whatever is raised as what Dify understands, without a secret.
 
-    The SDK sends the trace of an error along, with all that caused it: so none is named as the cause. Where an unexpected one
-    comes from goes to the plugin's log.
+    None is named as the cause of another, for an error's text may hold a secret. Where an unexpected one comes from goes to the plugin's log.
     """
     try:
         yield

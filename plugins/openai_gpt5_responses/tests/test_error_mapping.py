@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from gpt5_simulator import HttpError, ResponsesSimulator
 from model_plugin import ModelPlugin
 
 
@@ -111,7 +112,7 @@ def test_a_request_that_the_sdk_refuses_is_told_by_its_field_and_not_quoted(
     error = plugin.call("invoke_llm", **{**request, field: wrong}).error
 
     assert error is not None
-    assert (error.error_type, set(error.details or ())) == ("ValidationError", {"traceback"})
+    assert (error.error_type, error.details) == ("ValidationError", {})
     assert f"cannot be read: {field}" in error.message
     assert KEY not in repr(vars(error))
 
@@ -123,8 +124,32 @@ def test_a_request_to_nobody_is_refused_without_a_quote(plugin: ModelPlugin) -> 
     error = plugin.call("invoke_llm", provider=KEY, **request).error
 
     assert error is not None
-    assert error.error_type == "ValueError"
+    assert (error.error_type, error.details) == ("ValueError", {})
     assert KEY not in repr((vars(error), plugin.notices))
+    # Where it comes from is for the operator alone.
+    logged = "".join(notice.text for notice in plugin.notices)
+    assert "ValueError in a call" in logged
+    assert "plugin_executor.py" in logged
+
+
+def test_one_of_the_five_keeps_the_description_that_dify_shows_and_no_more(
+    plugin: ModelPlugin,
+) -> None:
+    with ResponsesSimulator(faults=[HttpError(status=429, times=None)]) as server:
+        error = plugin.invoke(server).error
+
+    assert error is not None
+    assert error.error_type == "InvokeRateLimitError"
+    assert error.details == {"description": error.message}
+
+
+def test_a_failed_check_of_credentials_is_its_sentence_alone(plugin: ModelPlugin) -> None:
+    with ResponsesSimulator(api_keys=["another"]) as server:
+        error = plugin.validate(server).error
+
+    assert error is not None
+    assert (error.error_type, error.details) == ("CredentialsValidateFailedError", {})
+    assert error.message.endswith(".")
 
 
 UNREADABLE = """
