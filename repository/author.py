@@ -12,7 +12,7 @@ from tracked import ROOT, list_files
 
 
 SUFFIXES = (".json", ".md", ".py", ".toml", ".yaml", ".yml")
-_OWN_FOLDERS = {"dist", "plugins"}  # whose names may stand before a plugin's as well
+_OWN_FOLDERS = {"dist", "plugins", "provider"}  # whose names may stand before a plugin's as well
 
 
 def read_author(root: Path = ROOT) -> str:

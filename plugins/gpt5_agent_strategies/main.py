@@ -22,10 +22,10 @@ class _Plugin(Plugin):
 
     @override
     def _execute_request(
-        self, session_id: str, data: Any, reader: Any, writer: Any, *rest: Any
+        self, session_id: str, data: Any, reader: Any, writer: Any, *rest: Any, **named: Any
     ) -> None:
         with tell_failures(writer, session_id), request_errors(data):
-            super()._execute_request(session_id, data, reader, writer, *rest)
+            super()._execute_request(session_id, data, reader, writer, *rest, **named)
 
 
 bound_stdout(shorten_line)
