@@ -38,10 +38,17 @@ from gpt5_responses import (
 
 # The first entry that fits decides: narrow errors come before wide ones, and the root last.
 INVOKE_ERRORS: dict[type[InvokeError], list[type[Exception]]] = {
-    InvokeAuthorizationError: [AuthenticationError, PermissionDeniedError],
+    # Dify says of this one, whatever its text, that the key is wrong: what a good key may not do is told as a refused request.
+    InvokeAuthorizationError: [AuthenticationError],
     InvokeRateLimitError: [RateLimitError],
     InvokeConnectionError: [ConnectionFailedError, StreamInterruptedError],
-    InvokeBadRequestError: [RequestRefusedError, SettingsError, PayloadError, MessageError],
+    InvokeBadRequestError: [
+        PermissionDeniedError,
+        RequestRefusedError,
+        SettingsError,
+        PayloadError,
+        MessageError,
+    ],
     InvokeServerUnavailableError: [
         ServerError,
         ResponseFailedError,
@@ -59,7 +66,7 @@ _FORM_NAMES = {
     "base_url": "API Base URL (openai_api_base)",
     "timeout_seconds": "request_timeout_seconds",
 }
-_TIMEOUT_SECONDS = (30, 900)
+_RANGES = {"request_timeout_seconds": (30, 900), "max_retries": (0, 5)}
 _PACKAGE_NAME = re.compile(rf"\b(?:{'|'.join(_FORM_NAMES)})\b")
 
 
@@ -123,7 +130,7 @@ def validated_connection(credentials: Mapping[str, object]) -> Generator[Connect
         CredentialsValidateFailedError: If the credentials are not usable, or trying them fails.
     """
     try:
-        _validate_timeout(credentials)
+        _validate_ranges(credentials)
         yield Connection.from_credentials(credentials)
     except (ResponsesError, PayloadError) as error:
         told = _tell(error, credentials)
@@ -132,18 +139,18 @@ def validated_connection(credentials: Mapping[str, object]) -> Generator[Connect
         raise CredentialsValidateFailedError(_UNEXPECTED) from None
 
 
-def _validate_timeout(credentials: Mapping[str, object]) -> None:
-    """Refuse a timeout that calls would move to the nearest limit, as long as somebody sees it.
+def _validate_ranges(credentials: Mapping[str, object]) -> None:
+    """Refuse a number that calls would move to the nearest limit, as long as somebody sees it.
 
     Raises:
-        SettingsError: If it is outside.
+        SettingsError: If one is outside, or is none.
     """
-    name, (lowest, highest) = "request_timeout_seconds", _TIMEOUT_SECONDS
-    text = str(credentials.get(name) or "").strip()
-    try:
-        is_inside = not text or lowest <= int(text) <= highest
-    except ValueError:
-        is_inside = False
-    if not is_inside:
-        told = f"{name} must be a whole number of seconds from {lowest} to {highest}."
-        raise SettingsError(told, field=name)
+    for name, (lowest, highest) in _RANGES.items():
+        text = str(credentials.get(name) or "").strip()
+        try:
+            is_inside = not text or lowest <= int(text) <= highest
+        except ValueError:
+            is_inside = False
+        if not is_inside:
+            told = f"{name} must be a whole number from {lowest} to {highest}."
+            raise SettingsError(told, field=name)

@@ -52,10 +52,11 @@ def test_a_gateway_without_a_model_list_passes_by_a_minimal_call(plugin: ModelPl
         *[
             (
                 {"request_timeout_seconds": seconds},
-                "request_timeout_seconds must be a whole number of seconds from 30 to 900.",
+                "request_timeout_seconds must be a whole number from 30 to 900.",
             )
             for seconds in ("29", "901", "-60", "5 minutes", "60.5")
         ],
+        ({"max_retries": "many"}, "max_retries must be a whole number from 0 to 5."),
         (
             {"openai_api_base": "http://127.0.0.1:9"},
             "Check the network and API Base URL (openai_api_base).",

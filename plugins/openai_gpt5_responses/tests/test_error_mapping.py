@@ -25,7 +25,7 @@ PACKAGES = {
     "gpt5_responses.InvalidRequestError": BAD_REQUEST,
     "gpt5_responses.ModelNotFoundError": BAD_REQUEST,
     "gpt5_responses.NotFoundError": BAD_REQUEST,
-    "gpt5_responses.PermissionDeniedError": AUTHORIZATION,
+    "gpt5_responses.PermissionDeniedError": BAD_REQUEST,
     "gpt5_responses.RateLimitError": RATE_LIMIT,
     "gpt5_responses.RequestRefusedError": BAD_REQUEST,
     "gpt5_responses.ResponseFailedError": UNAVAILABLE,

@@ -313,7 +313,7 @@ def test_an_answer_eaten_up_by_reasoning_says_what_to_do(plugin: ModelPlugin) ->
     [
         (HttpError(status=400), "InvokeBadRequestError"),
         (HttpError(status=401), "InvokeAuthorizationError"),
-        (HttpError(status=403), "InvokeAuthorizationError"),
+        (HttpError(status=403), "InvokeBadRequestError"),
         (HttpError(status=404), "InvokeBadRequestError"),
         (HttpError(status=429), "InvokeRateLimitError"),
         (HttpError(status=500), "InvokeServerUnavailableError"),
