@@ -57,10 +57,13 @@ EXCEPTIONS = {
     " took another model for every name that did not begin with `probe/`",
     "back/structured": "the recorded Dify answered this stream with a JSON object, which broke it",
     "back/upload_file": "the recorded Dify took no files; this host answers with a link",
+    "llm/upstream-e403": "what a good key may not do is a refused request by now: Dify shows no text of the other error",
     "llm/tool-message-no-id": "the model plugin has come to take tool messages without a call id",
 }
 # Errors of the SDK, which quote what it refuses: our plugins have come to say them in a sentence of their own.
 SDK_ERRORS = {"AttributeError", "KeyError", "ValidationError", "ValueError"}
+# What our plugins have come to leave out: tracebacks of errors, and in the log what Dify looks an icon up by.
+LEFT_OUT = {"traceback", "provider"}
 
 
 def name(exchange):
@@ -281,7 +284,8 @@ def _nested(value):
             found = _decode(value)
             return ("json", _nested(found)) if not isinstance(found, str) else value
         case dict():
-            return {key: _nested(item) for key, item in value.items()}
+            kept = value.keys() - LEFT_OUT if value.keys() & {"traceback", "started_at"} else value
+            return {key: _nested(item) for key, item in value.items() if key in kept}
         case list():
             return [_nested(item) for item in value]
     return value

@@ -28,7 +28,11 @@ def tell_failures(writer: Any, session_id: str) -> Generator[None]:
     try:
         yield
     except Exception as error:  # noqa: BLE001 - whatever it is, the daemon is told
-        told = {"error_type": type(error).__name__, "message": str(error), "args": {}}
+        told: dict[str, Any] = {
+            "error_type": type(error).__name__,
+            "message": str(error),
+            "args": {},
+        }
         # What Dify shows of the SDK's five errors of model calls; the message is the same text.
         if description := getattr(error, "description", None):
             told["args"] = {"description": description}
