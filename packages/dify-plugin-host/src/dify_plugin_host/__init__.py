@@ -28,6 +28,7 @@ from .platform import (
     PluginHost,
     PollingClock,
     PollingStep,
+    initialize_parameters,
 )
 from .plugin import (
     FolderSource,
@@ -91,5 +92,6 @@ __all__ = [
     "ToolProvider",
     "UnknownNameError",
     "builtin_tools",
+    "initialize_parameters",
     "load_tools",
 ]

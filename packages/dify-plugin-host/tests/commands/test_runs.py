@@ -143,5 +143,5 @@ def test_a_run_that_cannot_be_run_again_is_told(tmp_path, again):
 
 
 def test_a_run_that_fails_again_says_why(tmp_path, again):
-    about = {"query": "fail InvokeConnectionError gone", "model": "echo-1"}
+    about = {"query": "fail InvokeConnectionError gone", "model": "echo-1", "instruction": "Go."}
     assert "OpenAI" in again(write_run(tmp_path / "logs", about))

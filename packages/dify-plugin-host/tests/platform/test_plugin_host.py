@@ -140,8 +140,7 @@ def test_a_strategy_gets_the_parameters_that_difys_agent_node_sends(host):
     assert params["query"] == "params"
     assert params["instruction"] == "Be brief."
     assert params["context"] == [1, 2.5]
-    assert params["maximum_iterations"] == 3  # the default of what is required
-    assert params["emit_intermediate_thoughts"] is None  # optional and not given
+    assert params["maximum_iterations"] == 3
     assert [tool["identity"]["name"] for tool in params["tools"]] == [
         "clock",
         "calculator",
@@ -195,7 +194,7 @@ def test_features_that_the_agent_node_does_not_know_are_hidden(host, switch, fea
         (
             {"parameters": {"instruction": None}},
             PluginHostError,
-            "strategy 'steps' requires the parameter 'instruction'",
+            "parameter 'instruction': expected a value, as it is required and has no default",
         ),
     ],
 )

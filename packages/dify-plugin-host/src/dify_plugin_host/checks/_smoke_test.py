@@ -22,7 +22,7 @@ from dify_plugin_host.platform import (
     LLMRequest,
     PluginHost,
     answer_scripted,
-    build_strategy_parameters,
+    initialize_parameters,
     open_server,
 )
 from dify_plugin_host.plugin import PluginFolder, Strategy, model_providers, strategies
@@ -124,7 +124,7 @@ async def _run(process: PluginProcess, strategy: Strategy) -> str | Finding:
     data = {
         "agent_strategy_provider": strategy.provider,
         "agent_strategy": strategy.name,
-        "agent_strategy_params": build_strategy_parameters(strategy, given),
+        "agent_strategy_params": initialize_parameters(strategy.parameters.values(), given),
     }
     context: JsonObject = {"credentials": {"tool_credentials": {}}}
     answer = process.invoke("agent_strategy", "invoke_agent_strategy", data, context=context)

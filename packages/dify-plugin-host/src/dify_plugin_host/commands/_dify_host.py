@@ -109,7 +109,7 @@ def chat(  # noqa: PLR0913 - every option is one
         ),
     ] = None,
     tool_search: Annotated[
-        str | None, typer.Option(help="Whether the model searches many tools: auto or off.")
+        bool | None, typer.Option(help="Whether the model searches where tools are many.")
     ] = None,
     fallback_model: Annotated[
         str | None, typer.Option(help="The model that takes over where the first one fails.")

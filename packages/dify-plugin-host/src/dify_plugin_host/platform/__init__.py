@@ -1,6 +1,6 @@
 """What Dify does around plugins: models, tools, files and storage for their calls back, and the rules on the way."""
 
-from ._agent_node import build_strategy_parameters, find_file_parameter
+from ._agent_node import find_file_parameter, initialize_parameters
 from ._model_server import (
     SERVER_VARIABLES,
     ModelServer,
@@ -34,8 +34,8 @@ __all__ = [
     "SimulatorStartError",
     "answer_decoder",
     "answer_scripted",
-    "build_strategy_parameters",
     "find_file_parameter",
+    "initialize_parameters",
     "is_polled",
     "named_server",
     "open_server",

@@ -1,17 +1,21 @@
 """What Dify's agent node sends to a strategy.
 
-Source: `api/core/workflow/nodes/agent/runtime_support.py` of langgenius/dify at 02b5705b, read 2026-10.
+Source: `api/core/workflow/nodes/agent/runtime_support.py` of langgenius/dify at 02b5705b, read 2026-10; `api/core/agent/strategy/plugin.py` and
+`api/core/plugin/entities/parameters.py` of its releases 1.10.1, 1.13.2 and 1.14.1, read 2026-11.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dify_plugin_host._errors import FileInputError, PluginHostError, UnknownNameError
-from dify_plugin_host._json import JsonObject, list_at, object_at, objects_at
+from dify_plugin_host._json import JsonObject, is_object, list_at, object_at, objects_at
 from dify_plugin_host.files import LocalFile, cast_files, file_parameter
 from dify_plugin_host.plugin import ModelProvider, Strategy
 
 from ._rules import agent_features
+
+
+_FALSE = frozenset({"false", "no", "n", "0", ""})
 
 
 def build_model_value(
@@ -44,22 +48,21 @@ def build_model_value(
     }
 
 
-def build_strategy_parameters(strategy: Strategy, given: Mapping[str, Any]) -> JsonObject:
-    """Build the parameters of a run: what was given, else the default of what is required, else null.
+def initialize_parameters(declared: Iterable[JsonObject], given: Mapping[str, Any]) -> JsonObject:
+    """Return what Dify sends to a strategy: a value for every parameter that it declares, whether the node sets it or not.
+
+    What the node leaves empty gets its default, else what Dify makes of null: an empty text, false, or null. A name that is not declared gets null.
+
+    Args:
+        declared: The declarations of the strategy's parameters.
+        given: The node's values, with models and tools as `build_model_value` and `PythonTool.to_entity` have them.
 
     Raises:
-        UnknownNameError: If the strategy does not declare a given parameter.
-        PluginHostError: If a required parameter has neither a value nor a default.
+        PluginHostError: If the run fails in Dify before the strategy is called; with the parameter's name and Dify's sentence.
     """
-    for name in given:
-        if name not in strategy.parameters:
-            kind = f"parameter of strategy {strategy.name!r} named"
-            raise UnknownNameError(kind, name, tuple(strategy.parameters))
-    found = {
-        name: given[name] if given.get(name) is not None else _unset(strategy, name, declaration)
-        for name, declaration in strategy.parameters.items()
-    }
-    return cast_files(strategy.parameters.values(), found)
+    values = {str(declaration.get("name")): declaration for declaration in declared}
+    found = {name: _initialize(one, given.get(name)) for name, one in values.items()}
+    return cast_files(values.values(), dict.fromkeys(given) | found)
 
 
 def find_file_parameter(strategy: Strategy, files: Sequence[LocalFile]) -> str:
@@ -80,12 +83,43 @@ def find_file_parameter(strategy: Strategy, files: Sequence[LocalFile]) -> str:
     return name
 
 
-def _unset(strategy: Strategy, name: str, declaration: JsonObject) -> Any:
-    if not declaration.get("required"):
-        return None
-    if declaration.get("default") is None:
-        raise PluginHostError(f"strategy {strategy.name!r} requires the parameter {name!r}")
-    return declaration["default"]
+def _initialize(declaration: JsonObject, value: Any) -> Any:
+    # 0 and false are values; any other nothing, such as "" or [], is not.
+    if not value and value != 0:
+        value = declaration.get("default")
+        if not value and declaration.get("required"):
+            raise _failed(declaration, "expected a value, as it is required and has no default")
+    kind = str(declaration.get("type"))
+    options = [str(option.get("value")) for option in objects_at(declaration, "options")]
+    if kind == "select" and value is not None and value not in options:
+        raise _failed(declaration, f"expected one of {', '.join(options)}, got {value!r}")
+    try:
+        return _cast(kind, value)
+    except ValueError as error:
+        raise _failed(declaration, str(error)) from None
+
+
+def _cast(kind: str, value: Any) -> Any:
+    match kind:
+        case "string" | "secret-input" | "select":
+            return "" if value is None else str(value)
+        case "boolean":
+            is_text = isinstance(value, str)
+            return value.lower() not in _FALSE if is_text else bool(value)
+        case "number" if isinstance(value, str):
+            return (float if "." in value else int)(value) if value else None
+        case "number":
+            return value if isinstance(value, int | float) else None
+        case "model-selector" | "app-selector" if not is_object(value):
+            raise ValueError("The selector must be a dictionary.")
+        case "array[tools]" if value and not isinstance(value, list):
+            raise ValueError("The tools selector must be a list.")
+        case _:
+            return value
+
+
+def _failed(declaration: JsonObject, problem: str) -> PluginHostError:
+    return PluginHostError(f"parameter {declaration.get('name')!r}: {problem}")
 
 
 def validate_completion_params(schema: JsonObject, params: Mapping[str, Any]) -> None:

@@ -6,7 +6,6 @@ import functools
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from dify_plugin_host._errors import PluginHostError, UnknownNameError
@@ -32,8 +31,8 @@ from dify_plugin_host.tools import PythonTool, builtin_tools
 
 from ._agent_node import (
     build_model_value,
-    build_strategy_parameters,
     find_file_parameter,
+    initialize_parameters,
     validate_completion_params,
 )
 from ._backwards import Backwards
@@ -56,7 +55,7 @@ class AgentRequest:
         instruction: The agent's instruction.
         completion_params: The parameters set for the model, such as `{"reasoning_effort": "low"}`.
         history: The prompt messages of earlier turns.
-        parameters: Further parameters of the strategy, such as `{"maximum_iterations": 3}`; of one that takes a model, its name.
+        parameters: Further parameters of the strategy, such as `{"maximum_iterations": 3}`.
         provider: The model's provider, short or long; None where there is only one.
         files: The files that come with the question, for the parameter of the strategy that takes files.
         user_id: The user on whose behalf it is.
@@ -74,10 +73,6 @@ class AgentRequest:
     files: Sequence[LocalFile] = ()
     user_id: str = "host"
     origin: CallOrigin = field(default_factory=CallOrigin)
-
-
-def _takes_model(strategy: Strategy, name: str) -> bool:
-    return strategy.parameters.get(name, {}).get("type") == "model-selector"
 
 
 def _ignore_error(error: PluginHostError) -> None:
@@ -304,41 +299,29 @@ class PluginHost(Running):
         return found[name]
 
     async def _strategy_params(self, strategy: Strategy, request: AgentRequest) -> JsonObject:
-        model = functools.partial(self._model_value, provider=request.provider)
-        named = {
-            name: await model(value)
-            for name, value in request.parameters.items()
-            if isinstance(value, str) and _takes_model(strategy, name)
-        }
         given = {
-            "model": await model(
-                request.model, params=request.completion_params, history=request.history
-            ),
+            "model": await self._model_value(request),
             "tools": [tool.to_entity() for tool in self.tools],
             "instruction": request.instruction,
             "query": request.query,
             **await self._shared(strategy, request.files),
             **request.parameters,
-            **named,
         }
-        params = build_strategy_parameters(strategy, given)
+        for name in given:
+            if name not in strategy.parameters:
+                kind = f"parameter of strategy {strategy.name!r} named"
+                raise UnknownNameError(kind, name, tuple(strategy.parameters))
+        params = initialize_parameters(strategy.parameters.values(), given)
         return through_go(params) if self.settings.rules.float_numbers else params
 
-    async def _model_value(
-        self,
-        name: str,
-        *,
-        provider: str | None,
-        params: Mapping[str, Any] = MappingProxyType({}),
-        history: Sequence[JsonObject] = (),
-    ) -> JsonObject:
-        schema = await self.model_schema(name, provider=provider)
-        validate_completion_params(schema, params)
+    async def _model_value(self, request: AgentRequest) -> JsonObject:
+        schema = await self.model_schema(request.model, provider=request.provider)
+        validate_completion_params(schema, request.completion_params)
         return build_model_value(
-            self._models.find(provider),
+            self._models.find(request.provider),
             schema,
-            completion_params=params,
-            history=history,
+            completion_params=request.completion_params,
+            history=request.history,
             filter_features=self.settings.rules.filter_features,
         )
 
