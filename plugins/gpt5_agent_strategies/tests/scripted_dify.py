@@ -5,7 +5,13 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from dify_plugin_host import BackwardsError, BackwardsRequest, PluginInvokeError, PluginProcess
+from dify_plugin_host import (
+    BackwardsError,
+    BackwardsRequest,
+    PluginInvokeError,
+    PluginProcess,
+    initialize_parameters,
+)
 
 
 PROVIDER = "someone/models/models"
@@ -172,8 +178,12 @@ class Agent:
         """Run several runs, or whatever else has to be awaited, in the process's loop."""
         return self._runner.run(awaitable)
 
-    async def arun(self, *, strategy, **parameters) -> Transcript:
+    async def arun(self, *, strategy, raw=None, **parameters) -> Transcript:
+        """Run a strategy with what Dify makes of the parameters; those of `raw` are sent as they are."""
         transcript = Transcript()
+        [declared] = [one for one in self.process.declarations.strategies if one.name == strategy]
+        given = build_parameters(**parameters)
+        sent = initialize_parameters(declared.parameters.values(), given) | (raw or {})
         try:
             async for message in self.process.invoke(
                 "agent_strategy",
@@ -181,7 +191,7 @@ class Agent:
                 {
                     "agent_strategy_provider": "gpt5_agent_strategies",
                     "agent_strategy": strategy,
-                    "agent_strategy_params": build_parameters(**parameters),
+                    "agent_strategy_params": sent,
                 },
             ):
                 transcript.messages.append(message)
