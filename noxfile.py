@@ -216,7 +216,9 @@ def clients(session: nox.Session) -> None:
 
 @nox.session(name="real-daemon", default=False)
 def real_daemon(session: nox.Session) -> None:
-    """Try both plugins on the real plugin daemon; `-- --daemon CHECKOUT` says what to build it from."""
+    """Try both plugins on the real plugin daemon; `-- --daemon PROGRAMS` names the folder with its programs."""
+    if "--daemon" not in session.posargs:
+        session.error("expected -- --daemon PROGRAMS, the folder with the daemon's programs")
     _sync(session, "--all-packages", "--all-extras", "--group", "graphon")
     others = [f"--ignore={path}" for path in _WITHOUT_DAEMON]
     session.run(*_REAL_DIFY, "real_dify", *others, *session.posargs)
@@ -224,7 +226,7 @@ def real_daemon(session: nox.Session) -> None:
 
 @nox.session
 def graphon(session: nox.Session) -> None:
-    """Try both plugins under Dify's own runtime; with `-- --daemon CHECKOUT` on the real plugin daemon as well."""
+    """Try both plugins under Dify's own runtime; with `-- --daemon PROGRAMS` on the real plugin daemon as well."""
     _sync(session, "--all-packages", "--all-extras", "--group", "graphon")
     everything = "--daemon" in session.posargs
     tests = ["real_dify", "--graphon"] if everything else _WITHOUT_DAEMON

@@ -1,5 +1,6 @@
-"""The real daemon, built from a checkout, with what it needs around it."""
+"""The real daemon, with what it needs around it."""
 
+import argparse
 import contextlib
 import itertools
 import json
@@ -15,14 +16,26 @@ from uv import find_uv_bin
 from client import DaemonClient
 from dify import Models, unchanged, without_opaque_body
 from inner_api import InnerApi
-from servers import SERVER_KEY, Daemon, build_daemon, run_databases
+from servers import SERVER_KEY, Daemon, run_databases
 
 
 ROOT = Path(__file__).parents[1]
 
 
+def programs_in(text):
+    """Return the folder of the daemon's programs that an option names, if they are there."""
+    folder = Path(text).resolve()
+    missing = [name for name in ("server", "commandline") if not (folder / name).is_file()]
+    if missing:
+        problem = (
+            f"expected the daemon's programs in {folder}, which has no {' and no '.join(missing)}"
+        )
+        raise argparse.ArgumentTypeError(problem)
+    return folder
+
+
 def pytest_addoption(parser):
-    parser.addoption("--daemon", type=Path, help="a checkout of langgenius/dify-plugin-daemon")
+    parser.addoption("--daemon", type=programs_in, help="the folder with the daemon's programs")
     parser.addoption("--official", type=Path, help="a checkout of langgenius/dify-official-plugins")
     parser.addoption("--graphon", action="store_true", help="put graphon's classes between plugins")
 
@@ -80,8 +93,8 @@ def packages(folder):
 
 
 @pytest.fixture(scope="session")
-def binaries(folder, pytestconfig):
-    return build_daemon(pytestconfig.getoption("daemon").resolve(), folder / "bin")
+def programs(pytestconfig):
+    return pytestconfig.getoption("daemon")
 
 
 @pytest.fixture(scope="session")
@@ -98,14 +111,14 @@ def inner_api():
 
 
 @pytest.fixture(scope="session")
-def start_daemon(binaries, databases, folder, inner_api):
+def start_daemon(programs, databases, folder, inner_api):
     """Start daemons, each on databases of its own, with settings of its own."""
     numbers = itertools.count(1)
 
     @contextlib.contextmanager
     def start(**environment):
         settings = {"DIFY_INNER_API_URL": inner_api.base_url, **databases.create()}
-        daemon = Daemon(binaries, folder / f"daemon-{next(numbers)}", {**settings, **environment})
+        daemon = Daemon(programs, folder / f"daemon-{next(numbers)}", {**settings, **environment})
         daemon.start()
         try:
             yield daemon

@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 
 
-def official_package(binaries: Path, plugin: Path, into: Path, name: str | None = None) -> Path:
+def official_package(programs: Path, plugin: Path, into: Path, name: str | None = None) -> Path:
     """Pack a plugin's folder below `into`, under another name if one is given, and return the package."""
     folder = into / (name or plugin.name)
     shutil.copytree(plugin, folder, ignore=shutil.ignore_patterns("__pycache__", ".venv"))
@@ -16,6 +16,6 @@ def official_package(binaries: Path, plugin: Path, into: Path, name: str | None 
         values = yaml.safe_load(manifest.read_text(encoding="utf-8"))
         manifest.write_text(yaml.safe_dump({**values, "name": name}), encoding="utf-8")
     package = folder.with_suffix(".difypkg")
-    pack = [binaries / "commandline", "plugin", "package", folder, "-o", package]
+    pack = [programs / "commandline", "plugin", "package", folder, "-o", package]
     subprocess.run(pack, check=True, stdout=subprocess.DEVNULL)
     return package

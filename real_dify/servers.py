@@ -87,12 +87,12 @@ class Daemon:
     """The real plugin daemon, which may be killed and started again.
 
     Attributes:
-        binaries: The folder with what `go build` wrote.
+        programs: The folder with its programs.
         folder: Where it keeps packages and installed plugins.
         environment: What distinguishes it from others.
     """
 
-    binaries: Path
+    programs: Path
     folder: Path
     environment: Mapping[str, str]
     port: int = field(default_factory=free_port)
@@ -116,7 +116,7 @@ class Daemon:
         log = self._stack.enter_context((self.folder / "daemon.log").open("a"))
         for command in (["commandline", "migrate"], ["server"]):
             process = subprocess.Popen(
-                [self.binaries / command[0], *command[1:]],
+                [self.programs / command[0], *command[1:]],
                 cwd=self.folder,
                 env=environment,
                 stdout=log,
@@ -181,13 +181,6 @@ class Daemon:
 
     def _is_healthy(self) -> bool:
         return httpx.get(f"{self.base_url}/health/check", trust_env=False).is_success
-
-
-def build_daemon(checkout: Path, folder: Path) -> Path:
-    """Build a checkout's server and its command line with Go, and return the folder of the binaries."""
-    parts = ["./cmd/server", "./cmd/commandline", "./cmd/slim"]
-    subprocess.run(["go", "build", "-o", f"{folder}/", *parts], cwd=checkout, check=True)
-    return folder
 
 
 @contextlib.contextmanager

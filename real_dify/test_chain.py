@@ -14,9 +14,9 @@ ROOT = Path(__file__).parents[1]
 TOOL_PLUGIN = ROOT / "packages/dify-plugin-host/tests/plugins/demo_tools"
 
 
-def test_the_chain_works_on_the_real_daemon(daemon, client, binaries, tmp_path):
+def test_the_chain_works_on_the_real_daemon(daemon, client, programs, tmp_path):
     for name in ("demo_tools", "more_tools"):
-        client.install(official_package(binaries, TOOL_PLUGIN, tmp_path, name))
+        client.install(official_package(programs, TOOL_PLUGIN, tmp_path, name))
     given = {"base_url": daemon.base_url, "api_key": SERVER_KEY, "tenant": client.tenant}
     tests = ["-m", "pytest", "-q", "--import-mode=importlib", "-o", "pythonpath=chain"]
     run = subprocess.run(

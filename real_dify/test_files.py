@@ -11,13 +11,13 @@ PLUGINS = Path(__file__).parents[1] / "packages/dify-plugin-host/tests/plugins"
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
 
 
-def test_a_plugin_uploads_a_file_through_the_daemon(client, binaries, inner_api, tmp_path):
+def test_a_plugin_uploads_a_file_through_the_daemon(client, programs, inner_api, tmp_path):
     folder = tmp_path / "plugin"
     shutil.copytree(PLUGINS / "small_agent", folder)
     shutil.copy(PLUGINS / "wire.py", folder)
     project = '[project]\nname = "small-agent"\nversion = "0.0.1"\nrequires-python = ">=3.12"\n'
     (folder / "pyproject.toml").write_text(f"{project}dependencies = []\n", encoding="utf-8")
-    client.install(official_package(binaries, folder, tmp_path, "small_agent"))
+    client.install(official_package(programs, folder, tmp_path, "small_agent"))
     asked = {"name": "größe 1.png", "type": "image/png", "hex": PNG.hex()}
     data = {
         "agent_strategy_provider": "small",

@@ -87,14 +87,14 @@ FRESH = [
 
 
 @pytest.fixture(scope="module")
-def both(start_daemon, binaries, tmp_path_factory):
+def both(start_daemon, programs, tmp_path_factory):
     """Serve the probes on the real daemon and on our host."""
     folder = tmp_path_factory.mktemp("rig")
     os.environ["PLUGIN_MAX_EXECUTION_TIMEOUT"] = str(LIMIT)
     with start_daemon(SERVER_KEY=rig.API_KEY, PLUGIN_MAX_EXECUTION_TIMEOUT=str(LIMIT)) as daemon:
         client = DaemonClient(daemon.base_url, rig.API_KEY, rig.TENANT)
         for probe in rig.PROBES:
-            client.install(official_package(binaries, probe, folder))
+            client.install(official_package(programs, probe, folder))
         with rig.serving(folder, *rig.PROBES, options=["--as-daemon"]) as ours:
             yield rig.Rig(daemon.base_url, ours.values["{upstream}"], {}), ours
 

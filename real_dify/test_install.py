@@ -88,9 +88,9 @@ def offline_packages(folder):
 
 
 def test_signed_where_a_signature_is_asked_for(
-    start_daemon, packages, simulator, between, binaries, tmp_path
+    start_daemon, packages, simulator, between, programs, tmp_path
 ):
-    command = binaries / "commandline"
+    command = programs / "commandline"
     subprocess.run([command, "signature", "generate", "-f", "pair"], cwd=tmp_path, check=True)
     signed = []
     for package in packages:

@@ -55,14 +55,14 @@ def client(request, start_daemon, without_network):
 
 
 @pytest.fixture(scope="module")
-def make_offline(binaries, folder, pytestconfig):
+def make_offline(programs, folder, pytestconfig):
     """Pack a plugin as the official command line does it, then make it offline; return both packages."""
 
     def make(name):
         into = folder / name
         if not into.exists():
             into.mkdir(parents=True)
-            official_package(binaries, pytestconfig.getoption("official") / name, into)
+            official_package(programs, pytestconfig.getoption("official") / name, into)
             (package,) = into.glob("*.difypkg")
             command = [Path(sys.executable).with_name("dify-host"), "package", "--offline", package]
             options = ["--max-size", "200", "--output", into / "offline"]
