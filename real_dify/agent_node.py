@@ -18,7 +18,7 @@ from graphon.variables.template_resolution import convert_template
 from pydantic import BaseModel
 
 from client import DaemonClient
-from dify import text_of
+from dify import call_strategy, text_of
 from dify_plugin_host import load_tools
 
 
@@ -62,21 +62,18 @@ class AgentNode(Node[AgentNodeData]):
         return "1"
 
     def _run(self) -> NodeRunResult:
-        plugin, _, provider = self.node_data.agent_strategy_provider_name.rpartition("/")
         model = self._resolve("model")
         model_provider = model["provider"].rpartition("/")
-        data = {
-            "agent_strategy_provider": provider,
-            "agent_strategy": self.node_data.agent_strategy_name,
-            "agent_strategy_params": {
-                **{name: self._resolve(name) for name in self.node_data.agent_parameters},
-                "model": self._with_entity(model, model_provider[0], model_provider[2]),
-                "tools": [_to_entity(tool) for tool in self._resolve("tools") if tool["enabled"]],
-            },
+        values = {
+            **{name: self._resolve(name) for name in self.node_data.agent_parameters},
+            "model": self._with_entity(model, model_provider[0], model_provider[2]),
+            "tools": [_to_entity(tool) for tool in self._resolve("tools") if tool["enabled"]],
         }
         given = {model_provider[2]: dict(self.credentials)}
         context = {"credentials": {"tool_credentials": {}, "provider_credentials": given}}
-        messages = list(self.client.call(plugin, "agent_strategy/invoke", data, context=context))
+        provider = self.node_data.agent_strategy_provider_name
+        strategy = self.node_data.agent_strategy_name
+        messages = call_strategy(self.client, provider, strategy, values, context=context)
         return NodeRunResult(
             status=WorkflowNodeExecutionStatus.SUCCEEDED, outputs={"text": text_of(messages)}
         )

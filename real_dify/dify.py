@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from client import DaemonClient
-from dify_plugin_host import PythonTool
+from dify_plugin_host import PythonTool, initialize_parameters
 
 
 type Json = dict[str, Any]
@@ -103,22 +103,45 @@ def run_agent(
         "history_prompt_messages": list(history),
         "entity": schema,
     }
-    data = {
-        "agent_strategy_provider": "gpt5_agent_strategies",
-        "agent_strategy": strategy,
-        "agent_strategy_params": {
-            "model": model,
-            "tools": [tool.to_entity() for tool in tools],
-            "query": query,
-            "instruction": "Be brief.",
-            "maximum_iterations": 10,
-            **parameters,
-        },
+    given = {
+        "model": model,
+        "tools": [tool.to_entity() for tool in tools],
+        "query": query,
+        "instruction": "Be brief.",
+        "maximum_iterations": 10,
+        **parameters,
     }
     context = {"credentials": {"tool_credentials": {}}}
     origin = {"conversation_id": conversation, "app_id": "app"} if conversation else {}
-    action = "agent_strategy/invoke"
-    return list(client.call(STRATEGY_PLUGIN, action, data, context=context, **origin))
+    provider = f"{STRATEGY_PLUGIN}/gpt5_agent_strategies"
+    return call_strategy(client, provider, strategy, given, context=context, **origin)
+
+
+def call_strategy(
+    client: DaemonClient, provider: str, strategy: str, given: Json, **body: Any
+) -> list[Json]:
+    """Call a strategy with what Dify makes of a node's values, and return its messages.
+
+    Args:
+        client: The daemon, which says what the strategy declares.
+        provider: The strategy's provider, `author/plugin/provider`.
+        strategy: The strategy.
+        given: The node's values.
+        body: What the request says besides.
+    """
+    plugin, _, name = provider.rpartition("/")
+    told = client.manage("GET", "agent_strategy", params={"plugin_id": plugin, "provider": name})
+    [declared] = [
+        one["parameters"]
+        for one in told["declaration"]["strategies"]
+        if one["identity"]["name"] == strategy
+    ]
+    data = {
+        "agent_strategy_provider": name,
+        "agent_strategy": strategy,
+        "agent_strategy_params": initialize_parameters(declared, given),
+    }
+    return list(client.call(plugin, "agent_strategy/invoke", data, **body))
 
 
 def text_of(messages: list[Json]) -> str:
