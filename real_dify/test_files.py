@@ -20,7 +20,7 @@ def test_a_plugin_uploads_a_file_through_the_daemon(client, programs, inner_api,
     client.install(official_package(programs, folder, tmp_path, "small_agent"))
     asked = {"name": "größe 1.png", "type": "image/png", "hex": PNG.hex()}
     data = {
-        "agent_strategy_provider": "small",
+        "agent_strategy_provider": "small_agent",
         "agent_strategy": "steps",
         "agent_strategy_params": {"query": f"upload {json.dumps(asked)}"},
     }

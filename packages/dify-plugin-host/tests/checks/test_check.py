@@ -1,7 +1,6 @@
 """One good package of each kind, and many with a single fault each, which the right check has to name."""
 
 import io
-import json
 import re
 import stat
 import subprocess
@@ -53,22 +52,12 @@ def read(packages):
 
 
 @pytest.fixture
-def found(monkeypatch, capsys, tmp_path, console_scripts):
+def found(quick_check, tmp_path):
     """Write these files as a package; return the findings of the quick checks as (kind, check, text)."""
-    command = console_scripts["dify-host"]
-    monkeypatch.chdir(tmp_path)
 
     def run(files, entries=(), comment=b""):
         path = write(tmp_path / "broken.difypkg", files, entries, comment)
-        monkeypatch.setattr(sys, "argv", ["dify-host", "check", str(path), "--quick", "--json"])
-        with pytest.raises(SystemExit):
-            command.load()()
-        lines = map(json.loads, capsys.readouterr().out.splitlines())
-        return [
-            (finding["kind"], line["name"], finding["text"])
-            for line in lines
-            for finding in line["findings"]
-        ]
+        return quick_check(path.read_bytes())[1]
 
     return run
 

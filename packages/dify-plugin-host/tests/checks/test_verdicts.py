@@ -7,7 +7,6 @@ and said why not; what it took, the SDK's loader read. The kind of a finding and
 import json
 import re
 import runpy
-import sys
 from pathlib import Path
 
 import pytest
@@ -46,28 +45,6 @@ def named(error):
     return {match.expand(wanted) for pattern, wanted in NAMED for match in re.finditer(pattern, error, re.MULTILINE)}  # fmt: skip
 
 
-@pytest.fixture
-def check(monkeypatch, capsys, tmp_path, console_scripts):
-    """Check a package by the installed command; return exit code and findings as (kind, check, text)."""
-    command = console_scripts["dify-host"]
-    monkeypatch.chdir(tmp_path)
-
-    def run(content):
-        (tmp_path / "p.difypkg").write_bytes(content)
-        monkeypatch.setattr(sys, "argv", ["dify-host", "check", "p.difypkg", "--quick", "--json"])
-        with pytest.raises(SystemExit) as ended:
-            command.load()()
-        results = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-        findings = [
-            (finding["kind"], result["name"], finding["text"])
-            for result in results
-            for finding in result["findings"]
-        ]
-        return ended.value.code or 0, findings
-
-    return run
-
-
 def test_every_damage_has_a_verdict():
     assert DAMAGES.keys() == VERDICTS.keys()
     assert len(DAMAGES) > 200
@@ -76,15 +53,20 @@ def test_every_damage_has_a_verdict():
 
 @pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")
 @pytest.mark.parametrize("name", DAMAGES)
-def test_the_check_says_what_the_platform_says(check, name):
-    code, findings = check(make(name))
+def test_the_check_says_what_the_platform_says(quick_check, name):
+    code, findings = quick_check(make(name))
     verdict = VERDICTS[name]
     refused = "\n".join(text for kind, _, text in findings if kind == "refused")
     assert bool(refused) == bool(verdict["daemon"])
     shown = refused.replace(r"\\", "\\")
     assert all(part in shown for part in named(verdict["daemon"])), verdict["daemon"]
     if not refused and DAMAGES[name][0] not in WITHOUT_RULES:
-        broken = [text for kind, row, text in findings if kind == "broken" and row in DECLARATIONS]
+        # What Dify itself cannot use, neither the daemon nor the SDK has judged.
+        broken = [
+            text
+            for kind, row, text in findings
+            if kind == "broken" and row in DECLARATIONS and "in Dify 1." not in text
+        ]
         assert bool(broken) != verdict["sdk_loads"], broken
     is_bad = any(kind != "advice" for kind, _, _ in findings)
     assert code == int(is_bad)

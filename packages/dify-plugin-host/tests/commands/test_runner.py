@@ -124,7 +124,7 @@ def test_an_error_of_the_plugin_comes_as_the_daemon_words_it(ask):
 def run_strategy(query, tools=()):
     model = {"provider": "p", "model": "m", "model_type": "llm", "mode": "chat"}
     params = {"model": {**model, "completion_params": {}}, "query": query, "tools": list(tools)}
-    data = {"agent_strategy_provider": "small", "agent_strategy": "steps"}
+    data = {"agent_strategy_provider": "small_agent", "agent_strategy": "steps"}
     request = {"type": "agent_strategy", "action": "invoke_agent_strategy", "invoke_id": "a"}
     data["agent_strategy_params"] = {**params, "maximum_iterations": 3}
     return {**request, "request": data}

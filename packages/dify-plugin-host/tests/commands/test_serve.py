@@ -34,7 +34,7 @@ def run_strategy(host, query):
     model = {"provider": "tests/echo_model/echo", "model": "echo-2", "model_type": "llm"}
     model |= {"mode": "chat", "completion_params": {}}
     params = {"query": query, "maximum_iterations": 2, "model": model}
-    data = {"agent_strategy_provider": "small", "agent_strategy": "steps"}
+    data = {"agent_strategy_provider": "small_agent", "agent_strategy": "steps"}
     data["agent_strategy_params"] = params
     messages = host.call("tests/small_agent", "agent_strategy/invoke", data)
     return next(m["message"]["text"] for m in messages if m["type"] == "text")
@@ -52,7 +52,7 @@ def test_programs_learn_where_the_server_is_and_what_it_serves(serve):
     assert (echo["id"], echo["version"]) == ("tests/echo_model", "0.0.1")
     assert echo["models"] == {"echo": ["echo-2", "echo-1", "echo-3"]}
     assert (echo["tools"], echo["agent_strategies"]) == ({}, {})
-    assert small["agent_strategies"] == {"small": ["steps", "quiet"]}
+    assert small["agent_strategies"] == {"small_agent": ["steps", "quiet"]}
 
 
 def test_people_learn_it_with_an_example(serve):
@@ -72,7 +72,7 @@ def test_people_learn_it_with_an_example(serve):
         "  llm/invoke: echo: echo-2, echo-1, echo-3",
         "",
         "X-Plugin-ID: tests/small_agent (0.0.1)",
-        "  agent_strategy/invoke: small: steps, quiet",
+        "  agent_strategy/invoke: small_agent: steps, quiet",
         "",
         "Callers send the credentials for models with each call; --simulator provides some.",
         "",

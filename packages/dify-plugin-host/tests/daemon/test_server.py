@@ -260,12 +260,12 @@ def test_an_asset_that_is_not_there_is_empty(daemon):
 
 def test_agent_strategies_are_listed_with_their_parameters(daemon):
     (provider,) = daemon.get("agent_strategies", page=1, page_size=10).json()["data"]
-    assert (provider["plugin_id"], provider["provider"]) == ("tests/small_agent", "small")
+    assert (provider["plugin_id"], provider["provider"]) == ("tests/small_agent", "small_agent")
     (steps, _) = provider["declaration"]["strategies"]
     assert steps["identity"]["name"] == "steps"
     assert [parameter["name"] for parameter in steps["parameters"]][:2] == ["model", "tools"]
     assert provider["meta"]["runner"]["language"] == "python"
-    one = daemon.get("agent_strategy", plugin_id="tests/small_agent", provider="small")
+    one = daemon.get("agent_strategy", plugin_id="tests/small_agent", provider="small_agent")
     assert one.json()["data"] == provider
 
 
@@ -665,7 +665,7 @@ def test_slow_models_may_take_longer_than_a_call(make_plugin, run_daemon):
 def run_strategy(daemon, query, *, context=None, provider="tests/echo_model/echo"):
     model = {"provider": provider, "model": "echo-2", "model_type": "llm", "mode": "chat"}
     params = {"query": query, "maximum_iterations": 3, "model": {**model, "completion_params": {}}}
-    data = {"agent_strategy_provider": "small", "agent_strategy": "steps"}
+    data = {"agent_strategy_provider": "small_agent", "agent_strategy": "steps"}
     data["agent_strategy_params"] = params
     options = {"plugin": "tests/small_agent", "context": context}
     return texts(daemon.items("agent_strategy/invoke", data, **options))

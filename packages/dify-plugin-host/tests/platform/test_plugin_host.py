@@ -194,7 +194,7 @@ def test_features_that_the_agent_node_does_not_know_are_hidden(host, switch, fea
         (
             {"parameters": {"instruction": None}},
             PluginHostError,
-            "parameter 'instruction': expected a value, as it is required and has no default",
+            "tool parameter instruction not found in tool config",
         ),
     ],
 )

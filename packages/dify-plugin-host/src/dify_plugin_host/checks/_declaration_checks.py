@@ -21,6 +21,7 @@ from ._capability_rules import (
     ToolProviderRules,
     ToolRules,
 )
+from ._dify_rules import check_use, iter_needs
 from ._finding import Finding, findings
 from ._manifest_rules import ManifestRules, PackagerRules, iter_problems
 from ._model_rules import ModelProviderRules, ModelRules, PositionRules
@@ -41,7 +42,6 @@ _RULES: dict[tuple[str, str], type[BaseModel]] = {
 }
 _MODULE_DEPTH = 3
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
-_FIRST_TO_POLL = (1, 15, 0)
 _HOST_PYTHON = (3, 12)  # what the daemon runs
 
 
@@ -91,6 +91,7 @@ class Declarations:
             return
         broken = list(self._broken(ManifestRules, path))
         yield from broken
+        yield from check_use(("manifest", ""), path, self.upload.manifest)
         named = {finding.text.partition(": ")[2].partition(": ")[0] for finding in broken}
         for problem in iter_problems(PackagerRules, _without_null(self.upload.manifest), path):
             if problem.partition(": ")[2].partition(": ")[0] not in named:
@@ -109,8 +110,18 @@ class Declarations:
         for declared, provider in self._of("provider"):
             yield from self._broken(_RULES.get((declared.kind, "provider")), declared.path)
             yield from self._odd(declared.path, provider)
+            yield from check_use((declared.kind, declared.role), declared.path, provider)
             if declared.kind == "models":
                 yield from findings("advice", self._iter_unmatched(declared.path, provider))
+            if declared.kind == "agent_strategies":
+                yield from self._check_icon_in_logs(declared.path, provider)
+
+    def _check_icon_in_logs(self, path: str, provider: JsonObject) -> Iterator[Finding]:
+        """Check that Dify, which looks for an agent strategy's icon by its plugin's name, finds it."""
+        expected = (self.upload.manifest or {}).get("name")
+        if object_at(provider, "identity").get("name") != expected:
+            text = f"expected {expected!r}, the plugin's name, or Dify shows no icon of it in a run"
+            yield Finding("advice", f"{path}: 'identity.name': {text}")
 
     def _iter_unmatched(self, path: str, provider: JsonObject) -> Iterator[str]:
         for kind, group in object_at(provider, "models").items():
@@ -130,22 +141,24 @@ class Declarations:
         for declared, content in self._of("item", "model", "position"):
             yield from self._broken(_RULES.get((declared.kind, declared.role)), declared.path)
             yield from self._odd(declared.path, content)
+            yield from check_use((declared.kind, declared.role), declared.path, content)
         yield from findings("advice", self._iter_twins())
         yield from findings("advice", self._iter_unknown_positions())
-        yield from self._check_polling()
+        yield from self._check_versions()
 
-    def _check_polling(self) -> Iterator[Finding]:
-        """Check that only such versions of Dify install models that are polled as know what that is: others show no model of the plugin."""
+    def _check_versions(self) -> Iterator[Finding]:
+        """Check that only such versions of Dify install the package as know what it declares: to others it hides what all plugins declare of the kind."""
         version = object_at(self.upload.manifest or {}, "meta").get("minimum_dify_version")
         told = _VERSION.match(str(version or ""))
-        if told and tuple(map(int, told.groups())) >= _FIRST_TO_POLL:
-            return
-        for declared, content in self._of("model"):
-            if "polling" in list_at(content, "features"):
-                first = ".".join(map(str, _FIRST_TO_POLL))
-                text = f"expected at least {first}, the first version of Dify that polls, as {declared.path} declares; got {version!r}"
-                yield Finding("broken", f"manifest.yaml: 'meta.minimum_dify_version': {text}")
-                return
+        needs = [
+            (need, declared.path)
+            for declared, content in self._of("item", "model")
+            for need in iter_needs(content)
+        ]
+        (first, does), path = max(needs, default=(((), ""), ""))
+        if first > (tuple(map(int, told.groups())) if told else ()):
+            text = f"expected at least {'.'.join(map(str, first))}, the first version of Dify that {does}, as {path} declares; got {version!r}"
+            yield Finding("broken", f"manifest.yaml: 'meta.minimum_dify_version': {text}")
 
     def _iter_twins(self) -> Iterator[str]:
         names: Counter[tuple[str, str]] = Counter()

@@ -1,11 +1,11 @@
 """What Dify's agent node sends to a strategy.
 
-Source: `api/core/workflow/nodes/agent/runtime_support.py` of langgenius/dify at 02b5705b, read 2026-10; `api/core/agent/strategy/plugin.py` and
-`api/core/plugin/entities/parameters.py` of its releases 1.10.1, 1.13.2 and 1.14.1, read 2026-11.
+Source: `api/core/workflow/nodes/agent/runtime_support.py` of langgenius/dify at 02b5705b, read 2026-10;
+docs/evidence/dify-declarations.md, S1 to S16.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from dify_plugin_host._errors import FileInputError, PluginHostError, UnknownNameError
 from dify_plugin_host._json import JsonObject, is_object, list_at, object_at, objects_at
@@ -84,17 +84,17 @@ def find_file_parameter(strategy: Strategy, files: Sequence[LocalFile]) -> str:
 
 
 def _initialize(declaration: JsonObject, value: Any) -> Any:
+    name, kind = declaration.get("name"), declaration.get("type")
     # 0 and false are values; any other nothing, such as "" or [], is not.
     if not value and value != 0:
         value = declaration.get("default")
         if not value and declaration.get("required"):
-            raise _failed(declaration, "expected a value, as it is required and has no default")
-    kind = str(declaration.get("type"))
+            raise _failed(declaration, f"tool parameter {name} not found in tool config")
     options = [str(option.get("value")) for option in objects_at(declaration, "options")]
     if kind == "select" and value is not None and value not in options:
-        raise _failed(declaration, f"expected one of {', '.join(options)}, got {value!r}")
+        raise _failed(declaration, f"tool parameter {name} value {value} not in options {options}")
     try:
-        return _cast(kind, value)
+        return _cast(str(kind), value)
     except ValueError as error:
         raise _failed(declaration, str(error)) from None
 
@@ -115,7 +115,7 @@ def _cast(kind: str, value: Any) -> Any:
         case "array[tools]" if value and not isinstance(value, list):
             raise ValueError("The tools selector must be a list.")
         case _:
-            return value
+            return cast("Any", value)
 
 
 def _failed(declaration: JsonObject, problem: str) -> PluginHostError:
