@@ -211,7 +211,7 @@ def build_parameters(*, model=None, **parameters):
             "entity": None,
             **(model or {}),
         },
-        "tools": [],
+        "tools": [tool("idle")],  # Dify runs no strategy without one
         "instruction": "Be brief.",
         "query": "What is 2 + 2?",
         "maximum_iterations": 6,
