@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from client import DaemonClient
-from dify_plugin_host import PythonTool, initialize_parameters
+from dify_plugin_host import PythonTool, ToolParameter, initialize_parameters
 
 
 type Json = dict[str, Any]
@@ -15,6 +15,12 @@ PROVIDER = "openai_gpt5_responses"
 STRATEGY_PLUGIN = "gpt5-agent/gpt5_agent_strategies"
 MODEL = "gpt-5.2"
 KEY = "sk-real-daemon-0123456789"
+LOOK_UP = PythonTool(
+    name="look_up",
+    description="Returns a page.",
+    parameters=(ToolParameter(name="page", hint=int, type="number"),),
+    function=str,  # not called: the inner API answers
+)
 
 
 def credentials(base_url: str) -> Json:
@@ -92,7 +98,7 @@ def run_agent(
     conversation: str | None = None,
     **parameters: Any,
 ) -> list[Json]:
-    """Run a strategy as Dify's agent node does, in a conversation or in a workflow, and return its messages."""
+    """Run a strategy as Dify's agent node does, in a conversation or in a workflow, and return its messages; without other tools it has `LOOK_UP`."""
     schema = _model_schema(client, base_url)
     model: Mapping[str, Any] = {
         "provider": f"{MODEL_PLUGIN}/{PROVIDER}",
@@ -105,7 +111,7 @@ def run_agent(
     }
     given = {
         "model": model,
-        "tools": [tool.to_entity() for tool in tools],
+        "tools": [tool.to_entity() for tool in tools or [LOOK_UP]],
         "query": query,
         "instruction": "Be brief.",
         "maximum_iterations": 10,

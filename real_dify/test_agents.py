@@ -5,16 +5,7 @@ from itertools import pairwise
 import pytest
 
 from dify import KEY, run_agent, text_of
-from dify_plugin_host import PythonTool, ToolParameter
 from gpt5_simulator import FunctionCall, Reasoning, ResponsesSimulator, ScriptedModel, Text
-
-
-LOOK_UP = PythonTool(
-    name="look_up",
-    description="Returns a page.",
-    parameters=(ToolParameter(name="page", hint=int, type="number"),),
-    function=str,  # not called: the inner API answers
-)
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +37,7 @@ def test_every_request_extends_the_one_before_and_holds_all_reasoning(
     client, simulator, between, strategy, keeps_opaque_body
 ):
     between(client, simulator.base_url, keeps_opaque_body=keeps_opaque_body)
-    messages = run_agent(client, simulator.base_url, LOOK_UP, strategy=strategy)
+    messages = run_agent(client, simulator.base_url, strategy=strategy)
 
     assert text_of(messages).endswith("Three pages.")
     rounds = inputs(simulator)

@@ -6,7 +6,6 @@ from itertools import pairwise
 import pytest
 
 from dify import KEY, MODEL_PLUGIN, model_call, run_agent, text_of, user
-from dify_plugin_host import PythonTool, ToolParameter
 from gpt5_simulator import (
     FunctionCall,
     OutputItem,
@@ -17,12 +16,6 @@ from gpt5_simulator import (
 )
 
 
-LOOK_UP = PythonTool(
-    name="look_up",
-    description="Returns a page.",
-    parameters=(ToolParameter(name="page", hint=int, type="number"),),
-    function=str,  # not called: the inner API answers
-)
 ACTION = {"type": "search", "query": "page", "queries": ["page"]}
 
 
@@ -78,7 +71,7 @@ def test_what_tools_of_openai_did_is_kept_between_rounds(
     model = ScriptedModel([*rounds, [drawn(30_000), Text(text="Two pages.")]])
     with ResponsesSimulator(model=model, api_keys=[KEY]) as simulator:
         between(client, simulator.base_url, keeps_opaque_body=keeps_opaque_body)
-        messages = run_agent(client, simulator.base_url, LOOK_UP)
+        messages = run_agent(client, simulator.base_url)
 
     assert text_of(messages).endswith("Two pages.")
     assert sum(message["type"] == "blob" for message in messages) == 1
