@@ -34,7 +34,7 @@ def sent(agent):
     ids=repr,
 )
 def test_only_what_is_allowed_is_called_and_all_is_offered(agent, value):
-    ask(agent, "mail", "tools_clock", allowed_tools=value)
+    ask(agent, "mail", "tools_clock", raw={"allowed_tools": value})
     told = results(agent)
     assert told[0] == "sent"
     assert told[1] == REFUSED.format("tools_clock", "mail")
@@ -48,7 +48,7 @@ def test_only_what_is_allowed_is_called_and_all_is_offered(agent, value):
 
 @pytest.mark.parametrize("value", [None, "", "\n", [], [None], "[]"], ids=repr)
 def test_nothing_allows_all(agent, value):
-    ask(agent, "mail", allowed_tools=value)
+    ask(agent, "mail", raw={"allowed_tools": value})
     assert results(agent) == ["sent"]
 
 
@@ -62,7 +62,7 @@ def test_a_name_that_two_tools_share_allows_both_and_the_name_of_one_that_one(ag
 
 
 def test_a_name_that_no_tool_has_is_told(agent):
-    transcript = ask(agent, "mail", allowed_tools=["mail", "post"])
+    transcript = ask(agent, "mail", allowed_tools="mail\npost")
     log = transcript.logs["Allowed tools left out"]
     assert log["data"] == {"left_out": ["post: no tool of this name"]}
     assert "Allowed tools left out: post: no tool of this name" in agent.log
@@ -84,7 +84,7 @@ def test_where_no_name_fits_no_tool_may_be_called(agent):
     ],
 )
 def test_what_names_no_tools_is_refused(agent, value, sentence):
-    transcript = agent.run(tools=TOOLS, allowed_tools=value)
+    transcript = agent.run(tools=TOOLS, raw={"allowed_tools": value})
     assert sentence in transcript.error.message
     assert agent.dify.model_requests == []
 
@@ -103,7 +103,7 @@ def test_what_names_no_tools_is_refused(agent, value, sentence):
 )
 def test_a_model_that_takes_names_is_told_them(agent, completion_params, names):
     model = {"entity": TAKES_NAMES, "completion_params": completion_params}
-    ask(agent, "mail", allowed_tools=["mail", "b_clock"], model=model)
+    ask(agent, "mail", allowed_tools="mail\nb_clock", model=model)
     assert sent(agent) == names
 
 

@@ -37,9 +37,8 @@ def values(transcript):
 def test_the_answer_leaves_as_text_and_as_json_before_the_figures(agent, schema):
     question = [chunk("Looking."), chunk(calls=[call("clock")])]
     answer = [chunk('{"city": '), chunk('"Kyoto"}', usage=usage())]
-    transcript = ask(
-        agent, question, answer, answer_schema=schema, emit_intermediate_thoughts=False
-    )
+    given = {"answer_schema": schema}
+    transcript = ask(agent, question, answer, raw=given, emit_intermediate_thoughts=False)
     assert transcript.error is None
     assert [message["message"]["text"] for message in transcript.of("text")] == [ANSWER]
     assert values(transcript) == [{"city": "Kyoto"}]
@@ -121,6 +120,6 @@ def test_without_a_schema_text_streams(agent, schema):
     ],
 )
 def test_what_is_no_schema_is_refused_before_any_call(agent, schema, sentence):
-    transcript = agent.run(answer_schema=schema)
+    transcript = agent.run(raw={"answer_schema": schema})
     assert sentence in transcript.error.message
     assert agent.dify.model_requests == []

@@ -32,7 +32,7 @@ def use(name, used, maximum):
         ({"max_total_tokens": 30}, use("max_total_tokens", 45, 30)),
         ({"max_total_tokens": " 30.0 "}, use("max_total_tokens", 45, 30)),
         ({"max_cost": 0.0003}, use("max_cost", "0.0006", "0.0003")),
-        ({"max_cost": "4e-4", "model": PRICED}, use("max_cost", "0.0006", "0.0004")),
+        ({"max_cost": "0.0004", "model": PRICED}, use("max_cost", "0.0006", "0.0004")),
         ({"max_tool_calls": 1.5}, use("max_tool_calls", 2, 2)),
     ],
 )
@@ -65,7 +65,7 @@ def test_seconds_are_a_budget_too(agent):
 @pytest.mark.parametrize("value", [None, "", " ", 0, "0", 0.0], ids=repr)
 def test_nothing_and_nought_are_no_limit(agent, value):
     names = ("max_total_tokens", "max_cost", "max_seconds", "max_tool_calls")
-    transcript = ask(agent, **dict.fromkeys(names, value), model=UNPRICED)
+    transcript = ask(agent, raw=dict.fromkeys(names, value), model=UNPRICED)
     assert transcript.metadata["stop_reason"] == "answered"
     assert "budgets" not in transcript.metadata
 
@@ -80,11 +80,14 @@ def test_a_budget_above_its_range_is_the_end_of_that(agent):
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
-        ({"max_seconds": "soon"}, "max_seconds must be a number from 0 to 3,600, not text"),
+        (
+            {"raw": {"max_seconds": "soon"}},
+            "max_seconds must be a number from 0 to 3,600, not text",
+        ),
         ({"max_cost": -1}, "max_cost must be a number from 0 to 10,000, not -1"),
-        ({"max_cost": "nan"}, "max_cost must be a number from 0 to 10,000, not text"),
+        ({"raw": {"max_cost": "nan"}}, "max_cost must be a number from 0 to 10,000, not text"),
         ({"max_tool_calls": True}, "must be a number from 0 to 10,000, not true or false"),
-        ({"max_total_tokens": [5]}, "must be a number from 0 to 100,000,000, not a list"),
+        ({"raw": {"max_total_tokens": [5]}}, "must be a number from 0 to 100,000,000, not a list"),
         (
             {"max_cost": 1, "model": UNPRICED},
             "max_cost must be empty for a model without prices, not 1",

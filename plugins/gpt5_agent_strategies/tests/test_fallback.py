@@ -14,10 +14,10 @@ LIMITED = DifyError("[models] Rate Limit Error, too many requests")
 BODY = {"responses_output": [{"type": "reasoning"}], "carry": "content_part"}
 
 
-def ask(agent, *answers, **parameters):
+def ask(agent, *answers, fallback_model=SECOND, **parameters):
     agent.dify.model = [list(answer) for answer in answers]
     agent.dify.tools["clock"] = [text_message("21:04")]
-    return agent.run(tools=[tool("clock")], **{"fallback_model": SECOND} | parameters)
+    return agent.run(tools=[tool("clock")], raw={"fallback_model": fallback_model}, **parameters)
 
 
 def called(agent):

@@ -213,7 +213,7 @@ def test_the_number_of_iterations_is_kept_within_its_range(agent, given, expecte
         for number in range(500)
     ]
     agent.dify.tools["echo"] = [text_message("ok")]
-    agent.run(tools=[ECHO], maximum_iterations=given)
+    agent.run(tools=[ECHO], raw={"maximum_iterations": given})
     assert len(agent.dify.model_requests) == expected
 
 
@@ -299,7 +299,7 @@ def test_an_empty_answer_is_never_silence(agent):
     ("parameters", "field"),
     [
         ({"model": {"provider": ""}}, "model"),
-        ({"tools": "add"}, "tools"),
+        ({"raw": {"tools": "add"}}, "tools"),
         ({"model": {"completion_params": ["low"]}}, "model.completion_params"),
         ({"model": {"entity": "gpt-5.2"}}, "model.entity"),
         ({"model": {"history_prompt_messages": "Hi"}}, "model.history_prompt_messages"),
@@ -307,8 +307,8 @@ def test_an_empty_answer_is_never_silence(agent):
             {"model": {"history_prompt_messages": [{"role": "user", "content": "Hi"}, None]}},
             "model.history_prompt_messages[1]",
         ),
-        ({"query": ["?"]}, "query"),
-        ({"prompt_policy_overrides": 1}, "prompt_policy_overrides"),
+        ({"raw": {"query": ["?"]}}, "query"),
+        ({"raw": {"prompt_policy_overrides": 1}}, "prompt_policy_overrides"),
         ({"model": {"entity": {"features": 5}}}, "model.entity.features"),
         ({"model": {"entity": {"features": "vision"}}}, "model.entity.features"),
         ({"model": {"entity": {"features": ["vision", {}]}}}, "model.entity.features[1]"),

@@ -83,7 +83,7 @@ def test_ten_tools_are_offered_as_ever(agent, choice):
 
 @pytest.mark.parametrize("choice", [False, 0, "", None, " FALSE "], ids=repr)
 def test_it_is_off_where_nothing_is_said(agent, choice):
-    ask(agent, tool_search=choice)
+    ask(agent, raw={"tool_search": choice})
     assert len(offered(agent)[0]) == 41
 
 
@@ -102,7 +102,7 @@ def test_what_is_wrong_is_refused_with_the_sentences_of_a_direct_call(agent):
 
 def test_only_allowed_tools_are_found_and_called_and_the_model_is_told_what_it_is_offered(agent):
     calls = [search("text tool"), made_of("tool_7", {}), made_of("tool_8", {}, "c3")]
-    ask(agent, calls, allowed_tools=["tool_7"], model={"entity": TAKES_NAMES})
+    ask(agent, calls, allowed_tools="tool_7", model={"entity": TAKES_NAMES})
     found, called, refused = results(agent)
     assert [json.loads(line)["name"] for line in found.splitlines()[1:]] == ["tool_7"]
     assert called == "7"
