@@ -252,9 +252,20 @@ def test_prices_in_another_currency_end_the_run_before_it_goes_on(budgets):
     run.feed(ModelDelta(usage=priced("CNY")))
     finished = run.feed(ModelDone())[-1]
     assert finished.error == (
-        "The cost of the run cannot be told: the prices of its models are in two currencies"
+        "The cost of the run cannot be summed up: the prices of its models are in two currencies"
     )
     assert (finished.is_answered, finished.reason) == (False, "error")
+
+
+@pytest.mark.parametrize("prices", [("0", "0.5"), ("0.5", "0")], ids=["first", "second"])
+def test_what_costs_nothing_has_no_currency(prices):
+    run, _ = start()
+    use_tool(run, usage=priced("USD", prices[0]))
+    run.feed(LIMITED)
+    use_tool(run, usage=priced("CNY", prices[1]))
+    usage = answer(run)[-1].usage
+    assert usage.total_price == Decimal("0.5")
+    assert usage.currency == ("CNY" if prices[1] == "0.5" else "USD")
 
 
 def test_an_answer_in_another_currency_is_one_and_its_money_is_not_added():

@@ -137,6 +137,8 @@ def test_an_argument_for_what_the_form_has_set_is_dropped_and_named():
     assert dropped_arguments_text(made.dropped) == (
         "note: not used, because the app has set it already: zone\n"
     )
+    null = bind_arguments("search", [hidden], {"zone": None}, {"zone": "UTC"})
+    assert (null.args, null.dropped) == ({"zone": "UTC"}, ())
     assert refused([hidden, parameter("q")], written | {"z": 1}, {"zone": "UTC"}) == (
         "unknown parameters ['z']"
     )
@@ -344,7 +346,8 @@ def test_the_model_reaches_only_what_its_schema_shows(parameters, arguments, run
     shown = llm_json_schema(parameters)["properties"].keys()
 
     if result.ok:
-        assert arguments.keys() - set(result.dropped) <= shown
+        given = {name for name, value in arguments.items() if value is not None}
+        assert given - set(result.dropped) <= shown
         assert {name for name, value in runtime.items() if value is not None} >= set(result.dropped)
         for name in result.args.keys() - shown:
             assert result.args[name] is runtime[name]

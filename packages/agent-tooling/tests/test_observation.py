@@ -95,6 +95,13 @@ def test_json_that_was_said_as_text_is_left_out_however_it_was_written(policy, s
 
 
 @policies
+def test_only_what_a_tool_says_as_text_counts_as_said(policy):
+    image = message("image", text='{"a": 1}')
+    told = observation_text([image, json_message({"a": 1})], policy=policy)
+    assert told == policy.image + policy.json.format('{"a": 1}')
+
+
+@policies
 @pytest.mark.parametrize("said", ["{not JSON", "[]", "7", '"a"'])
 def test_json_that_no_text_says_stays(policy, said):
     told = observation_text([text(said), json_message({"a": 1})], policy=policy)

@@ -1,6 +1,6 @@
 import pytest
 
-from stream_text.failures import MAX_CHARACTERS, tell_failures
+from stream_text.failures import MAX_CHARACTERS, MAX_DESCRIPTION_CHARACTERS, tell_failures
 
 
 class Writer:
@@ -46,6 +46,14 @@ def test_a_long_sentence_is_cut_to_what_a_screen_holds():
     told = told_of(ValueError("long " * 1000))
     assert len(told["message"]) == MAX_CHARACTERS
     assert told["message"].endswith(" ...")
+
+
+def test_a_description_is_bounded_too():
+    error = InvokeError()
+    error.description = "long " * 1000
+    told = told_of(error)
+    assert told["args"]["description"] == told["message"]
+    assert len(told["message"]) == MAX_DESCRIPTION_CHARACTERS
 
 
 def test_nothing_is_told_of_what_does_not_fail():

@@ -34,7 +34,7 @@ def find_above(raw: Mapping[str, Any]) -> tuple[str, ...]:
     """Return a line for each budget that is above its range, once `read_budgets` has read them all."""
     amounts = ((field, _read_number(raw.get(field), field)) for field in _KINDS)
     return tuple(
-        f"{_KINDS[field][1]:,} is the most that counts of {field}"
+        f"{field} counts up to {_KINDS[field][1]:,}"
         for field, amount in amounts
         if amount > _KINDS[field][1]
     )

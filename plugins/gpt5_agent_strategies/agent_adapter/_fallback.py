@@ -34,15 +34,17 @@ def read_fallback(raw: object, model: Model) -> Model | None:
 
 
 def _read_selector(text: str, model: Model) -> Any:
-    if text.startswith("{"):
+    if text[:1] in ("{", "[", '"'):
         try:
             return json.loads(text)
         except (ValueError, RecursionError):
             raise ParameterError(_FIELD, "valid JSON where it begins like it", text) from None
-    *provider, name = text.split("/", _PROVIDER_PARTS)
+    *provider, name = (part.strip() for part in text.split("/", _PROVIDER_PARTS))
+    if len(text.splitlines()) > 1 or not (all(provider) and (name or not text)):
+        raise ParameterError(_FIELD, "a model's name, or author/plugin/provider/model", text)
     if len(provider) < _PROVIDER_PARTS:
         return text and {"provider": model.provider, "model": text}
-    return {"provider": "/".join(provider) if all(provider) else None, "model": name}
+    return {"provider": "/".join(provider), "model": name}
 
 
 def to_fallback(model: Model, settings: Settings) -> FallbackModel:

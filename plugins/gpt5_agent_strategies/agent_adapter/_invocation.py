@@ -194,7 +194,8 @@ class Invocation:
         """End the turn with the question; where it cannot be kept the calls are denied, and the run goes on."""
         problem = approvals.put(asked, self._parameters.query, self._at_hand)
         if problem is None:
-            text = self._known.redact(approvals.tell(asked, self._parameters.query))
+            shown = replace(asked, calls=tuple(map(self._toolbox.without_dropped, asked.calls)))
+            text = self._known.redact(approvals.tell(shown, self._parameters.query))
             yield from self._show(f"\n\n{text}")
             self._finished = Finished(
                 reason=cast("StopReason", "approval"),

@@ -158,7 +158,9 @@ class RunLog:
         if error is not None and result.cause is not None:
             # Other plugins' errors come as JSON with their tracebacks, and an app's users get this log as well.
             log_failure(f"the tool {call.name}", str(result.cause), self._known)
-            error = f"{type(result.cause).__name__}: {to_plain_text(str(result.cause))}"
+            error = (
+                f"{type(result.cause).__name__}: {to_plain_text(str(result.cause), self._redact)}"
+            )
         yield self._close(self._tool_calls.pop(call.call_id), content, counts, error=error)
 
     def compacted(self, event: RunCompacted) -> AgentInvokeMessage:

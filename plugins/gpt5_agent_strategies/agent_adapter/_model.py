@@ -42,7 +42,6 @@ class Model:
         has_answer_format: Whether Dify has said that it takes a JSON schema as the format of its answer.
         input_tokens: How many tokens a request may have; None when Dify did not say.
         is_unpriced: Whether Dify has said that it has no prices.
-        currency: That of its prices; empty where Dify did not say.
         history: The conversation so far, as Dify dumps it.
     """
 
@@ -55,7 +54,6 @@ class Model:
     has_answer_format: bool
     input_tokens: int | None
     is_unpriced: bool
-    currency: str
     history: tuple[Any, ...]
 
     @property
@@ -77,7 +75,6 @@ class Model:
         if not isinstance(provider, str) or not isinstance(name, str) or not provider or not name:
             raise ParameterError(field, "a model with provider and name", raw)
         entity = _read_object(fields.get("entity"), f"{field}.entity")
-        pricing = _read_object(entity.get("pricing"), f"{field}.entity.pricing")
         rules = _read_rules(entity, field)
         return cls(
             provider=provider,
@@ -91,7 +88,6 @@ class Model:
             has_answer_format=_takes_schema(rules),
             input_tokens=read_input_tokens(entity, rules),
             is_unpriced="pricing" in entity and not entity["pricing"],
-            currency=str(pricing.get("currency") or ""),
             history=_read_list(
                 fields.get("history_prompt_messages"), f"{field}.history_prompt_messages"
             ),

@@ -1,7 +1,8 @@
 """The chosen tools: how the model sees them, and how they are called."""
 
+import json
 from collections.abc import Generator, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self, cast
 
@@ -10,7 +11,8 @@ from dify_plugin.entities.model.message import PromptMessageTool
 from dify_plugin.entities.tool import ToolInvokeMessage, ToolProviderType
 from pydantic import ValidationError
 
-from agent_tooling import Tool, ToolingError, unique_tool_names
+from agent_loop import ToolCall
+from agent_tooling import Tool, ToolingError, parse_tool_arguments, unique_tool_names
 
 from ._files_at_hand import FilesAtHand
 from ._model import Model
@@ -131,6 +133,16 @@ class Toolbox:
             left_out=tuple(left_out),
             answers=answers,
         )
+
+    def without_dropped(self, call: ToolCall) -> ToolCall:
+        """Return a call as it will be made: without arguments that the tool's form has set."""
+        tool = self.tools.get(call.name)
+        dropped = (bound := tool.bind(call.arguments)) and bound.dropped if tool else ()
+        if not dropped:
+            return call
+        args = parse_tool_arguments(call.arguments).args
+        kept = {name: value for name, value in args.items() if name not in dropped}
+        return replace(call, arguments=json.dumps(kept, ensure_ascii=False))
 
     def find_prompts(self, tool_search: int | None) -> list[PromptMessageTool]:
         """Return the tools as the model sees them; none where they are as many as it searches, so that the driver offers what finds them."""

@@ -153,6 +153,19 @@ def test_the_turn_ends_with_the_question_and_a_yes_makes_the_call(
 
 
 @pytest.mark.usefixtures("storage")
+def test_the_question_shows_no_argument_that_the_form_has_set_and_that_is_not_used(agent):
+    pay = tool(
+        "pay",
+        parameter("to"),
+        parameter("amount", "number", form="form"),
+        runtime_parameters={"amount": 5000},
+    )
+    agent.dify.model[0] = [chunk(calls=[call("pay", '{"to": "Ann", "amount": 1}')])]
+    asked = turn(agent, "Pay Ann.", tools=[pay])
+    assert '- pay: {"to": "Ann"}' in text(asked)
+
+
+@pytest.mark.usefixtures("storage")
 @pytest.mark.parametrize("answer", ["no", "Yes, but only 5 euros", "ok", "いいえ", "What is it?"])
 def test_anything_but_a_yes_denies_the_call_and_the_model_reads_it(agent, answer):
     asked = turn(agent, "Pay Ann.")

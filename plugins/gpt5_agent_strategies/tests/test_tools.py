@@ -93,13 +93,23 @@ def test_the_cause_of_a_failure_goes_to_the_log_and_to_nobody_else(agent):
     assert "the tool echo failed: no route to 10.0.0.1, password=[redacted]" in agent.log
 
 
+def test_a_secret_in_a_long_error_is_taken_out_before_the_error_is_cut(agent):
+    secret = "hunter2-correct-horse-battery-staple"
+    keyed = tool(
+        "echo", parameter("key", "secret-input", form="form"), runtime_parameters={"key": secret}
+    )
+    broken = [DifyError(f"{'w' * 466} {secret} tail")]
+    transcript, _ = run_call(agent, "{}", keyed, messages=broken)
+    assert "hunter2" not in json.dumps(transcript.logs)
+
+
 def test_the_log_has_what_another_plugin_says_without_its_traceback(agent):
     """Who uses an app by the service API gets the node's log."""
     told = {"args": {"traceback": "Traceback: /srv/x.py"}, "error_type": "ValueError"}
-    error = json.dumps(told | {"message": "no such city"})
+    error = json.dumps(told | {"message": "no such city in /srv/plugins/cities.csv"})
     wrapped = f"read tool response failed: request failed: req_id: 1a PluginInvokeError: {error}"
     transcript, _ = run_call(agent, "{}", messages=[DifyError(wrapped)])
-    assert transcript.logs["CALL echo"]["error"] == "Exception: no such city"
+    assert transcript.logs["CALL echo"]["error"] == "Exception: no such city in (file)"
     assert "10.0.0.1" not in transcript.text
 
 

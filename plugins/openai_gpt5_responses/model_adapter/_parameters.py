@@ -12,6 +12,7 @@ _LOGGER.setLevel(logging.INFO)
 _MOST_CHARACTERS = 200  # of the names that a log line tells
 _OTHER_NAMES = ("max_tokens", "max_completion_tokens")  # of `max_output_tokens`
 _FEW_TOKENS = 1_000  # which reasoning at medium effort uses up
+_NOT_WITH_MINIMAL = ("web_search", "image_generation")
 
 
 def known_parameters(
@@ -53,9 +54,13 @@ def _with_least_effort(parameters: Mapping[str, Any], model: str) -> Mapping[str
         parameters.get, ("max_tokens", "max_output_tokens", "reasoning_effort")
     )
     is_told = asked is not None or str(effort or "").strip()
-    if is_told or profile.family == "default" or not profile.efforts or not _is_few(room):
+    has_tools = any(
+        parameters.get(name) not in {None, "", "off", False} for name in _NOT_WITH_MINIMAL
+    )
+    efforts = [one for one in profile.efforts if not (has_tools and one == "minimal")]
+    if is_told or profile.family == "default" or not efforts or not _is_few(room):
         return parameters
-    return {**parameters, "reasoning_effort": profile.efforts[0]}
+    return {**parameters, "reasoning_effort": efforts[0]}
 
 
 def _is_few(tokens: object) -> bool:

@@ -505,6 +505,7 @@ def test_max_tokens_of_another_model_s_workflow_count(
         ("gpt-6-luna", {"max_tokens": 500, "temperature": 1}, "none"),
         ("gpt-6.2-sol", {"max_tokens": 500}, "low"),
         ("gpt-5-mini", {"max_tokens": "999", "reasoning_effort": " "}, "minimal"),
+        ("gpt-5-mini", {"max_tokens": 500, "web_search": "low"}, "low"),  # minimal takes none
         ("gpt-6-luna", {"max_tokens": 1_000}, "medium"),
         ("gpt-6-luna", {"max_tokens": "few"}, None),
         ("gpt-6-luna", {"max_tokens": 500, "reasoning_effort": "high"}, "high"),

@@ -155,13 +155,15 @@ class Spending:
         self.model_calls += 1
         with self.lock:
             for spending in self._iter_chain():
+                if not spending.usage.total_price:  # What has cost nothing has no currency.
+                    spending.usage = replace(spending.usage, currency="")
                 differs = spending.is_in_another_currency(usage)
                 spending.usage += replace(usage, **_NO_MONEY) if differs else usage
 
     def is_in_another_currency(self, usage: Usage) -> bool:
-        """Return whether a usage is in another currency than what was used by now."""
-        currencies = {self.usage.currency, usage.currency} - {""}
-        return len(currencies) > 1
+        """Return whether a usage costs money in another currency than what was used by now."""
+        currencies = {used.currency for used in (self.usage, usage) if used.total_price}
+        return len(currencies - {""}) > 1
 
     def pass_seconds(self, seconds: float) -> None:
         """Take note of how long the run has lasted; less than before changes nothing."""

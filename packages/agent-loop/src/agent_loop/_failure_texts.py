@@ -37,6 +37,7 @@ _TYPE = re.compile(r"\b([A-Z]\w*(?:Error|Exception|Timeout))\b")
 _MARKUP = re.compile(r"<[!/?a-zA-Z].*|Traceback \(most recent call last\).*", re.DOTALL)
 _MESSAGE = re.compile(r'"message\\*"\s*:\s*\\*"([^"\\]+)')
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+_FILE = re.compile(r"(?<![\w/:.])/(?:[\w.@+-]{1,100}/){1,30}[\w.@+-]{1,100}\.\w{1,5}\b")
 _ADDRESS = re.compile(
     r"[a-z][a-z0-9+.-]{0,20}://[^\s\"'<>]+|"  # a URL
     r"\[[0-9a-f:]{0,39}:[0-9a-f:.]{0,45}\](:\d+)?|"  # IPv6
@@ -51,15 +52,16 @@ def find_error_types(text: str) -> frozenset[str]:
     return frozenset(_TYPE.findall(text[:MAX_CHARACTERS]))
 
 
-def to_plain_text(text: str, redact: Callable[[str], str] = str) -> str:
+def to_plain_text(text: str, redact: Callable[[str], str]) -> str:
     """Return what an error text of Dify's platform says at its core, in at most 500 characters; a fixed phrase where nothing is left of it.
 
     Args:
         text: The text, in whatever it is wrapped: JSON in JSON, HTML, a traceback. Addresses are left out.
-        redact: Takes secrets out of what is left of it.
+        redact: Takes secrets out of what is left of it, before that is cut.
     """
     plain = _MARKUP.sub("", _unwrap(text[:MAX_CHARACTERS], _MAX_DEPTH))
-    plain = _without_prefixes(_ADDRESS.sub("(address)", f"{' '.join(plain[:_MAX_PLAIN].split())} "))
+    plain = _FILE.sub("(file)", f"{' '.join(plain[:_MAX_PLAIN].split())} ")
+    plain = _without_prefixes(_ADDRESS.sub("(address)", plain))
     plain = redact(plain)[:_MAX_SENTENCE].strip(" ,:;-")
     return (plain[1:-1] if _QUOTED.fullmatch(plain) else plain) or _NO_TEXT
 

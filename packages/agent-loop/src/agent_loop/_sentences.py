@@ -73,7 +73,7 @@ def build_invalid_answer(problem: str, *, is_repaired: bool) -> str:
 def build_unknown(unknown: Unknown) -> str:
     """Return what a person reads because a budget cannot be kept, or a cost not be summed up."""
     if unknown == "currency":
-        return "The cost of the run cannot be told: the prices of its models are in two currencies"
+        return "The cost of the run cannot be summed up: the prices of its models are in two currencies"
     told = "prices" if unknown == "max_cost" else "usage"
     return f"{unknown} cannot be kept: the model does not tell its {told}"
 

@@ -91,7 +91,8 @@ def bind_arguments(
         args |= _accept_all(declared, given)
     except ArgumentError as error:
         return RefusedArguments(error=validation_error_text(str(error)))
-    return AcceptedArguments(args=args, dropped=dropped)
+    told = tuple(name for name in dropped if arguments[name] is not None)
+    return AcceptedArguments(args=args, dropped=told)
 
 
 def option_violation(parameters: Iterable[object] | None, args: Mapping[str, Any]) -> str | None:

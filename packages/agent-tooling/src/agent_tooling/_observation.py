@@ -128,10 +128,11 @@ def _collect(messages: object) -> list[object]:
     collected = _to_list(messages)
     if not any(map(_is_json, collected)):
         return collected
-    texts = (_text(read_member(message, "message")) for message in collected)
-    said = [value for text in texts if (value := _parse(text)) is not None]
+    texts = (one for one in collected if plain_value(read_member(one, "type")) == "text")
+    said = [_parse(_text(read_member(message, "message"))) for message in texts]
     # By value: on its way through the daemon an object's keys are sorted.
-    return [m for m in collected if not (_is_json(m) and _json_value(m) in said)]
+    known = [value for value in said if value is not None]
+    return [one for one in collected if not (_is_json(one) and _json_value(one) in known)]
 
 
 def _is_json(message: object) -> bool:
@@ -143,9 +144,9 @@ def _json_value(message: object) -> object:
 
 
 def _parse(text: str) -> object:
-    """Return the object or list that a text is; None where it is neither."""
+    """Return the value of a text that is JSON; None of any other."""
     try:
-        return parse_json(text) if text.lstrip()[:1] in {"{", "["} else None
+        return parse_json(text)
     except ValueError:
         return None
 

@@ -183,7 +183,7 @@ def test_options_reach_the_strategy(events):
     assert params["maximum_iterations"] == 7
     budgets = [params[f"max_{name}"] for name in ("total_tokens", "cost", "seconds", "tool_calls")]
     assert budgets == [500, 0.25, 9.5, None]
-    assert params["allowed_tools"] == ["clock", "mail"]
+    assert params["allowed_tools"] == "clock\nmail"
     assert params["answer_schema"] == '{"type": "object"}'
     assert params["approval_rules"] == '{"mail": "always"}'
     assert params["tool_search"] is True

@@ -11,10 +11,13 @@ from contextlib import contextmanager
 from typing import Any
 
 
-__all__ = ["MAX_CHARACTERS", "tell_failures"]
+__all__ = ["MAX_CHARACTERS", "MAX_DESCRIPTION_CHARACTERS", "tell_failures"]
 
 MAX_CHARACTERS = 260
 """How long a sentence may be: with what Dify writes around it, under 400 characters stay on a person's screen; our choice."""
+
+MAX_DESCRIPTION_CHARACTERS = 2_000
+"""How long the description of a model call's error may be, which Dify shows alone; our choice."""
 
 
 @contextmanager
@@ -28,18 +31,14 @@ def tell_failures(writer: Any, session_id: str) -> Generator[None]:
     try:
         yield
     except Exception as error:  # noqa: BLE001 - whatever it is, the daemon is told
-        told: dict[str, Any] = {
-            "error_type": type(error).__name__,
-            "message": str(error),
-            "args": {},
-        }
-        # What Dify shows of the SDK's five errors of model calls; the message is the same text.
-        if description := getattr(error, "description", None):
-            told["args"] = {"description": description}
-        else:
-            told["message"] = _shorten(str(error))
+        # What Dify shows of the SDK's five errors of model calls, alone; their message is the same text.
+        description = getattr(error, "description", None)
+        most = MAX_DESCRIPTION_CHARACTERS if description else MAX_CHARACTERS
+        said = _shorten(str(description or error), most)
+        args = {"description": said} if description else {}
+        told = {"error_type": type(error).__name__, "message": said, "args": args}
         writer.session_message(session_id=session_id, data=writer.stream_error_object(data=told))
 
 
-def _shorten(text: str) -> str:
-    return text if len(text) <= MAX_CHARACTERS else f"{text[: MAX_CHARACTERS - 4]} ..."
+def _shorten(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 4]} ..."

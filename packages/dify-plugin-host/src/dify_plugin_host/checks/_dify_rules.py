@@ -182,7 +182,7 @@ def _check_model(model: JsonObject) -> Iterator[_Told]:
     if not isinstance(properties.get("context_size", 0), int):
         where = "model_properties.context_size"
         yield _break(where, "a whole number", "the model's calls fail in apps")
-    if model.get("model_type") == "llm" and properties.get("mode") not in {"chat", "completion"}:
+    if model.get("model_type") == "llm" and properties.get("mode") not in ("chat", "completion"):
         text = "expected chat or completion, which Dify's apps take it for otherwise"
         yield "advice", "model_properties.mode", text
 

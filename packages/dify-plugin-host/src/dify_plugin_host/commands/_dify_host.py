@@ -176,7 +176,7 @@ def chat(  # noqa: PLR0913 - every option is one
             "expected either this or --plugins, not both", param_hint="--packages"
         )
     controls: dict[str, object] = {
-        "allowed_tools": allowed_tools,
+        "allowed_tools": "\n".join(allowed_tools) if allowed_tools else None,
         "answer_schema": answer_schema,
         "approval_rules": approval_rules,
         "tool_search": tool_search,
