@@ -233,6 +233,16 @@ def graphon(session: nox.Session) -> None:
     session.run(*_REAL_DIFY, *tests, *session.posargs)
 
 
+@nox.session(name="whole-dify", default=False)
+def whole_dify(session: nox.Session) -> None:
+    """Install both plugins in a running Dify and use them; `-- --dify URL --email EMAIL --password PASSWORD` says where it is."""
+    _sync(session, "--all-packages", "--all-extras", "--group", "browser")
+    session.run(
+        *("pytest", "--import-mode=importlib", "-o", "pythonpath=whole_dify", "whole_dify"),
+        *session.posargs,
+    )
+
+
 @nox.session(default=False)
 @nox.parametrize("member", list(MEMBERS), ids=list(MEMBERS))
 def long(session: nox.Session, member: str) -> None:
