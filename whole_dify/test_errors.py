@@ -1,0 +1,62 @@
+"""What people read when an agent's run fails: a sentence of ours, no path of the server and no traceback."""
+
+import re
+
+import pytest
+
+from apps import agent_node, weekday
+
+
+@pytest.fixture
+def fail(apps):
+    """Run an agent, and return the error that Dify shows for the run."""
+
+    def fail(**options):
+        run = apps.chatflow("agent", agent_node([weekday()], **options)).chat("What weekday is it?")
+        assert run.of("workflow_finished")[0]["data"]["status"] == "failed"
+        assert run.node("node")["error"] == run.error
+        return run.error
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "told"),
+    [
+        (400, "Unsupported value: 'x'.", "Unsupported value: 'x'."),
+        (401, "Incorrect API key provided: sk-1234.", "check and try again"),
+        (404, "The model 'gpt-5.2' does not exist.", "no model 'gpt-5.2'"),
+    ],
+)
+def test_what_the_server_refuses_is_told_in_a_sentence(fail, upstream, status, message, told):
+    upstream.refuses(message, status)
+    error = fail()
+    assert told in error
+    assert "sk-" not in error
+    assert_is_short(error)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "told"),
+    [
+        ("max_cost", -1, "max_cost"),
+        ("answer_schema", "{", "answer_schema"),
+        ("answer_schema", '{"type": "nothing"}', "answer_schema"),
+        ("approval_rules", '{"weekday": "perhaps"}', "approval_rules"),
+        ("fallback_model", "{", "fallback_model"),
+        ("fallback_model", "gpt-5.2", "fallback_model"),
+    ],
+)
+def test_an_option_that_cannot_be_is_named_before_the_model_is_called(
+    fail, upstream, option, value, told
+):
+    error = fail(**{option: value})
+    assert told in error
+    assert_is_short(error)
+    assert upstream.requests == []
+
+
+def assert_is_short(error):
+    assert len(error) < 400
+    assert "Traceback" not in error
+    assert not re.search(r"/[a-z0-9_.-]+/[a-z0-9_.-]+/", error)
