@@ -219,6 +219,7 @@ def test_a_run_with_a_fallback_has_a_name_for_its_model():
         "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
         "[models] Bad Request Error, The model `gpt-9` does not exist or you do not have access to it.",
         "This model has been deprecated, learn more here",
+        "The server has no model 'gpt-9', or not for this key. Check the name and the key's access to it.",
         "plugin not found",
     ],
 )

@@ -144,7 +144,7 @@ _FOR_ANOTHER = re.compile(
     r"\] rate limit error,|error code: (429|503|529)|rate.?limit|too many requests|quota|"
     r"overload|over capacity|(server|service)( is)? (temporarily )?unavailable|\b503\b.{0,20}unavailable|high demand|"
     r"content.?(filter|management|policy)|responsible ?ai|flagged|moderation|"
-    r"model.{0,200}(not found|not exist|no longer|deprecated|decommissioned|retired|shut down)|model_not_found|"
+    r"model.{0,200}(not found|not exist|no longer|deprecated|decommissioned|retired|shut down)|has no model|model_not_found|"
     r"plugin not found|pluginnotfounderror|plugindaemonnotfounderror"
 )
 _TOO_LONG = re.compile(
