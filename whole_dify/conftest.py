@@ -1,6 +1,7 @@
 """A running Dify, with both plugins of this checkout in it and OpenAI played by the simulator."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -26,7 +27,8 @@ def pytest_addoption(parser):
     limit = "OPENAI_GPT5_BACKGROUND_SECONDS of its plugin daemon, for answers that outlive a call"
     parser.addoption("--background-seconds", type=float, help=limit)
     parser.addoption("--web", help="the URL of its pages")
-    parser.addoption("--chromium", help="a browser")
+    parser.addoption("--chromium", default=shutil.which("chromium"), help="a browser")
+    parser.addoption("--pictures", action="store_true", help="take the picture of the README anew")
     parser.addoption(
         "--official", type=Path, help="a folder with the official packages, to measure beside ours"
     )

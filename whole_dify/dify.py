@@ -48,6 +48,11 @@ class Console:
         version = self.get("/version", current_version="0.0.0")["version"]
         self.release = tuple(map(int, version.split(".")[:2]))
 
+    @property
+    def cookies(self) -> dict[str, str]:
+        """What shows a browser to be logged in."""
+        return dict(self._client.cookies)
+
     def get(self, path: str, **query: Any) -> Any:
         return _read(self._client.get(path, params=query))
 
