@@ -53,7 +53,7 @@ def test_the_agent_of_the_chatflow_calls_its_three_tools_and_answers(run_app):
     calls = (
         FunctionCall(name="current_time", arguments={}),
         FunctionCall(name="weekday", arguments={"year": 2026, "month": 11, "day": 22}),
-        FunctionCall(name="simple_code", arguments={"code": "print(6 * 7)"}),
+        FunctionCall(name="simple_code", arguments={"language": "python3", "code": "print(6 * 7)"}),
     )
     question = "What weekday is it, and what is 6 * 7?"
     results, [first, second] = run_app(
@@ -72,7 +72,7 @@ def test_the_agent_of_the_chatflow_calls_its_three_tools_and_answers(run_app):
     assert offered == {
         "current_time": set(),
         "weekday": {"year", "month", "day"},
-        "simple_code": {"code"},
+        "simple_code": {"language", "code"},
         "read_result": {
             "id",
             "offset",
