@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gpt5_messages import (
@@ -298,6 +298,10 @@ outputs = st.lists(st.sampled_from(KINDS), max_size=12).map(
 
 
 @given(items=outputs, is_answered=st.booleans())
+@example(
+    items=[SHELL_OUTPUT | {"id": "a"}, COMPACTION | {"id": "b"}, SHELL | {"id": "c"}],
+    is_answered=False,
+)  # no server puts an output before its call
 def test_any_mixture_of_items_goes_back_as_a_part_of_itself(
     items: list[dict[str, Any]], *, is_answered: bool
 ) -> None:

@@ -8,6 +8,7 @@ Source: docs/evidence/responses-api.md, R4 to R10, R36 and R37.
 """
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -52,21 +53,23 @@ def replayable_items(
 
     Args:
         items: The output items of one response, or a whole conversation, in order.
-        answered: The call ids whose outputs are in the request too, beside those among the items; other calls are left out. None lets every call pass.
+        answered: The call ids whose outputs are in the request too, beside those behind their calls among the items; other calls are left out. None lets every call pass.
     """
     held = list(items)
-    if answered is not None:
-        answered = {*answered, *(pair_id(item) or "" for item in held if _is_output(item))}
+    ahead = Counter(pair_id(item) for item in held if _is_output(item))
     kept: list[dict[str, Any]] = []
     waiting: list[dict[str, Any]] = []  # reasoning that needs the next item to be kept
     for item in held:
+        of = pair_id(item)
         if type_of(item) == "reasoning":
             if item.get("encrypted_content"):
                 waiting.append({"summary": [], **item})
         elif _is_input(item):
+            if _is_output(item):
+                ahead[of] -= 1
             kept.append(dict(item))
             waiting = []
-        elif _may_be_sent(item, answered):
+        elif _may_be_sent(item, is_answered=answered is None or of in answered or ahead[of] > 0):
             kept += [*waiting, _as_input(item)]
             waiting = []
         else:
@@ -157,16 +160,14 @@ def _is_input(item: Item) -> bool:
     return is_asked or _is_output(item)
 
 
-def _may_be_sent(item: Item, answered: Collection[str] | None) -> bool:
+def _may_be_sent(item: Item, *, is_answered: bool) -> bool:
     kind = type_of(item)
     if kind == _IMAGE:
         return bool(text_or_none(item.get("result"))) and item.get("status") != "failed"
     if kind in _SERVER_CALLS and (item.get("error") or item.get("status") not in _WHOLE):
         return False
     is_own_search = kind == "tool_search_call" and item.get("call_id") is None
-    if kind not in CALL_OUTPUTS or is_own_search:
-        return True
-    return answered is None or pair_id(item) in answered
+    return kind not in CALL_OUTPUTS or is_own_search or is_answered
 
 
 def _as_input(item: Mapping[str, Any]) -> dict[str, Any]:
