@@ -168,6 +168,31 @@ def test_what_a_tool_makes_for_others_and_why_it_failed_are_told_and_not_sent(pl
     assert "picture" not in repr(model.requests)
 
 
+PICTURE = {"type": "image", "data": "QQ=="}
+
+
+@pytest.mark.parametrize("said", ["drawn", ({"type": "text", "text": "drawn"}, PICTURE)])
+def test_a_result_begins_with_the_names_of_arguments_that_the_form_has_set(play, run, said):
+    form = {"name": "size", "type": "number", "form": "form", "required": False}
+    declared = {
+        "identity": {"name": "draw"},
+        "parameters": [form],
+        "runtime_parameters": {"size": 5},
+    }
+    made = []
+
+    def draw(**arguments):
+        made.append(arguments)
+        return said
+
+    tool = Tool.from_declaration(declared, draw, reader=lambda pieces: pieces[0])
+    model = Script(ask(use("draw", '{"size": 7}')), "done")
+    [told] = results(play(run, model, [tool])).values()
+    assert made == [{"size": 5}]
+    assert told.text.startswith("note: not used, because the app has set it already: size\n")
+    assert "drawn" in told.text
+
+
 @pytest.mark.parametrize("rounds", [1, 5])
 def test_the_same_call_many_times_is_made_twice(play, rounds):
     made = []
