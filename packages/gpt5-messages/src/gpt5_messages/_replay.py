@@ -56,7 +56,8 @@ def replayable_items(
         answered: The call ids whose outputs are in the request too, beside those behind their calls among the items; other calls are left out. None lets every call pass.
     """
     held = list(items)
-    ahead = Counter(pair_id(item) for item in held if _is_output(item))
+    ids = (pair_id(item) for item in held if _is_output(item))
+    ahead: Counter[str | None] = Counter(filter(None, ids))  # an id that is no text answers nothing
     kept: list[dict[str, Any]] = []
     waiting: list[dict[str, Any]] = []  # reasoning that needs the next item to be kept
     for item in held:
@@ -65,8 +66,7 @@ def replayable_items(
             if item.get("encrypted_content"):
                 waiting.append({"summary": [], **item})
         elif _is_input(item):
-            if _is_output(item):
-                ahead[of] -= 1
+            ahead[of] -= _is_output(item)
             kept.append(dict(item))
             waiting = []
         elif _may_be_sent(item, is_answered=answered is None or of in answered or ahead[of] > 0):
