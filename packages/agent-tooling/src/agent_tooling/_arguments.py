@@ -86,7 +86,8 @@ def bind_arguments(
     try:
         configured = runtime_parameters or {}
         dropped = _find_configured(declared, arguments, configured)
-        given = _known_only(tool_name, declared, _without(arguments, dropped))
+        kept = {name: value for name, value in arguments.items() if name not in dropped}
+        given = _known_only(tool_name, declared, kept)
         args = _complete(declared, {**configured, **given})
         args |= _accept_all(declared, given)
     except ArgumentError as error:
@@ -152,10 +153,6 @@ def _find_configured(
     hidden = {parameter.name for parameter in declared if not parameter.is_visible}
     is_set = {name for name, value in configured.items() if value is not None}
     return tuple(sorted(arguments.keys() & hidden & is_set))
-
-
-def _without(arguments: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    return {name: value for name, value in arguments.items() if name not in set(names)}
 
 
 def _known_only(
