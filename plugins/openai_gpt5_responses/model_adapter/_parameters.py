@@ -49,16 +49,18 @@ def _with_least_effort(parameters: Mapping[str, Any], model: str) -> Mapping[str
 
     Dify's own calls, such as those for names of conversations, would have no answer: reasoning counts as output. Of a model that is not known the lowest is not known either.
     """
-    profile = profile_for(model)
     room, asked, effort = map(
         parameters.get, ("max_tokens", "max_output_tokens", "reasoning_effort")
     )
-    is_told = asked is not None or str(effort or "").strip()
+    if asked is not None or str(effort or "").strip() or not _is_few(room):
+        return parameters
+    profile = profile_for(model)
+    # A tuple: what stands there may be a list, which the request builder refuses by its name.
     has_tools = any(
-        parameters.get(name) not in {None, "", "off", False} for name in _NOT_WITH_MINIMAL
+        parameters.get(name) not in (None, "", "off", False) for name in _NOT_WITH_MINIMAL
     )
     efforts = [one for one in profile.efforts if not (has_tools and one == "minimal")]
-    if is_told or profile.family == "default" or not efforts or not _is_few(room):
+    if profile.family == "default" or not efforts:
         return parameters
     return {**parameters, "reasoning_effort": efforts[0]}
 

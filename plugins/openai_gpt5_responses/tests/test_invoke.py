@@ -525,6 +525,14 @@ def test_dify_s_own_calls_leave_their_few_tokens_to_the_answer(
     )
 
 
+@pytest.mark.parametrize("room", [{}, {"max_tokens": 500}], ids=["much", "few"])
+def test_a_list_in_the_place_of_a_choice_is_refused_by_its_name(
+    plugin: ModelPlugin, server: ResponsesSimulator, room: dict[str, Any]
+) -> None:
+    error = plugin.invoke(server, model_parameters={**room, "web_search": ["low"]}).error
+    assert "web_search" in str(error)
+
+
 def test_a_parameter_that_the_model_does_not_take_is_left_out_and_told(
     plugin: ModelPlugin, server: ResponsesSimulator
 ) -> None:
