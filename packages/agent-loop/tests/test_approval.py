@@ -36,6 +36,7 @@ from agent_loop import (
     ToolCallStarted,
     ToolResult,
     Usage,
+    Window,
 )
 from agent_tooling import (
     AcceptedArguments,
@@ -296,23 +297,63 @@ def test_a_snapshot_is_good_until_it_expires_and_with_its_own_key():
 @pytest.mark.parametrize(
     ("given", "named"),
     [
-        ({"maximum_iterations": 6}, "settings.maximum_iterations"),
-        ({"budgets": Budgets(max_tool_calls=3)}, "settings.budgets"),
         ({"allowed_tools": ["pay"]}, "settings.allowed_tools"),
         ({"rules": {"pay": "always"}}, "settings.approval_rules"),
         ({"tools": ("pay",)}, "tools.search"),
         ({"tools": ("pay", {"name": "search", "description": "Finds."})}, "tools.search"),
-        (
-            {"own_functions": [OwnFunction(name="f", description="", parameters={}, answer=str)]},
-            "tools.f",
-        ),
+        ({"model": "b"}, "settings.model"),
+        ({"answer_schema": SCHEMA}, "settings.answer_schema"),
+        ({"fallback": FallbackModel(name="b"), "model": "a"}, "settings.(fallback|model)"),
     ],
 )
-def test_a_run_with_other_settings_or_tools_does_not_take_it_up(given, named):
+def test_a_run_in_which_a_call_may_mean_something_else_does_not_take_it_up(given, named):
     rules = given.pop("rules", {"*": "always"})
     with pytest.raises(SnapshotError, match=rf"snapshot\.state\.{named}") as caught:
         build(rules, **given).resume(save(wait()), key=KEY, now=0)
     assert caught.value.fault == "other_run"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"maximum_iterations": 6},
+        {"budgets": Budgets(max_tool_calls=9)},
+        {"window": Window(tokens=100_000)},
+        {"max_request_bytes": 1_000_000},
+        {"emit_intermediate_thoughts": False},
+        {"has_tool_choice": False, "tool_choice": "auto"},
+        {"max_agent_depth": 0},
+        {"own_functions": [OwnFunction(name="f", description="", parameters={}, answer=str)]},
+    ],
+    ids=lambda given: next(iter(given)),
+)
+def test_what_a_run_may_use_and_show_may_change_while_a_person_decides(given):
+    run = build({"*": "always"}, **given)
+
+    asked, _ = run.resume(save(wait()), key=KEY, now=0)
+
+    assert [waiting.name for waiting in asked.calls] == ["pay"]
+    assert only(approve(run, "pay-0"), RunTools)
+
+
+@pytest.mark.parametrize("schema", [None, SCHEMA])
+def test_a_maximum_that_has_been_passed_while_a_person_decided_makes_the_next_call_the_last(schema):
+    settings = {"maximum_iterations": 9, "answer_schema": schema}
+    run = build({"pay": "always"}, **settings)
+    run.start()
+    for _ in range(3):
+        call(run, "search")
+        run.feed(ToolResult(call_id="search-0", content="found"))
+    call(run, "pay")
+    resumed = build({"pay": "always"}, **{**settings, "maximum_iterations": 2})
+    resumed.resume(save(run), key=KEY, now=0)
+
+    approve(resumed, "pay-0")
+    [request] = only(resumed.feed(ToolResult(call_id="pay-0", content="paid")), CallModel)
+    assert request.is_closing
+    resumed.feed(ModelDelta(text="Done."))
+    [finished] = only(resumed.feed(ModelDone()), Finished)
+    assert finished.reason == ("invalid_answer" if schema else "maximum_iterations")
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def adrive(  # noqa: PLR0913 - the keyword-only settings of one drive
         snapshot_key: What snapshots are signed with, at least 16 bytes; needed where the run has approval rules. Where it stops for a person's leave, the last event is an
             `AskApproval` with a snapshot, and nothing follows.
         snapshot_seconds: How long a snapshot is good.
-        resume: The snapshot of a run that goes on, in a new run with the same settings and tools, whose messages do not matter.
+        resume: The snapshot of a run that goes on, in a new run in which a call means the same; see `AgentRun.resume`. Its messages do not matter.
         decisions: What a person has decided about its calls: true or false for all, or for each by its id, or a `Decision` with a reason.
 
     Raises:

@@ -154,7 +154,7 @@ class Rounds:
         closing: ClosingReason | None = "budget" if is_beyond_budget else None
         if self.is_time_short:
             closing = "time_limit"
-        is_last = number == self.maximum > 1
+        is_last = number >= self.maximum > 1
         if is_last or (self.structured and number >= self.structured.closing_round):
             closing = "maximum_iterations"
         return Round(

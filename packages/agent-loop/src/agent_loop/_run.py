@@ -163,20 +163,11 @@ class AgentRun(RunFacts):
             self._rounds,
             (*parts, self._recovery, self._structured, self.agents),
             {
-                "maximum_iterations": maximum_iterations,
-                "emit_intermediate_thoughts": emit_intermediate_thoughts,
-                "tool_choice": tool_choice,
-                "has_tool_choice": has_tool_choice,
-                "budgets": str(budgets),
                 "allowed_tools": self._gate.allowed,
                 "approval_rules": approval_rules and approval_rules.text,
                 "answer_schema": answer_schema and answer_schema.schema,
-                "has_answer_format": has_answer_format,
                 "model": model,
-                "fallback": str(fallback),
-                "max_request_bytes": max_request_bytes,
-                "window": str(window),
-                "max_agent_depth": max_agent_depth,
+                "fallback": fallback and fallback.name,
             },
         )
         self.offer(own_functions=own_functions)
@@ -247,7 +238,10 @@ class AgentRun(RunFacts):
         return seal(state, key=key, expires_at=expires_at)
 
     def resume(self, snapshot: object, *, key: bytes, now: float) -> tuple[AskApproval, Any]:
-        """Become the run of a snapshot, and return what it waits for and what the driver remembers. This run has its settings and tools and has not started; its messages do not matter.
+        """Become the run of a snapshot, and return what it waits for and what the driver remembers.
+
+        This run has not started, and has the same tools, allowed tools, approval rules, answer schema and names of models: a call means the same in it. Its messages do not matter,
+        and what it may use and how much of it is shown may differ: a maximum that has been passed by then makes the next call the closing one.
 
         Args:
             snapshot: What `to_snapshot` has returned, or the object in that JSON.

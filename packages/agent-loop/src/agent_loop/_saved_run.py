@@ -1,7 +1,7 @@
 """What of a run is saved in a snapshot, and how another run takes it up.
 
-Saved is what changes as a run goes on: each part names its own in `SAVED`. Settings and tools are not: whoever resumes a run makes one with the same, and digests tell
-whether they are.
+Saved is what changes as a run goes on: each part names its own in `SAVED`. Settings and tools are not: whoever resumes a run makes one with its own, and digests tell
+whether a call that waits would mean the same there.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -22,7 +22,7 @@ class SavedRun:
     Args:
         rounds: The rounds, of which the current one is saved, too.
         parts: The other parts; None for one that this run does not have. Each names in `SAVED` what changes in it.
-        settings: The settings that a run has to have to take this one up.
+        settings: The settings that a run has to share to take this one up: what a call means, and what the model has been told, depends on them.
     """
 
     def __init__(self, rounds: Rounds, parts: Iterable[Any], settings: Mapping[str, Any]) -> None:
@@ -40,7 +40,7 @@ class SavedRun:
         current = self._rounds.current
         return {
             "settings": self._digest_settings(),
-            "tools": _digest_tools(tools),
+            "tools": _digest_tools(tools, own),
             "own_functions": {
                 name: to_plain(function.save(), f"own_functions.{name}")
                 for name, function in own.items()
@@ -55,15 +55,17 @@ class SavedRun:
     def check(
         self, state: Mapping[str, Any], tools: Iterable[object], own: Mapping[str, OwnFunction]
     ) -> None:
-        """Refuse the state of a run that has other settings or tools.
+        """Refuse the state of a run in which a call may mean something else.
 
         Raises:
-            SnapshotError: If a setting, a tool or an own function that remembers something is another one here.
+            SnapshotError: If a setting that counts, a tool or an own function that remembers something is another one here.
         """
         remembered = {name for name, function in own.items() if function.save is not None}
+        settings = self._digest_settings()
+        saved = {name: value for name, value in state["settings"].items() if name in settings}
         pairs = (
-            ("settings", self._digest_settings(), state["settings"]),
-            ("tools", _digest_tools(tools), state["tools"]),
+            ("settings", settings, saved),  # An earlier release has saved more of them.
+            ("tools", _digest_tools(tools, own), state["tools"]),
             (
                 "own_functions",
                 dict.fromkeys(remembered),
@@ -88,11 +90,13 @@ class SavedRun:
         return {name: digest(value) for name, value in self._settings.items()}
 
 
-def _digest_tools(tools: Iterable[object]) -> dict[str, str]:
-    """Return what tells a tool from another as a model is told of it, by name."""
+def _digest_tools(tools: Iterable[object], own: Mapping[str, OwnFunction]) -> dict[str, str]:
+    """Return what tells a tool from another as a model is told of it, by name; what the run answers by itself is none."""
     digests: dict[str, str] = {}
     for index, tool in enumerate(tools):
         name = tool if isinstance(tool, str) else name_of(tool)
+        if name in own:
+            continue
         function: Any = read_member(tool, "function")
         told = tool if function is None or callable(function) else cast("object", function)
         about = [read_member(told, "description"), read_member(told, "parameters")]

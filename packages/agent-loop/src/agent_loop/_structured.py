@@ -79,7 +79,7 @@ class StructuredAnswer:
         if checked.problem is None:
             return Accepted(text=checked.text, value=checked.value)
         problem = self._redact(checked.problem)
-        is_last = ended.is_beyond_budget or ended.number == self._maximum
+        is_last = ended.is_beyond_budget or ended.number >= self._maximum
         if self.is_repair or is_last or not may_ask:
             return Invalid(error=build_invalid_answer(problem, is_repaired=self.is_repair))
         self.is_repair = True
