@@ -69,13 +69,32 @@ def test_a_script_finds_its_files_in_a_folder_that_nobody_else_can_enter(
     assert names == {"names": ["files", "runner_request_id"]}
 
 
+OWN_FILES = {"properties": {"files": {"items": {"type": "string"}}}}
+
+
 @pytest.mark.parametrize("files", [None, {}])
-def test_without_files_there_is_no_field_and_an_agent_may_have_one_of_its_own(
-    make_agent, run_files, files
-):
-    fields = {"files": ["mine"]}
+def test_an_agent_may_declare_a_field_files_of_its_own(make_agent, run_files, files):
     script = "import json, sys; print(json.dumps(json.load(sys.stdin)['files']))"
-    assert run_files(make_agent(script), files, fields)[0] == [["mine"]]
+    agent = make_agent(script, schema=OWN_FILES)
+    assert run_files(agent, files, {"files": ["mine"]})[0] == [["mine"]]
+
+
+@pytest.mark.parametrize(
+    ("schema", "given", "error"),
+    [
+        (None, ({"files": ["/etc/hostname"]}, None), "input.files: expected to be absent"),
+        ({}, ({"files": []}, {"a": b""}), "input.files: expected to be absent"),
+        ({"required": ["files"]}, ({"files": 1}, {}), "input.files: expected to be absent"),
+        (OWN_FILES, ({"files": ["mine"]}, {"a": b""}), "files: expected none"),
+        (OWN_FILES, ({}, {"a": b""}), "files: expected none"),
+        (OWN_FILES, ({"files": [1]}, None), r"files\[0\]: expected type 'string'"),
+    ],
+)
+def test_a_field_files_never_means_both_the_callers_and_the_runners(
+    make_agent, make_runner, schema, given, error
+):
+    with pytest.raises(InputError, match=rf"\A{error}"):
+        make_runner().run(make_agent("", schema=schema), given[0], files=given[1])
 
 
 @pytest.mark.parametrize(
@@ -104,11 +123,6 @@ def test_files_that_cannot_be_given_are_refused_at_once(
     (problem,) = caught.value.problems
     assert problem.field == field
     assert message in problem.message
-
-
-def test_the_field_is_the_runners_where_there_are_files(make_agent, make_runner):
-    with pytest.raises(InputError, match="files: expected to be absent: the runner sets it"):
-        make_runner().run(make_agent(""), {"files": []}, files={"a": b""})
 
 
 def test_what_a_script_does_to_its_folder_goes_with_it(make_agent, run_files):

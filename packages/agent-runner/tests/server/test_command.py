@@ -80,6 +80,9 @@ def test_it_serves_what_a_folder_holds_and_says_where(make_agent, start_command,
     assert [agent["name"] for agent in agents] == ["one", "two"]
     told = server.follow(server.submit("two", {})["run_id"])
     assert [event["type"] for event in told] == ["run_started", "json_output", "run_succeeded"]
+    path = {"agent": "two", "input": {"files": ["/etc/hostname"]}}
+    refused = server.client.post("/v1/runs", json=path)
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (400, "input.files")
     assert server.stop() == 0
 
 

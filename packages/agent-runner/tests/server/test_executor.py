@@ -16,6 +16,7 @@ from run_log import RunFile, list_runs
 
 
 TENANT = "default"
+FILE = {"name": "a", "data": ""}
 ANSWER = """
 import json, sys
 fields = json.load(sys.stdin)
@@ -167,6 +168,28 @@ def test_what_cannot_be_run_is_refused_by_field(make_agent, make_executor, reque
     with pytest.raises(RequestRefusedError) as caught:
         executor.check("agent", request_)
     assert [problem.field for problem in caught.value.problems] == [field]
+
+
+@pytest.mark.parametrize(
+    ("request_", "declares", "refusal"),
+    [
+        ({"input": {"files": ["/etc/hostname"]}}, False, ("input.files", 400)),
+        ({"input": {"files": []}, "files": [FILE]}, False, ("input.files", 400)),
+        ({"input": {}, "files": [FILE]}, True, ("files", 400)),
+        ({"input": {"files": 1}}, True, ("input.files", 422)),
+        ({"input": {"files": ["a"], "other": 1}}, True, ("input.other", 422)),
+    ],
+)
+def test_files_of_a_client_and_paths_of_the_runner_never_share_a_field(
+    make_agent, make_executor, request_, declares, refusal
+):
+    declared = {"files": {"type": "array"}} if declares else {}
+    schema = {"properties": {"other": {"type": "string"}, **declared}}
+    executor = make_executor(make_agent("", schema=schema))
+    with pytest.raises(RequestRefusedError) as caught:
+        executor.check("agent", request_)
+    (problem,) = caught.value.problems
+    assert (problem.field, caught.value.status) == refusal
 
 
 def test_agents_are_told_with_their_schemas(make_agent, make_executor):

@@ -46,11 +46,13 @@ class RequestRefusedError(Exception):
 
     Attributes:
         problems: What is wrong, field by field; never empty.
+        status: What HTTP answers: 422, or 400 for a field that the client may not set.
     """
 
-    def __init__(self, *problems: Problem) -> None:
+    def __init__(self, *problems: Problem, status: int = 422) -> None:
         super().__init__("; ".join(f"{one.field}: {one.message}" for one in problems))
         self.problems = problems
+        self.status = status
 
 
 class TransientError(Exception):

@@ -8,7 +8,7 @@ from .environment import (
 )
 from .files import MOST_BYTES, MOST_FILES, check_files, remove_folder, run_folder, written_files
 from .folder import SCRIPT, read_folder
-from .input import build_payload
+from .input import build_payload, find_doubtful_files
 
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "build_environment",
     "build_payload",
     "check_files",
+    "find_doubtful_files",
     "read_folder",
     "read_production_env",
     "remove_folder",

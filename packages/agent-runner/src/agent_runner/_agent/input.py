@@ -11,7 +11,7 @@ from .folder import INPUT_SCHEMA, AgentFolder
 
 
 _RESERVED = ("runner_request_id", "client_request_id")
-_FILES = "files"  # reserved only where there are any: agents may have a field of that name
+_FILES = "files"
 
 
 def build_payload(
@@ -25,13 +25,18 @@ def build_payload(
     """Return the bytes for the script's stdin: one JSON object with the input's fields, the ids of the request and the paths of its files.
 
     Raises:
-        InputError: If a field is reserved, is not JSON, or is not what the agent's schema expects, or a file cannot be given.
+        InputError: If a field is reserved, is not JSON, or is not what the agent's schema expects, a file cannot be given, or `files` would mean two things.
         ConfigurationError: If the agent's schema cannot be applied.
 
     Source: docs/contracts/agent-runner.md, E4 to E7 and E26.
     """
     files = files or {}
-    problems = [*_name_problems(input, files), *_value_problems(input), *check_files(files)]
+    problems = [
+        *find_doubtful_files(agent, input, files),
+        *_name_problems(input),
+        *_value_problems(input),
+        *check_files(files),
+    ]
     if problems:
         raise InputError(*problems)
     # As the script will see it: tuples as arrays, for one.
@@ -47,16 +52,31 @@ def build_payload(
     return json.dumps(fields | added).encode()
 
 
+def find_doubtful_files(
+    agent: AgentFolder, fields: Mapping[Any, Any], files: Mapping[str, bytes]
+) -> list[InputProblem]:
+    """Return what would let a script take a caller's `files` for paths that the runner has written, or the other way round.
+
+    Source: docs/contracts/agent-runner.md, E26.
+    """
+    properties = (agent.input_schema or {}).get("properties", {})
+    if _FILES in properties:
+        message = f"expected none: {_FILES} is a field of this agent's own ({INPUT_SCHEMA})"
+        return [InputProblem(field=_FILES, message=message)] if files else []
+    message = "expected to be absent: the runner puts the paths of files there"
+    return [InputProblem(field=f"input.{_FILES}", message=message)] if _FILES in fields else []
+
+
 def _validate(fields: Any, schema: Mapping[str, Any]) -> None:
     from .schema import validate_value  # noqa: PLC0415 - slow to load, and most agents have no schema
 
     validate_value(fields, schema, name=INPUT_SCHEMA)
 
 
-def _name_problems(fields: Mapping[Any, Any], files: Mapping[str, bytes]) -> list[InputProblem]:
+def _name_problems(fields: Mapping[Any, Any]) -> list[InputProblem]:
     reserved = [
         InputProblem(field=name, message="expected to be absent: the runner sets it")
-        for name in (*_RESERVED, *([_FILES] if files else []))
+        for name in _RESERVED
         if name in fields
     ]
     unnamed = [

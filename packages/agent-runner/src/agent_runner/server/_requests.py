@@ -57,7 +57,8 @@ def refuse(asked: ScriptRequest, problems: tuple[InputProblem, ...]) -> RequestR
 def _within_request(asked: ScriptRequest, problems: tuple[InputProblem, ...]) -> Iterator[Problem]:
     # A file is named there by its name, which is the client's, and here by its place.
     fields = {f"files[{name!r}]": f"files[{place}].name" for place, name in enumerate(asked.files)}
-    fields |= {"input": "input", "files": "files"}
+    # Without files, what is said of `files` is said of the input's field of that name, which an agent may have.
+    fields |= {"input": "input"} | ({"files": "files"} if asked.files else {})
     for problem in problems[:_MOST_PROBLEMS]:
         field = fields.get(problem.field, f"input.{problem.field}")
         yield Problem(field=field, message=problem.message)

@@ -11,12 +11,14 @@ import uuid
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, closing
 from dataclasses import asdict
+from http import HTTPStatus
 from pathlib import Path
 from typing import Literal
 
 from agent_runner._agent import (
     REQUEST_VARIABLE,
     build_payload,
+    find_doubtful_files,
     read_folder,
     remove_folder,
     run_folder,
@@ -30,6 +32,8 @@ from agent_server.executor import (
     AgentDescription,
     Execution,
     JsonObject,
+    Problem,
+    RequestRefusedError,
     RunResult,
     UnknownAgentError,
     Usage,
@@ -110,6 +114,11 @@ class ScriptExecutor:
         asked = parse_request(request)
         try:
             folder = read_folder(self._agents[agent])
+            if doubtful := find_doubtful_files(folder, asked.input, asked.files):
+                raise RequestRefusedError(
+                    *(Problem(field=one.field, message=one.message) for one in doubtful),
+                    status=HTTPStatus.BAD_REQUEST,
+                )
             build_payload(folder, asked.input, runner_request_id="", files=asked.files)
         except InputError as error:
             raise refuse(asked, error.problems) from None

@@ -28,7 +28,7 @@ type Json = dict[str, Any]
 
 _REFERENCES: Final = "#/components/schemas/{model}"
 _WORDS: Final = {
-    400: "The request is no HTTP, or calls the server by a name that it does not have.",
+    400: "The request is no HTTP, calls the server by a name that it does not have, or sets a field that no client may set.",
     401: "No key of this server.",
     404: "There is no such run.",
     408: "The body did not come to its end in time.",

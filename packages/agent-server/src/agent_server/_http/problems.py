@@ -119,7 +119,7 @@ def to_problem(error: Exception) -> ProblemError:
         case ProblemError():
             return error
         case RequestRefusedError():
-            return ProblemError(422, "The request is not valid.", *error.problems)
+            return ProblemError(error.status, "The request is not valid.", *error.problems)
         case UnknownAgentError():
             return refuse_field("agent", "expected the name of one of this server's agents")
         case IdempotencyConflictError():
