@@ -246,17 +246,143 @@ def test_nothing_about_tool_calls_is_sent_without_tools():
     assert build(max_tool_calls=3, allowed_tools="clock", tool_choice="none") == build()
 
 
+TOKEN = {"token": " t-secret ", "host": "mcp.example.org"}
+
+
 def test_a_token_becomes_the_authorization_of_the_server_with_its_label():
     other = {**SERVER, "server_label": "crm"}
     request = build(
         mcp_servers=[SERVER],
         extra_tools=[{"type": "mcp", **other}],
-        mcp_tokens={"gh": " t-1 ", "crm": "", "unknown": "t-3"},
+        mcp_tokens={"gh": TOKEN, "crm": "", "unknown": "t-3"},
     )
 
     assert request["tools"] == [
-        {"type": "mcp", **SERVER, "authorization": "t-1"},
+        {"type": "mcp", **SERVER, "authorization": "t-secret"},
         {"type": "mcp", **other},
+    ]
+
+
+@pytest.mark.parametrize("field", ["mcp_servers", "extra_tools", "tools"])
+@pytest.mark.parametrize(
+    ("host", "server"),
+    [
+        *(
+            ("mcp.example.org", {"server_url": url})
+            for url in (
+                "http://mcp.example.org/sse",
+                "//mcp.example.org/sse",
+                "mcp.example.org/sse",
+                "wss://mcp.example.org/sse",
+                " https://mcp.example.org/sse",
+                "https:mcp.example.org/sse",
+                "https:///mcp.example.org/sse",
+                "https:/\\mcp.example.org/sse",
+                "https://evil.example/mcp.example.org/",
+                "https://evil.example/?mcp.example.org",
+                "https://mcp.example.org.evil.example/",
+                "https://evil.mcp.example.org/",
+                "https://mcp-example.org/",
+                "https://mcp.example.org@evil.example/",
+                "https://@mcp.example.org/",
+                "https://mcp.example.org:443@evil.example/",
+                "https://mcp.example.org\\@evil.example/",
+                "https://mcp.example.org#@evil.example/",
+                "https://mcp.example.org?@evil.example/",
+                "https://mcp.example.org\t.evil.example/",
+                "https://mcp.example.org\n",
+                "https://mcp.example.org.",
+                "https://mcp.example.org./sse",
+                "https://mcp%2eexample.org/",
+                "https://mcp.example.org%00.evil.example/",
+                "https://mcp\u3002example\uff0eorg/",
+                "https://mcp.e\u0445ample.org/",
+                "https://mcp.example.or\uff47/",
+                "https://mcp.example.org:8443/sse",
+                "https://mcp.example.org:/sse",
+            )
+        ),
+        ("k.example", {"server_url": "https://\u212a.example/"}),
+        ("mcp.example.org:8443", {"server_url": "https://mcp.example.org/sse"}),
+        ("mcp.example.org", {"connector_id": "connector_gmail"}),
+        ("mcp.example.org", {"tunnel_id": "tunnel_1"}),
+        ("mcp.example.org", {"server_url": SERVER["server_url"], "headers": {" HOST": "evil"}}),
+        (
+            "mcp.example.org",
+            {"server_url": SERVER["server_url"], "headers": {"X-Forwarded-Host": "evil"}},
+        ),
+        ("mcp.example.org", {"server_url": SERVER["server_url"], "headers": {":authority": "e"}}),
+        (None, {"server_url": SERVER["server_url"]}),
+    ],
+)
+def test_a_token_goes_to_no_other_host_than_the_one_that_it_is_for(field, host, server):
+    tool = {"type": "mcp", "server_label": "gh", **server}
+    tokens = {"gh": "t-secret" if host is None else {"token": "t-secret", "host": host}}
+    error = refusal_of(mcp_tokens=tokens, **{field: [tool]})
+
+    assert error.field == field
+    assert "mcp_tokens" in str(error)
+    assert "secret" not in str(error)
+    assert "evil" not in str(error)
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        {"server_url": "https://mcp.example.org/sse", "tunnel_id": "tunnel_1"},
+        {"server_url": "https://mcp.example.org/sse", "connector_id": "connector_gmail"},
+        {"server_url": ["https://mcp.example.org/sse"]},
+        {},
+    ],
+)
+@pytest.mark.parametrize("token", [TOKEN, "t-secret"])
+def test_a_server_whose_address_can_be_read_in_two_ways_gets_no_token(server, token):
+    tool = {"type": "mcp", "server_label": "gh", **server}
+
+    assert refusal_of(extra_tools=[tool], mcp_tokens={"gh": token}).field == "extra_tools"
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("mcp.example.org", "https://mcp.example.org"),
+        ("mcp.example.org", "HTTPS://MCP.Example.Org/sse?team=a@b#c"),
+        ("MCP.example.org", "https://mcp.example.org:443/@scope/sse"),
+        ("mcp.example.org:443", "https://mcp.example.org/sse"),
+        ("mcp.example.org:8443", "https://mcp.example.org:8443/sse"),
+        ("xn--bcher-kva.example", "https://xn--bcher-kva.example/"),
+    ],
+)
+def test_a_host_is_the_same_in_capitals_and_with_the_port_of_https(host, url):
+    tokens = {"gh": {"token": "t-1", "host": host}}
+    server = {**SERVER, "server_url": url}
+
+    assert build(mcp_servers=[server], mcp_tokens=tokens)["tools"] == [
+        {"type": "mcp", **server, "authorization": "t-1"}
+    ]
+
+
+def test_headers_that_are_none_lead_a_token_nowhere():
+    tool = {"type": "mcp", **SERVER, "headers": 5}
+
+    assert refusal_of(tools=[tool], mcp_tokens={"gh": TOKEN}).field == "tools"
+
+
+def test_a_token_goes_along_with_headers_that_name_no_host():
+    server = {**SERVER, "headers": {"X-Team": "blue"}}
+
+    assert build(mcp_servers=[server], mcp_tokens={"gh": TOKEN})["tools"] == [
+        {"type": "mcp", **server, "authorization": "t-secret"}
+    ]
+
+
+@pytest.mark.parametrize("address", [{"connector_id": "connector_gmail"}, {"tunnel_id": "t_1"}])
+@pytest.mark.parametrize("field", ["mcp_servers", "extra_tools", "tools"])
+def test_a_token_without_a_host_is_for_connectors_and_tunnels(field, address):
+    tool = {"type": "mcp", "server_label": "gh", **address}
+
+    assert build(mcp_tokens={"gh": "t-1"}, **{field: [tool]})["tools"] == [
+        {**tool, "authorization": "t-1"}
     ]
 
 
@@ -266,8 +392,23 @@ def test_a_token_that_a_program_gave_itself_stays():
     assert build(tools=[tool], mcp_tokens={"gh": "other"})["tools"] == [tool]
 
 
-@pytest.mark.parametrize("tokens", ["t-secret", ["t-secret"], {"gh": 7}, {7: "t-secret"}])
-def test_tokens_that_are_no_texts_by_label_are_refused_unseen(tokens):
+@pytest.mark.parametrize(
+    "tokens",
+    [
+        "t-secret",
+        ["t-secret"],
+        {"gh": 7},
+        {7: "t-secret"},
+        {"gh": {"token": "t-secret"}},
+        {"gh": {"host": "t-secret"}},
+        {"gh": {"token": "t-secret", "host": ""}},
+        {"gh": {"token": "t-secret", "host": 7}},
+        {"gh": {"token": "t-secret", "host": "\u212a.example"}},
+        {"gh": {"token": "t-secret", "host": "https://mcp.example.org"}},
+        {"gh": {"token": "t-secret", "host": "a.example", "other": "b"}},
+    ],
+)
+def test_tokens_that_are_none_by_label_are_refused_unseen(tokens):
     error = refusal_of(mcp_tokens=tokens)
 
     assert error.field == "mcp_tokens"

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections import UserDict
 from typing import Any
 
 import pytest
@@ -21,6 +22,11 @@ from gpt5_responses import (
 
 
 TOKEN = "ghp_hidden-value"
+HOST = "api.example.com"
+
+
+class Mapped(UserDict[str, str]):
+    """A mapping that is no dict."""
 
 
 def connect(tokens: object = None, **settings: Any) -> Connection:
@@ -31,12 +37,13 @@ def connect(tokens: object = None, **settings: Any) -> Connection:
 @pytest.mark.parametrize(
     "given",
     [
-        json.dumps({" github ": f" {TOKEN} ", "b": "c d"}),
-        {"github": TOKEN, "b": "c d"},
+        json.dumps({" github ": {"token": f" {TOKEN} ", "host": f" {HOST} "}, "b": " c d "}),
+        {"github": {"token": TOKEN, "host": HOST}, "b": "c d"},
+        {"github": Mapped({"host": HOST, "token": TOKEN}), "b": "c d"},
     ],
 )
 def test_tokens_are_a_json_object_or_a_mapping(given: object) -> None:
-    assert dict(connect(given).mcp_tokens) == {"b": "c d", "github": TOKEN}
+    assert connect(given).mcp_tokens == {"b": "c d", "github": {"token": TOKEN, "host": HOST}}
 
 
 @pytest.mark.parametrize("given", [None, "", "  ", "{}", {}])
@@ -64,8 +71,23 @@ def test_there_may_be_none(given: object) -> None:
         f'{{"github": "{TOKEN}", " github": "other-{TOKEN}"}}',
         {str(number): TOKEN for number in range(101)},
         {"github": TOKEN * 5_000},
+        {"github": {"token": TOKEN, "host": "a." * 40_000}},
+        {"github": {"token": TOKEN}},
+        {"github": {"host": TOKEN}},
+        {"github": {"token": TOKEN, "host": ""}},
+        {"github": {"token": TOKEN, "host": 7}},
+        {"github": {"token": TOKEN, "host": f"https://{HOST}"}},
+        {"github": {"token": TOKEN, "host": f"{HOST}/mcp"}},
+        {"github": {"token": TOKEN, "host": f"user@{HOST}"}},
+        {"github": {"token": TOKEN, "host": "b\xfccher.example"}},
+        {"github": {"token": TOKEN, "host": [HOST]}},
+        {"github": {"token": "", "host": HOST}},
+        {"github": {"token": f"a\n{TOKEN}", "host": HOST}},
+        {"github": {"token": TOKEN, "host": HOST, "url": "a"}},
+        f'{{"github": {{"token": "{TOKEN}", "host": "{HOST}", "host": "b.example"}}}}',
+        f'{{"github": {{"token": "{TOKEN}", "token": "b", "host": "{HOST}"}}}}',
     ],
-    ids=lambda value: repr(value)[:40],
+    ids=lambda value: repr(value)[:90],
 )
 def test_what_cannot_be_used_is_refused_by_the_name_of_the_field_and_not_shown(
     given: object,
@@ -77,15 +99,31 @@ def test_what_cannot_be_used_is_refused_by_the_name_of_the_field_and_not_shown(
     assert TOKEN not in str(told.value)
 
 
-def test_a_token_stands_in_no_text() -> None:
-    credentials = {"openai_api_key": "key", "mcp_tokens": json.dumps({"github": f"Bearer {TOKEN}"})}
+@pytest.mark.parametrize(
+    "token", [f"Bearer {TOKEN}", {"token": f"Bearer {TOKEN}", "host": HOST}], ids=["text", "host"]
+)
+def test_a_token_stands_in_no_text(token: object) -> None:
+    credentials = {"openai_api_key": "key", "mcp_tokens": json.dumps({"github": token})}
     connection = Connection.from_credentials(credentials, environ={})
 
     assert TOKEN not in repr(connection)
     for secrets in (connection.secrets, find_secrets(credentials)):
         assert TOKEN not in secrets.redact(f"The server said: {TOKEN}, {credentials}.")
-    half = {"openai_api_key": "key", "mcp_tokens": TOKEN}
-    assert TOKEN not in find_secrets(half).redact(f"got {TOKEN}")
+        assert secrets.redact(f"{HOST} is away") == f"{HOST} is away"
+
+
+@pytest.mark.parametrize(
+    "half",
+    [
+        TOKEN,
+        f'{{"github": {{"token": "{TOKEN}"}}}}',
+        f'{{"github": {{"token": "{TOKEN}", "token": "other", "host": "{HOST}"}}}}',
+    ],
+)
+def test_a_token_of_tokens_that_cannot_be_used_stands_in_no_text(half: str) -> None:
+    credentials = {"openai_api_key": "key", "mcp_tokens": half}
+
+    assert TOKEN not in find_secrets(credentials).redact(f"got {TOKEN}")
 
 
 def test_tokens_keep_connections_apart() -> None:
@@ -94,6 +132,8 @@ def test_tokens_keep_connections_apart() -> None:
         connect({"github": TOKEN}),
         connect({"github": "another-token"}),
         connect({"gitlab": TOKEN}),
+        connect({"github": {"token": TOKEN, "host": HOST}}),
+        connect({"github": {"token": TOKEN, "host": "b.example"}}),
         connect(extra_headers={"github": TOKEN}),
     ]
 
@@ -104,11 +144,12 @@ def test_tokens_keep_connections_apart() -> None:
 
 @pytest.mark.parametrize("is_async", [False, True])
 def test_a_client_sends_each_token_to_no_server_but_its_own(*, is_async: bool) -> None:
-    tools = [mcp_tool(label, url=f"https://{label}.example.com") for label in ("github", "other")]
+    tools = [mcp_tool(label, url=f"https://{HOST}/{label}") for label in ("github", "other")]
+    tokens = {"github": {"token": TOKEN, "host": HOST}}
     request = Request(items=[{"role": "user", "content": "Hello"}], tools=tools)
     with Wire(whole(json.dumps({"status": "completed", "output": []}).encode())) as wire:
         config = ModelConfig(
-            model_id="gpt-5.2", api_key="key", base_url=wire.base_url, mcp_tokens={"github": TOKEN}
+            model_id="gpt-5.2", api_key="key", base_url=wire.base_url, mcp_tokens=tokens
         )
         if is_async:
             asyncio.run(_complete(config, request))

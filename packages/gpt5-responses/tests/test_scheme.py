@@ -71,7 +71,8 @@ def test_all_that_can_be_asked_of_the_server_s_tools_goes_out_where_it_is_asked_
         reasoning_context="all_turns",
     )
     scheme = ResponsesScheme(prompt_cache_ttl="12h", include_obfuscation=False, summary=None)
-    sent = scheme.build_body(request, model="gpt-6-luna", mcp_tokens={"docs": "t", "other": "u"})
+    tokens = {"docs": {"token": "t", "host": "mcp.example.com"}, "other": "u"}
+    sent = scheme.build_body(request, model="gpt-6-luna", mcp_tokens=tokens)
 
     assert [tool["type"] for tool in sent["tools"]] == ["web_search", "function", "mcp"]
     assert sent["tools"][2]["authorization"] == "t"

@@ -66,7 +66,9 @@ def test_each_parameter_asks_for_its_tool(plugin: ModelPlugin) -> None:
     with saying(Text(text="Done.")) as server:
         credentials = {
             **credentials_for(server, "key"),
-            "mcp_tokens": json.dumps({"docs": "tok-12345", "other": "tok-67890"}),
+            "mcp_tokens": json.dumps(
+                {"docs": {"token": "tok-12345", "host": "mcp.example.com"}, "other": "tok-67890"}
+            ),
         }
         answer = plugin.invoke(
             server,
@@ -269,6 +271,38 @@ def telling_plugin(start_plugin: Any) -> Iterator[ModelPlugin]:
     return start_plugin(OPENAI_GPT5_LOG_TOOL_CONTENT="true")
 
 
+@pytest.mark.parametrize("field", ["mcp_servers", "extra_tools"])
+@pytest.mark.parametrize(
+    ("token", "url"),
+    [
+        ({"token": "tok-12345", "host": "mcp.example.com"}, "https://evil.example/mcp"),
+        ({"token": "tok-12345", "host": "mcp.example.com"}, "http://mcp.example.com/mcp"),
+        ("tok-12345", "https://mcp.example.com/mcp"),
+    ],
+)
+def test_a_token_does_not_go_to_the_address_that_an_app_gives_its_label(
+    plugin: ModelPlugin, field: str, token: object, url: str
+) -> None:
+    tool = {"type": "mcp", "server_label": "docs", "server_url": url}
+    with saying(Text(text="Never.")) as server:
+        credentials = {
+            **credentials_for(server, "key"),
+            "mcp_tokens": json.dumps({"docs": token}),
+        }
+        answer = plugin.invoke(
+            server,
+            model=MODEL,
+            credentials=credentials,
+            model_parameters={field: json.dumps([tool])},
+        )
+
+    assert answer.error is not None
+    assert answer.error.error_type == "InvokeBadRequestError"
+    assert f"{field}: the token of 'docs' in mcp_tokens" in str(answer.error)
+    assert "12345" not in str(answer.error)
+    assert server.requests == []
+
+
 def test_what_ran_stands_in_the_log_and_its_content_only_where_the_operator_wants_it(
     plugin: ModelPlugin, telling_plugin: ModelPlugin
 ) -> None:
@@ -448,7 +482,14 @@ def test_what_cannot_be_is_a_bad_request_that_names_the_form_s_field(
     assert server.requests == []
 
 
-@pytest.mark.parametrize("tokens", ["tok-12345", '["tok-12345"]', '{"docs": 12345}', '{"": "t"}'])
+@pytest.mark.parametrize(
+    "tokens",
+    [
+        *("tok-12345", '["tok-12345"]', '{"docs": 12345}', '{"": "t"}'),
+        '{"docs": {"token": "tok-12345"}}',
+        '{"docs": {"token": "tok-12345", "host": "https://mcp.example.com"}}',
+    ],
+)
 def test_tokens_that_cannot_be_used_are_refused_by_their_field_and_not_shown(
     plugin: ModelPlugin, server: ResponsesSimulator, tokens: str
 ) -> None:

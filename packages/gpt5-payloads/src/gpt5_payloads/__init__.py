@@ -13,6 +13,7 @@ from ._hosted import (
     tool_search_tool,
     web_search_tool,
 )
+from ._mcp_tokens import McpTokens
 from ._model_profile import ModelProfile
 from ._profiles import profile_for
 from ._request import build_request
@@ -24,6 +25,7 @@ from ._values import coerce_bool
 __all__ = [
     "CacheReport",
     "CacheWatch",
+    "McpTokens",
     "ModelProfile",
     "PayloadError",
     "build_request",

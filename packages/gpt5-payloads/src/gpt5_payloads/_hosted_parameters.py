@@ -153,38 +153,6 @@ def _holds_secret(url: str) -> bool:
     return bool(_USER.search(url)) or any(map(is_secret_setting, _QUERY_NAME.findall(url)))
 
 
-def with_token(tool: dict[str, Any], tokens: Mapping[str, str]) -> dict[str, Any]:
-    """Return an MCP server with its token, where there is one and the server has none; any other tool as it is."""
-    label = tool.get("server_label") if tool["type"] == "mcp" else None
-    token = tokens.get(label) if isinstance(label, str) else None
-    return {**tool, "authorization": token} if token and not tool.get("authorization") else tool
-
-
-def read_tokens(value: object) -> dict[str, str]:
-    """Read the tokens of MCP servers by their labels; blank ones count as none.
-
-    Raises:
-        PayloadError: If they are no mapping of texts; nothing of them is shown.
-    """
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        raise _refused_tokens()
-    tokens: dict[str, str] = {}
-    for label, token in cast("Mapping[object, object]", value).items():
-        if not isinstance(label, str) or not isinstance(token, str | None):
-            raise _refused_tokens()
-        if token and token.strip():
-            tokens[label] = token.strip()
-    return tokens
-
-
-def _refused_tokens() -> PayloadError:
-    return PayloadError(
-        "mcp_tokens must map each server's label to its token, both texts", field="mcp_tokens"
-    )
-
-
 def _objects(value: object, *, field: str) -> list[dict[str, Any]]:
     """Return the objects of a JSON list, given as text or as a list; none where nothing is given."""
     if value is None:

@@ -7,7 +7,7 @@ from ._choice import resolve_tool_choice
 from ._combinations import validate_settings, validate_tools
 from ._errors import PayloadError
 from ._hosted import read_tool, tool_kind
-from ._hosted_parameters import read_tokens, with_token
+from ._mcp_tokens import McpTokens, read_tokens, with_token
 from ._model_profile import EFFORTS, SUMMARIES, VERBOSITIES, ModelProfile
 from ._parameters import Parameters
 from ._parts import with_fitted_parts
@@ -34,7 +34,7 @@ def build_request(  # noqa: PLR0913  one keyword for each independent part of a 
     instructions: str | None = None,
     safety_identifier: str | None = None,
     prompt_cache_key: str | None = None,
-    mcp_tokens: Mapping[str, str] | None = None,
+    mcp_tokens: McpTokens | None = None,
     include_obfuscation: bool = False,
 ) -> dict[str, Any]:
     """Build the body of `POST /v1/responses`.
@@ -54,11 +54,12 @@ def build_request(  # noqa: PLR0913  one keyword for each independent part of a 
         instructions: Instructions beside those among the input items.
         safety_identifier: A stable, hashed identifier of the end user, up to 128 characters.
         prompt_cache_key: Groups the calls that share a prefix, up to 64 characters.
-        mcp_tokens: The token of each MCP server by the server's label; it becomes the `authorization` of that server.
+        mcp_tokens: The tokens of MCP servers by the servers' labels. `{"token": ..., "host": ...}` becomes the `authorization` of a server whose
+            `server_url` is https and has that host, which may have a port; a text alone that of a server with a `connector_id` or `tunnel_id`.
         include_obfuscation: Whether the server is to pad the events of a stream, so that their sizes tell nothing.
 
     Raises:
-        PayloadError: If a value cannot be sent; `field` names it.
+        PayloadError: If a value cannot be sent, or a token is not for its server; `field` names it.
 
     Source: https://platform.openai.com/docs/api-reference/responses/create; docs/contracts/openai-gpt5-responses.md, A12 to A23.
     """
@@ -70,7 +71,7 @@ def build_request(  # noqa: PLR0913  one keyword for each independent part of a 
     asked = [("tools", read_tool(tool)) for tool in tools or ()] + list(settings.hosted.tools)
     validate_tools(asked, profile, effort=effort, text_format=text_format["type"])
     tokens = read_tokens(mcp_tokens)
-    offered = [with_token(tool, tokens) for _, tool in asked]
+    offered = [with_token(tool, tokens, field=field) for field, tool in asked]
     items = _input(input, profile, settings)
     if text_format["type"] == "json_object":
         _validate_mention(items)

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, Self, cast
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
+from gpt5_payloads import McpTokens
 from stream_text import KnownSecrets, is_secret_setting, iter_header_secrets
 from stream_text.addresses import is_metadata_host, plain_host
 
 from ._errors import SettingsError
 from ._extra_headers import read_extra_headers
-from ._mcp_tokens import read_mcp_tokens
+from ._mcp_tokens import iter_token_secrets, list_texts, read_mcp_tokens
 from ._secret_texts import SecretTexts
 
 
@@ -56,7 +57,8 @@ class Connection:
         total_limit: The setting that `total_seconds` comes from, for the error.
         extra_headers: Headers for every request, for gateways; never part of `repr`. They replace what the client says of
             itself, such as `User-Agent`. What the connection needs, such as `Authorization` or `Host`, cannot be set.
-        mcp_tokens: The tokens of MCP servers by the servers' labels, for `gpt5_payloads.build_request`; never part of `repr`.
+        mcp_tokens: The tokens of MCP servers by the servers' labels, each `{"token": ..., "host": ...}` or, for connectors and tunnels, a text, for
+            `gpt5_payloads.build_request`; never part of `repr`.
 
     Raises:
         SettingsError: If the key is missing, the base URL is not usable or names the metadata service of a cloud, key or organisation cannot
@@ -71,7 +73,7 @@ class Connection:
     total_seconds: float | None = None
     total_limit: str = TOTAL_SECONDS_VARIABLE
     extra_headers: Mapping[str, str] = field(default_factory=lambda: SecretTexts({}), repr=False)
-    mcp_tokens: Mapping[str, str] = field(default_factory=lambda: SecretTexts({}), repr=False)
+    mcp_tokens: McpTokens = field(default_factory=lambda: SecretTexts({}), repr=False)
 
     def __post_init__(self) -> None:
         """Refuse what would fail, or do harm, when the first request is sent."""
@@ -105,7 +107,7 @@ class Connection:
         Args:
             credentials: `openai_api_key`, and optionally `openai_organization`, `openai_api_base`,
                 `request_timeout_seconds` (default 300, brought within 30 to 900), `max_retries` (default 1, brought within 0 to 5) and
-                `extra_headers` and `mcp_tokens` (each a JSON object of texts, or a mapping).
+                `extra_headers` and `mcp_tokens` (each a JSON object, or a mapping).
             environ: Environment variables; the process's own if None. A call stays under the plugin daemon's limit where it is among them.
 
         Raises:
@@ -159,7 +161,7 @@ class Connection:
             (
                 self.api_key,
                 *iter_header_secrets(self.extra_headers),
-                *iter_header_secrets(self.mcp_tokens),
+                *iter_token_secrets(self.mcp_tokens),
                 *_query_secrets(self.base_url),
             )
         )
@@ -168,7 +170,12 @@ class Connection:
     def fingerprint(self) -> str:
         """A digest that tells connections apart without telling their secrets: 32 hexadecimal digits."""
         headers = (text for pair in self.extra_headers.items() for text in pair)
-        tokens = (text for pair in self.mcp_tokens.items() for text in pair)
+        # A line feed, which no token has, stands between its host and a token.
+        tokens = (
+            text
+            for label, token in self.mcp_tokens.items()
+            for text in (label, "\n".join(list_texts(token)))
+        )
         # Between them stands what is no header's name, so that none passes for a token.
         texts = (*headers, "", *tokens)
         identity = "\0".join((self.api_key, self.base_url, self.organization or "", *texts))
@@ -206,7 +213,7 @@ def find_secrets(credentials: object) -> KnownSecrets:
         (
             key,
             *iter_header_secrets(given.get(names.extra_headers)),
-            *iter_header_secrets(given.get(names.mcp_tokens)),
+            *iter_token_secrets(given.get(names.mcp_tokens)),
             *_query_secrets(url),
         )
     )
@@ -288,7 +295,7 @@ def _validate_header_text(text: str, name: str, *, required: bool = False) -> No
         raise SettingsError(f"{name} must be visible ASCII characters without spaces", field=name)
 
 
-def _extra_headers(value: object, names: _Names) -> SecretTexts:
+def _extra_headers(value: object, names: _Names) -> SecretTexts[str]:
     own = {"authorization": names.api_key, "openai-organization": names.organization}
     return read_extra_headers(value, names.extra_headers, own)
 

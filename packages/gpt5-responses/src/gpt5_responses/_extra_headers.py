@@ -31,7 +31,7 @@ _CONNECTION_HEADERS = frozenset(
 )
 
 
-def read_extra_headers(value: object, field: str, own: Mapping[str, str]) -> SecretTexts:
+def read_extra_headers(value: object, field: str, own: Mapping[str, str]) -> SecretTexts[str]:
     """Return the headers that a setting asks for, without white space around their values.
 
     Args:

@@ -1,44 +1,94 @@
 """The tokens of MCP servers by the servers' labels: made usable or refused by name, and never shown.
 
-A label is no secret, but text in its position may be a token in the wrong one, and is not shown either.
+A label is no secret, but text in its position may be a token in the wrong one, and is not shown either; nor is a host.
 """
 
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import cast
+
+from stream_text import iter_header_secrets
+
 from ._errors import SettingsError
-from ._secret_texts import SecretTexts, read_members
+from ._secret_texts import Members, SecretTexts, read_members
 
 
-_EXAMPLE = '{"github": "..."}'
+type Token = str | SecretTexts[str]
+
+_EXAMPLE = '{"github": {"token": "...", "host": "api.githubcopilot.com"}}'
+_WHAT = "server labels and tokens"
+_HOST = re.compile(r"[a-z0-9._-]+(:[0-9]+)?", re.IGNORECASE | re.ASCII)
 _MOST_TOKENS = 100  # far beyond what one request can use
-_MOST_CHARACTERS = 65_536  # of all labels and tokens
+_MOST_CHARACTERS = 65_536  # of all labels, tokens and hosts
 
 
-def read_mcp_tokens(value: object, field: str) -> SecretTexts:
-    """Return the tokens that a setting holds, without white space around labels and tokens.
+def read_mcp_tokens(value: object, field: str) -> SecretTexts[Token]:
+    """Return the tokens that a setting holds, without white space around labels, tokens and hosts.
 
     Args:
-        value: JSON text or a mapping; None, an empty one or a blank text for no tokens.
+        value: JSON text or a mapping, of `{"token": ..., "host": ...}` or texts by label; None, an empty one or a blank text for no tokens.
         field: The setting's name, for errors.
 
     Raises:
         SettingsError: If it is neither; if there are more than 100, or they are longer than 65,536 characters together; if a label stands twice or
-            is blank, or a token is blank, no text or of several lines.
+            is blank, a token is blank, no text or of several lines, or a host is none.
     """
-    given = read_members(value, field, what="server labels and tokens", example=_EXAMPLE)
+    given = read_members(value, field, what=_WHAT, example=_EXAMPLE)
     if len(given) > _MOST_TOKENS:
         raise _refused(field, f"must hold at most {_MOST_TOKENS} tokens, got {len(given)}")
-    tokens: dict[str, str] = {}
-    for number, (key, token) in enumerate(given, 1):
+    tokens: dict[str, Token] = {}
+    for number, (key, told) in enumerate(given, 1):
         label = key.strip() if isinstance(key, str) else ""
         if not label:
             raise _refused(field, f"has no label for its token {number}")
         if label in tokens:
             raise _refused(field, f"has two tokens for one label (token {number})")
-        if not isinstance(token, str) or not token.strip().isprintable() or not token.strip():
-            raise _refused(field, f"must hold texts of one line for tokens; token {number} is none")
-        tokens[label] = token.strip()
-    if sum(len(label) + len(token) for label, token in tokens.items()) > _MOST_CHARACTERS:
+        tokens[label] = _read_token(told, number, field)
+    texts = [label + "".join(list_texts(token)) for label, token in tokens.items()]
+    if sum(map(len, texts)) > _MOST_CHARACTERS:
         raise _refused(field, f"must hold at most {_MOST_CHARACTERS} characters")
     return SecretTexts(tokens)
+
+
+def _read_token(told: object, number: int, field: str) -> Token:
+    pairs = _pairs(told)
+    names = sorted(str(name) for name, _ in pairs)
+    texts = {str(name): text.strip() for name, text in pairs if isinstance(text, str)}
+    if names not in (["token"], ["host", "token"]) or not _is_line(texts.get("token", "")):
+        reason = f"must hold a token and its host, or a text of one line, under each label; token {number} is neither"
+        raise _refused(field, reason)
+    if isinstance(told, str):
+        return texts["token"]
+    if not _HOST.fullmatch(texts.get("host", "")):
+        reason = f"must name a host in ASCII, without https:// and path, for token {number}"
+        raise _refused(field, reason)
+    return SecretTexts(texts)
+
+
+def _pairs(told: object) -> Sequence[tuple[object, object]]:
+    """Return the members of what stands under a label, also those whose name stands twice; a text alone is a token."""
+    if isinstance(told, Mapping):
+        return list(cast("Mapping[object, object]", told).items())
+    return told if isinstance(told, Members) else [("token", told)]
+
+
+def _is_line(text: str) -> bool:
+    return bool(text) and text.isprintable()
+
+
+def list_texts(token: str | Mapping[str, str]) -> list[str]:
+    """Return a token that has been read, with its host before it where it has one."""
+    return [token] if isinstance(token, str) else [token["host"], token["token"]]
+
+
+def iter_token_secrets(value: object) -> Iterator[str]:
+    """Yield what must not be shown of a setting with tokens, usable or not: its JSON, and each text in it that is no host."""
+    yield from iter_header_secrets(value)
+    with suppress(SettingsError):
+        for _, told in read_members(value, "", what=_WHAT, example=_EXAMPLE):
+            texts = (text for name, text in _pairs(told) if name != "host")
+            yield from iter_header_secrets(dict(enumerate(texts)))
 
 
 def _refused(field: str, reason: str) -> SettingsError:

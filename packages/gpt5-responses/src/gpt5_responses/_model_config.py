@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
+from gpt5_payloads import McpTokens
+
 from ._connection import DEFAULT_BASE_URL, Connection
 
 
@@ -19,7 +21,8 @@ class ModelConfig:
         max_retries: How often a request that could not be started is sent again, brought within 0 to 5.
         total_seconds: Seconds that a call may take in all; None for what the environment says, which is no limit unless it is set.
         extra_headers: Further headers for every request, for gateways; never part of `repr`. See `Connection`.
-        mcp_tokens: The tokens of MCP servers by the servers' labels; never part of `repr`. They go along with the servers that a request names.
+        mcp_tokens: The tokens of MCP servers by the servers' labels: `{"token": ..., "host": ...}` for a server with an address, a text alone for a connector
+            or tunnel; never part of `repr`. They go along with the servers that a request names, a request for another host is refused.
     """
 
     model_id: str
@@ -30,7 +33,7 @@ class ModelConfig:
     max_retries: int = 1
     total_seconds: float | None = None
     extra_headers: Mapping[str, str] | None = field(default=None, repr=False, hash=False)
-    mcp_tokens: Mapping[str, str] | None = field(default=None, repr=False, hash=False)
+    mcp_tokens: McpTokens | None = field(default=None, repr=False, hash=False)
 
     def connect(self) -> Connection:
         """Return the connection that this describes.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from gpt5_messages import ConversationItem, build_input, replayable_items
-from gpt5_payloads import build_request
+from gpt5_payloads import McpTokens, build_request
 
 from ._calls import background_body
 
@@ -105,17 +105,17 @@ class ResponsesScheme:
     send_sampling_params: bool = True
 
     def build_body(
-        self, request: Request, *, model: str, mcp_tokens: Mapping[str, str] | None = None
+        self, request: Request, *, model: str, mcp_tokens: McpTokens | None = None
     ) -> dict[str, Any]:
         """Build the body of `POST /v1/responses`, of what `gpt5_payloads.build_request` builds; no I/O.
 
         Args:
             request: What is wanted.
             model: The model's name.
-            mcp_tokens: The tokens of MCP servers by the servers' labels, for those among the tools.
+            mcp_tokens: The tokens of MCP servers by the servers' labels, for those among the tools; each for its own host, see `gpt5_payloads.build_request`.
 
         Raises:
-            PayloadError: If something of the request cannot be sent; `field` names it.
+            PayloadError: If something of the request cannot be sent, or a token is not for its server; `field` names it.
             MessageError: If a message cannot be read.
         """
         built = build_request(

@@ -9,14 +9,14 @@ from stream_text import InvalidJsonError, parse_json
 from ._errors import SettingsError
 
 
-class SecretTexts(Mapping[str, str]):
-    """Texts in the order of their names, which never change; they stand in no `repr`."""
+class SecretTexts[T](Mapping[str, T]):
+    """Texts, or such texts by name, in the order of their names, which never change; they stand in no `repr`."""
 
-    def __init__(self, texts: Mapping[str, str]) -> None:
+    def __init__(self, texts: Mapping[str, T]) -> None:
         self._texts = dict(sorted(texts.items(), key=lambda text: (text[0].lower(), text[0])))
 
     @override
-    def __getitem__(self, name: str) -> str:
+    def __getitem__(self, name: str) -> T:
         return self._texts[name]
 
     @override
@@ -55,14 +55,14 @@ def read_members(
     if isinstance(value, Mapping):
         return list(cast("Mapping[object, object]", value).items())
     told = _decoded(value, field, example) if isinstance(value, str) else None
-    if not isinstance(told, _Members):
+    if not isinstance(told, Members):
         raise SettingsError(
             f"{field} must be a JSON object of {what}, as in {example}.", field=field
         )
     return told
 
 
-class _Members(tuple[tuple[str, object], ...]):
+class Members(tuple[tuple[str, object], ...]):
     """The members of a JSON object, also those whose name stands twice."""
 
     __slots__ = ()
@@ -70,11 +70,11 @@ class _Members(tuple[tuple[str, object], ...]):
 
 def _decoded(text: str, field: str, example: str) -> object:
     if not text.strip():
-        return _Members()
+        return Members()
     try:
         parse_json(text)  # which says what is wrong with it
     except InvalidJsonError as error:
         raise SettingsError(
             f"{field} must be a JSON object, as in {example}: {error}.", field=field
         ) from None
-    return json.loads(text, object_pairs_hook=_Members)
+    return json.loads(text, object_pairs_hook=Members)

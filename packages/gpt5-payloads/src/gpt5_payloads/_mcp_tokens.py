@@ -1,0 +1,119 @@
+"""The tokens of MCP servers: each goes to the host that it is for, whatever address stands under its label."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple, cast
+
+from ._errors import PayloadError
+from ._values import quote
+
+
+type McpTokens = Mapping[str, str | Mapping[str, str]]
+"""Tokens by the labels of their servers: `{"token": ..., "host": ...}` for a server with an address, a text alone for a connector or tunnel."""
+
+_HOST = re.compile(r"[a-z0-9._-]+(?::[0-9]+)?", re.IGNORECASE | re.ASCII)
+# Of an address everything up to its path, in the one form that all who read addresses read alike: no user, no backslash, no character that some leave out.
+_SITE = re.compile(rf"https://({_HOST.pattern})(?:/|\Z)", _HOST.flags)
+# Headers by which servers that share an address are told apart.
+_HOST_HEADER = re.compile(r"host|:authority|forwarded", re.IGNORECASE)
+
+
+class _Token(NamedTuple):
+    text: str
+    host: str | None
+
+
+def read_tokens(value: object) -> dict[str, _Token]:
+    """Read the tokens of MCP servers by their labels; blank ones count as none.
+
+    Raises:
+        PayloadError: If they are no mapping of tokens; nothing of them is shown.
+    """
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise _refused_tokens()
+    tokens: dict[str, _Token] = {}
+    for label, told in cast("Mapping[object, object]", value).items():
+        token = _read_token(told)
+        if not isinstance(label, str):
+            raise _refused_tokens()
+        if token.text:
+            tokens[label] = token
+    return tokens
+
+
+def _read_token(told: object) -> _Token:
+    if told is None or isinstance(told, str):
+        return _Token((told or "").strip(), None)
+    members = cast("Mapping[object, object]", told if isinstance(told, Mapping) else {})
+    match dict(members):
+        case {"token": str(text), "host": str(host), **others} if (
+            _HOST.fullmatch(host.strip()) and not others
+        ):
+            return _Token(text.strip(), _compared(host.strip()))
+        case _:
+            raise _refused_tokens()
+
+
+def _refused_tokens() -> PayloadError:
+    return PayloadError(
+        'mcp_tokens must map each server\'s label to {"token": ..., "host": ...}, or to a text for a connector or tunnel',
+        field="mcp_tokens",
+    )
+
+
+def with_token(tool: dict[str, Any], tokens: Mapping[str, _Token], *, field: str) -> dict[str, Any]:
+    """Return an MCP server with its token, where there is one and the server has none; any other tool as it is.
+
+    Args:
+        tool: The tool.
+        tokens: The tokens by label.
+        field: Where the tool was given, for the error.
+
+    Raises:
+        PayloadError: If the label's token is not for the address that the server has.
+    """
+    label = tool.get("server_label") if tool["type"] == "mcp" else None
+    token = tokens.get(label) if isinstance(label, str) else None
+    if token is None or tool.get("authorization"):
+        return tool
+    is_for_it = _is_for_connector(tool) if token.host is None else _is_for_host(tool, token.host)
+    if not is_for_it:
+        raise _refused_server(field, str(label), token)
+    return {**tool, "authorization": token.text}
+
+
+def _is_for_connector(tool: Mapping[str, Any]) -> bool:
+    is_named = any(tool.get(name) for name in ("connector_id", "tunnel_id"))
+    return is_named and tool.get("server_url") is None
+
+
+def _is_for_host(tool: Mapping[str, Any], host: str) -> bool:
+    url = tool.get("server_url")
+    site = _SITE.match(url) if isinstance(url, str) else None
+    others = (tool.get("connector_id"), tool.get("tunnel_id"))
+    is_there = site is not None and _compared(site[1]) == host
+    return is_there and others == (None, None) and not _leads_on(tool.get("headers") or {})
+
+
+def _leads_on(headers: object) -> bool:
+    """Return whether headers may name another host, to which servers behind the address hand a request on."""
+    names = cast("Mapping[object, object]", headers) if isinstance(headers, Mapping) else None
+    return names is None or any(_HOST_HEADER.search(str(name)) for name in names)
+
+
+def _compared(host: str) -> str:
+    """Return a host in small letters, without the port that https has anyway."""
+    return host.lower().removesuffix(":443")
+
+
+def _refused_server(field: str, label: str, token: _Token) -> PayloadError:
+    expected = (
+        "names no host, so it is for a connector_id or tunnel_id alone"
+        if token.host is None
+        else "is for one host alone: server_url must be https://, that host and a path, without a header that names another host"
+    )
+    return PayloadError(
+        f"{field}: the token of {quote(label)!r} in mcp_tokens {expected}", field=field
+    )
