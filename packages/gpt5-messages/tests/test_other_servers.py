@@ -637,6 +637,7 @@ def frame(one: Event) -> bytes:
         b"data: null\n\n",
         b'id: "1"\nretry: 10\n\n',
         b"data: [DONE]\n\n",
+        b"event: response.completed\ndata: [DONE]\n\n",
         b": a comment {}\n\n",
         b"x: y\n\n",
     ],
@@ -650,6 +651,7 @@ def test_a_frame_that_is_no_event_is_skipped(foreign: bytes) -> None:
 
 
 BROKEN = [
+    b"event: response.output_text.delta\ndata: not json\n\n",
     b'data: {"type": "response.output_text.delta", "delta": "oo\n\n',
     b"data: [1]\n\n",
     b'da\xffta: {"type": "x"}\n\n',

@@ -43,6 +43,8 @@ def test_the_event_name_stands_in_where_the_json_has_no_type() -> None:
     [
         b"data: {oops\n\n",
         b"data: [1]\n\n",
+        b"event: response.output_text.delta\ndata: not json\n\n",
+        b"event: response.completed\ndata: null\n\n",
         b'data: {"a": "\xff"}\n\n',
         b"data: " + b"[" * 100_000 + b"\n\n",
     ],

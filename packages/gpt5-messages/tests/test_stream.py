@@ -390,9 +390,10 @@ def test_an_error_event_ends_the_stream_with_its_details(details: dict[str, obje
     ]
 
 
-def test_an_error_without_details_is_still_an_error() -> None:
-    assert decode(event("error")) == [
-        ResponseFailure(code="error", message="the stream reported an error")
+@pytest.mark.parametrize("nothing", [{}, {"code": None, "param": None}, {"error": {}}])
+def test_an_error_without_a_code_is_still_an_error(nothing: dict[str, object]) -> None:
+    assert decode(event("error", **nothing)) == [
+        ResponseFailure(code=None, message="the stream reported an error")
     ]
 
 
@@ -423,7 +424,7 @@ UNEXPLAINED = ResponseFailure(code=None, message="response failed")
             event("error", code="server_error", message="Broken."),
             ResponseFailure(code="server_error", message="Broken."),
         ),
-        (event("error"), ResponseFailure(code="error", message="response failed")),
+        (event("error"), ResponseFailure(code=None, message="response failed")),
         (event("response.in_progress"), UNEXPLAINED),
         (delta("late"), UNEXPLAINED),
         (event("response.failed", response=7), UNEXPLAINED),

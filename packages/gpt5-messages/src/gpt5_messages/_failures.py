@@ -35,6 +35,12 @@ def error_details(holder: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return (mapping(error) or {"message": _text(error)}) if error else None
 
 
+def event_details(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the details of an error event, which stand inside `error` on the wire and beside it in the documentation."""
+    # Beside it, `type` is the event's, which is no code.
+    return error_details(event) or {**event, "type": None}
+
+
 def to_failure(details: Mapping[str, Any], *, fallback: str) -> ResponseFailure:
     """Turn an error's details into a value, also where the types are not what the API says."""
     return ResponseFailure(
@@ -52,7 +58,7 @@ def untyped_failure(event: Mapping[str, Any]) -> ResponseFailure | None:
         return to_failure(details, fallback="the stream reported an error")
     kind = text_or_none(event.get("object")) or ""
     if kind == "error" or event.get("status") == "error":
-        return to_failure(event, fallback="the stream reported an error")
+        return to_failure(event_details(event), fallback="the stream reported an error")
     if (code := find_protocol(event)) is not None:
         told = f"The server answers in {_PROTOCOLS[code]}, not in the Responses API. Check the base URL."
         return ResponseFailure(code=code, message=told)

@@ -22,8 +22,8 @@ _SIGNS = frozenset('{}[]"')
 class SSEDecoder:
     r"""A decoder of the bytes of one stream into its events.
 
-    Nothing is raised, so that no event is lost for the frames around it. A frame that is no event, such as `data: ping`, is skipped. One that may
-    have been an event, and is broken, becomes an `error` event with the code `parse_error`, after which the stream goes on.
+    Nothing is raised, so that no event is lost for the frames around it. A frame that is no event, such as `data: ping`, is skipped. One that is named
+    as an event of a response, or may have been JSON, and is broken, becomes an `error` event with the code `parse_error`, after which the stream goes on.
 
     Args:
         max_frame_bytes: A frame that grows beyond this many bytes is given up as a parse error, so that a server
@@ -134,8 +134,9 @@ def _parse_event(data: str, name: str) -> list[Event]:
         return [event]
     if name == "error":
         return [{"type": "error", "message": data}]
-    # What has none of JSON's signs never was an event.
-    return [_parse_error("a frame is not a JSON object")] if set(data) & _SIGNS else []
+    # What has none of JSON's signs, and no name of the API's, never was an event.
+    is_broken = name.startswith("response.") or not _SIGNS.isdisjoint(data)
+    return [_parse_error("a frame is not a JSON object")] if is_broken else []
 
 
 def _parse_error(message: str) -> Event:

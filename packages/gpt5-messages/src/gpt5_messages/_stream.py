@@ -24,7 +24,7 @@ from ._events import (
     UnknownEvent,
     UsageReported,
 )
-from ._failures import error_details, to_failure, untyped_failure
+from ._failures import error_details, event_details, to_failure, untyped_failure
 from ._item_index import ItemIndex
 from ._json import iter_mappings, mapping, text_or_none, type_of
 from ._open_item import OpenItem
@@ -257,17 +257,16 @@ class StreamDecoder:
 
     def _end_unexplained(self, event: Mapping[str, Any]) -> list[StreamEvent]:
         failed, self._unexplained = self._unexplained or {}, None
-        details = (error_details(event) or event) if type_of(event) == "error" else None
+        details = event_details(event) if type_of(event) == "error" else None
         return self._on_terminal({**failed, "error": details})
 
     def _on_error(self, event: Mapping[str, Any]) -> list[StreamEvent]:
-        """End at an error event, whose details stand inside `error` on the wire and beside it in the documentation."""
+        """End at an error event, or keep in mind that a frame was lost."""
         if event.get("code") == PARSE_ERROR:
             # A frame was lost. That is no harm if the response tells its whole text later.
             self._damage = to_failure(event, fallback="a frame could not be read")
             return []
-        details = error_details(event) or event
-        return self._fail(to_failure(details, fallback="the stream reported an error"))
+        return self._fail(to_failure(event_details(event), fallback="the stream reported an error"))
 
     def _on_other(self, event: Mapping[str, Any]) -> list[StreamEvent]:
         kind = type_of(event)
