@@ -1,9 +1,17 @@
 """Start the plugin. The daemon runs this as `python -m main` in the plugin's folder."""
 
+# ruff: noqa: E402  what the SDK reads while it is imported has to be right before
+
+import os
+
+from stream_text.timeouts import bound_timeouts
+
+
+bound_timeouts(os.environ)
+
 # The SDK patches the process for gevent, so it comes before everything that opens sockets or starts threads.
 from dify_plugin import DifyPluginEnv, Plugin  # isort: skip
 
-import os
 import sys
 from typing import Any, override
 
@@ -11,7 +19,7 @@ from dify_plugin.config.logger_format import plugin_logger_handler
 from dify_plugin.core.server.stdio import request_reader as stdio_reader
 from dify_plugin.core.server.tcp import request_reader as tcp_reader
 
-from agent_adapter import read_seconds, request_errors, shorten_line
+from agent_adapter import request_errors, shorten_line
 from stream_text.failures import tell_failures
 from stream_text.stdin import bound_depth
 from stream_text.stdout import bound_stdout, bound_writer
@@ -30,12 +38,7 @@ class _Plugin(Plugin):
 
 bound_stdout(shorten_line)
 plugin_logger_handler.setStream(sys.stdout)
-plugin = _Plugin(
-    DifyPluginEnv(
-        MAX_REQUEST_TIMEOUT=read_seconds(os.environ, "MAX_REQUEST_TIMEOUT", default=900),
-        MAX_INVOCATION_TIMEOUT=read_seconds(os.environ, "MAX_INVOCATION_TIMEOUT", default=900),
-    )
-)
+plugin = _Plugin(DifyPluginEnv())
 # What the provider was called at first, for callers that still do.
 strategies = plugin.registration.agent_strategies_mapping
 strategies["gpt5_agent"] = strategies["gpt5_agent_strategies"]

@@ -1,17 +1,20 @@
 """Start the plugin. The daemon runs this as `python -m main` in the plugin's folder."""
 
-# ruff: noqa: E402  what is said about memory has to come before the imports
+# ruff: noqa: E402  what is said about memory has to come before the imports, and what the SDK reads while it is imported has to be right
 
 import gc
+import os
+
+from stream_text.timeouts import bound_timeouts
 
 
 # What a start makes stays: looking for garbage in it again and again takes a tenth of the start, and later of every full collection.
 gc.disable()
+bound_timeouts(os.environ)
 
 # The SDK patches the process for gevent, so it comes before everything that opens sockets or starts threads.
 from dify_plugin import DifyPluginEnv, Plugin  # isort: skip
 
-import os
 import sys
 from threading import Timer
 from typing import Any, override
@@ -23,7 +26,7 @@ from dify_plugin.core.server.tcp import request_reader as tcp_reader
 import model_adapter
 
 # What a call cannot do without is imported before the first heartbeat: a call that came at once would wait for it.
-from model_adapter import read_seconds, request_errors, shorten_line, widen_pipe
+from model_adapter import request_errors, shorten_line, widen_pipe
 from stream_text.failures import tell_failures
 from stream_text.stdin import bound_depth
 from stream_text.stdout import bound_stdout, bound_writer
@@ -56,12 +59,7 @@ class _Plugin(Plugin):
 yaml.SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 bound_stdout(shorten_line)
 plugin_logger_handler.setStream(sys.stdout)
-plugin = _Plugin(
-    DifyPluginEnv(
-        MAX_REQUEST_TIMEOUT=read_seconds(os.environ, "MAX_REQUEST_TIMEOUT", default=900),
-        MAX_INVOCATION_TIMEOUT=read_seconds(os.environ, "MAX_INVOCATION_TIMEOUT", default=900),
-    )
-)
+plugin = _Plugin(DifyPluginEnv())
 bound_depth(tcp_reader)
 if isinstance(plugin.request_reader, tcp_reader.TCPReaderWriter):
     bound_writer(plugin.request_reader, shorten_line)

@@ -7,7 +7,7 @@ from ._errors import AgentRunError, ParameterError
 from ._invoke_agent import invoke_agent
 from ._output import shorten_line
 from ._requests import request_errors
-from ._settings import Settings, read_seconds
+from ._settings import Settings
 
 
 __all__ = [
@@ -15,7 +15,6 @@ __all__ = [
     "ParameterError",
     "Settings",
     "invoke_agent",
-    "read_seconds",
     "request_errors",
     "shorten_line",
 ]

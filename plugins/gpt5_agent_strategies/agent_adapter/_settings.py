@@ -21,18 +21,6 @@ def read_number(
     return min(max(number, minimum), maximum)
 
 
-def read_seconds(
-    environment: Mapping[str, str],
-    name: str,
-    *,
-    default: int,
-    minimum: int = 60,
-    maximum: int = 3600,
-) -> int:
-    """Return a number of seconds, as `read_number` does."""
-    return read_number(environment, name, default=default, minimum=minimum, maximum=maximum)
-
-
 def _read_folder(environment: Mapping[str, str], name: str, *, default: str) -> str:
     """Return an absolute path other than `/`, without a slash at its end; `default` where there is none."""
     folder = environment.get(name, "").rstrip("/")
@@ -76,8 +64,8 @@ class Settings:
         """Read the settings; what is missing or unreadable keeps its default."""
         return cls(
             time=_read_time(environment),
-            tool_seconds=read_seconds(
-                environment, "GPT5_AGENT_TOOL_SECONDS", default=240, minimum=1
+            tool_seconds=read_number(
+                environment, "GPT5_AGENT_TOOL_SECONDS", default=240, minimum=1, maximum=3600
             ),
             result_characters=read_number(
                 environment,

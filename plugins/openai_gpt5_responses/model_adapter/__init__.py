@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     )
     from ._lines import shorten_line
     from ._model_call import ModelCall
-    from ._operator_settings import PaceSettings, read_seconds
+    from ._operator_settings import PaceSettings
     from ._parameters import known_parameters
     from ._polling import check_polling, start_polling
     from ._preparation import prepare
@@ -41,7 +41,6 @@ __all__ = [
     "iter_chunks",
     "known_parameters",
     "prepare",
-    "read_seconds",
     "request_errors",
     "shorten_line",
     "start_polling",
@@ -62,7 +61,6 @@ _MODULES = {
     "iter_chunks": "_call",
     "known_parameters": "_parameters",
     "prepare": "_preparation",
-    "read_seconds": "_operator_settings",
     "request_errors": "_error_mapping",
     "shorten_line": "_lines",
     "start_polling": "_polling",

@@ -69,11 +69,6 @@ def is_on(environ: Mapping[str, str], name: str) -> bool:
     return environ.get(name, "").strip().lower() in ("1", "true", "yes", "on")
 
 
-def read_seconds(environ: Mapping[str, str], name: str, *, default: int) -> int:
-    """Read a number of seconds, brought within 60 to 3600; the default where it is missing or no number."""
-    return int(_read(environ, name, default=default, lowest=60, highest=3600))
-
-
 def _read(
     environ: Mapping[str, str], name: str, *, default: float, lowest: float, highest: float
 ) -> float:
