@@ -17,6 +17,7 @@ CONNECTION = "a connection on the way to the model failed"
 NOT_RUNNING = "the model's plugin is not running at the moment"
 BROKE_OFF = "the answer of Dify's API broke off or could not be read"
 UNREADABLE = "the answer could not be read"
+SHAPE = "Failed to parse response: 2 validation errors for LLMResultChunk\ndelta.usage.total_price\n  Input should be a finite number"
 HTML = "<!doctype html>\n<html lang=en>\n<title>500 Internal Server Error</title>\n"
 DAEMON = "read llm model failed: "
 DIFY = f"{DAEMON}request failed: "
@@ -160,11 +161,23 @@ def test_what_the_platform_breaks_off_may_pass_the_next_time(text, message, wait
         ),
         (
             f"{DIFY}[tongyi] Error: PluginInvokeError: {plugin_error('KeyError', repr('name'))}",
-            "the model's plugin broke (KeyError)",
+            "the model's plugin broke (KeyError): name",
         ),
         (
             "Failed to parse response: 1 validation error for LLMResultChunk\ndelta.message\n  Field required\n    For further information visit https://errors.pydantic.dev/2.14/v/missing",
-            UNREADABLE,
+            f"{UNREADABLE}: delta.message: Field required",
+        ),
+        (
+            f"{SHAPE} [type=finite_number, input_value={{'message': 'secret'}}, input_type=dict]\n    For further information visit https://errors.pydantic.dev\ndelta\n  ...",
+            f"{UNREADABLE}: delta.usage.total_price: Input should be a finite number",
+        ),
+        (
+            f"{DIFY}[x] Error: PluginInvokeError: "
+            + plugin_error(
+                "ValidationError",
+                "1 validation error for LLMUsage\ntotal_price\n  Input should be a finite number [type=finite_number, input_value=nan, input_type=float]",
+            ),
+            "the model's plugin broke (ValidationError): total_price: Input should be a finite number",
         ),
         (
             frame(

@@ -98,6 +98,13 @@ def test_a_failure_that_would_come_again_is_told_at_once(agent):
     assert len(agent.dify.model_requests) == 1
 
 
+def test_an_answer_with_a_price_that_is_none_is_told_by_its_field(agent):
+    agent.dify.model = [[chunk("4", usage=usage(price="NaN"))]]
+    failed = agent.run().logs["ROUND 1"]["error"]
+    field = "the answer could not be read: delta.usage.total_price: Input should be a finite number"
+    assert failed == f"The model call of round 1 failed: {field}"
+
+
 @pytest.fixture(scope="session")
 def short_process(start_agent):
     return start_agent(DIFY_BACKWARDS_INVOCATION_READ_TIMEOUT="1000")

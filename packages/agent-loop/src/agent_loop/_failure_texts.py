@@ -33,6 +33,10 @@ _PREFIX = re.compile(
     re.IGNORECASE,
 )
 _CODE = re.compile(r"\b(error|status) code: \d{3} - $", re.IGNORECASE)
+_VALIDATION = re.compile(
+    r"\d+ validation errors? for [\w.]+\s+([\w.]+)\s+([^\[\n]{1,200}?)\s*(\[type=.*|\n.*|$)",
+    re.DOTALL,
+)
 _TYPE = re.compile(r"\b([A-Z]\w*(?:Error|Exception|Timeout))\b")
 _MARKUP = re.compile(r"<[!/?a-zA-Z].*|Traceback \(most recent call last\).*", re.DOTALL)
 _MESSAGE = re.compile(r'"message\\*"\s*:\s*\\*"([^"\\]+)')
@@ -74,6 +78,9 @@ def _without_prefixes(text: str) -> str:
 
 def _unwrap(text: str, depth: int) -> str:
     """Return the innermost message of a text; what stands before a wrapping that says nothing, or cannot be read."""
+    text = _VALIDATION.sub(
+        r"\1: \2", text
+    )  # What pydantic was given would be taken for a wrapping.
     start = text.find("{")
     if start == -1:
         return text

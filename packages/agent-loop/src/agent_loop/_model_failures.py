@@ -17,6 +17,7 @@ from ._inputs import ModelFailure
 
 
 _MAX_WAIT_SECONDS = 60.0  # Our choice: a person waits for the answer.
+_CAUSE_CHARACTERS = 200
 _PAUSE_SECONDS = 2.0  # Our choice: what is not running now may be in a moment.
 
 _REFUSALS: Final = frozenset(
@@ -115,7 +116,7 @@ _RULES: Final = (
     ),
     _rule(
         r"(unmarshal|invoke_dify|unknown_stream_message_type|serverless_event_not_supported)[\w ]{0,20}error|"
-        r"failed to parse response|validate request failed|failed to process data",
+        r"validate request failed|failed to process data",
         "the answer could not be read",
         is_transient=False,
     ),
@@ -134,6 +135,7 @@ _RULES: Final = (
     ),
 )
 _INNER_STATUS = re.compile(r"(?:^|model failed: )request failed with status code: (\d{3})")
+_UNREADABLE = re.compile(r"failed to parse response: ", re.IGNORECASE)
 _TOO_SLOW = re.compile(r"request timed out|did not answer (in|within)|no answer within")
 _CONNECTION_NAME = re.compile(r"\] (connection|server unavailable) error,")
 _REFUSAL_NAME = re.compile(r"\] bad request error,|incorrect model credentials|error code: 4(?!29)")
@@ -189,6 +191,8 @@ def _read(lowered: str, types: frozenset[str], said: str) -> ModelFailure:
     is_refusal = types & _REFUSALS or _REFUSAL_NAME.search(lowered)
     if is_refusal or _TOO_SLOW.search(lowered):  # What took too long would be paid twice.
         return ModelFailure(message=said, is_transient=False)
+    if _UNREADABLE.search(lowered):
+        return _read_break("the answer could not be read", _UNREADABLE.sub("", said))
     rule = next((rule for rule in _RULES if rule.pattern.search(lowered)), None)
     return rule.failure if rule else _read_plugin_error(said, lowered, types)
 
@@ -196,10 +200,14 @@ def _read(lowered: str, types: frozenset[str], said: str) -> ModelFailure:
 def _read_plugin_error(said: str, lowered: str, types: frozenset[str]) -> ModelFailure:
     """Read what the model's plugin said, or what it broke by."""
     if bugs := types & _BUGS:
-        message = f"the model's plugin broke ({', '.join(sorted(bugs))})"
-        return ModelFailure(message=message, is_transient=False)
+        return _read_break(f"the model's plugin broke ({', '.join(sorted(bugs))})", said)
     is_transient = bool(types & _CONNECTIONS or _CONNECTION_NAME.search(lowered))
     return ModelFailure(message=said, is_transient=is_transient)
+
+
+def _read_break(what: str, cause: str) -> ModelFailure:
+    """Read what another try would break by as well: an answer of another shape, or a bug."""
+    return ModelFailure(message=f"{what}: {cause[:_CAUSE_CHARACTERS]}", is_transient=False)
 
 
 def _read_status(status: int) -> ModelFailure:
