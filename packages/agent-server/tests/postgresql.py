@@ -76,10 +76,16 @@ class Cluster:
     def url(self, database):
         return f"postgresql://postgres@/{database}?host={self.data}"
 
+    def execute(self, *statements):
+        """Execute statements as its keeper, also while nobody may write."""
+        writing = "-c default_transaction_read_only=off"
+        with psycopg.connect(self.url("postgres"), autocommit=True, options=writing) as connection:
+            for statement in statements:
+                connection.execute(statement)
+
     def create(self):
         """Return the URL of a database that nobody has used yet."""
         self._used += 1
         name = f"runs_{self._used}_{time.monotonic_ns()}"
-        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}")
+        self.execute(f"CREATE DATABASE {name}")
         return self.url(name)

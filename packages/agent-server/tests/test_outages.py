@@ -7,7 +7,8 @@ import time
 from contextlib import closing, contextmanager
 
 import pytest
-from agents import Scripted, engine, eventually, finish, new_run, start, until
+import sqlalchemy as sa
+from agents import Scripted, engine, eventually, finish, new_run, query, start, until
 
 from agent_server.executor import RunResult
 from agent_server.runs import DatabaseAwayError
@@ -109,7 +110,7 @@ def test_a_server_can_be_stopped_while_the_database_is_away(tmp_path, caplog):
     assert "Traceback" not in caplog.text
 
 
-def test_a_table_that_cannot_be_read_for_a_while_is_an_outage_too(tmp_path):
+def test_a_table_that_cannot_be_read_now_and_then_is_an_outage_that_is_told_once(tmp_path, caplog):
     path = tmp_path / "runs.sqlite"
 
     def rename(before, after):
@@ -120,14 +121,19 @@ def test_a_table_that_cannot_be_read_for_a_while_is_an_outage_too(tmp_path):
         async with engine(f"sqlite:///{path}") as runs:
             run_id = await start(runs)
             await finish(runs, run_id)
-            rename("agent_run_events", "hidden")
-            with pytest.raises(DatabaseAwayError):
-                await runs.read_events(run_id, tenant="ada")
-            rename("hidden", "agent_run_events")
-            await eventually(lambda: not runs.statistics().database_is_away)
+            for _ in range(2):
+                rename("agent_run_events", "hidden")
+                with pytest.raises(DatabaseAwayError):
+                    await runs.read_events(run_id, tenant="ada")
+                rename("hidden", "agent_run_events")
+                await eventually(lambda: not runs.statistics().database_is_away)
             return await runs.read_events(run_id, tenant="ada")
 
     assert len(asyncio.run(scene())) == 4
+    assert [record.getMessage()[:20] for record in caplog.records] == [
+        "the database is away",
+        "the database is back",
+    ]
 
 
 def test_an_operation_that_fails_harms_no_other(tmp_path):
@@ -210,3 +216,85 @@ def test_runs_go_on_within_5_seconds_of_the_return_of_postgresql(postgresql, way
     for events in told:
         assert [event.number for event in events] == [1, 2, 3, 4, 5]
     assert caplog.text.count("the database is away") == 1
+
+
+@contextmanager
+def read_only(cluster, _database):
+    """As after a failover, while a client still talks to the server that is no longer the first."""
+    cluster.execute("ALTER SYSTEM SET default_transaction_read_only = on", RELOAD)
+    try:
+        yield
+    finally:
+        cluster.execute("ALTER SYSTEM RESET default_transaction_read_only", RELOAD)
+
+
+@contextmanager
+def closed(cluster, database):
+    """Connections end with 57P01, and new ones are refused."""
+    name = sa.make_url(database).database
+    cluster.execute(
+        f"ALTER DATABASE {name} ALLOW_CONNECTIONS false",
+        f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'",
+    )
+    yield
+    cluster.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+
+
+@contextmanager
+def without_table(_cluster, database):
+    query(database, "ALTER TABLE agent_runs RENAME TO hidden")
+    yield
+    query(database, "ALTER TABLE hidden RENAME TO agent_runs")
+
+
+RELOAD = "SELECT pg_reload_conf()"
+
+
+@pytest.mark.postgresql
+@pytest.mark.parametrize("failing", [read_only, closed, without_table])
+def test_whatever_postgresql_answers_all_runs_end_once_it_can_be_written(
+    postgresql, failing, caplog
+):
+    async def work(run):
+        for number in range(3):
+            await run.tell("text", {"number": number})
+            await run.step(str(number), lambda: asyncio.sleep(0.5, b"done"))
+        return RunResult(status="succeeded")
+
+    async def is_refused(ask):
+        try:
+            await ask()
+        except DatabaseAwayError:
+            return True
+        return False
+
+    async def scene():
+        url = postgresql.create()
+        settings = {"lease_seconds": 2, "concurrency": 2}
+        executor = Scripted(work=work)
+        async with (
+            engine(url, executor, **settings) as one,
+            engine(url, executor, **settings) as two,
+        ):
+            ids = [await start(one, "work") for _ in range(10)]
+            await until(one, ids[1], lambda run: run.last_event > 1)
+            with failing(postgresql, url):
+                # It may take a moment until each of its processes knows.
+                answers = [await is_refused(lambda: one.create(new_run())) for _ in range(9)]
+                assert answers[-1]
+                for _ in range(6):
+                    assert await is_refused(one.ping)
+                    await asyncio.sleep(0.5)
+            for runs in (one, two):
+                await eventually(lambda runs=runs: not runs.statistics().database_is_away)
+            ended = [await finish(two, run_id) for run_id in ids]
+            later = [await finish(runs, await start(runs)) for runs in (one, two)]
+            return ended + later
+
+    ended = asyncio.run(scene())
+
+    assert {run.status for run in ended} == {"succeeded"}
+    lines = [record.getMessage() for record in caplog.records]
+    for what in ("the database is away", "the database is back"):
+        assert len([line for line in lines if what in line]) <= 2, lines
+    assert "Traceback" not in caplog.text

@@ -5,7 +5,17 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from agents import Scripted, engine, eventually, finish, let_server_die, start, until, watch
+from agents import (
+    Scripted,
+    engine,
+    eventually,
+    finish,
+    let_server_die,
+    query,
+    start,
+    until,
+    watch,
+)
 from dying_server import LEDGERED
 
 from agent_server.engine import ServerNameTakenError
@@ -47,6 +57,8 @@ def test_two_servers_share_the_runs_and_each_sees_the_events_of_the_other(databa
 
     async def scene():
         executor = Scripted(where=where)
+        if database.startswith("postgresql"):
+            asyncio.get_running_loop().call_later(0.5, query, database, "NOTIFY agent_server, 'x'")
         async with (
             engine(database, executor, concurrency=1, server_name="one") as one,
             engine(database, executor, concurrency=1, server_name="two") as two,
@@ -112,6 +124,26 @@ def test_a_server_that_others_took_for_dead_lets_its_runs_go_and_begins_anew(tmp
 
     assert run.result.output >= 2
     assert later.status == "succeeded"
+
+
+def test_a_server_that_cannot_enter_again_claims_nothing_and_goes_on_trying(tmp_path, caplog):
+    database = f"sqlite:///{tmp_path / 'runs.sqlite'}"
+
+    async def scene():
+        async with engine(database, server_name="one", lease_seconds=0.4) as runs:
+            query(database, "UPDATE agent_servers SET token = 'another'")
+            run_id = await start(runs)
+            await eventually(lambda: "expected a name that no living server has" in caplog.text)
+            await asyncio.sleep(0.5)
+            waiting = await runs.get(run_id, tenant="ada")
+            query(database, "DELETE FROM agent_servers")
+            return waiting, await finish(runs, run_id)
+
+    waiting, run = asyncio.run(scene())
+
+    assert (waiting.status, run.status) == ("queued", "succeeded")
+    assert caplog.text.count("could not show that it lives, and it is tried again") == 1
+    assert "has ended" not in caplog.text
 
 
 def test_a_living_servers_name_is_refused_and_a_dead_ones_can_be_had(database):

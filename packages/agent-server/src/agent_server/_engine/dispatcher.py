@@ -15,6 +15,7 @@ from agent_server.executor import EventLimitError, Executor, RunResult
 from agent_server.runs import DatabaseAwayError
 
 from .execution import RunExecution
+from .trials import Trials
 
 
 _logger = logging.getLogger("agent_server")
@@ -105,16 +106,14 @@ class Dispatcher:
 
     async def work(self) -> None:
         """Take runs from the queue and execute them, until it is cancelled."""
+        trials = Trials("no run could be taken from the queue")
         while True:
             self._wake.clear()
             free = self._concurrency - len(self._jobs)
             if free > 0:
-                try:
+                with trials.made():
                     await self._claim(free)
-                except Exception:
-                    # It is woken with each beat, and tries again.
-                    _logger.exception("no run could be taken from the queue")
-            await self._wake.wait()
+            await self._wake.wait()  # at the latest with the next beat
 
     def cancel(self, reasons: dict[int, str | None]) -> None:
         """End runs of which the end was asked for, if they are executed here."""
@@ -159,9 +158,6 @@ class Dispatcher:
         self._hooks.on_stored(hold.seq, [hold.started])
         execution = self._hooks.build(hold, lambda: self._give_up(job))
         job = _Job(execution=execution)
-        for earlier in self._attempts(hold.seq):
-            # Others had taken this server for dead, and it has not heard of it yet.
-            self._give_up(earlier)
         self._jobs[hold.seq, hold.attempt] = job
         job.task = asyncio.create_task(self._execute(job), name=f"run {hold.run_id}")
 

@@ -7,7 +7,7 @@ import secrets
 import socket
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Any
 
 import sqlalchemy as sa
@@ -24,7 +24,7 @@ from agent_server._store.servers import Server
 from agent_server._store.signals import ALL_SIGNALS, CANCELLED, QUEUED, TOLD
 from agent_server._store.writer import Writer
 from agent_server.executor import Executor
-from agent_server.runs import DatabaseAwayError, Runs, Statistics, StoredEvent
+from agent_server.runs import Runs, Statistics, StoredEvent
 from agent_server.settings import ServerSettings
 
 from .dispatcher import Dispatcher, Hooks
@@ -34,6 +34,7 @@ from .hub import Hub
 from .keeper import Hearers, Keeper, Terms
 from .reading import Readers
 from .statistics import Tallies
+from .trials import Trials
 
 
 _logger = logging.getLogger("agent_server")
@@ -187,11 +188,12 @@ class _Engine:
 
     async def _listen(self) -> None:
         """Look at what others have written."""
+        trials = Trials("what others have written could not be looked at")
         while True:
             await self._signalled.wait()
             self._signalled.clear()
             signals, self._signals = self._signals, set()
-            with suppress(DatabaseAwayError):
+            with trials.made():
                 if CANCELLED in signals and self._dispatcher.executing:
                     self._dispatcher.cancel(await self._read_cancelled())
                 if TOLD in signals:
@@ -226,6 +228,7 @@ class _Engine:
     def _build_holder(self, executor: Executor) -> Holder:
         return Holder(
             server=self._server.name,
+            token=self._server.token,
             executor=executor.name,
             version=executor.version,
             agents=self._server.agents,

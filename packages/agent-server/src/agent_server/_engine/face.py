@@ -93,7 +93,7 @@ class EngineRuns:
 
     async def ping(self) -> None:
         """Return if runs can be accepted and executed now, by this server."""
-        await self._writer.write(lambda _: None)
+        await self._writer.probe()
 
     def statistics(self, *, tenant: str | None = None) -> Statistics:
         """Return what `/metrics` tells."""

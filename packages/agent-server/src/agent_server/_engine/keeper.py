@@ -22,6 +22,7 @@ from agent_server.runs import DatabaseAwayError
 from .dispatcher import Dispatcher
 from .reading import Readers
 from .statistics import Tallies
+from .trials import Trials
 
 
 _logger = logging.getLogger("agent_server")
@@ -124,25 +125,34 @@ class Keeper:
     async def keep(self, dispatcher: Dispatcher, hearers: Hearers) -> None:
         """Show that this server lives, and take over from others that do not, until it is cancelled."""
         watch = LeaseWatch(lease_seconds=self._lease_seconds)
+        beats = Trials("this server could not show that it lives")
+        looks = Trials("it could not be seen which other servers live")
         while True:
             await self._sleep()
-            if not await self._writer.submit(lambda write: servers.beat(write, self._server)):
-                _logger.warning("others took this server for dead; it begins anew")
-                dispatcher.give_up_all()
-                await self._writer.submit(lambda write: servers.enter(write, self._server))
-            with suppress(DatabaseAwayError):
+            with beats.made():
+                await self._beat(dispatcher)
+            with looks.made():
                 silent = watch.find_silent(await self._read_beats(), now=_now())
                 await self._take_over([one for one in silent if one.server != self._server])
             hearers.look()
 
+    async def _beat(self, dispatcher: Dispatcher) -> None:
+        if await self._writer.submit(lambda write: servers.beat(write, self._server)):
+            return
+        dispatcher.give_up_all()
+        if in_the_way := await self._writer.submit(
+            lambda write: servers.enter(write, self._server)
+        ):
+            raise self._refuse(in_the_way[0])
+        _logger.warning("others took this server for dead; it has begun anew")
+
     async def tidy(self, hearers: Hearers) -> None:
         """Keep the database in bounds and count what is in it, until it is cancelled."""
+        trials = Trials("the database could not be kept tidy")
         while True:
-            try:
+            with trials.made():
                 await self._end_stranded(hearers)
                 await self._tidy(hearers.tallies)
-            except Exception:
-                _logger.exception("the database could not be kept tidy")
             await asyncio.sleep(min(_TIDY_SECONDS, self._lease_seconds))
 
     async def _end_stranded(self, hearers: Hearers) -> None:

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import sqlalchemy as sa
 
 from agent_server._store.database import Database
-from agent_server._store.errors import UNREACHABLE
+from agent_server._store.errors import is_outage
 from agent_server._store.pulse import Pulse
 from agent_server._store.writer import Writer
 from agent_server.runs import DatabaseAwayError
@@ -36,7 +36,9 @@ class Readers:
             raise DatabaseAwayError
         try:
             return done.result()
-        except UNREACHABLE as error:
+        except Exception as error:
+            if not is_outage(error):
+                raise
             self._writer.suspect(error)
             raise DatabaseAwayError from None
 

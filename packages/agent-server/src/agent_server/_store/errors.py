@@ -1,6 +1,6 @@
 """What goes wrong with a database."""
 
-from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 
@@ -8,8 +8,14 @@ class StorageError(Exception):
     """A database that this server cannot be started with."""
 
 
-UNREACHABLE = (OperationalError, InterfaceError, PoolTimeoutError)
-"""Faults of the way to the database, its disk or its locks: the same statements may well work later."""
+def is_outage(error: Exception) -> bool:
+    """Return whether the database cannot be used just now, whatever it answered: the same statements may well work later.
+
+    Only what it has against the values of one operation is none.
+    """
+    return isinstance(error, (DBAPIError, PoolTimeoutError)) and not isinstance(
+        error, (DataError, IntegrityError)
+    )
 
 
 def describe_fault(error: Exception) -> str:

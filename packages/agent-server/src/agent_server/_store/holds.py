@@ -12,7 +12,7 @@ from agent_server.executor import JsonObject, RunResult
 from .endings import Ending, cancelled, end_waiting, with_result, write_end, write_events
 from .errors import StorageError
 from .records import Event, dump_events, dump_json, load_text, now
-from .schema import runs, steps
+from .schema import runs, servers, steps
 from .sealing import Seal
 from .signals import QUEUED
 from .writer import Write
@@ -57,6 +57,12 @@ _FIND_WAITING = (
     .limit(sa.bindparam("most"))
     .with_for_update(skip_locked=True)
 )
+# Whoever takes a server out waits for the lock, and then finds what it has claimed.
+_FIND_ENTRY = (
+    sa.select(servers.c.name)
+    .where(servers.c.name == sa.bindparam("holder"), servers.c.token == sa.bindparam("entered_as"))
+    .with_for_update(read=True, key_share=True)
+)
 _FIND_STEP = sa.select(steps.c.result).where(
     steps.c.run == sa.bindparam("held"), steps.c.key == sa.bindparam("named")
 )
@@ -76,6 +82,7 @@ class Holder:
 
     Attributes:
         server: The name of the server.
+        token: Tells it from a later one of the same name.
         executor: The kind of runs that it executes.
         version: Of the steps that its executor understands.
         agents: The names of those that it has; runs of others are left for others.
@@ -84,6 +91,7 @@ class Holder:
     """
 
     server: str
+    token: str
     executor: str
     version: str
     agents: Collection[str]
@@ -149,7 +157,7 @@ class Ended:
 def claim(
     write: Write, holder: Holder, *, limit: int, held: Collection[int]
 ) -> Sequence[Hold | Ended]:
-    """Take the oldest runs that wait.
+    """Take the oldest runs that wait; none for a server that others took for dead, before it has entered again.
 
     Args:
         write: The transaction.
@@ -158,6 +166,9 @@ def claim(
         held: The runs that the server knows it holds. Others that the store says are its own were claimed by a transaction of which it
             never heard whether it was committed: they count as interrupted.
     """
+    entry = {"holder": holder.server, "entered_as": holder.token}
+    if write.connection.scalar(_FIND_ENTRY, entry) is None:
+        return []
     unknown = (runs.c.server == holder.server) & runs.c.seq.not_in(sorted(held))
     _requeue(write, unknown, is_lost=True)
     wanted = {

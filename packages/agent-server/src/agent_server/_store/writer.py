@@ -14,8 +14,10 @@ import sqlalchemy as sa
 from agent_server.runs import DatabaseAwayError
 
 from .database import Database
-from .errors import UNREACHABLE, describe_fault
+from .errors import describe_fault, is_outage
+from .minutes import OnceAMinute
 from .pulse import PATIENCE_SECONDS, Pulse
+from .schema import servers
 from .sealing import Seal
 from .signals import ALL_SIGNALS, CHANNEL, TOLD
 
@@ -24,7 +26,6 @@ _logger = logging.getLogger("agent_server")
 
 _MOST_TOGETHER = 100
 _RETRY_SECONDS = 0.5
-_LOG_SECONDS = 60.0
 _LOOK_SECONDS = 0.1
 
 
@@ -80,7 +81,8 @@ class Writer:
         self._is_closed = False
         self._busy_since: float | None = None
         self._away_since: float | None = None
-        self._logged_at = 0.0
+        self._is_told = False
+        self._complaints = OnceAMinute()
         self._seen_version: int | None = None
         self._pulse = Pulse()
         self._thread = threading.Thread(target=self._work, name="agent-server-writer", daemon=True)
@@ -117,6 +119,19 @@ class Writer:
                 self._note_away(_no_answer())
             raise DatabaseAwayError
         return done.result()
+
+    async def probe(self) -> None:
+        """Write what changes nothing, for a client who asks whether that can be done.
+
+        Raises:
+            DatabaseAwayError: If it cannot.
+        """
+        await self.write(lambda write: self._touch(write.connection))
+
+    def _touch(self, connection: sa.Connection) -> None:
+        # A database that can be read and not written answers as usual until something is written.
+        mine = servers.c.name == self._server
+        connection.execute(sa.update(servers).where(mine).values(beat=servers.c.beat))
 
     async def close(self) -> None:
         """Write what is queued, unless the database is away, and end the thread."""
@@ -171,11 +186,11 @@ class Writer:
         """Do what the jobs want, and return those that are left because the database is away."""
         try:
             results, signals = self._transact(jobs)
-        except UNREACHABLE as error:
-            with self._lock:
-                self._note_away(error)
-            return jobs
         except Exception as error:  # noqa: BLE001 - it is the caller's
+            if is_outage(error):
+                with self._lock:
+                    self._note_away(error)
+                return jobs
             if len(jobs) == 1:
                 self._post(jobs, [error], set())
                 return []
@@ -201,7 +216,7 @@ class Writer:
         """Look whether the database can be written again or, on SQLite, whether others have written to it."""
         if self._away_since is not None:
             with self._database.writer.begin() as connection:
-                connection.execute(sa.select(1))
+                self._touch(connection)
             self._note_reached()
         elif self._database.is_sqlite:  # pragma: no branch - nox -s postgresql
             with (
@@ -226,11 +241,10 @@ class Writer:
                 self._lock.wait_for(lambda: self._is_closing, _RETRY_SECONDS)
 
     def _note_away(self, error: Exception) -> None:
-        now = time.monotonic()
         if self._away_since is None:
-            self._away_since, self._logged_at = now, now - _LOG_SECONDS
-        if now - self._logged_at >= _LOG_SECONDS:
-            self._logged_at = now
+            self._away_since = time.monotonic()
+        if self._complaints.is_due():
+            self._is_told = True
             _logger.warning(
                 "the database is away, what is to be stored waits: %s", describe_fault(error)
             )
@@ -240,7 +254,9 @@ class Writer:
             if self._away_since is not None:
                 seconds = time.monotonic() - self._away_since
                 self._away_since = None
-                _logger.warning("the database is back after %.0f s", seconds)
+                if self._is_told:
+                    self._is_told = False
+                    _logger.warning("the database is back after %.0f s", seconds)
                 self._post([], [], set(ALL_SIGNALS))
 
     def _post(self, jobs: list[_Job], results: list[Any], signals: set[str]) -> None:
