@@ -44,7 +44,7 @@ class Listener:  # pragma: no cover - nox -s postgresql
 
     def _work(self) -> None:
         while not self._is_closing.is_set():
-            with suppress(psycopg.Error):
+            with suppress(psycopg.Error, OSError):
                 self._listen()
             self._is_closing.wait(_LOOK_SECONDS)
 
@@ -53,11 +53,11 @@ class Listener:  # pragma: no cover - nox -s postgresql
             connection.execute(f"LISTEN {CHANNEL}")
             self._post(set(ALL_SIGNALS))
             while not self._is_closing.is_set():
-                told = {
-                    tuple(one.payload.rsplit(" ", 1))
+                told = [
+                    one.payload.rpartition(" ")  # anybody may tell anything
                     for one in connection.notifies(timeout=_LOOK_SECONDS, stop_after=1)
-                }
-                if signals := {signal for server, signal in told if server != self._server}:
+                ]
+                if signals := {signal for server, _, signal in told if server != self._server}:
                     self._post(signals)
 
     def _post(self, signals: set[str]) -> None:
