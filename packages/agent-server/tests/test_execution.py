@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from agents import Scripted, engine, eventually, finish, new_run, start, until, watch
+from agents import Scripted, engine, eventually, finish, new_run, query, start, until, watch
 
 from agent_server.executor import RunResult, TransientError, Usage
 
@@ -235,3 +235,35 @@ def test_a_run_of_a_stopping_server_may_end(tmp_path):
             return await runs.get(run.run_id, tenant="ada")
 
     assert asyncio.run(scene()).result.output == 1
+
+
+def test_a_run_whose_step_cannot_be_stored_fails(tmp_path):
+    async def work(run):
+        await run.step("\udc80", lambda: asyncio.sleep(0, b"done"))  # no database takes it
+        return RunResult(status="succeeded")
+
+    async def scene():
+        async with engine(f"sqlite:///{tmp_path}/runs.sqlite", Scripted(work=work)) as runs:
+            return await finish(runs, await start(runs, "work"))
+
+    run = asyncio.run(scene())
+
+    assert (run.result.error_type, run.attempt) == ("internal_error", 1)
+
+
+def test_a_run_whose_events_cannot_be_stored_is_begun_as_often_as_servers_may_die_of_it(tmp_path):
+    database = f"sqlite:///{tmp_path}/runs.sqlite"
+    refusal = "WHEN length(NEW.body) > 300 BEGIN SELECT RAISE(ABORT, 'too large'); END"
+
+    async def work(run):
+        await run.tell("text", {"text": "x" * 300})
+        await asyncio.sleep(60)
+
+    async def scene():
+        async with engine(database, Scripted(work=work), max_attempts=2) as runs:
+            query(database, f"CREATE TRIGGER refuses BEFORE INSERT ON agent_run_events {refusal}")
+            return await finish(runs, await start(runs, "work"))
+
+    run = asyncio.run(scene())
+
+    assert (run.result.error_type, run.attempt) == ("interrupted", 2)

@@ -81,6 +81,7 @@ class RunExecution:
         self._gathered: list[Event] = []
         self._gathered_bytes = 0
         self._waiting_bytes = 0
+        self._is_broken = False
         self._timer: asyncio.TimerHandle | None = None
         self._room = asyncio.Event()
         self._recorded = set(hold.recorded)
@@ -175,7 +176,12 @@ class RunExecution:
         return await self._store(told, lambda write: holds.end(write, self.hold, ending, told))
 
     async def let_go(self) -> None:
-        """Put the run back into the queue, with what it told."""
+        """Put the run back into the queue, with what it told.
+
+        One of which something could not be stored is left for the next claim to find, which counts it among those whose server died.
+        """
+        if self._is_broken:
+            return
         told = self._take()
         await self._store(told, lambda write: holds.let_go(write, self.hold, told))
 
@@ -209,7 +215,7 @@ class RunExecution:
         told = self._take()
         self._waiting_bytes += size
         stored = self._store(told, lambda write: holds.append(write, self.hold, told))
-        stored.add_done_callback(lambda _: self._make_room(size))
+        stored.add_done_callback(lambda done: self._end_flush(done, size))
 
     def _store(self, told: list[Event], operation: Operation[bool]) -> "asyncio.Future[bool]":
         stored = self._writer.submit(operation)
@@ -218,12 +224,16 @@ class RunExecution:
         return asyncio.shield(stored)
 
     def _hear(self, done: "asyncio.Future[bool]", told: list[Event]) -> None:
-        if done.cancelled() or done.exception() is not None or not done.result():
+        if done.exception() is not None:
+            self._is_broken = True  # whoever waits for it hears why
+        elif not done.result():
             self._on_lost()
         elif told:
             self._on_stored(self.hold.seq, told)
 
-    def _make_room(self, size: int) -> None:
+    def _end_flush(self, done: "asyncio.Future[bool]", size: int) -> None:
+        if done.exception() is not None:
+            self._on_lost()
         self._waiting_bytes -= size
         self._room.set()
         self._room = asyncio.Event()
