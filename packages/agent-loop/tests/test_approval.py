@@ -119,6 +119,17 @@ def test_a_call_that_is_denied_is_told_to_the_model_with_the_reason():
     assert only(followed, CallModel)[0].messages[-1].content == ended.result.error
 
 
+def test_a_call_that_is_not_made_for_another_reason_is_told_with_that():
+    run = build({"pay": "always"})
+    run.start()
+    call(run, "pay")
+
+    refused = Decision(call_id="pay-0", is_approved=False, reason="yes", refusal="It has changed.")
+
+    [ended] = only(run.feed(refused), ToolCallEnded)
+    assert ended.result.error == "It has changed."
+
+
 def test_the_other_calls_of_the_round_are_made_first_and_once():
     run = build({"pay": "always"})
     run.start()

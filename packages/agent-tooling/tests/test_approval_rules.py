@@ -14,6 +14,7 @@ from agent_tooling import (
     LinearPattern,
     ResultBudget,
     Tool,
+    changed_tool_text,
     denied_call_text,
 )
 
@@ -227,6 +228,10 @@ def test_every_argument_gets_a_finding(wanted, value):
 def test_a_call_that_a_person_denied_is_told_with_what_they_said():
     assert denied_call_text().endswith("it was not run.")
     assert denied_call_text("Too much.").endswith("it was not run. They said: Too much.")
+
+
+def test_a_call_of_a_tool_that_was_changed_is_told_by_the_name():
+    assert changed_tool_text("pay").startswith("tool invoke error: pay was changed")
 
 
 def test_what_a_run_remembers_of_its_calls_goes_on_from_json():

@@ -13,11 +13,15 @@ class Decision:
         call_id: The call.
         is_approved: Whether it may be made.
         reason: What the person says to a call that they deny; the model reads it.
+        by: Who has decided, as the driver calls them; for a log.
+        refusal: What the model reads of a call that is not made for another reason than a person's no, in the place of the sentence that they did not approve it.
     """
 
     call_id: str
     is_approved: bool
     reason: str | None = None
+    by: str | None = None
+    refusal: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -124,7 +124,8 @@ class ToolPhase:
                 self._gate.grant(made)
                 continue
             self._rounds.spending.give_back_tool_call()  # It was counted, and is not made.
-            text = denied_call_text(decisions[call.call_id].reason)
+            decision = decisions[call.call_id]
+            text = decision.refusal or denied_call_text(decision.reason)
             yield from self._rounds.refuse_call(call, text)
         yield from self._run(approved)
 

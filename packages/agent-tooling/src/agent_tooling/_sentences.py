@@ -56,6 +56,14 @@ def denied_call_text(reason: str | None = None) -> str:
     return f"tool invoke error: the user did not approve this call; it was not run.{said}"
 
 
+def changed_tool_text(name: str) -> str:
+    """Return the sentence for a call that a person has approved of a tool that is not the one they were asked about any more."""
+    return (
+        f"tool invoke error: {name} was changed after the user was asked about this call "
+        "(its provider, credentials or settings); it was not run."
+    )
+
+
 def unknown_tool_text(name: str) -> str:
     """Return the sentence for a call of a tool that does not exist."""
     return f"there is not a tool named {name}"
