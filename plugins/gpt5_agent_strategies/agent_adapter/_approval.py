@@ -1,29 +1,71 @@
 """Calls that a person has to approve: the rules of the node, what lies in Dify's storage while the person decides, and how their answer is read.
 
-The storage is the plugin's own in the workspace: any app and user of it shares it, so that what lies there is named by app, conversation and user. It has no
-compare-and-set: two answers at the same moment may both be taken.
+The storage is the plugin's own in the workspace: any app and user of it shares it, so that what lies there is named by app, conversation and user. `_claims` says how one
+answer takes a question, and no other.
 """
 
 import hashlib
 import hmac
 import json
+import time
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 from dify_plugin.interfaces.agent import AgentStrategy
 
 from agent_loop import AskApproval, Decision
-from agent_tooling import ApprovalRules, DeclarationError
+from agent_tooling import ApprovalRules, DeclarationError, changed_tool_text
 
 from ._approval_rules import FIELD, refuse
-from ._approval_words import build_question, is_no, is_yes
+from ._approval_words import Reply, ask_for_code, build_question, read_reply, tell_changed
+from ._claims import Shelf
 from ._files_at_hand import FilesAtHand
 from ._parameters import Parameters
+from ._settings import Settings
+from ._tools import Toolbox
 
 
 _MAX_BYTES = 2_600_000  # The daemon takes 5 MiB in a line, in which each byte is two letters.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldCall:
+    """A call that somebody was asked about.
+
+    Attributes:
+        call_id: Its id.
+        tool: The name by which the model calls the tool.
+        seal: What tells whether the tool is the same still; see `Approvals`.
+    """
+
+    call_id: str
+    tool: str
+    seal: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question, as it lies in the storage beside its run.
+
+    Attributes:
+        code: What tells it from others.
+        calls: The calls.
+        query: What the person had written that led to it.
+        text: What they have read.
+        files: The files that were at hand.
+        asked_at: When it was asked, in seconds since 1970.
+        expires_at: Until when it may be answered.
+    """
+
+    code: str
+    calls: tuple[HeldCall, ...]
+    query: str
+    text: str
+    files: Sequence[Mapping[str, Any]]
+    asked_at: float
+    expires_at: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,64 +73,86 @@ class Answer:
     """What a person has answered to a question of an earlier turn.
 
     Attributes:
+        question: The question.
         snapshot: The run that has asked.
-        decisions: What they have decided, by the ids of the calls.
-        files: The files that were at hand then.
+        reply: What they have said.
+        decisions: What follows for each call, by its id; none where the question has to be asked once more.
+        changed: Those tools, by Dify's names, whose calls are not made because they were changed since.
     """
 
+    question: Question
     snapshot: str
+    reply: Reply
     decisions: Mapping[str, Decision]
-    files: Sequence[Mapping[str, Any]]
+    changed: tuple[str, ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """What the person reads before anything else: the question again, for a yes without the code that it needs, or what was changed; or nothing."""
+        question = self.question
+        if not self.decisions:
+            return ask_for_code(question.text, code=question.code, query=question.query)
+        told = tell_changed(self.changed, query=question.query)
+        return f"{told}\n\n" if self.changed else ""
 
 
 class Approvals:
     """The questions of one node in one conversation with one user, of which one at most is open.
 
+    Beside each call lies a seal: an HMAC of what Dify knows the tool by and of what it gets that the model does not see. Where that is another one at the yes, the
+    call is not made.
+
     Args:
         strategy: The strategy that is called.
         rules: The rules, by the names that the model calls the tools by.
         scope: What tells this node, conversation and user from others.
-        secret: What snapshots are signed with, where the administrator has set it.
+        settings: How long a question is open, and what it is signed with, where the administrator has set that.
+        toolbox: The tools.
 
     Attributes:
         rules: As given.
+        user: Who is asked, and alone can answer.
         key: What snapshots are signed with.
         lost: Why the question that was open is not taken up, where it is not.
     """
 
     def __init__(
-        self, strategy: AgentStrategy, rules: ApprovalRules, scope: str, secret: str
+        self,
+        strategy: AgentStrategy,
+        rules: ApprovalRules,
+        scope: str,
+        settings: Settings,
+        toolbox: Toolbox,
     ) -> None:
         self.rules = rules
+        self.user = strategy.runtime.user_id or ""
         self.lost: tuple[str, ...] = ()
-        self._storage = strategy.session.storage
+        self._toolbox = toolbox
+        self._seconds = settings.approval_seconds
         digest = hashlib.sha256(scope.encode(errors="replace"))
-        self._name = f"approval-{digest.hexdigest()}"
+        self._shelf = Shelf(strategy.session.storage, f"approval-{digest.hexdigest()}")
         # Without a secret this finds damage, and what belongs to another conversation; whoever can write the storage can sign as well.
+        secret = settings.snapshot_secret
         self.key = hashlib.sha256(f"{secret}|{scope}".encode(errors="replace")).digest()
 
     @classmethod
     def open(
-        cls,
-        strategy: AgentStrategy,
-        parameters: Parameters,
-        own_names: Mapping[str, str],
-        *,
-        secret: str,
+        cls, strategy: AgentStrategy, parameters: Parameters, toolbox: Toolbox, settings: Settings
     ) -> Self | None:
         """Return what asks for this run; None where the node has no rules.
 
         Args:
             strategy: The strategy that is called.
             parameters: What the node has set.
-            own_names: The tool's own name, by the name by which the model calls it.
-            secret: What the administrator has set to sign with; may be empty.
+            toolbox: The tools.
+            settings: What the administrator has set.
 
         Raises:
             ParameterError: If a rule names no tool, or there is no conversation, no user or no storage to ask with.
         """
         if parameters.approval_rules is None:
             return None
+        own_names = toolbox.own_names
         try:
             rules = parameters.approval_rules.for_tools({n: [own] for n, own in own_names.items()})
         except DeclarationError as error:
@@ -99,99 +163,162 @@ class Approvals:
             problem = f"this run belongs to no {missing}, in which somebody could answer"
             raise refuse(f"{FIELD} cannot be kept: {problem}; use it in a chatflow")
         place = [session.app_id, session.conversation_id, user, parameters.model.full_name]
-        return cls(strategy, rules, json.dumps([*place, rules.text, [*own_names]]), secret)
+        scope = json.dumps([*place, rules.text, [*own_names]])
+        return cls(strategy, rules, scope, settings, toolbox)
 
     def take(self, parameters: Parameters) -> Answer | None:
         """Take the question that is open out of the storage, with what the person has said to it; None where none is.
 
-        It is deleted before anything follows from it. Where the conversation has gone on without it, it is forgotten.
+        It is deleted before anything follows from it. Where the conversation has gone on without it, it is forgotten; where it has to be asked once more, it stays.
 
         Raises:
             ParameterError: If the storage cannot be used.
         """
         try:
-            if not self._storage.exist(self._name):
-                return None
-            stored = self._storage.get(self._name)
-            self._storage.delete(self._name)
+            stored = self._shelf.read()
+            return None if stored is None else self._take(stored, parameters)
         except Exception as error:  # noqa: BLE001 - the SDK raises what it likes
             told = " ".join(str(error).split())[:300]
             needed = "it needs Dify's storage (the plugin's permission `storage`)"
             raise refuse(f"{FIELD} cannot be kept: {needed}, which has failed: {told}") from None
-        try:
-            found = json.loads(zlib.decompress(stored))
-            code, snapshot, ids = str(found["code"]), str(found["snapshot"]), list(found["calls"])
-            led_to_it = str(found["query"])
-            files = list(found["files"])
-            is_genuine = hmac.compare_digest(self._sign(files), str(found["files_code"]))
-            for file in files:
-                if isinstance(file["data"], list):
-                    file["data"] = snapshot[slice(*file["data"])]
-        except (ValueError, KeyError, TypeError, zlib.error):
-            self.lost = ("what lay in Dify's storage cannot be read",)
-            return None
-        if not is_genuine:
-            self.lost = ("the files that were at hand were changed since",)
-            return None
-        said = parameters.query.strip()
-        if not _has_been_asked(parameters.model.history, code, is_new=said != led_to_it):
-            self.lost = ("the conversation has gone on without an answer to it",)
-            return None
-        reason = None if is_no(said) else said
-        decided = is_yes(said)
-        return Answer(
-            snapshot=snapshot,
-            files=files,
-            decisions={
-                call_id: Decision(
-                    call_id=call_id, is_approved=decided, reason=None if decided else reason
-                )
-                for call_id in map(str, ids)
-            },
-        )
 
-    def put(self, asked: AskApproval, query: str, at_hand: FilesAtHand) -> str | None:
-        """Put a question into the storage, with what the person had written and the files at hand; return why it cannot be asked, or None.
+    def _take(self, stored: bytes, parameters: Parameters) -> Answer | None:
+        reply, history = read_reply(parameters.query), parameters.model.history
+        try:
+            question, snapshot = self._unpack(stored)
+            _check(question, reply, history)
+        except _LostError as error:
+            self._shelf.clear()
+            self.lost = (str(error),)
+            return None
+        answer = Answer(question=question, snapshot=snapshot, reply=reply, decisions={})
+        # Without a memory nobody can tell whether the question stands right before a bare yes.
+        is_yes = reply.word == "yes"
+        is_approved = is_yes and reply.code in ({"", question.code} if history else {question.code})
+        if is_yes and not (is_approved or history):
+            return answer
+        if not self._shelf.take(question.code):
+            self.lost = ("another message has answered it at the same moment",)
+            return None
+        return self._approve(answer) if is_approved else self._deny(answer)
+
+    def _approve(self, answer: Answer) -> Answer:
+        """Return an answer that approves, but for the calls of tools that are not the same any more."""
+        decisions: dict[str, Decision] = {}
+        changed: list[str] = []
+        for call in answer.question.calls:
+            is_same = hmac.compare_digest(call.seal, self._seal(answer.question.code, call))
+            decisions[call.call_id] = Decision(
+                call_id=call.call_id,
+                is_approved=is_same,
+                by=self.user,
+                refusal=None if is_same else changed_tool_text(call.tool),
+            )
+            changed += [] if is_same else [self._toolbox.own_names[call.tool]]
+        return replace(answer, decisions=decisions, changed=tuple(dict.fromkeys(changed)))
+
+    def _deny(self, answer: Answer) -> Answer:
+        reason = None if answer.reply.word == "no" else answer.reply.text
+        told = Decision(call_id="", is_approved=False, reason=reason, by=self.user)
+        ids = [call.call_id for call in answer.question.calls]
+        return replace(answer, decisions={name: replace(told, call_id=name) for name in ids})
+
+    def put(
+        self, asked: AskApproval, text: str, query: str, at_hand: FilesAtHand
+    ) -> Question | str:
+        """Put a question into the storage, with what the person had written and the files at hand; return it, or why it cannot be asked.
 
         Of the files' bytes as many are kept as there is room for: all, or those that the calls name, or none.
         """
+        question = self._build(asked, text, query)
         named = json.dumps([_read(call.arguments) for call in asked.calls], ensure_ascii=False)
         for names in (list(at_hand), [name for name in at_hand if name in named], []):
-            data = self._pack(asked, query, at_hand.save(with_data_of=names))
+            data = self._pack(question, asked.snapshot or "", at_hand.save(with_data_of=names))
             if len(data) <= _MAX_BYTES:
                 break
         else:
             return f"nobody could be asked: the run has {len(data):,} bytes, and Dify's storage takes {_MAX_BYTES:,}"
         try:
-            self._storage.set(self._name, data)
+            self._shelf.put(data)
         except Exception:  # noqa: BLE001 - the SDK raises what it likes
             return "nobody could be asked: Dify's storage has failed"
-        return None
+        return question
 
-    def _pack(self, asked: AskApproval, query: str, files: list[dict[str, Any]]) -> bytes:
-        snapshot = asked.snapshot or ""
+    def _build(self, asked: AskApproval, text: str, query: str) -> Question:
+        code, now = _code(asked), time.time()
+        calls = (HeldCall(call_id=c.call_id, tool=c.name, seal="") for c in asked.calls)
+        return Question(
+            code=code,
+            calls=tuple(replace(call, seal=self._seal(code, call)) for call in calls),
+            query=query.strip(),
+            text=text,
+            files=(),
+            asked_at=now,
+            expires_at=now + self._seconds,
+        )
+
+    def _seal(self, code: str, call: HeldCall) -> str:
+        return self._sign([code, call.call_id, call.tool, self._toolbox.fixed[call.tool]])
+
+    def _pack(self, question: Question, snapshot: str, files: list[dict[str, Any]]) -> bytes:
         for file in files:  # What the model has seen of them is there already.
             if file["data"] and (start := snapshot.find(file["data"])) >= 0:
                 file["data"] = [start, start + len(file["data"])]
-        files = json.loads(json.dumps(files, default=str))
-        stored = {
-            "code": _code(asked),
-            "calls": [call.call_id for call in asked.calls],
-            "snapshot": snapshot,
-            "query": query.strip(),
-            "files": files,
-            "files_code": self._sign(files),
-        }
+        fields = json.loads(json.dumps({**asdict(question), "files": files}, default=str))
+        stored = {"question": fields, "snapshot": snapshot, "signature": self._sign(fields)}
         return zlib.compress(json.dumps(stored).encode())
 
-    def _sign(self, files: object) -> str:
-        """Return what tells whether these are the files that were put there; the snapshot is signed by itself."""
-        return hmac.new(self.key, json.dumps(files).encode(), hashlib.sha256).hexdigest()
+    def _unpack(self, stored: bytes) -> tuple[Question, str]:
+        """Return a question and the run that has asked it, which is signed by itself.
+
+        Raises:
+            _LostError: If they cannot be read, or were changed.
+        """
+        try:
+            found = json.loads(zlib.decompress(stored))
+            fields, snapshot = found["question"], str(found["snapshot"])
+            if not hmac.compare_digest(self._sign(fields), str(found["signature"])):
+                raise _LostError("what lay in Dify's storage was changed since")
+            for file in fields["files"]:
+                if isinstance(file["data"], list):
+                    file["data"] = snapshot[slice(*file["data"])]
+            fields["calls"] = tuple(HeldCall(**call) for call in fields["calls"])
+            return Question(**fields), snapshot
+        except (ValueError, KeyError, TypeError, zlib.error):
+            raise _LostError("what lay in Dify's storage cannot be read") from None
+
+    def _sign(self, value: object) -> str:
+        text = json.dumps(value, sort_keys=True, default=str)
+        return hmac.new(self.key, text.encode(), hashlib.sha256).hexdigest()
 
     @staticmethod
     def tell(asked: AskApproval, query: str) -> str:
         """Return the question as the person reads it."""
         return build_question(asked.calls, code=_code(asked), query=query)
+
+
+class _LostError(Exception):
+    """A question is not taken up; its text says why."""
+
+
+def _check(question: Question, reply: Reply, history: Sequence[Any]) -> None:
+    """Refuse a question that what was said is no answer to: it stands not right before it, or is too old.
+
+    Where the node remembers nothing, the words have to be others than those that led to the question: the same ones may be the same turn, made once
+    more or by another node of these settings, and somebody who said yes to one call has not said it to the next.
+
+    Raises:
+        _LostError: If it is none.
+    """
+    if (late := time.time() - question.expires_at) >= 0:
+        raise _LostError(f"it expired {late:.0f} seconds ago")
+    is_asked = (
+        question.code in json.dumps(history[-1], default=str)
+        if history
+        else reply.text != question.query
+    )
+    if not is_asked:
+        raise _LostError("the conversation has gone on without an answer to it")
 
 
 def _code(asked: AskApproval) -> str:
@@ -204,14 +331,3 @@ def _read(arguments: str) -> Any:
         return json.loads(arguments)
     except (ValueError, RecursionError):
         return arguments
-
-
-def _has_been_asked(history: tuple[Any, ...], code: str, *, is_new: bool) -> bool:
-    """Return whether the last thing that was said is the question.
-
-    Where the node remembers nothing, the words have to be others than those that led to the question: the same ones may be the same turn, made once
-    more or by another node of these settings, and somebody who said yes to one call has not said it to the next.
-    """
-    if not history:
-        return is_new
-    return code in json.dumps(history[-1], default=str)

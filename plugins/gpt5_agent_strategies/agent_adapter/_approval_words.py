@@ -1,8 +1,10 @@
-"""The question whether calls may be made, and what counts as a yes, in English, Chinese and Japanese."""
+"""The question whether calls may be made, what is said around it, and what counts as a yes, in English, Chinese and Japanese."""
 
 import re
 import unicodedata
 from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
 
 from agent_loop import ToolCall
 
@@ -28,35 +30,84 @@ _NO = frozenset(
         "拒否します",
     }
 )
+CODE_LETTERS = 8
+"""How long a code is: hexadecimal digits."""
+
+_CODE = re.compile(f"[0-9a-f]{{{CODE_LETTERS}}}$")
 _KANA = re.compile("[\u3040-\u30ff]")
 _HAN = re.compile("[\u4e00-\u9fff]")
-_TEXTS = {
-    "en": (
-        "Approval needed for these calls:",
-        "Answer yes to make them. Any other answer denies them, and the model reads it.",
-        "Code: ",
-    ),
-    "zh": (
-        "以下调用需要您批准：",  # noqa: RUF001 - Chinese
-        "回答“是”即执行；其他任何回答都视为拒绝，并转告模型。",  # noqa: RUF001 - Chinese
-        "编号：",  # noqa: RUF001 - Chinese
-    ),
-    "ja": (
-        "次の呼び出しには承認が必要です：",  # noqa: RUF001 - Japanese
-        "「はい」と答えると実行します。それ以外の回答は拒否とみなし、モデルに伝えます。",
-        "コード：",  # noqa: RUF001 - Japanese
-    ),
-}
+_MAX_REPLY = 100
+_AROUND = " \t\r\n.,:!\u3001\u3002"  # As NFKC leaves them: full-width ones are these by then.
 
 
-def is_yes(text: str) -> bool:
-    """Return whether a text is nothing but a yes: one of few words, whatever its case, with a full stop or an exclamation mark at most."""
-    return _normal(text) in _YES
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Texts:
+    """What is said in one language.
+
+    Attributes:
+        intro: What stands before the calls.
+        how: How to answer.
+        named: What stands before the code.
+        needs_code: Why a yes without the code does not count.
+        changed: That a tool was changed since.
+    """
+
+    intro: str
+    how: str
+    named: str
+    needs_code: str
+    changed: str
 
 
-def is_no(text: str) -> bool:
-    """Return whether a text is nothing but a no, so that there is no reason in it."""
-    return _normal(text) in _NO
+_EN = _Texts(
+    intro="Approval needed for these calls:",
+    how='Answer yes, or "yes {code}", to make them. Any other answer denies them, and the model reads it. Only the user who asked can answer.',
+    named="Code: ",
+    needs_code='Nothing is decided yet: the conversation is not remembered here, so please answer with the code: "yes {code}".',
+    changed="Not called, because it was changed after you were asked (its provider, credentials or settings): {name}",
+)
+_ZH = _Texts(
+    intro="以下调用需要您批准：",  # noqa: RUF001 - Chinese
+    how="回答“是”或“是 {code}”即执行；其他任何回答都视为拒绝，并转告模型。只有提出请求的用户本人可以回答。",  # noqa: RUF001 - Chinese
+    named="编号：",  # noqa: RUF001 - Chinese
+    needs_code="尚未决定：此处不保留对话记忆，请连同编号回答：“是 {code}”。",  # noqa: RUF001 - Chinese
+    changed="该工具在询问您之后已被更改（提供者、凭据或设置），因此未调用：{name}",  # noqa: RUF001 - Chinese
+)
+_JA = _Texts(
+    intro="次の呼び出しには承認が必要です：",  # noqa: RUF001 - Japanese
+    how="「はい」または「はい {code}」と答えると実行します。それ以外の回答は拒否とみなし、モデルに伝えます。答えられるのは、依頼したユーザー本人だけです。",
+    named="コード：",  # noqa: RUF001 - Japanese
+    needs_code="まだ何も決まっていません。ここでは会話が記憶されないため、コードを添えて「はい {code}」と答えてください。",
+    changed="確認の後に変更されたため（プロバイダー、認証情報または設定）、呼び出しませんでした：{name}",  # noqa: RUF001 - Japanese
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What a person has said to a question.
+
+    Attributes:
+        text: Their words.
+        word: `yes` or `no` where they have said nothing else, but for a code; else None.
+        code: The code behind that word, or nothing.
+    """
+
+    text: str
+    word: Literal["yes", "no"] | None
+    code: str
+
+
+def read_reply(text: str) -> Reply:
+    """Read what a person has said: one of few words, whatever its case and width, perhaps a code behind it, with a full stop or the like at most."""
+    said = text.strip()
+    if len(said) > _MAX_REPLY:
+        return Reply(text=said, word=None, code="")
+    normal = unicodedata.normalize("NFKC", said).strip(_AROUND).casefold()
+    code = found[0] if (found := _CODE.search(normal)) else ""
+    word = normal.removesuffix(code).rstrip(_AROUND)
+    return Reply(
+        text=said, word="yes" if word in _YES else "no" if word in _NO else None, code=code
+    )
 
 
 def build_question(calls: Iterable[ToolCall], *, code: str, query: str) -> str:
@@ -68,16 +119,26 @@ def build_question(calls: Iterable[ToolCall], *, code: str, query: str) -> str:
         query: What the person has written.
     """
     asked = list(calls)
-    intro, how, named = _TEXTS[
-        "ja" if _KANA.search(query) else "zh" if _HAN.search(query) else "en"
-    ]
+    texts = _find_texts(query)
     lines = [f"- {call.name}: {_shorten(call.arguments)}" for call in asked[:_MAX_CALLS]]
     more = [f"- (+ {len(asked) - _MAX_CALLS})"] if len(asked) > _MAX_CALLS else []
-    return "\n".join([intro, *lines, *more, how, f"{named}{code}"])
+    how = texts.how.format(code=code)
+    return "\n".join([texts.intro, *lines, *more, how, f"{texts.named}{code}"])
 
 
-def _normal(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).strip().rstrip(".!。").strip().casefold()
+def ask_for_code(question: str, *, code: str, query: str) -> str:
+    """Return a question once more, for somebody who has said yes without the code that is needed."""
+    return f"{_find_texts(query).needs_code.format(code=code)}\n\n{question}"
+
+
+def tell_changed(names: Iterable[str], *, query: str) -> str:
+    """Return what a person reads of tools that were changed since they were asked."""
+    return _find_texts(query).changed.format(name=", ".join(names))
+
+
+def _find_texts(query: str) -> _Texts:
+    """Return what is said in the language of what the person has written."""
+    return _JA if _KANA.search(query) else _ZH if _HAN.search(query) else _EN
 
 
 def _shorten(arguments: str) -> str:

@@ -1,7 +1,7 @@
 """One run, played by `agent_driver` with Dify's model and tools, and told to Dify."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import replace
 from typing import cast
@@ -98,18 +98,27 @@ class Invocation:
         self._settings = settings
         self._used = Usage()
         self._has_shown = False
-        secret = settings.snapshot_secret
-        self._approvals = Approvals.open(strategy, parameters, own_names, secret=secret)
+        self._approvals = Approvals.open(strategy, parameters, self._toolbox, settings)
         self._answer = self._approvals and self._approvals.take(parameters)
         self._not_taken_up = self._approvals.lost if self._approvals else ()
         try:
             self._prepare(self._answer)
         except SnapshotError as error:
             self._not_taken_up, self._answer = (str(error),), None
-            self._prepare(None)
+            self._prepare()
 
-    def _prepare(self, answer: Answer | None) -> None:
-        """Make the run and what plays it; with an answer the run that has waited for it."""
+    def _prepare(self, answer: Answer | None = None) -> None:
+        """Make the run and what plays it; with an answer that decides the run that has waited for it."""
+        if answer and answer.decisions:
+            self._set_up(answer.snapshot, answer.decisions)
+            self._at_hand.load(answer.question.files)
+            [*_, self._model] = self._run.models
+        else:
+            self._set_up()
+
+    def _set_up(
+        self, snapshot: str | None = None, decisions: Mapping[str, Decision] | None = None
+    ) -> None:
         parameters, settings, approvals = self._parameters, self._settings, self._approvals
         self._run = build_run(
             parameters,
@@ -135,12 +144,9 @@ class Invocation:
             log=find_run_log(os.environ, parameters=parameters, known=self._known),
             snapshot_key=approvals and approvals.key,
             snapshot_seconds=settings.approval_seconds,
-            resume=answer and answer.snapshot,
-            decisions=answer and answer.decisions,
+            resume=snapshot,
+            decisions=decisions,
         )
-        if answer:
-            self._at_hand.load(answer.files)
-            [*_, self._model] = self._run.models
 
     def run(self) -> Iterator[InvokeMessage]:
         """Drive the run to its end, whatever happens, then tell its sources and figures."""
@@ -152,7 +158,7 @@ class Invocation:
         yield from self._warn(_NOT_TAKEN_UP, self._not_taken_up, about="why")
         try:
             with closing(self._toolbox.answers):
-                yield from self._drive()
+                yield from self._play(self._answer)
             yield from self._tell_sources()
             yield from self._tell_value()
         except Exception as error:  # noqa: BLE001 - whatever it is, the run is ended in good order
@@ -180,6 +186,16 @@ class Invocation:
             with suppress(Exception):
                 yield from self._tell(event)
 
+    def _play(self, answer: Answer | None) -> Iterator[InvokeMessage]:
+        """Play the run, with what a person has answered to its question; or ask once more, where that has decided nothing."""
+        if answer:
+            yield self._log.answered(answer)
+            yield from self._show(answer.shown)
+        if answer and not answer.decisions:
+            self._finish_asking(rounds=0)
+        else:
+            yield from self._drive()
+
     def _drive(self) -> Iterator[InvokeMessage]:
         asked = None
         with closing(self._events) as events:
@@ -192,27 +208,32 @@ class Invocation:
 
     def _ask(self, asked: AskApproval, approvals: Approvals) -> Iterator[InvokeMessage]:
         """End the turn with the question; where it cannot be kept the calls are denied, and the run goes on."""
-        problem = approvals.put(asked, self._parameters.query, self._at_hand)
-        if problem is None:
-            shown = replace(asked, calls=tuple(map(self._toolbox.without_dropped, asked.calls)))
-            text = self._known.redact(approvals.tell(shown, self._parameters.query))
+        shown = replace(asked, calls=tuple(map(self._toolbox.without_dropped, asked.calls)))
+        query = self._parameters.query
+        text = self._known.redact(approvals.tell(shown, query))
+        question = approvals.put(asked, text, query, self._at_hand)
+        if not isinstance(question, str):
             yield from self._show(f"\n\n{text}")
-            self._finished = Finished(
-                reason=cast("StopReason", "approval"),
-                rounds=asked.round,
-                usage=self._used,
-                budgets=self._run.budget_uses,
-                models=self._run.models,
-            )
+            yield self._log.asked(question, of=approvals.user)
+            self._finish_asking(rounds=asked.round)
             return
-        yield from self._warn("Approval", (problem,), about="why")
+        yield from self._warn("Approval", (question,), about="why")
         denied = {
-            call.call_id: Decision(call_id=call.call_id, is_approved=False, reason=problem)
+            call.call_id: Decision(call_id=call.call_id, is_approved=False, reason=question)
             for call in asked.calls
         }
-        files = self._at_hand.save(with_data_of=list(self._at_hand))
-        self._prepare(Answer(snapshot=asked.snapshot or "", decisions=denied, files=files))
+        self._set_up(asked.snapshot, denied)
         yield from self._drive()
+
+    def _finish_asking(self, *, rounds: int) -> None:
+        """End the turn with a question."""
+        self._finished = Finished(
+            reason=cast("StopReason", "approval"),
+            rounds=rounds,
+            usage=self._used,
+            budgets=self._run.budget_uses,
+            models=self._run.models,
+        )
 
     def _note(self, event: Event) -> None:
         if isinstance(event, ModelCallEnded):

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Any, cast
 
 from dify_plugin.entities.agent import AgentInvokeMessage
@@ -21,6 +22,7 @@ from agent_loop import (
 from agent_tooling import parse_tool_arguments
 from stream_text import KnownSecrets, read_member, redact_log_data
 
+from ._approval import Answer, Question
 from ._budgets import to_figures
 from ._model import Model
 from ._plugin_log import log_failure
@@ -82,6 +84,41 @@ class RunLog:
         data = {about: list(lines)} if self._has_content else {f"{about}_count": len(lines)}
         return self._strategy.create_log_message(
             label=label, data=self._redact(data), status=_Status.ERROR
+        )
+
+    def asked(self, question: Question, *, of: str) -> AgentInvokeMessage:
+        """Log that a person is asked whether calls may be made, who alone can answer."""
+        told = {"asked": of, "open_until": _to_time(question.expires_at)}
+        return self._note("Approval asked", question, told)
+
+    def answered(self, answer: Answer) -> AgentInvokeMessage:
+        """Log what a person has decided about calls, when, and why."""
+        decisions = list(answer.decisions.values())
+        approved = sum(decision.is_approved for decision in decisions)
+        told: dict[str, Any] = {
+            "decision": "approved" if approved else "denied" if decisions else "asked again",
+            "approved": approved,
+            "by": decisions[0].by if decisions else None,
+            "decided_at": _to_time(time.time()),
+            "reason": answer.reply.text,
+            "changed": list(answer.changed),
+        }
+        return self._note("Approval decided", answer.question, told)
+
+    def _note(
+        self, label: str, question: Question, told: Mapping[str, object]
+    ) -> AgentInvokeMessage:
+        about = {
+            "code": question.code,
+            "asked_at": _to_time(question.asked_at),
+            "calls": [self._toolbox.own_names[call.tool] for call in question.calls],
+            **told,
+        }
+        if not self._has_content:
+            about = {**about, "calls": len(question.calls), "reason": None}
+        data = {name: value for name, value in about.items() if value not in (None, [])}
+        return self._strategy.create_log_message(
+            label=label, data=self._redact(data), status=_Status.SUCCESS
         )
 
     def _redact(self, data: object) -> Any:
@@ -244,6 +281,10 @@ class RunLog:
         if error is None:
             return None
         return self._redact(error) if self._has_content else "failed"
+
+
+def _to_time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
 def _server_calls(body: object) -> list[dict[str, Any]]:

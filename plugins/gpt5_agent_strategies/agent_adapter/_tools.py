@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Generator, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any, Self, cast
 
@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from agent_loop import ToolCall
 from agent_tooling import Tool, ToolingError, parse_tool_arguments, unique_tool_names
+from stream_text import read_member
 
 from ._files_at_hand import FilesAtHand
 from ._model import Model
@@ -75,6 +76,7 @@ class Toolbox:
         tools: Those that can be used, by the name that the model calls them by.
         providers: The provider of each.
         own_names: How Dify calls each.
+        fixed: What Dify knows each by, and what it gets that the model neither sees nor writes; there may be secrets in it.
         left_out: A line for each that cannot.
         answers: Those of their answers that are being read.
     """
@@ -82,6 +84,7 @@ class Toolbox:
     tools: Mapping[str, Tool]
     providers: Mapping[str, str]
     own_names: Mapping[str, str]
+    fixed: Mapping[str, Any] = field(repr=False)
     left_out: tuple[str, ...]
     answers: OpenAnswers
 
@@ -115,6 +118,7 @@ class Toolbox:
         answers = OpenAnswers()
         tools: dict[str, Tool] = {}
         identities: dict[str, ToolIdentity] = {}
+        fixed: dict[str, Any] = {}
         for raw, name in zip(readable, unique_tool_names(readable), strict=True):
             identity = ToolIdentity.from_raw(raw)
             invoke = partial(_invoke, identity, session, settings.tool_seconds, answers)
@@ -125,11 +129,13 @@ class Toolbox:
                 raw, invoke, name=name, reader=reader, files=at_hand
             )
             identities[name] = identity
+            fixed[name] = [asdict(identity), _find_fixed(raw, tools[name])]
         at_hand.are_offered = any(tool.takes_files for tool in tools.values())
         return cls(
             tools=tools,
             providers={name: identity.provider for name, identity in identities.items()},
             own_names={name: identity.tool_name for name, identity in identities.items()},
+            fixed=fixed,
             left_out=tuple(left_out),
             answers=answers,
         )
@@ -169,6 +175,15 @@ def _invoke(
     **arguments: Any,
 ) -> Generator[ToolInvokeMessage]:
     return answers.read(identity.invoke(session, seconds, arguments))
+
+
+def _find_fixed(raw: Mapping[str, Any], tool: Tool) -> dict[str, Any]:
+    """Return the values that a tool gets whatever the model writes: what its form has set, and the defaults of parameters that are hidden."""
+    shown = tool.parameters["properties"]
+    declared = [one for one in raw.get("parameters") or () if read_member(one, "name") not in shown]
+    defaults = {read_member(one, "name"): read_member(one, "default") for one in declared}
+    given = {**defaults, **(raw.get("runtime_parameters") or {})}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _find_problem(raw: object) -> str | None:

@@ -1,5 +1,6 @@
 """Calls that wait for the user's leave: the question ends the turn, the next message answers it."""
 
+import asyncio
 import json
 import random
 import time
@@ -24,6 +25,12 @@ class Storage:
         self.values = {}
         self.done = []
         self.problem = None
+        self.both = None  # A barrier before the question is given out.
+
+    async def answer_in_turn(self, request):
+        if self.both is not None and request["opt"] == "get" and "claim" not in request["key"]:
+            await self.both.wait()
+        return self.answer(request)
 
     def answer(self, request):
         if self.problem:
@@ -37,19 +44,17 @@ class Storage:
             case "get":
                 return {"data": self.values[key]}
             case "del":
-                del self.values[key]
+                self.values.pop(key, None)  # As object stores do, which find nothing wrong.
                 return {"data": "ok"}
         return {"data": key in self.values}
 
 
-@pytest.fixture
-def storage(agent):
-    storage = Storage()
+def give_storage(agent, storage):
     dify, answer = agent.dify, agent.dify.answer
 
     async def answer_all(request):
         if request.type == "storage":
-            yield storage.answer(request.request)
+            yield await storage.answer_in_turn(request.request)
             return
         if request.type == "tool":
             storage.done.append(f"called {request.request['tool']}")
@@ -65,7 +70,16 @@ def storage(agent):
     return storage
 
 
-def turn(
+@pytest.fixture
+def storage(agent):
+    return give_storage(agent, Storage())
+
+
+def turn(agent, query, **given):
+    return agent.run_async(take_turn(agent, query, **given))
+
+
+async def take_turn(
     agent,
     query,
     *,
@@ -81,27 +95,26 @@ def turn(
     parameters = build_parameters(
         query=query, model={**model, "history_prompt_messages": list(history)}, **given
     )
-    name = f"gpt5_{strategy}"
-
-    async def play():
-        stream = agent.process.invoke(
-            "agent_strategy",
-            "invoke_agent_strategy",
-            {
-                "agent_strategy_provider": "gpt5_agent_strategies",
-                "agent_strategy": name,
-                "agent_strategy_params": parameters,
-            },
-            user_id=user,
-            origin=CallOrigin(conversation_id=conversation, app_id="a"),
-        )
-        return [message async for message in stream]
-
-    return agent.run_async(play())
+    stream = agent.process.invoke(
+        "agent_strategy",
+        "invoke_agent_strategy",
+        {
+            "agent_strategy_provider": "gpt5_agent_strategies",
+            "agent_strategy": f"gpt5_{strategy}",
+            "agent_strategy_params": parameters,
+        },
+        user_id=user,
+        origin=CallOrigin(conversation_id=conversation, app_id="a"),
+    )
+    return [message async for message in stream]
 
 
 def text(messages):
     return "".join(m["message"]["text"] for m in messages if m["type"] == "text")
+
+
+def logs(messages):
+    return {m["message"]["label"]: m["message"]["data"] for m in messages if m["type"] == "log"}
 
 
 def figures(messages):
@@ -116,6 +129,13 @@ def why_not_taken_up(messages):
     ]
     [why] = log["data"]["why"]
     return why
+
+
+FULL_WIDTH = {ord(letter): ord(letter) + 0xFEE0 for letter in "0123456789abcdef"}
+
+
+def code_of(messages):
+    return text(messages)[-8:]
 
 
 def said(messages):
@@ -192,9 +212,8 @@ def test_an_answer_counts_only_right_behind_the_question_and_for_its_own_convers
     assert (agent.dify.tool_requests, storage.values) == ([], {})
 
 
-def test_the_words_that_led_to_a_question_do_not_answer_it_where_nothing_is_remembered(
-    agent, storage
-):
+@pytest.mark.usefixtures("storage")
+def test_the_words_that_led_to_a_question_do_not_answer_it_where_nothing_is_remembered(agent):
     turn(agent, "yes")
     agent.dify.model = [[chunk(calls=[call("pay", '{"to": "Ann"}')])]]
 
@@ -204,10 +223,150 @@ def test_the_words_that_led_to_a_question_do_not_answer_it_where_nothing_is_reme
     assert agent.dify.tool_requests == []
     assert len(agent.dify.model_requests[1]["prompt_messages"]) == 2  # Begun anew, not denied.
 
-    agent.dify.model = [[chunk("Done.")]]
-    assert text(turn(agent, "Approve.")).endswith("Done.")
+
+@pytest.mark.parametrize(
+    ("query", "yes", "needs_code"),
+    [
+        ("Pay Ann.", "Approve {code}", "please answer with the code"),
+        ("付款给 Ann", "是，{code}。", "请连同编号回答"),  # noqa: RUF001 - full width
+        ("アンに払って", "はい{wide}！", "コードを添えて"),  # noqa: RUF001 - full width
+    ],
+)
+def test_where_nothing_is_remembered_a_yes_needs_the_code(agent, storage, query, yes, needs_code):
+    asked = turn(agent, query)
+    code = code_of(asked)
+    yes = yes.format(code=code, wide=code.translate(FULL_WIDTH))
+    for bare in ("yes", "是", "はい。", "yes 00000000"):
+        again = turn(agent, bare)
+        assert text(again).endswith(text(asked).removeprefix("I pay."))
+        assert needs_code in text(again)
+        assert figures(again)["stop_reason"] == "approval"
+    assert (agent.dify.tool_requests, len(agent.dify.model_requests)) == ([], 1)
+
+    assert text(turn(agent, yes)).endswith("Done.")
     assert [request["tool"] for request in agent.dify.tool_requests] == ["pay"]
     assert storage.values == {}
+
+
+@pytest.mark.usefixtures("storage")
+@pytest.mark.parametrize(("yes", "counts"), [("YES, {code}.", True), ("yes 00000000", False)])
+def test_where_the_conversation_is_remembered_a_code_may_stand_behind_the_yes(agent, yes, counts):
+    asked = turn(agent, "Pay Ann.")
+
+    turn(agent, yes.format(code=code_of(asked)), history=said(asked))
+
+    assert [request["tool"] for request in agent.dify.tool_requests] == ["pay"] * counts
+
+
+@pytest.mark.parametrize("is_remembered", [True, False])
+def test_of_two_yeses_at_the_same_moment_one_makes_the_call(agent, storage, is_remembered):
+    asked = turn(agent, "Pay Ann.")
+    agent.dify.model = [[chunk("Done.")], [chunk("Done.")]]
+    yes, history = f"yes {code_of(asked)}", said(asked) if is_remembered else ()
+
+    async def say_it_twice():
+        storage.both = asyncio.Barrier(2)
+        turns = [take_turn(agent, yes, history=history) for _ in range(2)]
+        return await asyncio.gather(*turns)
+
+    answers = agent.run_async(say_it_twice())
+
+    assert [request["tool"] for request in agent.dify.tool_requests] == ["pay"]
+    assert [text(answer) for answer in answers] == ["Done.", "Done."]
+    [late] = [answer for answer in answers if "Approval decided" not in logs(answer)]
+    assert why_not_taken_up(late) == "another message has answered it at the same moment"
+    assert storage.values == {}
+
+
+def test_of_two_yeses_in_two_processes_one_at_most_makes_the_call(agent, configured_agent, storage):
+    asked = turn(agent, "Pay Ann.")
+    give_storage(configured_agent, storage)
+    both = (agent, configured_agent)
+    for each in both:
+        each.dify.model = [[chunk("Done.")], [chunk("Done.")]]
+
+    async def say_it_twice():
+        storage.both = asyncio.Barrier(2)
+        await asyncio.gather(*(take_turn(each, "yes", history=said(asked)) for each in both))
+
+    agent.run_async(say_it_twice())
+
+    assert storage.done.count("called pay") <= 1
+
+
+SECRET = parameter("key", "secret-input", form="form")
+HELD = tool("pay", parameter("to"), SECRET, runtime_parameters={"key": "k-123456789"})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"credential_id": "other"},
+        {"provider_type": "api"},
+        {"identity": {**HELD["identity"], "provider": "someone/else/else"}},
+        {"runtime_parameters": {"key": "k-987654321"}},
+        {"runtime_parameters": {}, "parameters": [parameter("to"), {**SECRET, "default": "k"}]},
+    ],
+    ids=["credential", "type", "provider", "form", "default"],
+)
+def test_a_call_of_a_tool_that_was_changed_since_the_question_is_not_made(agent, storage, change):
+    other = tool("look", parameter("at"))
+    calls = [call("pay", '{"to": "Ann"}'), call("look", '{"at": "it"}', id_="c2")]
+    agent.dify.model[0] = [chunk(calls=calls)]
+    agent.dify.tools["look"] = [text_message("seen")]
+    given = {"approval_rules": '{"*": "always"}', "tools": [HELD, other]}
+    asked = turn(agent, "Pay Ann.", **given)
+    [stored] = storage.values.values()
+    assert b"k-123456789" not in zlib.decompress(bytes.fromhex(stored))
+
+    given["tools"] = [{**HELD, **change}, other]
+    answered = turn(agent, "yes", history=said(asked), **given)
+
+    assert [request["tool"] for request in agent.dify.tool_requests] == ["look"]
+    told = [m["content"] for m in agent.dify.model_requests[1]["prompt_messages"][-2:]]
+    assert told[0].startswith("tool invoke error: pay was changed after the user was asked")
+    assert told[1] == "seen"
+    assert text(answered).startswith("Not called, because it was changed after you were asked")
+    assert text(answered).split()[-2:] == ["pay", "Done."]
+    assert logs(answered)["Approval decided"]["changed"] == ["pay"]
+
+
+@pytest.mark.usefixtures("storage")
+def test_one_more_iteration_or_another_budget_refuses_no_question_that_waits(agent):
+    asked = turn(agent, "Pay Ann.", max_total_tokens=1_000)
+
+    answered = turn(agent, "yes", history=said(asked), maximum_iterations=7, max_total_tokens=2_000)
+
+    assert text(answered) == "Done."
+    assert [request["tool"] for request in agent.dify.tool_requests] == ["pay"]
+
+
+@pytest.mark.usefixtures("storage")
+@pytest.mark.parametrize(
+    ("reply", "decision", "reason"),
+    [("yes", "approved", "yes"), ("Not so much", "denied", "Not so much")],
+)
+def test_the_log_says_what_was_asked_and_who_has_decided_what_when_and_why(
+    agent, reply, decision, reason
+):
+    asked = turn(agent, "Pay Ann.", user="ann")
+    answered = turn(agent, reply, user="ann", history=said(asked))
+
+    question, decided = logs(asked)["Approval asked"], logs(answered)["Approval decided"]
+    assert (question["calls"], question["asked"]) == (["pay"], "ann")
+    assert question["code"] == decided["code"] == code_of(asked)
+    assert (decided["decision"], decided["by"], decided["reason"]) == (decision, "ann", reason)
+    times = [question["asked_at"], decided["decided_at"], question["open_until"]]
+    assert sorted(times) == times
+    assert "Only the user who asked can answer." in text(asked)
+
+
+def test_a_log_without_contents_says_that_somebody_has_decided(configured_agent):
+    give_storage(configured_agent, Storage())
+    asked = turn(configured_agent, "Pay Ann.")
+    decided = logs(turn(configured_agent, "Not Ann", history=said(asked)))["Approval decided"]
+    assert (decided["decision"], decided["calls"], decided["by"]) == ("denied", 1, "u")
+    assert "Ann" not in json.dumps(decided)
 
 
 @pytest.mark.parametrize(
@@ -218,8 +377,12 @@ def test_the_words_that_led_to_a_question_do_not_answer_it_where_nothing_is_reme
             lambda stored: change_stored(stored, "snapshot", "Ann", "Bob"),
             "snapshot.signature: it was changed since it was signed",
         ),
+        (
+            lambda stored: change_stored(stored, "question", "pay", "idle"),
+            "what lay in Dify's storage was changed since",
+        ),
     ],
-    ids=["broken", "forged"],
+    ids=["broken", "forged", "another tool"],
 )
 def test_what_lies_in_the_storage_and_was_changed_is_not_resumed(agent, storage, change, why):
     asked = turn(agent, "Pay Ann.")
@@ -242,17 +405,8 @@ def change_stored(stored, key, old, new):
 
 def test_an_answer_that_comes_too_late_is_an_ordinary_message(start_agent):
     agent = start_agent(GPT5_AGENT_APPROVAL_SECONDS="1", GPT5_AGENT_SNAPSHOT_KEY="s" * 32)
+    give_storage(agent, Storage())
     agent.dify.model = [[chunk(calls=[call("pay", '{"to": "Ann"}')])], [chunk("Late.")]]
-    storage, answer = Storage(), agent.dify.answer
-
-    async def answer_all(request):
-        if request.type == "storage":
-            yield storage.answer(request.request)
-            return
-        async for item in answer(request):
-            yield item
-
-    agent.dify.answer = answer_all
     asked = turn(agent, "付款给 Ann")
     assert "以下调用需要您批准" in text(asked)
     time.sleep(1.1)
@@ -354,13 +508,13 @@ def test_files_that_were_changed_in_the_storage_are_not_taken(agent, storage, gi
     asked = ask_to_send(agent, give)
     [key] = storage.values
     storage.values[key] = change_stored(
-        storage.values[key], "files", "application/pdf", "text/plain"
+        storage.values[key], "question", "application/pdf", "text/plain"
     )
     agent.dify.model = [[chunk("Yes what?")]]
 
     answered = turn(agent, "yes", history=said(asked), **SEND)
 
-    assert why_not_taken_up(answered) == "the files that were at hand were changed since"
+    assert why_not_taken_up(answered) == "what lay in Dify's storage was changed since"
     assert agent.dify.tool_requests == []
 
 
