@@ -1,4 +1,5 @@
 import hashlib
+import io
 import json
 import os
 import shutil
@@ -241,6 +242,90 @@ def test_only_what_git_knows_is_packaged(package, workshop):
     assert {*SUSPICIOUS, "data/known.txt", "main.py"} <= files.keys()
 
 
+PACKAGE = "packages/tiny-base/src/tiny_base"
+NEEDLESS = {".env": "x", "id_ed25519": "x", "dump.log": "x", "venv/pyvenv.cfg": "x"}
+WHEEL = "wheels/tiny_base-0.1.0+bundle-py3-none-any.whl"
+
+
+@pytest.fixture
+def wheel(package, workshop):
+    """Package the echo model with these files added to the module of a package that it needs; return the module's files in the wheel by name."""
+
+    def run(left_out=(), ignored="", **added):
+        for name, content in {**added, "../../.gitignore": ignored}.items():
+            path = workshop / PACKAGE / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(content)
+        told = ", ".join(f"../../{PACKAGE}/{name}" for name in sorted(left_out))
+        content = package(told)[WHEEL]
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            return {
+                name.removeprefix("tiny_base/"): archive.read(name)
+                for name in archive.namelist()
+                if name.startswith("tiny_base/") and not name.endswith("/")
+            }
+
+    return run
+
+
+def test_a_wheel_holds_what_git_tracks_or_would_add_and_nothing_that_looks_private(wheel, workshop):
+    (workshop / PACKAGE / "logs").mkdir()
+    (workshop / PACKAGE / "logs/__init__.py").write_text("x")
+    (workshop / PACKAGE / "for_tests.pem").write_text(KEY)
+    git(workshop, "init")
+    git(workshop, "add", ".")
+    added = {**NEEDLESS, "deploy": KEY, "notes.txt": "x", "new.py": "x"}
+
+    files = wheel([".env", "id_ed25519", "dump.log", "venv/", "deploy"], "notes.txt", **added)
+
+    assert files.keys() == {"__init__.py", "for_tests.pem", "logs/__init__.py", "new.py"}
+
+
+def test_a_package_that_is_new_to_git_is_bundled(wheel, workshop):
+    git(workshop, "init")
+    assert wheel([".env"], **{".env": "x", "new.py": "x"}).keys() == {"__init__.py", "new.py"}
+
+
+def test_a_repository_inside_of_a_package_stays_behind(wheel, workshop):
+    git(workshop, "init")
+    for name in ("known", "new"):
+        other = workshop / PACKAGE / name
+        git(workshop, "init", other)
+        (other / "part.py").write_text("x")
+        git(other, "add", "part.py")
+        git(other, "commit", "-m", "x")
+    git(workshop, "add", f"{PACKAGE}/known")
+    shutil.rmtree(workshop / PACKAGE / "known/.git")
+
+    assert wheel(["known", "new/"]).keys() == {"__init__.py"}
+
+
+def test_where_git_knows_nothing_a_wheel_holds_what_the_packages_rules_leave(wheel):
+    added = {**NEEDLESS, "secrets.yaml": "x", "notes.txt": "x", "new.py": "x"}
+    left_out = [".env", "id_ed25519", "dump.log", "venv/", "secrets.yaml"]
+    assert wheel(left_out, "notes.txt", **added).keys() == {"__init__.py", "new.py"}
+
+
+def test_a_list_says_what_a_wheel_is_built_of(wheel, workshop):
+    project = workshop / "packages/tiny-base/pyproject.toml"
+    listed = '["pyproject.toml", "src/tiny_base/__init__.py", "src/tiny_base/logs/a.py"]'
+    project.write_text(f"{project.read_text()}\n[tool.dify-host]\ninclude = {listed}\n")
+    assert wheel(**{"new.py": "x", "logs/a.py": "x"}).keys() == {"__init__.py", "logs/a.py"}
+
+
+def test_a_wheel_holds_the_file_of_the_workspace_that_a_link_leads_to(wheel, workshop):
+    (workshop / "LICENSE").write_text("Anybody may.")
+    (workshop / PACKAGE / "LICENSE").symlink_to("../../../../LICENSE")
+    assert wheel()["LICENSE"] == b"Anybody may."
+
+
+def test_a_link_in_a_package_that_leads_out_of_the_workspace_is_refused(dify_host, workshop):
+    (workshop / PACKAGE / "hostname").symlink_to("/etc/hostname")
+    code, _, err = dify_host("package", "echo_model")
+    assert code == 2
+    assert f"{PACKAGE}/hostname: expected a file or folder, got a link" in err
+
+
 def test_a_list_says_what_is_packaged(package, workshop):
     project = workshop / "plugins/echo_model/pyproject.toml"
     listed = '["main.py", "manifest.yaml", "provider", "models", "_assets", "README.md", "PRIVACY.md", "./tls/ca.pem"]'
@@ -260,7 +345,9 @@ def test_a_list_names_what_is_in_the_plugin(dify_host, workshop, path):
     project.write_text(f'{project.read_text()}\n[tool.dify-host]\ninclude = ["{path}"]\n')
     code, _, err = dify_host("package", "echo_model")
     assert code == 2
-    assert f"tool.dify-host.include: expected a file or folder of the plugin: '{path}'" in err
+    assert (
+        f"tool.dify-host.include: expected files and folders beside this file, got '{path}'" in err
+    )
 
 
 def test_without_git_what_it_would_know_is_not_asked(package, monkeypatch):
@@ -539,7 +626,7 @@ def test_where_git_cannot_be_asked_nothing_is_packed_by_chance(dify_host, alone,
         (alone / ".git").write_text("gitdir: /nowhere/modules/alone")
     code, _, err = dify_host("package", alone, "--output", tmp_path / "out.difypkg")
     assert code == 2
-    assert "git, which knows what belongs to the plugin, cannot be asked: " in err
+    assert "git, which knows what belongs to it, cannot be asked: " in err
     assert "Or list the files in tool.dify-host.include" in err
     assert not (tmp_path / "out.difypkg").exists()
 

@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from ._bundled import FOLDER, BundledWheel, build_index_page, build_requirements
 from ._contents import Contents
 from ._identity import validate_identifier
 from ._owner import Owner, find_unsaid
-from ._sources import read_sources
+from ._sources import Sources, read_member_sources, read_sources
 from ._uv import neutral_environment, run_uv
 from ._variant import apply_variant, read_variant
 from ._workspace import Member, Workspace
@@ -41,7 +41,7 @@ class Package:
         path: Where it lies.
         size_bytes: Its size.
         identifier: The name by which Dify knows exactly this content.
-        left_out: Paths in the plugin's folder that stayed behind though they might be missed.
+        left_out: Paths, as seen from the plugin's folder, that stayed behind though they might be missed.
         is_as_is: Whether it holds what Dify's own packager takes, but for what was left out.
         unsaid: What the workspace has a table for, the marketplace asks for, and the manifest leaves out.
     """
@@ -81,11 +81,12 @@ def build_package(
     author = (owner and owner.author) or plugin.manifest.author
     own = (author, *_name_and_version(declared))
     validate_identifier(plugin.path, build_identifier(*own, {}))
+    needed = _read_needed(plugin.path, workspace) if workspace else {}
     with tempfile.TemporaryDirectory(prefix="dify-host-") as staging:
         made = (
             _exported_requirements(plugin.path)
             if workspace is None
-            else _dependency_files(plugin.path, workspace, Path(staging))
+            else _dependency_files(plugin.path, workspace, needed, Path(staging))
         )
     files = {**declared, **made}
     if owner:
@@ -99,7 +100,7 @@ def build_package(
         path=path,
         size_bytes=path.stat().st_size,
         identifier=build_identifier(*own, files),
-        left_out=sources.left_out,
+        left_out=(*sources.left_out, *_iter_left_out(plugin.path, needed)),
         is_as_is=workspace is None and variant is None,
         unsaid=find_unsaid(Contents(files).manifest) if owner else (),
     )
@@ -116,6 +117,18 @@ def _workspace_of(folder: Path) -> Workspace | None:
     workspace = Workspace.find(folder)
     members = workspace.members.values() if workspace else ()
     return workspace if any(member.folder == folder for member in members) else None
+
+
+def _read_needed(folder: Path, workspace: Workspace) -> dict[Member, Sources]:
+    """Return the members that a plugin needs, each with what its wheel is built of."""
+    needed = workspace.needed_by(Member.read(folder))
+    return {member: read_member_sources(member.folder, workspace.root) for member in needed}
+
+
+def _iter_left_out(folder: Path, needed: Mapping[Member, Sources]) -> Iterator[str]:
+    for member, sources in needed.items():
+        for path in sources.left_out:
+            yield f"{os.path.relpath(member.folder, folder)}/{path}"
 
 
 def _exported_requirements(folder: Path) -> dict[str, bytes]:
@@ -136,13 +149,15 @@ def _exported_requirements(folder: Path) -> dict[str, bytes]:
     return {"requirements.txt": exported.encode()}
 
 
-def _dependency_files(folder: Path, workspace: Workspace, staging: Path) -> dict[str, bytes]:
+def _dependency_files(
+    folder: Path, workspace: Workspace, needed: Mapping[Member, Sources], staging: Path
+) -> dict[str, bytes]:
     """Return the wheels and the three files that say what to install.
 
     They are made in `staging`, because a lock made inside a workspace is the workspace's.
     """
     member = Member.read(folder)
-    wheels = [_build_wheel(one, staging / FOLDER) for one in workspace.needed_by(member)]
+    wheels = [_build_wheel(one, files.files, staging) for one, files in needed.items()]
     constraints = _locked_versions(workspace, member)
     internal = sorted(workspace.members)
     pyproject = _pyproject(member, wheels, constraints=constraints, internal=internal)
@@ -159,10 +174,15 @@ def _dependency_files(folder: Path, workspace: Workspace, staging: Path) -> dict
     }
 
 
-def _build_wheel(member: Member, folder: Path) -> BundledWheel:
-    """Build a member's wheel and put it, with the version that it gets here, where all of them lie."""
+def _build_wheel(member: Member, files: Mapping[str, bytes], staging: Path) -> BundledWheel:
+    """Build a member's wheel of these files and put it, with the version that it gets here, where all of them lie."""
+    sources, folder = staging / "sources" / member.name, staging / FOLDER
+    for name, content in files.items():
+        path = sources / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
     built = folder / member.name
-    _uv("build", "--wheel", "--no-sources", "--out-dir", str(built), cwd=member.folder)
+    _uv("build", "--wheel", "--no-sources", "--out-dir", str(built), cwd=sources)
     (path,) = built.glob("*.whl")
     wheel = BundledWheel.relabel(path.name, path.read_bytes())
     (folder / wheel.file_name).write_bytes(wheel.content)

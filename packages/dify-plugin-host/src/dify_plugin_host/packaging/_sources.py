@@ -1,6 +1,7 @@
 """Which files of a plugin's folder go into its package: those that git knows or a list names, and no key or environment.
 
 Of a plugin in a uv workspace the package is made for it; of any other the files are those that Dify's own packager takes, as they are.
+Of a package of the workspace, whose wheel is bundled, new files that git would add count as well: a wheel that lacks a module is broken.
 """
 
 import os
@@ -73,16 +74,17 @@ _HARMLESS = (
     *(".env.example", ".env.sample", ".env.template", ".python-version", ".editorconfig"),
     *(".difyignore", ".gitignore", ".gitattributes", ".gitkeep", ".gitmodules", ".github"),
 )
+_PRIVATE = (*_EXCLUDED_AS_IS, *(f"!{name}" for name in _HARMLESS))
 _IGNORE_FILES = (".difyignore", ".gitignore")
 _PRIVATE_KEY = re.compile(rb"\s*-----BEGIN [A-Z0-9 ]*PRIVATE KEY")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """The files of a plugin's folder.
+    """The files of a folder.
 
     Attributes:
-        files: The content of each that goes into the package, by its path.
+        files: The content of each that is taken, by its path.
         left_out: Paths of what stays behind though it might be missed; a folder's ends with a slash.
     """
 
@@ -105,13 +107,9 @@ def read_sources(folder: Path, *, as_is: bool) -> Sources:
     Raises:
         PackageError: If one of the files is no plain file, git is there and cannot be asked, or the list names what is not there.
     """
-    excluded = (*_EXCLUDED_AS_IS, *(f"!{name}" for name in _HARMLESS)) if as_is else _EXCLUDED
-    named = _named(folder)
-    if named:
-        paths = {PurePosixPath(str(path)) for path in named}
-        found = _named_files(folder, paths)
-        sure = {path.as_posix() for path in paths}
-        return _read(folder, found, wanted=found, sure=sure, excluded=excluded)
+    excluded = _PRIVATE if as_is else _EXCLUDED
+    if named := _named(folder):
+        return _read_named(folder, named, excluded=excluded)
     by_packager = set(read_ignored(folder, *_IGNORE_FILES).walk(folder))
     tracked, known = _git_files(folder)
     if not tracked:
@@ -119,15 +117,51 @@ def read_sources(folder: Path, *, as_is: bool) -> Sources:
         return _read(folder, by_packager, wanted=by_packager, sure=(), excluded=excluded)
     if not as_is:
         by_packager = known.intersection(read_ignored(folder, ".difyignore").walk(folder))
-    return _read(folder, by_packager, wanted=tracked, sure=(), excluded=excluded)
+    return _read(folder, by_packager, wanted=tracked, excluded=excluded)
+
+
+def read_member_sources(folder: Path, root: Path) -> Sources:
+    """Read the files of which the wheel of a workspace's package is built.
+
+    They are those that `include` of `[tool.dify-host]` in its pyproject.toml names; without such a list those that git tracks, and those that it
+    would add; where there is no git, those that the package's own ignore rules leave. What looks private stays behind, unless git tracks it.
+
+    Args:
+        folder: The package's folder.
+        root: The folder of the workspace, out of which no link may lead.
+
+    Raises:
+        PackageError: If a file is no plain file, or a link out of the workspace; or git is there and cannot be asked, or the list names what is not there.
+    """
+    if named := _named(folder):
+        return _read_named(folder, named, excluded=_PRIVATE, links_into=root)
+    tracked, known = _git_files(folder)
+    found = known or set(read_ignored(folder, *_IGNORE_FILES).walk(folder))
+    # Of a repository in a repository git knows the name alone.
+    wanted = {path for path in found if not _is_folder(folder / path)}
+    excluded = (*_PRIVATE, *_SUSPICIOUS)
+    return _read(folder, found, wanted=wanted, sure=tracked, excluded=excluded, links_into=root)
 
 
 def _named(folder: Path) -> list[Any]:
-    """Return the list in a plugin's pyproject.toml, if it has one."""
+    """Return the list in a folder's pyproject.toml, if it has one."""
     if not (folder / "pyproject.toml").is_file():
         return []
     settings = object_at(read_toml(folder / "pyproject.toml"), "tool")
     return list_at(object_at(settings, "dify-host"), "include")
+
+
+def _read_named(
+    folder: Path,
+    named: Collection[Any],
+    *,
+    excluded: Collection[str],
+    links_into: Path | None = None,
+) -> Sources:
+    paths = {PurePosixPath(str(path)) for path in named}
+    found = _named_files(folder, paths)
+    sure = {path.as_posix() for path in paths}
+    return _read(folder, found, wanted=found, sure=sure, excluded=excluded, links_into=links_into)
 
 
 def _named_files(folder: Path, named: Collection[PurePosixPath]) -> set[str]:
@@ -136,12 +170,17 @@ def _named_files(folder: Path, named: Collection[PurePosixPath]) -> set[str]:
         path = folder / name
         is_inside = path.parent.resolve().is_relative_to(folder.resolve())
         if not path.exists() or not is_inside or ".." in name.parts:
-            problem = f"tool.dify-host.include: expected a file or folder of the plugin: '{name}'"
+            problem = (
+                f"tool.dify-host.include: expected files and folders beside this file, got '{name}'"
+            )
             raise PackageError(folder / "pyproject.toml", problem)
-        is_folder = path.is_dir() and not path.is_symlink()
-        inside = IgnoreRules("").walk(path) if is_folder else ("",)
+        inside = IgnoreRules("").walk(path) if _is_folder(path) else ("",)
         found.update((name / below).as_posix() for below in inside)
     return found
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
 
 
 def _git_files(folder: Path) -> tuple[set[str], set[str]]:
@@ -168,20 +207,21 @@ def _git(folder: Path, *options: str) -> set[str]:
         if not any(os.path.lexists(above / ".git") for above in (folder, *folder.parents)):
             return set()
         told = os.fsdecode(getattr(error, "stderr", b"")).strip() or str(error)
-        problem = f"git, which knows what belongs to the plugin, cannot be asked: {told}. Or list the files in tool.dify-host.include"
+        problem = f"git, which knows what belongs to it, cannot be asked: {told}. Or list the files in tool.dify-host.include"
         raise PackageError(folder, problem) from None
     return {os.fsdecode(path) for path in listed.stdout.split(b"\0") if path}
 
 
-def _read(
+def _read(  # noqa: PLR0913 - all that is asked of a file
     folder: Path,
     found: Collection[str],
     *,
     wanted: Collection[str],
-    sure: Collection[str],
+    sure: Collection[str] = (),
     excluded: Collection[str],
+    links_into: Path | None = None,
 ) -> Sources:
-    """Read what is wanted of what was found; `sure` is taken whatever it is called."""
+    """Read what is wanted of what was found; `sure` is taken whatever it is called, and a link where it leads into that folder."""
     environments = {
         str(PurePosixPath(path).parent) for path in found if path.endswith("pyvenv.cfg")
     }
@@ -190,7 +230,7 @@ def _read(
     for path in sorted(found):
         part = None if path in sure else _excluded_part(path, excluded, environments)
         if part is None and path in wanted:
-            content = _content(folder / path)
+            content = _content(folder / path, links_into)
             if path in sure or not _PRIVATE_KEY.match(content):
                 files[path] = content
                 continue
@@ -199,8 +239,9 @@ def _read(
     return Sources(files=files, left_out=tuple(sorted(left_out)))
 
 
-def _content(path: Path) -> bytes:
-    if path.is_symlink() and path.name not in _IGNORE_FILES:
+def _content(path: Path, links_into: Path | None) -> bytes:
+    is_link = path.is_symlink() and path.name not in _IGNORE_FILES
+    if is_link and not (links_into and _leads_into(links_into, path)):
         raise PackageError(path, "expected a file or folder, got a link")
     if not path.is_file():
         raise PackageError(path, "expected a file or folder, got a pipe, a socket or a device")
@@ -210,6 +251,10 @@ def _content(path: Path) -> bytes:
         problem = f"expected names in UTF-8, got {os.fsencode(path.name)!r}"
         raise PackageError(path.parent, problem) from None
     return path.read_bytes()
+
+
+def _leads_into(folder: Path, link: Path) -> bool:
+    return link.is_file() and link.resolve().is_relative_to(folder.resolve())
 
 
 def _excluded_part(
