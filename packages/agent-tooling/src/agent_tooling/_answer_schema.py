@@ -60,9 +60,8 @@ class AnswerSchema:
         validate_references(schema, field=_FIELD)
         validator = build_validator(schema, field=_FIELD)
         if validator is None:
-            raise DeclarationError(
-                _FIELD, "left out where jsonschema is not installed", found="a schema"
-            )
+            expected = "left out without jsonschema, which comes with the extra 'schema' (gpt5-agent-tooling[schema])"
+            raise DeclarationError(_FIELD, expected, found="a schema")
         validate_patterns(schema, field=_FIELD)
         return cls(schema=schema, validator=validator)
 
