@@ -327,13 +327,6 @@ def wheel(session: nox.Session, package: str) -> None:
         _run_readme(session, package)
 
 
-@nox.session(reuse_venv=False)
-def bounds(session: nox.Session) -> None:
-    """Install the wheels of all packages together: fails where two siblings disagree about a version."""
-    session.install(*_build_wheels(session, *PACKAGES))
-    session.run("uv", "pip", "check", f"--python={session.virtualenv.location}", external=True)
-
-
 @nox.session(default=False)
 @nox.parametrize("package", list(PACKAGES), ids=list(PACKAGES))
 def api(session: nox.Session, package: str) -> None:
@@ -359,7 +352,7 @@ def release(session: nox.Session, member: str) -> None:
 
 @nox.session
 def release_tests(session: nox.Session) -> None:
-    """Test the release itself, on a clone of the repository."""
+    """Test the release itself, on a clone of the repository, and what documents say of installing, with the wheels of all packages."""
     session.install("packaging", "pytest", "pyyaml")
     session.run("pytest", "-o", "pythonpath=release", "release", *session.posargs)
 

@@ -11,10 +11,7 @@ from typer.testing import CliRunner
 
 OURS = ("dify_agent.server", "agent_server")
 WITHOUT = "import sys; sys.modules[{!r}] = None; from dify_agent._command import main; main()"
-SENTENCE = (
-    "dify-agent: the command needs the extra 'server', of which {!r} is missing: "
-    "pip install 'dify-agent[server]'\n"
-)
+SENTENCE = "dify-agent: the command needs the extra 'server', of which {!r} is missing: dify-agent[server]\n"
 
 
 @pytest.fixture

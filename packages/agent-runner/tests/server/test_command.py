@@ -255,8 +255,9 @@ def test_without_the_extra_it_says_what_to_install():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "expected agent_server to be installed: pip install 'gpt5-agent-runner[server]'" in (
-        done.stderr
+    assert (
+        "expected agent_server to be installed; it comes with the extra 'server': gpt5-agent-runner[server]"
+        in (done.stderr)
     )
 
 

@@ -17,8 +17,7 @@ def main() -> None:
         if missing in {"", "dify_agent"}:
             raise
         print(  # noqa: T201 - what prints elsewhere comes with the extra
-            f"dify-agent: the command needs the extra 'server', of which {missing!r} is missing: "
-            "pip install 'dify-agent[server]'",
+            f"dify-agent: the command needs the extra 'server', of which {missing!r} is missing: dify-agent[server]",
             file=sys.stderr,
         )
         sys.exit(_BAD_USAGE)

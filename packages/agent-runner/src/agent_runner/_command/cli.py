@@ -117,7 +117,7 @@ def serve(context: typer.Context) -> None:
         raise _refused(
             ConfigurationError(
                 "serve",
-                f"expected {package} to be installed: pip install 'gpt5-agent-runner[server]'",
+                f"expected {package} to be installed; it comes with the extra 'server': gpt5-agent-runner[server]",
             )
         ) from error
     server(args=context.args, prog_name=context.command_path)
