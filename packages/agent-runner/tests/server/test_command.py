@@ -2,6 +2,7 @@
 
 import random
 import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -46,6 +47,15 @@ import subprocess, sys, time
 subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
 print("hidden", flush=True)
 time.sleep(600)
+"""
+WAIT = """
+import json, sys, time
+from pathlib import Path
+fields = json.load(sys.stdin)
+Path("begun").touch()
+while not (Path("go").exists() or "question" in fields):
+    time.sleep(0.01)
+print(Path(fields["files"][0]).read_text())
 """
 
 
@@ -125,6 +135,34 @@ def test_a_killed_server_leaves_no_process_of_its_scripts(make_agent, start_serv
     server = start_server(agent, lease_seconds=1)
     assert server.follow(run_id)[-1]["data"]["error_type"] == "interrupted"
     assert processes(run_id) == []
+
+
+def test_a_server_that_wakes_after_its_lease_ends_no_script_of_the_next_attempt(
+    make_agent, start_server
+):
+    agent = make_agent(WAIT)
+    settings = {"on_crash": "rerun", "lease_seconds": 1, "concurrency": 1}
+    sleeper = start_server(agent, **settings)
+    file = {"name": "a.txt", "data": "aW5zaWRl"}
+    run_id = sleeper.submit("agent", {}, files=[file])["run_id"]
+    wait_for((agent / "begun").exists)
+    (agent / "begun").unlink()
+    sleeper.process.send_signal(signal.SIGSTOP)
+    try:
+        server = start_server(agent, **settings)
+        wait_for((agent / "begun").exists)
+    finally:
+        sleeper.process.send_signal(signal.SIGCONT)
+    wait_for(lambda: any("took this server for dead" in line for line in sleeper.lines))
+    # It has let its attempt go once it executes something else.
+    sleeper.follow(sleeper.submit("agent", {"question": "any"}, files=[file])["run_id"])
+    assert server.find(run_id)["status"] == "running"
+    (agent / "go").touch()
+
+    told = server.follow(run_id)
+
+    assert [one["data"]["attempt"] for one in told if one["type"] == "run_started"] == [1, 2]
+    assert (told[-1]["type"], told[-1]["data"]["output"]) == ("run_succeeded", "inside")
 
 
 def test_without_logs_an_agents_folder_need_not_be_writable(make_agent, start_server):

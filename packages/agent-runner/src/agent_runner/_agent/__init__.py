@@ -1,7 +1,7 @@
 """What an agent is: its folder, the input that it takes, the variables that it sees."""
 
 from .environment import (
-    REQUEST_VARIABLE,
+    ATTEMPT_VARIABLE,
     EnvironmentSettings,
     build_environment,
     read_production_env,
@@ -12,9 +12,9 @@ from .input import build_payload, find_doubtful_files
 
 
 __all__ = [
+    "ATTEMPT_VARIABLE",
     "MOST_BYTES",
     "MOST_FILES",
-    "REQUEST_VARIABLE",
     "SCRIPT",
     "EnvironmentSettings",
     "build_environment",

@@ -11,7 +11,8 @@ from agent_runner._errors import ConfigurationError
 
 
 ENV_FILE = ".env"
-REQUEST_VARIABLE = "AGENT_RUNNER_REQUEST_ID"  # marks a run's processes: see `kill_marked`
+REQUEST_VARIABLE = "AGENT_RUNNER_REQUEST_ID"
+ATTEMPT_VARIABLE = "AGENT_RUNNER_ATTEMPT_ID"  # marks an attempt's processes: see `kill_marked`
 
 _SETTING = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 _INHERITED = frozenset(
@@ -94,6 +95,7 @@ def build_environment(
     *,
     parent: Mapping[str, str],
     runner_request_id: str,
+    attempt_id: str,
 ) -> dict[str, str]:
     """Return a script's whole environment.
 
@@ -113,7 +115,7 @@ def build_environment(
         | read_env_file(folder / ENV_FILE)
         | dict(settings.production_env)
         | _FIXED
-        | {REQUEST_VARIABLE: runner_request_id}
+        | {REQUEST_VARIABLE: runner_request_id, ATTEMPT_VARIABLE: attempt_id}
     )
     for name, value in environment.items():
         _validate_variable(name, value)

@@ -38,9 +38,9 @@ def check_files(files: Mapping[str, bytes]) -> list[InputProblem]:
     return problems
 
 
-def run_folder(runner_request_id: str) -> Path:
-    """Return where the files of a run are while it runs."""
-    return Path(tempfile.gettempdir()) / f"agent-runner-{runner_request_id}"
+def run_folder(attempt_id: str) -> Path:
+    """Return where the files of an attempt are while it runs."""
+    return Path(tempfile.gettempdir()) / f"agent-runner-{attempt_id}"
 
 
 @contextmanager

@@ -14,11 +14,12 @@ _RESERVED = ("runner_request_id", "client_request_id")
 _FILES = "files"
 
 
-def build_payload(
+def build_payload(  # noqa: PLR0913 - by their names
     agent: AgentFolder,
     input: Mapping[str, Any],  # noqa: A002 - the word of the contract
     *,
     runner_request_id: str,
+    attempt_id: str,
     client_request_id: str | None = None,
     files: Mapping[str, bytes] | None = None,
 ) -> bytes:
@@ -47,7 +48,7 @@ def build_payload(
     if client_request_id is not None:
         added["client_request_id"] = client_request_id
     if files:
-        folder = run_folder(runner_request_id)
+        folder = run_folder(attempt_id)
         added[_FILES] = [str(folder / name) for name in files]
     return json.dumps(fields | added).encode()
 

@@ -53,8 +53,8 @@ class Launch:
         folder: Working directory.
         environment: All variables.
         stdin: All of stdin.
-        marker: The variable, as `NAME=value`, by which the run's processes are known wherever they hide.
-        scratch: The folder of the run's own, if it has one, which must not outlive it.
+        marker: The variable, as `NAME=value`, by which the attempt's processes are known wherever they hide.
+        scratch: The folder of the attempt's own, if it has one, which must not outlive it.
     """
 
     command: Sequence[str]

@@ -15,13 +15,13 @@ _PROCESSES = Path("/proc")
 _ROUNDS = 20  # one that forks as fast as it can must not keep us here for ever
 
 
-def kill_marked(marker: str) -> None:
-    """Kill every process whose environment, as it was at its start, holds the variable `marker`, given as `NAME=value`.
+def kill_marked(*markers: str) -> None:
+    """Kill every process whose environment, as it was at its start, holds one of the variables `markers`, each given as `NAME=value`.
 
     A process that was started with another environment and in a session of its own is not found. Where there is no `/proc`, none is.
     """
     for _ in range(_ROUNDS):  # pragma: no branch - more than one only against a fork bomb
-        found = list(_marked(marker.encode()))
+        found = list(_marked({marker.encode() for marker in markers}))
         if not found:
             return
         for pid in found:
@@ -29,11 +29,11 @@ def kill_marked(marker: str) -> None:
                 os.kill(pid, signal.SIGKILL)
 
 
-def _marked(marker: bytes) -> Iterator[int]:
+def _marked(markers: set[bytes]) -> Iterator[int]:
     for path in _PROCESSES.glob("[0-9]*/environ"):
         # Processes end while we look, and others' are not ours to read.
         with suppress(OSError):
-            if marker in path.read_bytes().split(b"\0"):
+            if not markers.isdisjoint(path.read_bytes().split(b"\0")):
                 yield int(path.parent.name)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import uv
 
 from agent_runner._agent import (
-    REQUEST_VARIABLE,
+    ATTEMPT_VARIABLE,
     SCRIPT,
     EnvironmentSettings,
     build_environment,
@@ -97,13 +97,14 @@ class AgentRunner:
         )
         self._keep_logs = keep_logs
 
-    def run(
+    def run(  # noqa: PLR0913 - by their names
         self,
         folder: str | os.PathLike[str],
         input: Mapping[str, Any],  # noqa: A002 - the word of the contract
         *,
         client_request_id: str | None = None,
         runner_request_id: uuid.UUID | None = None,
+        attempt_id: str | None = None,
         files: Mapping[str, bytes] | None = None,
     ) -> AsyncGenerator[Output | RunResult]:
         """Return the outputs of a run as they come, and at last its result.
@@ -116,6 +117,8 @@ class AgentRunner:
             input: The fields for the script, as its `input_schema.json` expects them.
             client_request_id: The caller's own id for the run, handed to the script.
             runner_request_id: The runner's id for the run where it was given one before, say in a queue; by default a new one.
+            attempt_id: Tells this attempt at the run from others of the same `runner_request_id`, so that none ends the processes of another or takes its
+                files away: a name that a file can have; by default the runner's id.
             files: Contents by name, for the script to find: at most 20 and 8 MiB in all. The script gets their paths as its field `files`; they are
                 gone when the run has ended.
 
@@ -125,23 +128,29 @@ class AgentRunner:
         """
         agent = read_folder(Path(folder))
         ids = _Ids(runner=str(runner_request_id or uuid.uuid4()), client=client_request_id)
+        attempt_id = attempt_id or ids.runner
         payload = build_payload(
             agent,
             input,
             runner_request_id=ids.runner,
+            attempt_id=attempt_id,
             client_request_id=ids.client,
             files=files,
         )
         environment = build_environment(
-            agent.path, self._environment, parent=os.environ, runner_request_id=ids.runner
+            agent.path,
+            self._environment,
+            parent=os.environ,
+            runner_request_id=ids.runner,
+            attempt_id=attempt_id,
         )
         launch = Launch(
             command=self._command or _uv_command(),
             folder=agent.path,
             environment=environment,
             stdin=payload,
-            marker=f"{REQUEST_VARIABLE}={ids.runner}",
-            scratch=run_folder(ids.runner),
+            marker=f"{ATTEMPT_VARIABLE}={attempt_id}",
+            scratch=run_folder(attempt_id),
         )
         return self._iterate(launch, ids, dict(files or {}))
 
@@ -153,7 +162,7 @@ class AgentRunner:
         """
         path = read_folder(Path(folder)).path
         environment = build_environment(
-            path, self._environment, parent=os.environ, runner_request_id=""
+            path, self._environment, parent=os.environ, runner_request_id="", attempt_id=""
         )
         return _known_secrets(environment)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from agent_runner._agent import (
-    REQUEST_VARIABLE,
+    ATTEMPT_VARIABLE,
     build_payload,
     find_doubtful_files,
     read_folder,
@@ -119,7 +119,9 @@ class ScriptExecutor:
                     *(Problem(field=one.field, message=one.message) for one in doubtful),
                     status=HTTPStatus.BAD_REQUEST,
                 )
-            build_payload(folder, asked.input, runner_request_id="", files=asked.files)
+            build_payload(
+                folder, asked.input, runner_request_id="", attempt_id="", files=asked.files
+            )
         except InputError as error:
             raise refuse(asked, error.problems) from None
         return request
@@ -140,9 +142,10 @@ class ScriptExecutor:
 
         begun = int(await run.step("begin", begin))
         if begun < run.attempt:
-            # Its guard has ended it, if all went well; twice is sure.
-            await asyncio.to_thread(kill_marked, f"{REQUEST_VARIABLE}={run.run_id}")
-            await asyncio.to_thread(remove_folder, run_folder(run.run_id))
+            # Their guards have ended them, if all went well; twice is sure.
+            await asyncio.to_thread(
+                _sweep, [_attempt_id(run, n) for n in range(begun, run.attempt)]
+            )
         is_lost = begun < run.attempt and self._on_crash == "fail"
         return _load(await run.step("script", end, retries=False))
 
@@ -170,6 +173,7 @@ class ScriptExecutor:
             request.input,
             client_request_id=request.client_request_id,
             runner_request_id=uuid.UUID(run.run_id),
+            attempt_id=_attempt_id(run, run.attempt),
             files=request.files,
         )
         recorder.ask(request)
@@ -195,6 +199,18 @@ class ScriptExecutor:
 
     def _logs(self, run: Execution) -> Path | None:
         return None if self._run_logs is None else self._run_logs / run.tenant
+
+
+def _attempt_id(run: Execution, attempt: int) -> str:
+    # A server that wakes after others have taken it for dead ends what it had begun, and nothing that was begun since.
+    return f"{run.run_id}-{attempt}"
+
+
+def _sweep(attempt_ids: Sequence[str]) -> None:
+    """End what earlier attempts have left on this machine."""
+    kill_marked(*(f"{ATTEMPT_VARIABLE}={one}" for one in attempt_ids))
+    for one in attempt_ids:
+        remove_folder(run_folder(one))
 
 
 async def _interrupt(run: Execution) -> RunResult:
