@@ -1,6 +1,7 @@
 """A question to the user: the turn ends with it, the run lies in Dify's storage, and the next message answers it."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -9,20 +10,42 @@ from upstream import call, items, said, thought
 
 
 @pytest.fixture
-def take_turn(apps, upstream):
-    """Take a turn of a conversation whose agent must ask before it calls its tool."""
+def begin(apps, upstream):
+    """Begin a conversation with an agent that must ask before it calls its tool; return what takes its turns."""
     ask = call("weekday", year=2026, month=11, day=23)
-    upstream.plays([thought(), ask], [said("It is done.")])
-    app = apps.chatflow("agent", agent_node([weekday()], approval_rules='{"weekday": "always"}'))
-    runs = []
+    done = [said("It is done.")]
+    upstream.plays([thought(), ask], done, done)
 
-    def take(query):
-        conversation = runs[-1].conversation if runs else ""
-        runs.append(app.chat(query, conversation=conversation))
-        time.sleep(1.2)  # Dify orders messages by whole seconds
-        return runs[-1]
+    def make(*, memory=True):
+        node = agent_node([weekday()], memory=memory, approval_rules='{"weekday": "always"}')
+        app, runs = apps.chatflow("agent", node), []
 
-    return take
+        def take(query):
+            conversation = runs[0].conversation if runs else ""
+            runs.append(app.chat(query, conversation=conversation))
+            time.sleep(1.2)  # Dify orders messages by whole seconds
+            return runs[-1]
+
+        return take
+
+    return make
+
+
+@pytest.fixture
+def take_turn(begin):
+    """Take a turn of a conversation whose agent must ask before it calls its tool."""
+    return begin()
+
+
+def outputs(upstream):
+    """Return what the tool has answered, of all requests."""
+    found = [item for body in upstream.requests for item in items(body, "function_call_output")]
+    return [item["output"] for item in found]
+
+
+def find_log(run, label):
+    [entry] = [entry for entry in run.log if entry["label"] == label]
+    return entry["data"]
 
 
 def test_a_call_is_made_when_its_question_is_answered_with_yes(take_turn, upstream):
@@ -44,6 +67,34 @@ def test_a_call_is_denied_by_any_other_answer(take_turn, upstream):
     assert take_turn("No, rather not.").answer == "It is done."
     [output] = items(upstream.requests[-1], "function_call_output")
     assert "Monday" not in output["output"]
+
+
+@pytest.mark.parametrize("memory", [True, False], ids=["memory", "no memory"])
+def test_of_two_yeses_at_the_same_moment_one_makes_the_call(begin, upstream, memory):
+    take = begin(memory=memory)
+    code = take("What weekday is it?").answer[-8:]
+
+    with ThreadPoolExecutor(2) as pool:
+        answers = list(pool.map(take, [f"yes {code}"] * 2))
+
+    assert [answer.error for answer in answers] == ["", ""]
+    assert outputs(upstream) == ["November 23, 2026 is Monday."]
+
+
+def test_without_a_memory_a_yes_counts_with_its_code_alone(begin, upstream):
+    take = begin(memory=False)
+    question = take("What weekday is it?").answer
+    assert question in take("yes").answer
+    assert question in take("yes 00000000").answer
+    assert len(upstream.requests) == 1
+
+    answer = take(f"Yes {question[-8:]}.")
+
+    assert answer.answer == "It is done."
+    assert outputs(upstream) == ["November 23, 2026 is Monday."]
+    decided = find_log(answer, "Approval decided")
+    assert (decided["decision"], decided["code"]) == ("approved", question[-8:])
+    assert decided["by"]
 
 
 def test_outside_of_a_conversation_nobody_can_be_asked(apps, upstream):
