@@ -38,11 +38,14 @@ class RunFeed:
         self._about = dict(about or {})
         self._settings = settings or LogSettings()
 
-    def begin(self, about: Mapping[str, object] | None = None) -> RunWriter:
+    def begin(
+        self, about: Mapping[str, object] | None = None, *, resumes: str | None = None
+    ) -> RunWriter:
         """Begin a run.
 
         Args:
             about: What the first record says of this run, besides what it says of each.
+            resumes: The name of the run that has stopped and goes on in this one.
         """
         name = f"run-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{os.urandom(6).hex()}"
         file, path = self._open(f"{name}.jsonl")
@@ -53,7 +56,7 @@ class RunFeed:
             settings=self._settings,
             observers=self._observers,
         )
-        writer.start({**self._about, **(about or {})})
+        writer.start({**self._about, **(about or {})}, resumes=resumes)
         return writer
 
     def _open(self, name: str) -> tuple[LineFile | NoFile | None, Path]:
@@ -131,15 +134,18 @@ class RunLog(RunFeed):
         return cls(folder, known=known, about=about, settings=settings, observers=observers)
 
     @override
-    def begin(self, about: Mapping[str, object] | None = None) -> RunWriter:
+    def begin(
+        self, about: Mapping[str, object] | None = None, *, resumes: str | None = None
+    ) -> RunWriter:
         """Begin the log of a run, and delete what is too old or too much.
 
         Where that fails, a warning goes to the log `run_log`, and the writer writes nothing: no run ends because of its log.
 
         Args:
             about: What the first record says of this run, besides what it says of each.
+            resumes: The name of the run that has stopped and goes on in this one.
         """
-        return super().begin(about)
+        return super().begin(about, resumes=resumes)
 
     @override
     def _open(self, name: str) -> tuple[LineFile | NoFile | None, Path]:

@@ -29,6 +29,8 @@ _NEEDED: Final[Mapping[str, Mapping[str, type]]] = {
     "started": {"call_id": str},
     "result": {"call_id": str, "outcome": str},
     "compaction": {"round": int, "kind": str, "replaced": int},
+    "question": {"round": int, "calls": list},
+    "decision": {"call_id": str, "is_approved": bool},
     "budgets": {"budgets": dict},
     "error": {"kind": str, "message": str},
     "end": {"reason": str, "time": str},

@@ -114,10 +114,11 @@ class RunWriter:
             self._texts.clear()
 
     @_guarded
-    def start(self, about: Mapping[str, object]) -> None:
+    def start(self, about: Mapping[str, object], *, resumes: str | None = None) -> None:
         """Write the first record; `RunLog.begin` does."""
-        time_now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        self._put("start", time=time_now, run=self.path.stem, about=self._shape(to_plain(about)))
+        more = self._shape_fields({"resumes": resumes})
+        told = self._shape(to_plain(about))
+        self._put("start", time=_now(), run=self.path.stem, about=told, **more)
 
     @_guarded
     def request(  # noqa: PLR0913 - the fields of a request
@@ -262,6 +263,32 @@ class RunWriter:
         self._put("result", **self._shape_all(values), **more)
 
     @_guarded
+    def question(self, round: int, calls: Iterable[object]) -> None:  # noqa: A002
+        """Write that a person is asked whether calls may be made.
+
+        Args:
+            round: The number of the model call that wants them.
+            calls: The calls as they would be made, with `call_id`, `name` and `arguments`.
+        """
+        self._put("question", round=round, time=_now(), **self._shape_all({"calls": list(calls)}))
+
+    @_guarded
+    def decision(
+        self, call_id: str, *, is_approved: bool, by: str | None = None, reason: str | None = None
+    ) -> None:
+        """Write what a person has decided about a call.
+
+        Args:
+            call_id: The call.
+            is_approved: Whether it is made.
+            by: Who has decided.
+            reason: Why it is not made.
+        """
+        more = self._shape_fields({"by": by, "reason": reason})
+        told = self._shape_all({"call_id": call_id})
+        self._put("decision", time=_now(), **told, is_approved=is_approved, **more)
+
+    @_guarded
     def budgets(self, used: Mapping[str, tuple[object, object]]) -> None:
         """Write what is used of each budget: the amount and the maximum by the budget's name."""
         pairs = {name: {"used": amount, "maximum": most} for name, (amount, most) in used.items()}
@@ -327,11 +354,10 @@ class RunWriter:
             error: The sentence of its failure.
             budget: The budget that was used up.
         """
-        time_now = datetime.now(UTC).isoformat(timespec="milliseconds")
         values = {"rounds": rounds, "usage": usage, "error": error, "budget": budget}
         fields = self._shape_all({"reason": reason}) | self._shape_fields(values)
         cut = {"is_cut": True} if self._is_full else {}
-        self._put("end", time=time_now, **fields, **cut, is_last=True)
+        self._put("end", time=_now(), **fields, **cut, is_last=True)
         self._close()
 
     def close(self) -> None:
@@ -430,6 +456,10 @@ class RunWriter:
         if not (is_wanted and self._write(to_line({**record, "text": text}))):
             self._put("long_text", digest=name, size=size, is_omitted=True)
         return name
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def _describe(error: BaseException | str) -> dict[str, str]:

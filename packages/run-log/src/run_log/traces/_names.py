@@ -38,11 +38,12 @@ USAGE: Final = {
 
 # The conventions have no names for these.
 RUN: Final = "run_log.run"
+RESUMES: Final = "run_log.resumes"
 OUTCOME: Final = "run_log.outcome"
 REASON: Final = "run_log.end_reason"
 PRICE: Final = "run_log.total_price"
 CURRENCY: Final = "run_log.currency"
 WAITING: Final = "run_log.waiting_tools"
 COMPACTION: Final = "run_log.compaction"
-OWN: Final = (RUN, OUTCOME, REASON, PRICE, CURRENCY, WAITING)
+OWN: Final = (RUN, RESUMES, OUTCOME, REASON, PRICE, CURRENCY, WAITING)
 """The names that are ours."""

@@ -59,6 +59,7 @@ class RunSpans:
                 names.CONVERSATION: self._text(about.get("conversation")),
                 names.MODEL: self._model,
                 names.RUN: start["run"],
+                names.RESUMES: self._text(start.get("resumes")),
             },
         )
 

@@ -216,6 +216,7 @@ _TAKES: Final = {
     "result": _take_result,
     "budgets": _take_budgets,
     "error": _take_error,
+    "question": _take_nothing,
     "end": _take_nothing,
     "start": _take_nothing,
 }

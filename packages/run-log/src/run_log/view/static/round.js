@@ -224,10 +224,18 @@ function compaction(run, record) {
     used.length ? h("dl.usage", {}, used.map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])) : null, record.error ? prose(run, record.error) : null);
 }
 
+/** What somebody has decided about a call. */
+function decision(run, record) {
+  const by = record.by ? [" by ", prose(run, record.by)] : null;
+  return h("div.event", {}, h("h3", {}, record.is_approved ? "Approved" : "Not approved", h("span.dim", {}, " ", words(String(record.time)))),
+    h("p", {}, h("code", {}, words(String(record.call_id))), by), record.reason ? prose(run, record.reason) : null);
+}
+
 /** A record of a type that this version knows only by its name. */
 export function other(run, record) {
   const { v, type, t, ...rest } = record;
   if (type === "compaction") return compaction(run, record);
+  if (type === "decision") return decision(run, record);
   const title = String(type).replaceAll("_", " ");
   const texts = Object.entries(rest).filter(([name]) => !["round", "call_id"].includes(name));
   const plain = texts.filter(([, value]) => typeof value !== "object" || value === null);
