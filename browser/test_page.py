@@ -366,6 +366,9 @@ PLAYED = ["resumed", "fallback", "agents", "searched", "read_on", "budget"]
 EPISODES = [
     ("waits", 1, ".row .what", "pay waits for approval"),
     ("waits", 1, ".call.o-waiting >> nth=1", "9000"),
+    ("waits", 1, ".event", "question"),
+    ("resumed", 1, ".top .cache >> nth=0", "has stopped to ask somebody"),
+    ("resumed", 1, ".top .event >> nth=1", "Not approved"),
     ("resumed", 1, "section[aria-label='Before the first request']", "They said: Too much."),
     ("fallback", 2, ".row >> nth=1", "failed"),
     ("fallback", 3, ".row >> nth=2", "model gpt-5.4-mini\nasked again"),

@@ -25,7 +25,7 @@ from agent_loop import (
     ToolCallStarted,
 )
 from agent_tooling import ApprovalRules, DeclarationError, Tool
-from run_log import RunLog
+from run_log import RunFile, RunLog, list_runs
 
 
 KEY = b"a key of thirty-two random bytes"
@@ -195,13 +195,48 @@ def test_the_time_of_a_run_goes_on_and_that_of_the_person_does_not_count(play):
     assert isinstance(events[-1], AskApproval)
 
 
-def test_a_log_ends_with_the_question(play, tmp_path):
-    log = RunLog(tmp_path)
-    play(build(), Script(ask(pay()), "Done."), Bank().tools, log=log)
+def read_log(log, kind):
+    """Return the records of a type, of all runs, the oldest first."""
+    files = [RunFile(summary.path) for summary in reversed(list_runs(log.folder))]
+    assert [file.problems for file in files if list(file.iter_records()) and file.problems] == []
+    return [record for file in files for record in file.iter_records() if record["type"] == kind]
 
-    [path] = tmp_path.glob("*.jsonl")
-    records = [json.loads(line) for line in path.read_text().splitlines()]
-    assert records[-1]["reason"] == "approval"
+
+def test_a_log_ends_with_the_question_and_that_of_the_run_that_goes_on_begins_with_the_decision(
+    play, tmp_path
+):
+    first, second = RunLog(tmp_path / "1"), RunLog(tmp_path / "2")
+    script, bank = Script(ask(pay("c1"), pay("c2", "Bob")), "Done."), Bank()
+    snapshot = stop(play(build(), script, bank.tools, log=first))
+    [question], [end] = read_log(first, "question"), read_log(first, "end")
+    written = [(one["call_id"], one["name"], one["arguments"]) for one in question["calls"]]
+    assert written == [("c1", "pay", '{"to": "Ann"}'), ("c2", "pay", '{"to": "Bob"}')]
+    assert (question["round"], end["reason"]) == (1, "approval")
+
+    yes = Decision(call_id="c1", is_approved=True, by="Eve")
+    no = Decision(call_id="c2", is_approved=False, by="Eve", reason="Not Bob.")
+    decisions = {"c1": yes, "c2": no}
+    play(build(), script, bank.tools, log=second, resume=snapshot, decisions=decisions)
+
+    [before], [start] = read_log(first, "start"), read_log(second, "start")
+    assert (start["resumes"], "resumes" in before) == (before["run"], False)
+    decided = read_log(second, "decision")
+    assert [(one["call_id"], one["is_approved"], one["by"]) for one in decided] == [
+        ("c1", True, "Eve"),
+        ("c2", False, "Eve"),
+    ]
+    assert [one.get("reason") for one in decided] == [None, "Not Bob."]
+    assert before["time"] <= question["time"] <= start["time"] <= decided[0]["time"]
+
+
+def test_a_run_that_stopped_without_a_log_goes_on_with_one(play, tmp_path):
+    script = Script(ask(pay()), "Done.")
+    snapshot = stop(play(build(), script, Bank().tools))
+    log = RunLog(tmp_path)
+    play(build(), script, Bank().tools, log=log, resume=snapshot, decisions=False)
+    [start], [decision] = read_log(log, "start"), read_log(log, "decision")
+    assert "resumes" not in start
+    assert not decision["is_approved"]
 
 
 def test_a_snapshot_of_a_run_without_a_driver_is_played_on(play):

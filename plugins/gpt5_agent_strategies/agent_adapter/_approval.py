@@ -198,7 +198,7 @@ class Approvals:
         if is_yes and not (is_approved or history):
             return answer
         if not self._shelf.take(question.code):
-            self.lost = ("another message has answered it at the same moment",)
+            self.lost = ("another message has answered it already",)
             return None
         return self._approve(answer) if is_approved else self._deny(answer)
 

@@ -274,7 +274,7 @@ def test_of_two_yeses_at_the_same_moment_one_makes_the_call(agent, storage, is_r
     assert [request["tool"] for request in agent.dify.tool_requests] == ["pay"]
     assert [text(answer) for answer in answers] == ["Done.", "Done."]
     [late] = [answer for answer in answers if "Approval decided" not in logs(answer)]
-    assert why_not_taken_up(late) == "another message has answered it at the same moment"
+    assert why_not_taken_up(late) == "another message has answered it already"
     assert storage.values == {}
 
 

@@ -10,6 +10,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from run_log import RunFile, list_runs
 from scripted_dify import call, chunk, parameter, text_message, tool, usage
+from test_approval import Storage, give_storage, said, turn
 
 
 KEY = "unguessable/key"
@@ -63,6 +64,25 @@ def test_a_run_is_written_whole_and_without_secrets(logging_process, folder):
     assert first.settings["tools"][0]["name"] == "search"
     assert file.problems == ()
     assert KEY not in json.dumps([file.expand(record) for record in records])
+
+
+def test_a_question_and_what_its_user_has_decided_stand_in_the_logs_of_both_turns(
+    logging_process, folder
+):
+    agent = logging_process.reset()
+    give_storage(agent, Storage())
+    asked = turn(agent, "Pay Ann.", user="ann")
+    turn(agent, "Not so much", user="ann", history=said(asked))
+
+    logs = [RunFile(run.path).iter_records() for run in list_runs(folder)]
+    records = [{record["type"]: record for record in log} for log in logs]
+    [before] = [found for found in records if "question" in found]
+    [after] = [found for found in records if "decision" in found]
+    assert [one["name"] for one in before["question"]["calls"]] == ["pay"]
+    assert after["start"]["resumes"] == before["start"]["run"]
+    decision = after["decision"]
+    assert (decision["is_approved"], decision["by"]) == (False, "ann")
+    assert decision["reason"] == "Not so much"
 
 
 def test_a_folder_that_is_none_ends_no_run_and_is_told_to_the_administrator(start_agent, tmp_path):

@@ -22,19 +22,24 @@ class Approval:
         key: What snapshots are signed with; None where the run never asks.
         seconds: How long a snapshot is good.
         decisions: What a person has decided about the calls that the run has waited for; none where it begins.
+        resumes: The log of the run that has stopped and goes on; None where it begins, or had no log.
     """
 
     key: bytes | None = None
     seconds: float = 0.0
     decisions: tuple[Decision, ...] = ()
+    resumes: str | None = None
 
-    def seal(self, run: AgentRun, calls: ToolCalls, events: tuple[Event, ...]) -> tuple[Event, ...]:
-        """Return events with the snapshot of the run in the one that asks for approval, if it is there."""
+    def seal(
+        self, run: AgentRun, calls: ToolCalls, events: tuple[Event, ...], *, log: str | None
+    ) -> tuple[Event, ...]:
+        """Return events with the snapshot of the run, which names its log, in the one that asks for approval, if it is there."""
         if not events or not isinstance(asked := events[-1], AskApproval):
             return events
         expires_at = time.time() + self.seconds
         key = cast("bytes", self.key)
-        snapshot = run.to_snapshot(key=key, expires_at=expires_at, extra=calls.save())
+        extra = {**calls.save(), "log": log}
+        snapshot = run.to_snapshot(key=key, expires_at=expires_at, extra=extra)
         return (*events[:-1], replace(asked, snapshot=snapshot))
 
 
@@ -71,7 +76,9 @@ def prepare_approval(  # noqa: PLR0913 - the settings of one drive
     asked, extra = run.resume(snapshot, key=key, now=time.time())
     if extra is not None:
         calls.load(extra)
-    return Approval(key=key, seconds=seconds, decisions=_read_decisions(decisions, asked))
+    resumes = extra and extra.get("log")  # Of an earlier release there is none.
+    told = _read_decisions(decisions, asked)
+    return Approval(key=key, seconds=seconds, decisions=told, resumes=resumes)
 
 
 def _read_decisions(decisions: Any, asked: AskApproval) -> tuple[Decision, ...]:

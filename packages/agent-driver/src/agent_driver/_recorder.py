@@ -8,6 +8,7 @@ from agent_loop import (
     AgentRun,
     AskApproval,
     CallModel,
+    Decision,
     Event,
     Finished,
     Input,
@@ -33,6 +34,7 @@ class Recorder:
         tools: The tools that can be called; the values of their hidden parameters stand nowhere in the log.
         max_request_bytes: How many bytes the messages of a request may have; None for any. The first record says it: whoever plays the run again needs it.
         about: What else the first record says of this run.
+        resumes: The name of the run that has stopped and goes on in this one.
     """
 
     def __init__(
@@ -42,10 +44,12 @@ class Recorder:
         *,
         max_request_bytes: int | None = None,
         about: Mapping[str, object] | None = None,
+        resumes: str | None = None,
     ) -> None:
         self._log = log
         size = {} if max_request_bytes is None else {"max_request_bytes": max_request_bytes}
         self._about = {**size, **(about or {})}
+        self._resumes = resumes
         self._tools = tuple(tools)
         self._writer: RunWriter | None = None
         self._round = 0
@@ -57,7 +61,7 @@ class Recorder:
     def writer(self) -> RunWriter:
         """The log of this run, which begins with its first record."""
         if self._writer is None:
-            self._writer = self._log.begin(self._about)
+            self._writer = self._log.begin(self._about, resumes=self._resumes)
             self._writer.hide(value for tool in self._tools for value in tool.hidden.values())
         return self._writer
 
@@ -99,12 +103,23 @@ class Recorder:
                 self._take_compaction(event)
             case RoundEnded(budgets=budgets):
                 self.writer.budgets({use.name: (use.used, use.maximum) for use in budgets})
-            case AskApproval(round=number):
+            case AskApproval(round=number, calls=calls):
+                self.writer.question(number, calls)
                 self.writer.end("approval", rounds=number)
             case Finished():
                 self._finish(event)
             case _:
                 pass
+
+    def take_decisions(self, decisions: Iterable[Decision]) -> None:
+        """Write what a person has decided about the calls that the run has stopped for."""
+        for decision in decisions:
+            self.writer.decision(
+                decision.call_id,
+                is_approved=decision.is_approved,
+                by=decision.by,
+                reason=decision.refusal or decision.reason,
+            )
 
     def take_sorted(self, sorted_: Sorted) -> None:
         """Write what the tools of a round are called with."""

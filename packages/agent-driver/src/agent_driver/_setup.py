@@ -46,12 +46,14 @@ class Setup:
 
     def start(self) -> tuple[Event, ...]:
         """Start the run, or tell one that was resumed what was decided, and return what follows."""
-        if decisions := self.approval.decisions:
+        decisions = self.approval.decisions
+        if decisions:
             events = tuple(chain.from_iterable(map(self.run.feed, decisions)))
         else:
             events = self.run.start()
         self._forget(events)
         if self.recorder is not None:
+            self.recorder.take_decisions(decisions)
             self.recorder.take(None, events)
         return events
 
@@ -61,11 +63,11 @@ class Setup:
         if self.recorder is None:
             events = self.run.feed(fitted)
             self._forget(events)
-            return self.approval.seal(self.run, self.calls, events)
+            return self.approval.seal(self.run, self.calls, events, log=None)
         fitted = read_input(fitted)
         events = self.run.feed(fitted)
         self._forget(events)
-        events = self.approval.seal(self.run, self.calls, events)
+        events = self.approval.seal(self.run, self.calls, events, log=self.recorder.name)
         self.recorder.take(fitted, events)
         return events
 
@@ -143,7 +145,7 @@ def prepare(  # noqa: PLR0913 - the keyword-only settings of one drive
         decisions=decisions,
     )
     clock = Clock(time_budget, cancelled, earlier_seconds=run.seconds)
-    recorder = None if log is None else _open_recorder(log, calls, run)
+    recorder = None if log is None else _open_recorder(log, calls, run, approval)
     return Setup(
         run=run,
         calls=calls,
@@ -226,11 +228,16 @@ def _validate_kinds(  # noqa: PLR0913 - the settings that have kinds
             raise TypeError(f"{name}: expected {expected}, got {type(value).__name__}")
 
 
-def _open_recorder(log: object, calls: ToolCalls, run: AgentRun) -> "Recorder":
+def _open_recorder(log: object, calls: ToolCalls, run: AgentRun, approval: Approval) -> "Recorder":
     from run_log import RunFeed  # noqa: PLC0415 - only who writes a log waits for it
 
     from ._recorder import Recorder  # noqa: PLC0415 - likewise
 
     if not isinstance(log, RunFeed):
         raise TypeError(f"log: expected a RunFeed, got {type(log).__name__}")
-    return Recorder(log, calls.tools.values(), max_request_bytes=run.max_request_bytes)
+    return Recorder(
+        log,
+        calls.tools.values(),
+        max_request_bytes=run.max_request_bytes,
+        resumes=approval.resumes,
+    )
