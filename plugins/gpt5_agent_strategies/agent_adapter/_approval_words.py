@@ -37,7 +37,8 @@ _CODE = re.compile(f"[0-9a-f]{{{CODE_LETTERS}}}$")
 _KANA = re.compile("[\u3040-\u30ff]")
 _HAN = re.compile("[\u4e00-\u9fff]")
 _MAX_REPLY = 100
-_AROUND = " \t\r\n.,:!\u3001\u3002"  # As NFKC leaves them: full-width ones are these by then.
+# What may stand around a word and a code, quotes as the question has them; full-width ones are these after NFKC.
+_AROUND = " \t\r\n.,:!\u3001\u3002\"'\u201c\u201d\u300c\u300d"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

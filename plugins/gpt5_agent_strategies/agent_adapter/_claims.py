@@ -74,8 +74,13 @@ class Shelf:
         self._taken = taken
 
     def put(self, value: bytes) -> None:
-        """Put a question there, in the place of the one before."""
-        self._storage.set(self._name, value)
+        """Put a question there, in the place of the one before; where that fails there is none, though the daemon may have written before it found no room."""
+        try:
+            self._storage.set(self._name, value)
+        except Exception:
+            with suppress(Exception):
+                self.clear()
+            raise
 
     def read(self) -> bytes | None:
         """Return the question; None where there is none."""
@@ -105,7 +110,7 @@ class Shelf:
             raise
 
     def _take(self, token: bytes) -> bool:
-        self._storage.set(self._claim, token)
+        self._write(token)
         time.sleep(PAUSE_SECONDS)
         if self._read(self._claim) != token or not self._storage.exist(self._name):
             return False
@@ -115,6 +120,14 @@ class Shelf:
         with suppress(Exception):  # It has served, and the next claim overwrites it.
             self._storage.delete(self._claim)
         return True
+
+    def _write(self, token: bytes) -> None:
+        """Write a token, also where the storage is full: the daemon tells of that when it has written, and what is taken makes room."""
+        try:
+            self._storage.set(self._claim, token)
+        except Exception:
+            if self._read(self._claim) != token:
+                raise
 
     def _read(self, name: str) -> bytes | None:
         """Return a value; None where there is none, or where it was deleted in between."""

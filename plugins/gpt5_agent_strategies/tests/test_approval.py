@@ -26,6 +26,7 @@ class Storage:
         self.done = []
         self.problem = None
         self.both = None  # A barrier before the question is given out.
+        self.is_full = False  # The daemon writes, and tells then.
 
     async def answer_in_turn(self, request):
         if self.both is not None and request["opt"] == "get" and "claim" not in request["key"]:
@@ -40,6 +41,8 @@ class Storage:
         match option:
             case "set":
                 self.values[key] = request["value"]
+                if self.is_full:
+                    raise BackwardsError("allocated size is greater than max storage size")
                 return {"data": "ok"}
             case "get":
                 return {"data": self.values[key]}
@@ -186,7 +189,9 @@ def test_the_question_shows_no_argument_that_the_form_has_set_and_that_is_not_us
 
 
 @pytest.mark.usefixtures("storage")
-@pytest.mark.parametrize("answer", ["no", "Yes, but only 5 euros", "ok", "いいえ", "What is it?"])
+@pytest.mark.parametrize(
+    "answer", ["no", "拒否します。", "Yes, but only 5 euros", "ok", "いいえ", "What is it?"]
+)
 def test_anything_but_a_yes_denies_the_call_and_the_model_reads_it(agent, answer):
     asked = turn(agent, "Pay Ann.")
 
@@ -195,7 +200,7 @@ def test_anything_but_a_yes_denies_the_call_and_the_model_reads_it(agent, answer
     assert agent.dify.tool_requests == []
     told = agent.dify.model_requests[1]["prompt_messages"][-1]["content"]
     assert "did not approve" in told
-    assert (f"They said: {answer}" in told) == (answer not in {"no", "いいえ"})
+    assert (f"They said: {answer}" in told) == (answer not in {"no", "拒否します。", "いいえ"})
 
 
 def test_an_answer_counts_only_right_behind_the_question_and_for_its_own_conversation(
@@ -249,7 +254,9 @@ def test_where_nothing_is_remembered_a_yes_needs_the_code(agent, storage, query,
 
 
 @pytest.mark.usefixtures("storage")
-@pytest.mark.parametrize(("yes", "counts"), [("YES, {code}.", True), ("yes 00000000", False)])
+@pytest.mark.parametrize(
+    ("yes", "counts"), [("YES, {code}.", True), ("“是 {code}”", True), ("yes 00000000", False)]
+)
 def test_where_the_conversation_is_remembered_a_code_may_stand_behind_the_yes(agent, yes, counts):
     asked = turn(agent, "Pay Ann.")
 
@@ -276,6 +283,34 @@ def test_of_two_yeses_at_the_same_moment_one_makes_the_call(agent, storage, is_r
     [late] = [answer for answer in answers if "Approval decided" not in logs(answer)]
     assert why_not_taken_up(late) == "another message has answered it already"
     assert storage.values == {}
+
+
+def test_a_question_can_be_answered_where_the_storage_is_full(agent, storage):
+    asked = turn(agent, "Pay Ann.")
+    storage.is_full = True
+
+    assert text(turn(agent, "yes", history=said(asked))) == "Done."
+    assert (storage.done.count("called pay"), storage.values) == (1, {})
+
+
+@pytest.mark.parametrize("failing", ["set", "del"])
+def test_a_question_that_cannot_be_taken_stays_until_the_storage_is_back(agent, storage, failing):
+    asked = turn(agent, "Pay Ann.")
+    keep = storage.answer
+
+    def fail(request):
+        if request["opt"] == failing:
+            raise BackwardsError("the storage is away")
+        return keep(request)
+
+    storage.answer = fail
+    with pytest.raises(Exception, match="the storage is away"):
+        turn(agent, "yes", history=said(asked))
+    assert agent.dify.tool_requests == []
+    storage.answer = keep
+
+    assert text(turn(agent, "yes", history=said(asked))) == "Done."
+    assert storage.done.count("called pay") == 1
 
 
 def test_of_two_yeses_in_two_processes_one_at_most_makes_the_call(agent, configured_agent, storage):
@@ -519,21 +554,13 @@ def test_files_that_were_changed_in_the_storage_are_not_taken(agent, storage, gi
 
 
 def test_where_the_question_cannot_be_kept_the_call_is_denied_and_the_run_goes_on(agent, storage):
-    keep = storage.answer
-
-    def fail_to_set(request):
-        if request["opt"] == "set":
-            raise BackwardsError(
-                "save data failed: allocated size is greater than max storage size"
-            )
-        return keep(request)
-
-    storage.answer = fail_to_set
+    storage.is_full = True
 
     done = turn(agent, "Pay Ann.")
 
     assert text(done).endswith("Done.")
     assert "nobody could be asked" in json.dumps(agent.dify.model_requests[1]["prompt_messages"])
+    assert storage.values == {}
     assert agent.dify.tool_requests == []
 
 
