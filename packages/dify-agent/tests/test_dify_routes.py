@@ -160,6 +160,27 @@ def test_a_failed_run_has_its_error_and_a_reason(client, daemon, build_request):
     assert (status["status"], status["error"]) == ("failed", last["data"]["error"])
 
 
+def test_each_wrong_layer_is_named(client):
+    layers = [
+        {"name": "a", "type": "plain.prompt"},
+        {"name": "b", "type": "dify.ask_human"},
+        {"name": "c", "type": "plain.prompt", "config": {"surprise": "s3cret"}},
+        {"name": "d", "type": "plain.prompt", "deps": {"x": "nobody"}},
+        {"name": "e", "type": "dify.plugin.llm", "deps": {"plugin": "b"}, "config": {}},
+    ]
+    refused = client.post("/runs", json={"composition": {"layers": layers}})
+
+    assert refused.status_code == 422
+    named = {detail["loc"][-1]: detail["msg"] for detail in refused.json()["detail"]}
+    assert [detail["loc"][:-1] for detail in refused.json()["detail"]] == [
+        ["body", "composition", "layers"]
+    ] * len(named)
+    assert named.keys() == {1, 2, 3, 4}
+    assert "surprise" in named[2]
+    assert "invalid config" in named[4]
+    assert "s3cret" not in refused.text
+
+
 @pytest.mark.parametrize(
     ("change", "loc"),
     [

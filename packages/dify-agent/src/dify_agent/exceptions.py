@@ -12,6 +12,9 @@ DifyAgentError
 A failed run raises none of these to its caller: it ends with the event `run_failed`.
 """
 
+from collections.abc import Mapping
+
+
 __all__ = [
     "AgentRunValidationError",
     "CompositionError",
@@ -30,12 +33,12 @@ class AgentRunValidationError(DifyAgentError, ValueError):
     """A run request that cannot be run as it stands.
 
     Attributes:
-        layer: The name of the layer that is at fault, where it is one.
+        layers: What is wrong with each layer that is at fault, by its place in the composition, from 0.
     """
 
-    def __init__(self, message: str, *, layer: str | None = None) -> None:
+    def __init__(self, message: str, *, layers: Mapping[int, str] | None = None) -> None:
         super().__init__(message)
-        self.layer = layer
+        self.layers = layers or {}
 
 
 class CompositionError(DifyAgentError, ValueError):

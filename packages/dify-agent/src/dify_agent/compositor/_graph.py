@@ -33,10 +33,19 @@ def validate_graph(nodes: Sequence[LayerNode]) -> None:
     """
     earlier: dict[str, LayerNode] = {}
     for node in nodes:
-        if node.name in earlier:
-            raise CompositionError(f"Layer name {node.name!r} is used twice.", layer=node.name)
-        _validate_deps(node, earlier=earlier)
+        validate_node(node, earlier=earlier)
         earlier[node.name] = node
+
+
+def validate_node(node: LayerNode, *, earlier: Mapping[str, LayerNode]) -> None:
+    """Check that a node's name is new and its dependencies are met by earlier nodes of the right kind.
+
+    Raises:
+        CompositionError: If one of these does not hold.
+    """
+    if node.name in earlier:
+        raise CompositionError(f"Layer name {node.name!r} is used twice.", layer=node.name)
+    _validate_deps(node, earlier=earlier)
 
 
 def resolve_deps(node: LayerNode, *, layers: Mapping[str, Layer[Any, Any, Any]]) -> LayerDeps:

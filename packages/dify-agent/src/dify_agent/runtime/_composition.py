@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dify_agent.compositor import Compositor, LayerConfigInput, LayerNode, LayerProvider
+from dify_agent.compositor._graph import validate_node
 from dify_agent.exceptions import CompositionError, UnknownLayerTypeError
 from dify_agent.protocol import RunComposition, RunLayerSpec
 
@@ -26,6 +27,36 @@ def build_compositor(
     )
     compositor.validate_configs(layer_configs(composition))
     return compositor
+
+
+def find_layer_problems(
+    composition: RunComposition, layer_providers: Sequence[LayerProvider[Any]]
+) -> Mapping[int, str]:
+    """Return what is wrong with each layer, by its place; what depends on a layer of an unknown type is not to blame for that.
+
+    Raises:
+        CompositionError: If two providers have one type.
+    """
+    registry = _registry(layer_providers)
+    earlier: dict[str, LayerNode] = {}
+    unknown: set[str] = set()
+    problems: dict[int, str] = {}
+    for place, spec in enumerate(composition.layers):
+        try:
+            provider = _provider(registry, spec)
+        except UnknownLayerTypeError as error:
+            unknown.add(spec.name)
+            problems[place] = str(error)
+            continue
+        node = LayerNode(name=spec.name, provider=provider, deps=spec.deps)
+        try:
+            if unknown.isdisjoint(spec.deps.values()):
+                validate_node(node, earlier=earlier)
+            provider.read_config(spec.config, layer=spec.name)
+        except CompositionError as error:
+            problems[place] = str(error)
+        earlier[spec.name] = node
+    return problems
 
 
 def layer_configs(composition: RunComposition) -> dict[str, LayerConfigInput]:

@@ -32,7 +32,7 @@ from dify_agent.protocol import (
 )
 
 from ._agent import PreparedAgent, build_agent, find_model_layer, require_user_prompts
-from ._composition import build_compositor, layer_configs
+from ._composition import build_compositor, find_layer_problems, layer_configs
 from ._failure import build_run_failed, composition_secrets
 from ._stream import RunEventReader, redact_output
 from .event_sink import RunEventSink
@@ -182,13 +182,14 @@ def validate_composition(
     """Check types, names, dependencies and configurations of a composition, without making a layer.
 
     Raises:
-        AgentRunValidationError: If the composition cannot be run.
+        AgentRunValidationError: If the composition cannot be run; it names each layer that is wrong.
     """
     try:
-        build_compositor(composition, layer_providers)
+        problems = find_layer_problems(composition, layer_providers)
     except _REQUEST_FAULTS as error:
-        layer = getattr(error, "layer", None)
-        raise AgentRunValidationError(str(error), layer=layer) from error
+        raise AgentRunValidationError(str(error)) from error
+    if problems:
+        raise AgentRunValidationError("; ".join(problems.values()), layers=problems)
 
 
 async def _resolve_run_tools(

@@ -85,8 +85,7 @@ class DifyAgentExecutor:
             parsed = CreateRunRequest.model_validate(request)
             validate_composition(parsed.composition, self._layer_providers)
         except AgentRunValidationError as error:
-            field = _layer_field(request, error.layer)
-            raise RequestRefusedError(Problem(field=field, message=_cut(str(error)))) from None
+            raise RequestRefusedError(*_layer_problems(error)) from None
         except ValidationError as error:
             raise RequestRefusedError(*_problems(error)) from None
         return parsed.model_dump(mode="json")
@@ -171,10 +170,10 @@ def _problems(error: ValidationError) -> Iterator[Problem]:
         yield Problem(field=_cut(field), message=_cut(message))
 
 
-def _layer_field(request: JsonObject, layer: str | None) -> str:
-    """Return where in a request the layer of a name stands."""
-    names = [spec["name"] for spec in request["composition"]["layers"]]
-    return "composition" if layer is None else f"composition.layers.{names.index(layer)}"
+def _layer_problems(error: AgentRunValidationError) -> Sequence[Problem]:
+    problems = {f"composition.layers.{place}": said for place, said in error.layers.items()}
+    found = list((problems or {"composition": str(error)}).items())[:_MOST_PROBLEMS]
+    return [Problem(field=field, message=_cut(said)) for field, said in found]
 
 
 def _cut(text: str) -> str:
