@@ -4,10 +4,11 @@ import asyncio
 import sqlite3
 import stat
 from contextlib import closing
+from datetime import datetime, timedelta
 from hashlib import sha256
 
 import pytest
-from agents import Scripted, engine, eventually, finish, start, until
+from agents import Scripted, engine, eventually, finish, new_run, start, until
 from cryptography.fernet import Fernet
 
 from agent_server.engine import StorageError, open_engine
@@ -153,11 +154,11 @@ def test_a_file_that_is_no_database_ends_the_start(tmp_path, sqlite):
         read(sqlite, "x")
 
 
-async def deleted(runs, run_id):
+async def deleted(runs, run_id, tenant="ada"):
     """Return the runs that are left once the oldest is gone."""
 
     async def find():
-        page = await runs.list(RunFilter(), tenant="ada", limit=20)
+        page = await runs.list(RunFilter(), tenant=tenant, limit=20)
         return [run.run_id for run in page.runs]
 
     left = await find()
@@ -195,6 +196,64 @@ def test_old_runs_are_deleted(database):
     assert left == []
 
 
+async def large(run):
+    for _ in range(5):
+        await run.tell("text", {"text": "x" * 60_000})
+    return RunResult(status="succeeded")
+
+
+@pytest.mark.parametrize("bound", [{"keep_runs": 4}, {"keep_bytes": 1024**2}])
+def test_a_flood_of_one_tenant_deletes_nothing_of_another(database, bound):
+    async def scene():
+        async with engine(database, Scripted(large=large)) as runs:
+            first = await start(runs, "large", idempotency_key="k", fingerprint="f")
+            await finish(runs, first)
+            flood = [await start(runs, "large", tenant="bob") for _ in range(8)]
+            for run_id in flood:
+                await finish(runs, run_id, tenant="bob")
+        async with engine(database, Scripted(large=large), **bound) as runs:
+            left = await deleted(runs, flood[0], tenant="bob")
+            again, is_new = await runs.create(
+                new_run("large", idempotency_key="k", fingerprint="f")
+            )
+            return len(left), is_new, again.run_id == first
+
+    left, is_new, is_same = asyncio.run(scene())
+    assert (left < 5, is_new, is_same) == (True, False, True)
+
+
+@pytest.mark.parametrize("days", [8, -8])
+def test_a_server_whose_clock_is_wrong_deletes_nothing_and_no_run_ends_before_it_began(
+    database, monkeypatch, days
+):
+    class Wrong(datetime):
+        @classmethod
+        def now(cls, zone=None):
+            return datetime.now(zone) + timedelta(days=days)
+
+    async def tidied(runs):
+        await finish(runs, await start(runs, tenant="bob"), tenant="bob")
+        await eventually(lambda: runs.statistics(tenant="bob").runs == {"succeeded": 1})
+
+    async def scene():
+        async with engine(database, concurrency=1, lease_seconds=0.2) as runs:
+            kept = await start(runs)
+            await finish(runs, kept)
+        async with engine(database, lease_seconds=0.2) as runs:
+            monkeypatch.setattr("agent_server._store.records.datetime", Wrong)
+            await tidied(runs)
+            other = await finish(runs, await start(runs))
+            figures = runs.statistics()
+            monkeypatch.undo()
+            return await runs.get(kept, tenant="ada"), other, figures
+
+    kept, other, figures = asyncio.run(scene())
+    for run in (kept, other):
+        assert run.created_at <= run.started_at <= run.finished_at
+    assert abs(other.created_at - kept.created_at) < timedelta(days=1)
+    assert 0 <= figures.duration_sum_seconds < 60
+
+
 def test_what_is_deleted_leaves_no_row_behind(tmp_path, sqlite):
     prune(sqlite, keep_days=0)
 
@@ -202,28 +261,46 @@ def test_what_is_deleted_leaves_no_row_behind(tmp_path, sqlite):
         assert query(tmp_path, f"SELECT count(*) FROM {table}") == [(0,)]
 
 
-def test_the_oldest_go_first_where_there_is_too_much(tmp_path, sqlite):
-    async def large(run):
-        for _ in range(5):
-            await run.tell("text", {"text": "x" * 60_000})
-        return RunResult(status="succeeded")
+@pytest.mark.parametrize("is_ours", [True, False])
+def test_the_oldest_go_first_where_there_is_too_much_and_the_file_shrinks(
+    tmp_path, sqlite, is_ours
+):
+    path = tmp_path / "runs.sqlite"
+    if not is_ours:
+        query(tmp_path, "CREATE TABLE of_another (what)")
+        assert query(tmp_path, "PRAGMA auto_vacuum") == [(0,)]
 
     async def scene():
         async with engine(sqlite, Scripted(large=large)) as runs:
-            ids = [await start(runs, "large") for _ in range(8)]
+            ids = [await start(runs, "large") for _ in range(16)]
             for run_id in ids:
                 await finish(runs, run_id)
-        before = (tmp_path / "runs.sqlite").stat().st_size
+        before = path.stat().st_size
         async with engine(sqlite, keep_bytes=1024**2) as runs:
             left = await deleted(runs, ids[0])
-            await asyncio.sleep(0.1)
-        return ids, left, before
+            await eventually(lambda: path.stat().st_size < 0.3 * before)
+        return ids, left
 
-    ids, left, before = asyncio.run(scene())
+    ids, left = asyncio.run(scene())
 
     assert len(left) == 3
     assert set(left) <= set(ids)
-    assert (tmp_path / "runs.sqlite").stat().st_size < before / 2
+    assert query(tmp_path, "PRAGMA freelist_count") == [(0,)]
+
+
+def test_a_file_that_cannot_be_written_anew_now_is_used_as_it_is(tmp_path, sqlite, caplog):
+    query(tmp_path, "CREATE TABLE of_another (what)")
+    with closing(sqlite3.connect(tmp_path / "runs.sqlite", isolation_level=None)) as other:
+        other.execute("PRAGMA journal_mode = WAL")
+        other.execute("BEGIN IMMEDIATE")
+
+        async def scene():
+            asyncio.get_running_loop().call_later(2.5, other.execute, "ROLLBACK")
+            async with engine(sqlite) as runs:
+                return await finish(runs, await start(runs))
+
+        assert asyncio.run(scene()).status == "succeeded"
+    assert "the database's file does not shrink: database is locked" in caplog.text
 
 
 def test_the_figures_tell_how_long_the_oldest_run_has_waited(sqlite):

@@ -180,7 +180,9 @@ class Keeper:
             )
             tallies.take(counted)
         while await self._writer.submit(lambda write: housekeeping.prune(write, self._retention)):
-            await self._writer.submit(housekeeping.free_space)
+            self._must_wipe = True
+            await self._sleep_between()
+        while await self._writer.submit(housekeeping.free_space):
             await self._sleep_between()
         while await self._writer.submit(housekeeping.seal_anew):
             self._must_wipe = True

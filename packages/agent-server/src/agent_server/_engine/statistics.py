@@ -1,5 +1,6 @@
 """Figures of this server since it started, for each tenant and of all."""
 
+import time
 from collections import Counter
 from collections.abc import Mapping
 
@@ -49,14 +50,16 @@ class Tallies:
         self._all = Tally()
         self._tenants: dict[str, Tally] = {}
         self._counted = Count(runs={}, oldest_queued={})
+        self._counted_at = 0.0
 
     def take(self, counted: Count) -> None:
         """Take in what is in the database."""
-        self._counted = counted
+        self._counted, self._counted_at = counted, time.monotonic()
 
     def count(self, tenant: str, ending: Ending, started_at: int) -> None:
         """Count a run that ended here, and when it was begun, in microseconds since 1970."""
-        seconds = (now() - started_at) / 1_000_000
+        # The clock may have been set back meanwhile, or be behind that of the server that began it.
+        seconds = max(now() - started_at, 0) / 1_000_000
         for tally in (self._all, self._tenants.setdefault(tenant, Tally())):
             tally.count(ending, seconds)
 
@@ -74,9 +77,10 @@ class Tallies:
 
     def waited_seconds(self, tenant: str | None) -> float:
         """Return how long the oldest run of a tenant has waited, as last counted; of all for None."""
-        oldest = [
-            created_at
-            for whose, created_at in self._counted.oldest_queued.items()
+        waited = [
+            microseconds
+            for whose, microseconds in self._counted.oldest_queued.items()
             if tenant in {None, whose}
         ]
-        return max(0.0, (now() - min(oldest)) / 1_000_000) if oldest else 0.0
+        since = time.monotonic() - self._counted_at
+        return max(0.0, max(waited) / 1_000_000 + since) if waited else 0.0

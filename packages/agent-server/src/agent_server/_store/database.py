@@ -1,10 +1,11 @@
 """Opening the database: SQLite with a write-ahead log, or PostgreSQL."""
 
+import logging
 import os
 import socket
 import sqlite3
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,16 +16,20 @@ import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
 
+from .clock import add_clock
 from .errors import StorageError, describe_fault
 from .schema import migrate
 from .sealing import Seal
 from .seals import check_keys
 
 
+_logger = logging.getLogger("agent_server")
+
 _READERS = 4
 # Others' transactions are short. Whoever has to wait for longer shall hear that the database is away.
 _BUSY_MILLISECONDS = 2000
 _AGAIN_SECONDS = 0.02
+_INCREMENTAL = 2
 _FAR_SIDE_SILENT_SECONDS = 5
 
 
@@ -85,13 +90,15 @@ def open_database(url: str, seal: Seal) -> Database:
             else _open_postgresql(parsed, seal)
         )
         try:
+            if database.is_sqlite:  # pragma: no branch - nox -s postgresql
+                _let_shrink(database.writer)
             with database.writer.begin() as connection:
                 migrate(connection)
                 check_keys(connection, seal)
         except Exception:
             database.close()
             raise
-    except (OSError, SQLAlchemyError) as error:
+    except (OSError, sqlite3.Error, SQLAlchemyError) as error:
         raise StorageError(
             f"database: expected one that can be opened: {describe_fault(error)}"
         ) from error
@@ -118,6 +125,7 @@ def _create_private_file(path: Path) -> None:
 def _prepare_sqlite_connection(connection: sqlite3.Connection, _record: object) -> None:
     # Python would begin transactions only before a change, after what was read for it.
     connection.isolation_level = None
+    add_clock(connection)
     connection.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
     if connection.execute("PRAGMA page_count").fetchone() == (0,):
         # Heard only before the first table, and later it would write.
@@ -126,6 +134,18 @@ def _prepare_sqlite_connection(connection: sqlite3.Connection, _record: object) 
     _keep_write_ahead_log(connection)
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA journal_size_limit = 16777216")
+
+
+def _let_shrink(engine: sa.Engine) -> None:
+    """Write a file anew, once, of which what is free would never go back to the disk: one that was made by other programs, from a dump for one."""
+    with closing(engine.raw_connection()) as raw, closing(raw.cursor()) as cursor:
+        if cursor.execute("PRAGMA auto_vacuum").fetchone() == (_INCREMENTAL,):
+            return
+        try:
+            cursor.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            cursor.execute("VACUUM")
+        except sqlite3.OperationalError as error:
+            _logger.warning("the database's file does not shrink: %s", error)
 
 
 def _keep_write_ahead_log(connection: sqlite3.Connection) -> None:

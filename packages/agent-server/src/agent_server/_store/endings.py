@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from agent_server.executor import JsonObject, RunResult
 from agent_server.runs import RunStatus
 
+from .clock import clock
 from .records import Event, dump_events, dump_json, dump_result, now, result_data
 from .schema import events, runs, steps
 from .signals import TOLD
@@ -22,10 +23,8 @@ _END = (
     .where(runs.c.seq == sa.bindparam("ended"))
     .values(
         request=None,
-        **{
-            name: sa.bindparam(name)
-            for name in ("status", "finished_at", "last_event", "result", "bytes")
-        },
+        finished_at=clock(sa.func.coalesce(runs.c.started_at, runs.c.created_at)),
+        **{name: sa.bindparam(name) for name in ("status", "last_event", "result", "bytes")},
     )
 )
 _FORGET_STEPS = sa.delete(steps).where(steps.c.run == sa.bindparam("ended"))
@@ -81,7 +80,6 @@ def write_end(
     values = {
         "ended": seq,
         "status": ending.status,
-        "finished_at": told[-1].created_at,
         "last_event": told[-1].number,
         "result": result,
         "bytes": stored_bytes + len(body) + len(result or b""),

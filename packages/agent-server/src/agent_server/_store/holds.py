@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from agent_server.executor import JsonObject, RunResult
 
+from .clock import clock
 from .endings import Ending, cancelled, end_waiting, with_result, write_end, write_events
 from .errors import StorageError
 from .records import Event, dump_events, dump_json, load_text, now
@@ -39,7 +40,7 @@ _BEGIN = (
         server=sa.bindparam("holder"),
         version=sa.bindparam("understood"),
         attempt=runs.c.attempt + 1,
-        started_at=sa.func.coalesce(runs.c.started_at, sa.bindparam("begun_at")),
+        started_at=sa.func.coalesce(runs.c.started_at, clock(runs.c.created_at)),
         last_event=sa.bindparam("newest"),
         bytes=runs.c.bytes + sa.bindparam("more"),
     )
@@ -207,7 +208,6 @@ def _begin(write: Write, row: sa.Row[Any], holder: Holder) -> Hold | Ended:
         "found": row.seq,
         "holder": holder.server,
         "understood": holder.version,
-        "begun_at": started.created_at,
         "newest": started.number,
         "more": len(body),
     }

@@ -12,8 +12,9 @@ from agent_server.executor import RunResult
 from agent_server.runs import RunStatus
 
 from . import endings
+from .clock import clock
 from .endings import Ending
-from .records import Event, now
+from .records import Event
 from .schema import events, labels, runs, seals, servers, steps
 from .sealing import mark_of
 from .writer import Write
@@ -22,7 +23,7 @@ from .writer import Write
 _TOGETHER = 200
 _DAY = 24 * 3600 * 1_000_000
 # What a run takes beside its content: its rows and their places in the indexes.
-_BYTES_OF_A_RUN = 1000
+_SIZE = runs.c.bytes + 1000
 
 _SEALED = (
     runs.c.metadata,
@@ -39,9 +40,9 @@ class Retention:
     """What is kept of finished runs.
 
     Attributes:
-        runs: How many.
+        runs: How many of each tenant.
         days: For how long.
-        bytes: As much as all runs of the database together may take, those that are not finished included.
+        bytes: As much as all runs of the database together may take, those that are not finished included. Where they take more, only tenants lose some that hold more than their share.
     """
 
     runs: int
@@ -55,7 +56,7 @@ class Count:
 
     Attributes:
         runs: How many runs of each tenant are in each state.
-        oldest_queued: When the oldest that waits was accepted, in microseconds since 1970, for each tenant of which one waits.
+        oldest_queued: How long the oldest that waits has waited, in microseconds, for each tenant of which one waits.
     """
 
     runs: Mapping[tuple[str, RunStatus], int]
@@ -68,7 +69,7 @@ def count(connection: sa.Connection, executor: str) -> Count:
     whose = (runs.c.tenant, runs.c.status)
     states = sa.select(*whose, sa.func.count()).where(mine).group_by(*whose)
     oldest = (
-        sa.select(runs.c.tenant, sa.func.min(runs.c.created_at))
+        sa.select(runs.c.tenant, clock() - sa.func.min(runs.c.created_at))
         .where(mine, runs.c.status == "queued", runs.c.finished_at.is_(None))
         .group_by(runs.c.tenant)
     )
@@ -80,13 +81,12 @@ def count(connection: sa.Connection, executor: str) -> Count:
 
 def prune(write: Write, retention: Retention) -> int:
     """Delete some of the finished runs that are too old or too many, and return how many."""
-    finished = sa.select(runs.c.seq).where(runs.c.finished_at.is_not(None))
-    newest_first = finished.order_by(runs.c.finished_at.desc(), runs.c.seq.desc())
-    old = finished.where(runs.c.finished_at < now() - int(retention.days * _DAY))
-    doomed: Collection[int] = (
-        write.connection.scalars(old.limit(_TOGETHER)).all()
-        or write.connection.scalars(newest_first.offset(retention.runs).limit(_TOGETHER)).all()
-        or _find_too_large(write.connection, retention.bytes)
+    old = sa.select(runs.c.seq).where(
+        runs.c.finished_at.is_not(None),
+        runs.c.finished_at < clock() - int(retention.days * _DAY),
+    )
+    doomed: Collection[int] = write.connection.scalars(old.limit(_TOGETHER)).all() or _find_surplus(
+        write.connection, retention
     )
     if doomed:
         for column in (runs.c.seq, events.c.run, steps.c.run, labels.c.run):
@@ -94,21 +94,51 @@ def prune(write: Write, retention: Retention) -> int:
     return len(doomed)
 
 
-def _find_too_large(connection: sa.Connection, most: int) -> list[int]:
-    size = runs.c.bytes + _BYTES_OF_A_RUN
-    excess = (connection.scalar(sa.select(sa.func.sum(size))) or 0) - most
+def _find_surplus(connection: sa.Connection, retention: Retention) -> list[int]:
+    """Return some of the oldest finished runs of tenants that hold more than they may: no flood of one deletes what is another's."""
+    held = connection.execute(
+        sa.select(
+            runs.c.tenant,
+            sa.func.count(runs.c.finished_at).label("finished"),
+            sa.func.sum(_SIZE).label("size"),
+        ).group_by(runs.c.tenant)
+    ).all()
+    share = _find_share([int(row.size) for row in held], retention.bytes)
     doomed: list[int] = []
-    if excess > 0:
-        oldest_first = (
-            sa.select(runs.c.seq, size)
-            .where(runs.c.finished_at.is_not(None))
-            .order_by(runs.c.finished_at, runs.c.seq)
-            .limit(_TOGETHER)
-        )
-        for seq, taken in connection.execute(oldest_first):
-            if excess > 0:
-                doomed.append(seq)
-            excess -= taken
+    for row in held:
+        if len(doomed) < _TOGETHER:
+            surplus, excess = row.finished - retention.runs, int(row.size) - share
+            doomed += _find_oldest(connection, row.tenant, surplus=surplus, excess=excess)
+    return doomed
+
+
+def _find_share(sizes: Sequence[int], most: int) -> float:
+    """Return what each may hold so that all together hold at most so much, and none loses anything that holds less than others may."""
+    left = most
+    for place, size in enumerate(sorted(sizes)):
+        share = left / (len(sizes) - place)
+        if size > share:
+            return share
+        left -= size
+    return most
+
+
+def _find_oldest(
+    connection: sa.Connection, tenant: str, *, surplus: int, excess: float
+) -> list[int]:
+    if surplus <= 0 and excess <= 0:
+        return []
+    oldest_first = (
+        sa.select(runs.c.seq, _SIZE)
+        .where(runs.c.tenant == tenant, runs.c.finished_at.is_not(None))
+        .order_by(runs.c.finished_at, runs.c.seq)
+        .limit(_TOGETHER)
+    )
+    doomed: list[int] = []
+    for seq, size in connection.execute(oldest_first):
+        if len(doomed) < surplus or excess > 0:
+            doomed.append(seq)
+        excess -= size
     return doomed
 
 
@@ -190,12 +220,16 @@ def _fail(
     return row, ending, endings.end_waiting(write, row, ending)
 
 
-def free_space(write: Write) -> None:
-    """Give back to the disk some of what deleted runs have left, on SQLite; PostgreSQL sees to it by itself."""
-    if write.connection.dialect.name == "sqlite":  # pragma: no branch - nox -s postgresql
-        with closing(write.connection.connection.cursor()) as cursor:
-            cursor.execute("PRAGMA incremental_vacuum(500)")
-            cursor.fetchall()  # each page is one step
+def free_space(write: Write) -> bool:
+    """Give back to the disk some of what deleted runs have left, and return whether there is more; PostgreSQL sees to it by itself."""
+    if write.connection.dialect.name != "sqlite":  # pragma: no cover - nox -s postgresql
+        return False
+    with closing(write.connection.connection.cursor()) as cursor:
+        before, *_ = cursor.execute("PRAGMA freelist_count").fetchone()
+        cursor.execute("PRAGMA incremental_vacuum(500)")
+        cursor.fetchall()  # each page is one step
+        after, *_ = cursor.execute("PRAGMA freelist_count").fetchone()
+    return 0 < after < before
 
 
 def wipe_log(connection: sa.Connection) -> bool:

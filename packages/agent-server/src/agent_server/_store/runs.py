@@ -23,13 +23,13 @@ from agent_server.runs import (
 )
 
 from . import endings
+from .clock import clock
 from .records import (
     close_text,
     digest,
     dump_json,
     label_digests,
     load_run,
-    now,
     to_microseconds,
 )
 from .schema import labels, runs
@@ -95,7 +95,7 @@ class Book:
             "agent": run.agent,
             "status": "queued",
             "attempt": 0,
-            "created_at": now(),
+            "created_at": clock(),
             "cancel_requested": False,
             "metadata": self.seal.close(dump_json(dict(run.metadata)).encode()),
             "idempotency": key,

@@ -1,0 +1,39 @@
+"""The database's clock, by which runs are dated and grow old: servers' own may differ, or be wrong.
+
+PostgreSQL has one for all servers. SQLite's is the machine's, on which all of them run.
+"""
+
+import sqlite3
+import time
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import GenericFunction
+
+
+class clock(GenericFunction[int]):  # noqa: N801 - a function
+    """The time in microseconds since 1970; not before the times that it is given, for no clock goes on for ever without being set back."""
+
+    name = "agent_server_clock"
+    type = sa.BigInteger()
+    inherit_cache = True
+
+
+@compiles(clock, "postgresql")
+def _compile_for_postgresql(
+    element: clock, compiler: SQLCompiler, **options: Any
+) -> str:  # pragma: no cover - nox -s postgresql
+    now = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)"
+    others = [compiler.process(one, **options) for one in element.clauses]
+    return f"GREATEST({', '.join([now, *others])})"
+
+
+def add_clock(connection: sqlite3.Connection) -> None:
+    """Give SQLite a clock that counts microseconds; its own counts milliseconds."""
+    connection.create_function("agent_server_clock", -1, _read_clock)
+
+
+def _read_clock(*least: int) -> int:
+    return max((time.time_ns() // 1000, *least))
