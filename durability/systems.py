@@ -119,6 +119,7 @@ class System:
             "PORT": "0",
             "LEASE_SECONDS": "2",
             "STOP_SECONDS": "0.2",
+            "UNREADY_SECONDS": "0",
             "STATE": str(self._folder / "state"),
         }
         variables |= {name.upper(): str(value) for name, value in settings.items()}

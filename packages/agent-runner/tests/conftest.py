@@ -211,7 +211,7 @@ def _servers(start_process):
     with ExitStack() as stack:
 
         def start(state, *folders, environment=None, **options):
-            options = {"stop_seconds": 0} | options
+            options = {"stop_seconds": 0, "unready_seconds": 0} | options
             arguments = ["serve", *map(str, folders), "--port", "0"]
             if state is not None:
                 arguments += ["--state", str(state)]

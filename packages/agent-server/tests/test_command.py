@@ -80,7 +80,7 @@ def _free_port():
 
 
 def test_a_server_says_where_it_listens_and_stops_in_good_order(tmp_path):
-    port, told = _free_port(), []
+    port, told, ready = _free_port(), [], []
 
     def visit():
         with httpx.Client(base_url=f"http://127.0.0.1:{port}") as client:
@@ -90,14 +90,19 @@ def test_a_server_says_where_it_listens_and_stops_in_good_order(tmp_path):
                         told.extend([client.get("/ready").json(), client.get("/toy").text])
             finally:
                 os.kill(os.getpid(), signal.SIGTERM)
+            with suppress(httpx.ConnectError):
+                while True:
+                    ready.append(client.get("/ready").status_code)
 
     visitor = threading.Thread(target=visit)
     visitor.start()
     flags = ["--colour", "blue", "--is-loud", "--times", "3", "--run-logs", str(tmp_path / "a/b")]
+    flags += ["--unready-seconds", "0.3"]
     result = _run("--port", str(port), "--state", str(tmp_path), *flags)
     visitor.join()
 
     assert told == [{"status": "ready"}, "blue True 3"]
+    assert ready[-1] == 503
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout == f"scripted listens on http://127.0.0.1:{port}\n"
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL

@@ -26,6 +26,7 @@ class Server:
     def __init__(self, ledger, database, name):
         self._command = [sys.executable, SCRIPT, ledger, "--database", database, "--port", "0"]
         self._command += ["--server-name", name, "--lease-seconds", "0.6", "--max-attempts", "1000"]
+        self._command += ["--unready-seconds", "0"]
         self.start()
 
     def start(self):

@@ -239,14 +239,16 @@ def test_all_who_watch_a_run_get_the_same_events(tmp_path):
             f"sqlite:///{tmp_path}/runs.sqlite", Scripted(slowly=slowly), max_watchers=20
         ) as runs:
             run_id = await start(runs, "slowly")
-            watching = [asyncio.create_task(watch(runs, run_id)) for _ in range(20)]
+            watching = [asyncio.create_task(watch(runs, run_id)) for _ in range(19)]
+            watching.append(asyncio.create_task(watch(runs, run_id, after=99)))
             await eventually(lambda: runs.statistics().watchers == 20)
             with pytest.raises(TooManyWatchersError):
                 await watch(runs, run_id)
             count = runs.statistics().watchers
             seen.set()
             watching[0].cancel()
-            told = await asyncio.gather(*watching[1:])
+            *told, beyond = await asyncio.gather(*watching[1:])
+            assert [event.type for event in beyond][-2:] == ["text", "run_failed"]
             return count, told, runs.statistics().watchers
 
     count, told, left = asyncio.run(scene())

@@ -412,6 +412,7 @@ def start_server(daemon, tmp_path):
             "DATABASE": f"sqlite:///{database}",
             "LEASE_SECONDS": "1",
             "STOP_SECONDS": "0",
+            "UNREADY_SECONDS": "0",
         } | {name.upper(): str(value) for name, value in settings.items()}
         variables = {f"DIFY_AGENT_{name}": text for name, text in environment.items()}
         output = tmp_path / f"output-{len(started)}"

@@ -59,7 +59,7 @@ class ServerSettings(BaseSettings):
         client_seconds: How long a client may take for the head of a request, for its body, and for reading what it was sent, before it is dropped.
         lease_seconds: After how long a silence other servers take over a server's runs.
         unserved_seconds: How long a run waits while no server has its agent, before it ends failed.
-        drain_seconds: How long a server that was sent a signal to stop says so at `/ready` (503) before it takes no more requests; a second signal ends that.
+        unready_seconds: How long a server that was sent a signal to stop says so at `/ready` (503) before it takes no more requests; a second signal ends that.
         stop_seconds: How long a server that is told to stop lets its runs go on.
         run_logs: Folder for a log of each run, as `gpt5-run-log` writes them, with a folder for each tenant; None for none.
     """
@@ -90,7 +90,7 @@ class ServerSettings(BaseSettings):
     client_seconds: float = Field(default=30, gt=0)
     lease_seconds: float = Field(default=15, gt=0)
     unserved_seconds: float = Field(default=600, ge=0)
-    drain_seconds: float = Field(default=1, ge=0)
+    unready_seconds: float = Field(default=1, ge=0)
     stop_seconds: float = Field(default=5, ge=0)
     run_logs: Path | None = None
 

@@ -135,7 +135,7 @@ class Hub:
         Args:
             seq: The run.
             tenant: Whose it is.
-            after: The number of the last event that the watcher has.
+            after: The number of the last event that the watcher has; one that the run has not reached counts as its newest.
 
         Raises:
             TooManyWatchersError: If there are as many watchers as there may be.
@@ -150,7 +150,11 @@ class Hub:
             if is_new:
                 # Only now: what is told from here on is heard.
                 await self._look_at({seq: channel})
-            position = after
+            if after > channel.last and not is_new:
+                # Another server may have told it, and this one has not heard of it yet.
+                await self._look_at({seq: channel})
+            # Who says that it has more than there is hears what comes.
+            position = after if channel.is_over else min(after, channel.last)
             while True:
                 changed = channel.changed
                 if position < channel.last:

@@ -45,4 +45,5 @@ def build_app(
     app.state.executor = executor
     app.state.runs = runs
     app.state.watchers = Watchers(settings)
+    app.state.is_ending = False
     return app

@@ -19,7 +19,7 @@ from .bodies import build_model, read_json, read_model
 from .documents import CancelRequest, RunRequest, describe_run, dump_events
 from .metrics import METRICS_TYPE, render_metrics
 from .openapi import build_description
-from .problems import dump_json, refuse_field
+from .problems import ProblemError, dump_json, refuse_field
 from .queries import read_events_query, read_runs_query, wants_stream
 from .streams import EventStream, Project, find_watchers, project_event, watch_run
 
@@ -49,6 +49,8 @@ async def tell_health(_request: Request) -> Response:
 
 async def tell_ready(request: Request) -> Response:
     """Say whether runs can be accepted and executed."""
+    if request.app.state.is_ending:
+        raise ProblemError(503, "The server is about to stop.", headers={"Retry-After": "2"})
     await find_runs(request).ping()
     return _to_json({"status": "ready"})
 
@@ -173,9 +175,12 @@ async def stream_events(
         after = read_events_query(request).after
     runs, tenant = find_runs(request), find_tenant(request)
     run = await runs.get(run_id, tenant=tenant)
-    if run.status in FINISHED and after >= run.last_event:
+    if run.status in FINISHED and after == run.last_event:
         # Tells an EventSource that nothing more comes; it would otherwise reconnect for ever.
         return Response(status_code=HTTPStatus.NO_CONTENT)
+    if run.status in FINISHED:
+        # Who says that it has more than there is hears how the run ended.
+        after = min(after, run.last_event - 1)
     if request.method == "HEAD":
         return Response(media_type=EventStream.media_type)
     return EventStream(

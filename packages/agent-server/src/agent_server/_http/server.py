@@ -1,6 +1,9 @@
 """uvicorn, as this package uses it."""
 
+import asyncio
 import socket
+import time
+from types import FrameType
 from typing import Final, override
 
 import uvicorn
@@ -12,6 +15,7 @@ from .connections import build_protocol
 
 
 _LAST_ANSWERS_SECONDS: Final = 5
+_LOOK_SECONDS: Final = 0.05
 
 
 class Server(uvicorn.Server):
@@ -24,6 +28,8 @@ class Server(uvicorn.Server):
 
     def __init__(self, app: Starlette, settings: ServerSettings) -> None:
         self._app = app
+        self._unready_seconds = settings.unready_seconds
+        self._signals = 0
         super().__init__(
             uvicorn.Config(
                 app,
@@ -38,7 +44,17 @@ class Server(uvicorn.Server):
         )
 
     @override
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Hear a signal to stop."""
+        self._signals += 1
+        self._app.state.is_ending = True
+        super().handle_exit(sig, frame)
+
+    @override
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End the streams, which would otherwise go on for as long as their runs."""
+        """Answer for a while still, so that balancers hear of it, then end the streams, which would otherwise go on for as long as their runs."""
+        deadline = time.monotonic() + self._unready_seconds
+        while self._signals == 1 and time.monotonic() < deadline:  # noqa: ASYNC110 - an event would be set inside of a signal
+            await asyncio.sleep(_LOOK_SECONDS)
         self._app.state.watchers.close()
         await super().shutdown(sockets)

@@ -104,12 +104,17 @@ def _find_surplus(connection: sa.Connection, retention: Retention) -> list[int]:
         ).group_by(runs.c.tenant)
     ).all()
     share = _find_share([int(row.size) for row in held], retention.bytes)
-    doomed: list[int] = []
-    for row in held:
-        if len(doomed) < _TOGETHER:
-            surplus, excess = row.finished - retention.runs, int(row.size) - share
-            doomed += _find_oldest(connection, row.tenant, surplus=surplus, excess=excess)
-    return doomed
+    doomed = [
+        seq
+        for row in held
+        for seq in _find_oldest(
+            connection,
+            row.tenant,
+            surplus=row.finished - retention.runs,
+            excess=int(row.size) - share,
+        )
+    ]
+    return doomed[:_TOGETHER]
 
 
 def _find_share(sizes: Sequence[int], most: int) -> float:
