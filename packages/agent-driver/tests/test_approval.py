@@ -124,7 +124,9 @@ def test_a_denied_call_is_not_made_and_the_model_reads_why(play):
 def test_a_default_that_the_tool_would_get_counts_for_the_rules(play):
     rules = [{"tool": "pay", "when": {"euros": {"above": 100}}, "ask": "always"}]
     script = Script(ask(pay()), "Done.")
-    stop(play(build(rules), script, Bank().tools))
+    events = play(build(rules), script, Bank().tools)
+    [shown] = events[-1].calls
+    assert shown.arguments == '{"to": "Ann", "euros": 500}'
 
 
 def test_calls_that_are_not_made_anyway_are_not_asked_for(play):
@@ -210,7 +212,10 @@ def test_a_log_ends_with_the_question_and_that_of_the_run_that_goes_on_begins_wi
     snapshot = stop(play(build(), script, bank.tools, log=first))
     [question], [end] = read_log(first, "question"), read_log(first, "end")
     written = [(one["call_id"], one["name"], one["arguments"]) for one in question["calls"]]
-    assert written == [("c1", "pay", '{"to": "Ann"}'), ("c2", "pay", '{"to": "Bob"}')]
+    assert written == [
+        ("c1", "pay", '{"to": "Ann", "euros": 500}'),
+        ("c2", "pay", '{"to": "Bob", "euros": 500}'),
+    ]
     assert (question["round"], end["reason"]) == (1, "approval")
 
     yes = Decision(call_id="c1", is_approved=True, by="Eve")

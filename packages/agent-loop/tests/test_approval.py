@@ -184,6 +184,60 @@ def test_rules_see_the_arguments_that_the_tool_would_get_as_well_as_those_writte
     assert only(call(run, "search"), RunTools)
 
 
+@pytest.mark.parametrize(
+    "bind",
+    [None, lambda _: AcceptedArguments(args={"to": "支付", "key": 1}, shown={"to": "支付"})],
+)
+def test_a_person_is_asked_about_json_made_anew_of_what_the_tool_would_get(bind):
+    run = build({"pay": "always"})
+    if bind:
+        run.bind_by(bind)
+    run.start()
+    [asked] = only(call(run, "pay", arguments='{"to":"\\u652f\\u4ed8"}'), AskApproval)
+    assert asked.calls[0].arguments == '{"to": "支付"}'
+
+
+def test_arguments_that_nobody_can_read_are_shown_as_they_are():
+    run = build({"pay": "always"})
+    run.start()
+    [asked] = only(call(run, "pay", arguments='{"to":'), AskApproval)
+    assert asked.calls[0].arguments == '{"to":'
+
+
+@pytest.mark.parametrize("name", ["pay", "call_tool"])
+def test_a_key_that_stands_twice_is_refused_where_a_rule_may_ask_for_the_tool(name):
+    inner = '{"to": {"name": "Ann", "name": "Bob"}}'
+    function = OwnFunction(
+        name="call_tool",
+        description="Calls a tool.",
+        parameters={"type": "object", "properties": {"to": {"type": "object"}}},
+        answer=lambda args: CallInstead(name="pay", arguments=json.dumps(args)),
+    )
+    rules = [{"tool": "pay", "when": {"to.name": {"equals": "Ann"}}, "ask": "always"}]
+    run = build(rules, own_functions=[function], budgets=Budgets(max_tool_calls=1))
+    run.start()
+    [ended] = only(call(run, name, arguments=inner), ToolCallEnded)
+    sentence = 'tool arguments parse error: the key "name" stands twice; each may stand once'
+    assert ended.result.error == sentence
+    assert only(call(run, "search", arguments=inner), RunTools)  # And nothing was counted.
+
+
+def test_a_person_is_asked_about_twenty_calls_at_a_time_and_reads_each_whole_or_not_at_all():
+    run = build({"pay": "always"})
+    run.start()
+    whole = json.dumps({"to": "x" * 19_990})
+    too_long = json.dumps({"to": "x" * 19_991})
+    events = [*call(run, "pay", arguments=too_long), *call(run, *["pay"] * 22, arguments=whole)]
+    refused = [event.result.error for event in only(events, ToolCallEnded)]
+    assert refused == [
+        "tool invoke error: the arguments have 20,001 characters, and a person is asked about 20,000 at most; this call was not run",
+        *["tool invoke error: only 20 calls are asked for at a time; this one was not run"] * 2,
+    ]
+    [asked] = only(events, AskApproval)
+    assert {one.arguments for one in asked.calls} == {whole}
+    assert len(asked.calls) == 20
+
+
 def test_a_call_that_stands_for_another_is_held_against_the_rules_by_what_is_made():
     function = OwnFunction(
         name="call_tool",

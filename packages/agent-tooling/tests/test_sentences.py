@@ -11,7 +11,10 @@ from agent_tooling import (
     invoke_error_text,
     parameters_error_text,
     parse_error_text,
+    repeated_key_text,
+    too_long_question_text,
     too_many_calls_text,
+    too_many_questions_text,
     unknown_tool_text,
     validation_error_text,
 )
@@ -43,6 +46,18 @@ from agent_tooling import (
         (
             disallowed_tool_text("X", []),
             "tool invoke error: X may not be called in this run; allowed are: none",
+        ),
+        (
+            too_many_questions_text(20),
+            "tool invoke error: only 20 calls are asked for at a time; this one was not run",
+        ),
+        (
+            too_long_question_text(23_456, 20_000),
+            "tool invoke error: the arguments have 23,456 characters, and a person is asked about 20,000 at most; this call was not run",
+        ),
+        (
+            repeated_key_text("a"),
+            'tool arguments parse error: the key "a" stands twice; each may stand once',
         ),
         (unknown_tool_text("X"), "there is not a tool named X"),
         (parse_error_text("E"), "tool arguments parse error: E"),

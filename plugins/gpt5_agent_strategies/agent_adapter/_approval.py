@@ -292,9 +292,9 @@ class Approvals:
         return hmac.new(self.key, text.encode(), hashlib.sha256).hexdigest()
 
     @staticmethod
-    def tell(asked: AskApproval, query: str) -> str:
-        """Return the question as the person reads it."""
-        return build_question(asked.calls, code=_code(asked), query=query)
+    def tell(asked: AskApproval, query: str, names: Mapping[str, str]) -> str:
+        """Return the question as the person reads it, with what Dify shows of the tools by their names."""
+        return build_question(asked.calls, names=names, code=_code(asked), query=query)
 
 
 class _LostError(Exception):

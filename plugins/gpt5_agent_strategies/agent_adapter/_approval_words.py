@@ -2,15 +2,15 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from agent_loop import ToolCall
 
+from ._approval_calls import render_calls
 
-_MAX_CHARACTERS = 1_000
-_MAX_CALLS = 20
+
 _YES = frozenset(
     {"yes", "y", "approve", "approved", "是", "是的", "同意", "批准", "はい", "承認", "承認します"}
 )
@@ -62,21 +62,21 @@ class _Texts:
 
 _EN = _Texts(
     intro="Approval needed for these calls:",
-    how='Answer yes, or "yes {code}", to make them. Any other answer denies them, and the model reads it. Only the user who asked can answer.',
+    how='Answer yes (or "yes {code}") to make them. Any other answer denies them, and the model reads it. Only the user who asked can answer.',
     named="Code: ",
     needs_code='Nothing is decided yet: the conversation is not remembered here, so please answer with the code: "yes {code}".',
     changed="Not called, because it was changed after you were asked (its provider, credentials or settings): {name}",
 )
 _ZH = _Texts(
     intro="以下调用需要您批准：",  # noqa: RUF001 - Chinese
-    how="回答“是”或“是 {code}”即执行；其他任何回答都视为拒绝，并转告模型。只有提出请求的用户本人可以回答。",  # noqa: RUF001 - Chinese
+    how="回答“是” (或“是 {code}”) 即执行；其他任何回答都视为拒绝，并转告模型。只有提出请求的用户本人可以回答。",  # noqa: RUF001 - Chinese
     named="编号：",  # noqa: RUF001 - Chinese
     needs_code="尚未决定：此处不保留对话记忆，请连同编号回答：“是 {code}”。",  # noqa: RUF001 - Chinese
     changed="该工具在询问您之后已被更改（提供者、凭据或设置），因此未调用：{name}",  # noqa: RUF001 - Chinese
 )
 _JA = _Texts(
     intro="次の呼び出しには承認が必要です：",  # noqa: RUF001 - Japanese
-    how="「はい」または「はい {code}」と答えると実行します。それ以外の回答は拒否とみなし、モデルに伝えます。答えられるのは、依頼したユーザー本人だけです。",
+    how="「はい」 (または「はい {code}」) と答えると実行します。それ以外の回答は拒否とみなし、モデルに伝えます。答えられるのは、依頼したユーザー本人だけです。",
     named="コード：",  # noqa: RUF001 - Japanese
     needs_code="まだ何も決まっていません。ここでは会話が記憶されないため、コードを添えて「はい {code}」と答えてください。",
     changed="確認の後に変更されたため（プロバイダー、認証情報または設定）、呼び出しませんでした：{name}",  # noqa: RUF001 - Japanese
@@ -111,20 +111,23 @@ def read_reply(text: str) -> Reply:
     )
 
 
-def build_question(calls: Iterable[ToolCall], *, code: str, query: str) -> str:
+def build_question(
+    calls: Iterable[ToolCall], *, names: Mapping[str, str], code: str, query: str
+) -> str:
     """Return the question, in the language that the person has written in last.
+
+    It says how to answer in brackets, and its end is a quotation: Dify's page mends a text that has come in part, and where no `)` or `>` is behind a picture or a tag that was begun it leaves out
+    all that is.
 
     Args:
         calls: The calls, as they would be made.
+        names: What Dify shows of the tools, by the names that the model calls them by.
         code: What tells the question from others.
         query: What the person has written.
     """
-    asked = list(calls)
     texts = _find_texts(query)
-    lines = [f"- {call.name}: {_shorten(call.arguments)}" for call in asked[:_MAX_CALLS]]
-    more = [f"- (+ {len(asked) - _MAX_CALLS})"] if len(asked) > _MAX_CALLS else []
     how = texts.how.format(code=code)
-    return "\n".join([texts.intro, *lines, *more, how, f"{texts.named}{code}"])
+    return "\n\n".join([texts.intro, render_calls(calls, names), how, f"> {texts.named}{code}"])
 
 
 def ask_for_code(question: str, *, code: str, query: str) -> str:
@@ -140,8 +143,3 @@ def tell_changed(names: Iterable[str], *, query: str) -> str:
 def _find_texts(query: str) -> _Texts:
     """Return what is said in the language of what the person has written."""
     return _JA if _KANA.search(query) else _ZH if _HAN.search(query) else _EN
-
-
-def _shorten(arguments: str) -> str:
-    line = " ".join(arguments.split()).replace("<", "\u2039")  # No tag that would swallow the rest.
-    return line if len(line) <= _MAX_CHARACTERS else f"{line[:_MAX_CHARACTERS]} [...]"

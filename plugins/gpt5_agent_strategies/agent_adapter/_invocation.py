@@ -208,9 +208,10 @@ class Invocation:
 
     def _ask(self, asked: AskApproval, approvals: Approvals) -> Iterator[InvokeMessage]:
         """End the turn with the question; where it cannot be kept the calls are denied, and the run goes on."""
-        shown = replace(asked, calls=tuple(map(self._toolbox.without_dropped, asked.calls)))
-        query = self._parameters.query
-        text = self._known.redact(approvals.tell(shown, query))
+        query, names = self._parameters.query, self._toolbox.shown_names
+        calls = (replace(c, arguments=self._known.redact(c.arguments)) for c in asked.calls)
+        shown = replace(asked, calls=tuple(calls))
+        text = self._known.redact(approvals.tell(shown, query, names))
         question = approvals.put(asked, text, query, self._at_hand)
         if not isinstance(question, str):
             yield from self._show(f"\n\n{text}")

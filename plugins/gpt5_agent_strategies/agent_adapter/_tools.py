@@ -1,8 +1,8 @@
 """The chosen tools: how the model sees them, and how they are called."""
 
-import json
+from collections import Counter
 from collections.abc import Generator, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any, Self, cast
 
@@ -11,8 +11,7 @@ from dify_plugin.entities.model.message import PromptMessageTool
 from dify_plugin.entities.tool import ToolInvokeMessage, ToolProviderType
 from pydantic import ValidationError
 
-from agent_loop import ToolCall
-from agent_tooling import Tool, ToolingError, parse_tool_arguments, unique_tool_names
+from agent_tooling import Tool, ToolingError, unique_tool_names
 from stream_text import read_member
 
 from ._files_at_hand import FilesAtHand
@@ -140,15 +139,14 @@ class Toolbox:
             answers=answers,
         )
 
-    def without_dropped(self, call: ToolCall) -> ToolCall:
-        """Return a call as it will be made: without arguments that the tool's form has set."""
-        tool = self.tools.get(call.name)
-        dropped = (bound := tool.bind(call.arguments)) and bound.dropped if tool else ()
-        if not dropped:
-            return call
-        args = parse_tool_arguments(call.arguments).args
-        kept = {name: value for name, value in args.items() if name not in dropped}
-        return replace(call, arguments=json.dumps(kept, ensure_ascii=False))
+    @property
+    def shown_names(self) -> dict[str, str]:
+        """What a person calls each tool: Dify's own name, with the model's where several tools have one."""
+        counts = Counter(self.own_names.values())
+        return {
+            name: own if counts[own] == 1 else f"{own} ({name})"
+            for name, own in self.own_names.items()
+        }
 
     def find_prompts(self, tool_search: int | None) -> list[PromptMessageTool]:
         """Return the tools as the model sees them; none where they are as many as it searches, so that the driver offers what finds them."""

@@ -8,6 +8,7 @@ import zlib
 
 import pytest
 
+from agent_tooling import unique_tool_names
 from dify_plugin_host import BackwardsError, CallOrigin
 from file_server import BLIND, PDF, SEES
 from scripted_dify import build_parameters, call, chunk, parameter, text_message, tool, usage
@@ -186,6 +187,59 @@ def test_the_question_shows_no_argument_that_the_form_has_set_and_that_is_not_us
     agent.dify.model[0] = [chunk(calls=[call("pay", '{"to": "Ann", "amount": 1}')])]
     asked = turn(agent, "Pay Ann.", tools=[pay])
     assert '- pay: {"to": "Ann"}' in text(asked)
+
+
+@pytest.mark.usefixtures("storage")
+def test_each_call_is_shown_whole_as_the_tool_gets_it_by_the_name_that_dify_shows(agent):
+    text_ = parameter("text")
+    secret = parameter("key", "secret-input", form="form")
+    pay = tool("支付", text_, parameter("amount", "number", default=7), secret)
+    pay["runtime_parameters"] = {"key": "hush-hush"}
+    others = [tool("send", text_, provider=f"someone/{name}/{name}") for name in ("a", "b")]
+    [name] = unique_tool_names([pay])
+    long = "x" * 19_000
+    agent.dify.model[0] = [
+        chunk(
+            calls=[
+                call(name, '{"text":"\\u652f\\n","amount":"8"}'),
+                call("a_send", json.dumps({"text": long}), id_="c2"),
+                call(name, '{"text": "hush-hush"}', id_="c3"),
+            ]
+        )
+    ]
+    asked = turn(agent, "Pay Ann.", tools=[pay, *others], approval_rules='{"*": "always"}')
+    shown = text(asked).partition("~~~\n")[2].partition("\n~~~")[0]
+    assert shown.split("\n") == [
+        '- 支付: {"text": "支\\n", "amount": 8}',
+        f'- send (a_send): {{"text": "{long}"}}',
+        '- 支付: {"text": "[redacted]", "amount": 7}',
+    ]
+
+
+HIDES = {
+    "a tag": ("<!--", "\\u003c!--"),
+    "bidi": ("\u202e", "\\u202e"),
+    "no width": ("\u200b\U000e0041", "\\u200b\\udb40\\udc41"),
+    "a filler": ("\u3164\ufe0f", "\\u3164\\ufe0f"),
+    "a space": ("\u00a0\u3000", "\\u00a0\u3000"),
+    "a control character": ("\x7f", "\\u007f"),
+    "code": ("`x` ```\n~~~", "`x` ``\\u0060\\n~~~"),
+    "a formula": ("\\[x\\)", "\\\\\\u005bx\\\\\\u0029"),
+    "a picture": ("![x](http://x/y)", "!\\u005bx](http://x/y)"),
+    "a mark": ("CODE_BLOCK_PLACEHOLDER", "CODE\\u005fBLOCK_PLACEHOLDER"),
+}
+
+
+@pytest.mark.usefixtures("storage")
+def test_nothing_in_a_call_is_shown_otherwise_or_not_at_all(agent):
+    arguments = {name: value for name, (value, _) in HIDES.items()}
+    pay = tool("pay", *map(parameter, arguments))
+    agent.dify.model[0] = [chunk(calls=[call("pay", json.dumps(arguments))])]
+    asked = text(turn(agent, "Pay Ann.", tools=[pay]))
+    [line] = [line for line in asked.split("\n") if line.startswith("- pay: ")]
+    assert json.loads(line.removeprefix("- pay: ")) == arguments
+    for name, (_, shown) in HIDES.items():
+        assert f'"{name}": "{shown}"' in line
 
 
 @pytest.mark.usefixtures("storage")

@@ -173,8 +173,10 @@ class ToolCalls:
         if isinstance(bound, RefusedArguments):
             return bound
         told: Mapping[str, Any] = tool.parameters.get("properties", {})
-        defaults = {name: about["default"] for name, about in told.items() if "default" in about}
-        return AcceptedArguments(args=defaults | bound.args)
+        left_out = (item for item in told.items() if item[0] not in bound.args)
+        defaults = {name: about["default"] for name, about in left_out if "default" in about}
+        args = bound.args | defaults
+        return AcceptedArguments(args=args, shown=tool.shown_arguments(args))
 
     def save(self) -> dict[str, Any]:
         """Return what is remembered of the calls of the run, as plain JSON; no hidden value is in it."""

@@ -32,7 +32,8 @@ class AskApproval:
 
     Attributes:
         round: The number of the round.
-        calls: The calls as they would be made. A call that stands for another tool's is that one.
+        calls: The calls as they would be made, at most 20: a call that stands for another tool's is that one, and its arguments, of at most 20,000 characters, are JSON made anew of
+            what the tool would get, without what is hidden from the model.
         snapshot: What the run is resumed from, where its driver has added it; see `AgentRun.to_snapshot`. It holds the conversation.
     """
 

@@ -1,7 +1,8 @@
 """Which tool calls of a round are made, which wait for a person, which the run answers by itself, and what the others are refused with."""
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from agent_tooling import (
@@ -10,15 +11,19 @@ from agent_tooling import (
     ApprovalRules,
     ToolArguments,
     disallowed_tool_text,
+    find_repeated_key,
     parse_tool_arguments,
+    repeated_key_text,
+    too_long_question_text,
     too_many_calls_text,
+    too_many_questions_text,
 )
 
 from ._budgets import Spending
 from ._inputs import ToolResult
 from ._messages import ToolCall
 from ._own_functions import OwnFunction
-from ._sentences import MAX_CALLS, UNAPPROVED
+from ._sentences import MAX_ASKED_CALLS, MAX_ASKED_CHARACTERS, MAX_CALLS, UNAPPROVED
 
 
 type _Bind = Callable[[ToolCall], ToolArguments | None]
@@ -128,6 +133,15 @@ class Gate:
             readings.append(bound.args)
         return self.rules.find(call.name, *readings)
 
+    def to_shown(self, call: ToolCall) -> ToolCall:
+        """Return a call as its tool would get it: with JSON made anew, so that nothing is read of it but what counts, and without what nobody may know."""
+        bound = self.bind and self.bind(call)
+        bound = parse_tool_arguments(call.arguments) if bound is None else bound
+        if not bound:
+            return call
+        shown = bound.args if bound.shown is None else bound.shown
+        return replace(call, arguments=json.dumps(shown, ensure_ascii=False, default=str))
+
     def _is_held_above(self, call: ToolCall) -> bool:
         gate = self.caller
         while gate is not None and not gate.needs_approval(call, self.bind):
@@ -151,8 +165,33 @@ class Gate:
             self._spending.give_back_tool_call()
             sorted_.refused.append((call, UNAPPROVED))
         else:
-            is_held = self.needs_approval(taken, self.bind)
-            (sorted_.held if is_held else sorted_.made).append((call, taken))
+            self._pass(call, taken, sorted_)
+
+    def _pass(self, call: ToolCall, made: ToolCall, sorted_: SortedCalls) -> None:
+        """Have a call made at once or held for a person, or refuse one that nobody could be asked about."""
+        problem = self._find_repeated_key(call, made)
+        is_held = problem is None and self.needs_approval(made, self.bind)
+        if is_held:
+            problem = self._find_excess(made, len(sorted_.held))
+        if problem is not None:
+            self._spending.give_back_tool_call()
+            sorted_.refused.append((call, problem))
+        else:
+            (sorted_.held if is_held else sorted_.made).append((call, made))
+
+    def _find_repeated_key(self, call: ToolCall, made: ToolCall) -> str | None:
+        """Return the sentence for a key that stands twice, where a rule may ask for the tool: who reads the call takes either value for what counts."""
+        if self.rules is None or self.rules.find(made.name, None).ask == "never":
+            return None
+        keys = (find_repeated_key(one.arguments) for one in (call, made))
+        return next((repeated_key_text(key) for key in keys if key is not None), None)
+
+    def _find_excess(self, made: ToolCall, held: int) -> str | None:
+        if held >= MAX_ASKED_CALLS:
+            return too_many_questions_text(MAX_ASKED_CALLS)
+        length = len(self.to_shown(made).arguments)
+        is_long = length > MAX_ASKED_CHARACTERS
+        return too_long_question_text(length, MAX_ASKED_CHARACTERS) if is_long else None
 
     def _is_allowed(self, name: str) -> bool:
         return self._allowed is None or name in self._allowed

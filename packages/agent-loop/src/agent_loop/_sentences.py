@@ -16,6 +16,12 @@ _MAX_RESULT_CHARACTERS = 500
 MAX_CALLS = 128
 """How many calls of one round are made: no honest model asks for as many, and each takes a place among those that wait; our choice."""
 
+MAX_ASKED_CALLS = 20
+"""How many calls a person is asked about at a time: more of them nobody reads before a yes."""
+
+MAX_ASKED_CHARACTERS = 20_000
+"""How many characters the arguments of a call may have that a person is asked about."""
+
 TOOLS_OVER = "tool invoke error: no tool may be called any more; this call was not run"
 UNAPPROVED = (
     "tool invoke error: the user would have to approve this call, for which an agent that was called as a tool cannot wait; "

@@ -58,7 +58,8 @@ class ToolPhase:
 
     def ask(self) -> AskApproval:
         """Return the request to ask a person."""
-        return AskApproval(round=self._rounds.current.number, calls=self.waiting)
+        calls = tuple(map(self._gate.to_shown, self.waiting))
+        return AskApproval(round=self._rounds.current.number, calls=calls)
 
     def begin(self) -> Iterator[Event]:
         """Sort the calls of the current round, and ask for those that are made."""

@@ -2,7 +2,12 @@
 
 from ._answer_schema import AnswerSchema, CheckedAnswer
 from ._approval_rules import Approval, ApprovalRule, ApprovalRules, Ask
-from ._arguments import bind_arguments, option_violation, parse_tool_arguments
+from ._arguments import (
+    bind_arguments,
+    find_repeated_key,
+    option_violation,
+    parse_tool_arguments,
+)
 from ._blobs import Blob, BlobMessage, merge_blob_chunks
 from ._coercion import cast_value, missing_hidden_parameters, prepare_arguments
 from ._declared_parameters import ToolFiles
@@ -53,7 +58,10 @@ from ._sentences import (
     invoke_error_text,
     parameters_error_text,
     parse_error_text,
+    repeated_key_text,
+    too_long_question_text,
     too_many_calls_text,
+    too_many_questions_text,
     unknown_tool_text,
     validation_error_text,
 )
@@ -119,6 +127,7 @@ __all__ = [
     "denied_call_text",
     "disallowed_tool_text",
     "dropped_arguments_text",
+    "find_repeated_key",
     "invoke_error_text",
     "is_async_function",
     "llm_json_schema",
@@ -135,7 +144,10 @@ __all__ = [
     "prepare_arguments",
     "read_local_file",
     "read_result_schema",
+    "repeated_key_text",
+    "too_long_question_text",
     "too_many_calls_text",
+    "too_many_questions_text",
     "tool",
     "unique_tool_names",
     "unknown_tool_text",

@@ -7,7 +7,9 @@ import copy
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any, Final, cast
 
 from stream_text import parse_json
@@ -56,6 +58,19 @@ def parse_tool_arguments(arguments: object) -> ToolArguments:
     if not isinstance(value, dict):
         return RefusedArguments(error="tool arguments must be a JSON object")
     return AcceptedArguments(args=cast("dict[str, Any]", value))
+
+
+def find_repeated_key(arguments: str) -> str | None:
+    """Return a key that stands twice in one object of a call's arguments, of which tools get the last; None where none does, or nothing can be read."""
+    repeated: list[str] = []
+
+    def note(pairs: list[tuple[str, Any]]) -> None:
+        counts = Counter(key for key, _ in pairs)
+        repeated.extend(key for key, count in counts.items() if count > 1)
+
+    with suppress(ValueError, RecursionError):
+        json.loads(arguments, object_pairs_hook=note)
+    return repeated[0] if repeated else None
 
 
 def bind_arguments(

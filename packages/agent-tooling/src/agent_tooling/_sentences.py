@@ -42,6 +42,24 @@ def too_many_calls_text(limit: int) -> str:
     )
 
 
+def too_many_questions_text(limit: int) -> str:
+    """Return the sentence for a call that a person would have to approve, where the question has its `limit` of calls."""
+    return f"tool invoke error: only {limit} calls are asked for at a time; this one was not run"
+
+
+def too_long_question_text(length: int, limit: int) -> str:
+    """Return the sentence for a call that a person would have to approve, with arguments of over `limit` characters, which nobody reads."""
+    return (
+        f"tool invoke error: the arguments have {length:,} characters, and a person is asked about {limit:,} at most; "
+        "this call was not run"
+    )
+
+
+def repeated_key_text(key: str) -> str:
+    """Return the sentence for a call that a person may have to approve, and in which a key stands twice."""
+    return parse_error_text(f"the key {value_text(key)} stands twice; each may stand once")
+
+
 def disallowed_tool_text(name: str, allowed: Iterable[str]) -> str:
     """Return the sentence for a call of a tool that a run may not call; it names the first 20 of those that are `allowed`."""
     names = list(allowed)

@@ -1,5 +1,6 @@
 """What becomes of a model's arguments: they may be used, or a sentence says why not."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -11,12 +12,14 @@ class AcceptedArguments:
     Attributes:
         args: The arguments.
         dropped: The names of those that the model has given and may not, because the tool's form has set them.
+        shown: What of them a model and a person may know; None where that is all.
         ok: True.
         error: None.
     """
 
     args: dict[str, Any]
     dropped: tuple[str, ...] = ()
+    shown: Mapping[str, Any] | None = None
     ok: Literal[True] = field(default=True, init=False)
     error: None = field(default=None, init=False)
 
