@@ -314,7 +314,8 @@ def test_a_budget_that_an_agents_model_cannot_keep_ends_the_caller(play):
     assert len(top.requests) == 1
 
 
-def test_an_agent_makes_no_call_that_a_person_would_have_to_approve(play):
+@pytest.mark.parametrize("name", ["pay", "*"])
+def test_an_agent_makes_no_call_that_a_person_would_have_to_approve(play, name):
     paid = []
 
     def pay(amount: int) -> str:
@@ -328,7 +329,7 @@ def test_an_agent_makes_no_call_that_a_person_would_have_to_approve(play):
         "outer", "Delegates.", Script(ask(call("inner", call_id="i1")), "So."), [inner]
     )
     rules = ApprovalRules.parse(
-        [{"tool": "pay", "when": {"amount": {"above": 10}}, "ask": "always"}]
+        [{"tool": name, "when": {"amount": {"above": 10}}, "ask": "always"}]
     )
     run = AgentRun([], maximum_iterations=3, approval_rules=rules)
     script = Script(ask(call("outer", call_id="o1")), "So.")

@@ -267,8 +267,13 @@ def test_a_snapshot_of_a_run_without_a_driver_is_played_on(play):
         ({"decisions": True}, ValueError, "decisions: expected none where nothing is resumed"),
         ({"resume": "{}", "decisions": True}, SnapshotError, "snapshot.format"),
         ({"rules": {"apy": "always"}}, DeclarationError, 'approval_rules["apy"].tool must be'),
+        (
+            {"rules": [{"tool": "pay", "when": {"euro": {"above": 1}}, "ask": "once"}]},
+            DeclarationError,
+            'approval_rules[0].when["euro"] must be a path into the arguments of pay (to, euros)',
+        ),
     ],
-    ids=range(6),
+    ids=range(7),
 )
 def test_what_cannot_stop_or_go_on_is_refused_before_any_call(play, settings, error, message):
     settings = dict(settings)

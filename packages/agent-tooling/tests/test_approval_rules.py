@@ -21,7 +21,11 @@ from agent_tooling import (
 
 ABOVE_100 = [{"tool": "pay", "when": {"order.total": {"above": 100}}, "ask": "always"}]
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
     max_leaves=8,
 )
@@ -58,8 +62,11 @@ def test_of_a_list_the_first_rule_that_fits_counts_and_where_none_does_nobody_is
         ({"order": {"total": 101}}, True),
         ({"order": {"total": "1e3"}}, True),
         ({"order": {"total": 100}}, False),
-        ({"order": {}}, False),
-        ({"order": 5}, False),
+        ({"order": {}}, True),
+        ({"order": 5}, True),
+        ({"order": {"total": None}}, True),
+        ({"order": []}, True),
+        ({}, True),
         ({"order.total": 101}, True),
         ({"order": {"total": "a lot"}}, True),
         ({"order": {"total": True}}, True),
@@ -106,7 +113,11 @@ def test_values_are_equal_as_they_are_in_json(wanted, value, is_equal):
         (["ls", "rm -rf /"], True),
         ({"cmd": "rm -rf"}, True),
         ("\ud800 rm -rf", True),
-        (None, False),
+        (["ls", "date"], False),
+        ({"cmd": "ls"}, False),
+        ({"cmd": ["ls", "rm -rf"]}, True),
+        (5, False),
+        (None, True),
     ],
 )
 def test_a_pattern_is_looked_for_anywhere_in_a_text_or_in_the_json_of_what_is_none(value, fits):
@@ -121,14 +132,131 @@ def test_all_conditions_of_a_rule_have_to_hold_and_a_path_leads_into_lists():
     assert ask(rules, "mail", {"to": ["x", "a@b"], "n": 2}) == "always"
     assert ask(rules, "mail", {"to": ["x", "a@b"], "n": 1}) == "never"
     assert ask(rules, "mail", {"to": ["x", "a@c"], "n": 2}) == "never"
-    assert ask(rules, "mail", {"to": ["x"], "n": 2}) == "never"
+    assert ask(rules, "mail", {"to": ["x"], "n": 2}) == "always"
     assert ask(rules, "mail", {"to": {"1": "a@b"}, "n": 2}) == "always"
     deep = [{"tool": "mail", "when": {"to.0.name": {"equals": "a"}}, "ask": "once"}]
     assert ask(deep, "mail", {"to": [{"name": "a"}]}) == "once"
 
 
 def test_of_several_readings_of_the_arguments_the_strictest_counts():
-    assert ask(ABOVE_100, "pay", {}, {"order": {"total": 500}}) == "always"
+    assert ask(ABOVE_100, "pay", {"order.total": 5}, {"order": {"total": 500}}) == "always"
+    assert ask(ABOVE_100, "pay", None, {"order": {"total": 5}}) == "always"
+
+
+@pytest.mark.parametrize("written", [{}, {"order": {"total": None}}])
+def test_a_default_stands_in_for_what_a_model_leaves_out_or_calls_null(written):
+    assert ask(ABOVE_100, "pay", written, {"order": {"total": 5}}) == "never"
+    assert ask(ABOVE_100, "pay", written, written) == "always"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"sum.total": 1, "sum": {"total": 500}},
+        {"sum": {"total": 500}, "sum.total": 1},
+        {"sum": [{"total": 1}, {"total": 500}]},
+        {"sum": [[{"total": 1}], {"total": [2, 500]}]},
+        {"sum": '{"total": 500}', "sum.total": 1},
+        {"sum": '[{"total": "500"}]'},
+        {"sum.total": 1, "sum": {}},
+        {"sum.total": 1, "sum": {"total": {"euros": 500}}},
+        {"sum.total": 1, "sum": "{broken"},
+        {"sum.total": 1, "sum": '{"total": 500, "total": 1}'},
+        {"sum.total": 1, "sum": {"total": [[{"a": [1, {"b": 500}]}]]}},
+    ],
+)
+def test_a_rule_looks_everywhere_its_path_can_lead_and_the_strictest_finding_counts(arguments):
+    above = {"sum.total": {"above": 100}}
+    below = {"sum.total": {"equals": 1}}
+
+    assert ask([{"tool": "pay", "when": above, "ask": "always"}], "pay", arguments) == "always"
+    rules = [{"tool": "pay", "when": below, "ask": "never"}, {"tool": "*", "ask": "once"}]
+    assert ask(rules, "pay", arguments) == "once"
+    assert ask(rules, "pay", {"sum.total": 1, "sum": {"total": "1", "x": 2}}) == "once"
+    assert ask(rules, "pay", {"sum.total": 1, "sum": [{"total": 1}, {"total": [1, 1]}]}) == "never"
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [{"n": 1} for _ in range(20_000)],
+        [1] * 20_000,
+        {"n": [[1]] * 20_000},
+        {"n": dict.fromkeys(map(str, range(20_000)), 1)},
+    ],
+    ids=range(4),
+)
+def test_what_has_more_places_than_can_be_looked_at_is_asked_for(rows):
+    many = {"rows": rows}
+    for path in ("rows", "rows.n"):
+        never = {"tool": "pay", "when": {path: {"equals": 1}}, "ask": "never"}
+        assert ask([never, {"tool": "pay", "ask": "once"}], "pay", many) == "once"
+        above = {"tool": "pay", "when": {path: {"above": 5}}, "ask": "always"}
+        assert ask([above], "pay", many) == "always"
+
+
+def test_where_a_rule_fits_one_place_of_several_the_next_ones_count_too():
+    rules = [
+        {"tool": "pay", "when": {"n": {"above": 100}}, "ask": "once"},
+        {"tool": "pay", "when": {"n": {"above": 10}}, "ask": "always"},
+    ]
+
+    assert ask(rules, "pay", {"n": [500]}) == "once"
+    assert ask(rules, "pay", {"n": [500, 50]}) == "always"
+    assert ask(rules, "pay", {"n": [500, 5]}) == "always"
+    assert ask(rules, "pay", {}) == "always"
+
+
+def test_an_approval_of_a_call_that_two_rules_may_be_for_is_good_for_no_other_call():
+    rules = ApprovalRules.parse(
+        [
+            {"tool": "pay", "when": {"n": {"above": 100}}, "ask": "once"},
+            {"tool": "pay", "ask": "once"},
+        ]
+    )
+
+    grants = {rules.find("pay", {"n": n}).grant for n in (500, 5, [500, 5])}
+
+    assert len(grants) == 3
+
+
+def test_what_never_asks_holds_its_expression_against_the_whole_text():
+    when = {"to": {"matches": r"[\w.]+@example\.com|boss"}}
+    rules = [{"tool": "mail", "when": when, "ask": "never"}, {"tool": "mail", "ask": "always"}]
+
+    for fits in ("x@example.com", "boss", ["x@example.com", "boss"]):
+        assert ask(rules, "mail", {"to": fits}) == "never"
+    for fits_not in (
+        "mallory@evil.example, x@example.com",
+        "x@example.com\n",
+        "bossy",
+        ["x@example.com", "m@evil.example"],
+        {"x": "boss"},
+        [],
+        None,
+    ):
+        assert ask(rules, "mail", {"to": fits_not}) == "always"
+
+
+@pytest.mark.parametrize("pattern", ["a)(b", "(?x) a # b"])
+def test_an_expression_for_a_whole_text_is_refused_where_it_is_none_alone_or_ends_in_a_remark(
+    pattern,
+):
+    rules = [{"tool": "mail", "when": {"to": {"matches": pattern}}, "ask": "never"}]
+
+    with pytest.raises(DeclarationError, match="matches must be a regular expression without"):
+        ApprovalRules.parse(rules)
+
+
+def test_json_that_is_written_as_a_text_equals_the_same_json():
+    rules = [{"tool": "pay", "when": {"to": {"equals": {"name": "Ann"}}}, "ask": "always"}]
+
+    assert ask(rules, "pay", {"to": '{"name": "Ann"}'}) == "always"
+    assert ask(rules, "pay", {"to": ' [{"name": "Ann"}]'}) == "always"
+    assert ask(rules, "pay", {"to": '{"name": "Bob", "name": "Ann"}'}) == "always"
+    for other in ("Ann", "[Ann](x)", '{"name": "Bob"}', '[{"name": "Bob"}]'):
+        assert ask(rules, "pay", {"to": other}) == "never"
+    assert ask([rules[0] | {"ask": "never"}, *rules], "pay", {"to": '{"name": "Ann"}'}) == "always"
 
 
 def test_an_approval_for_a_run_is_good_for_one_tool_by_one_rule():
@@ -195,6 +323,121 @@ def test_a_rule_for_a_tool_that_does_not_exist_is_refused_by_its_place():
         rules.for_tools({"pay": ()})
 
 
+def schema(*required, **properties):
+    closed = {"type": "object", "properties": properties, "additionalProperties": False}
+    return closed | {"required": list(required)}
+
+
+NUMBER = {"type": "number"}
+LISTED = {"type": "object", "properties": {"total": NUMBER}}
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "order": LISTED,
+        "shut": schema(total=NUMBER),
+        "open": {"type": "object"},
+        "any": {},
+        "rows": {"type": "array", "items": schema(total=NUMBER)},
+        "pair": {"type": "array", "prefixItems": [schema(a=NUMBER)], "items": False},
+        "old": {"items": [schema(a=NUMBER)], "additionalItems": schema(b=NUMBER)},
+        "maybe": {"anyOf": [schema(total=NUMBER), {"type": "null"}]},
+        "both": {"type": ["object", "string"], "additionalProperties": NUMBER},
+        "tree": {"$ref": "#/$defs/tree"},
+        "lost": {"$ref": "#/$defs/nothing"},
+        "like": {"patternProperties": {"^x": schema(a=NUMBER)}, "additionalProperties": False},
+        "none": schema(),
+        "if": {"if": schema(a=NUMBER), "dependentSchemas": {"a": schema(b=NUMBER)}},
+        "x.y": NUMBER,
+        "odd": {"type": "object", "properties": None},
+    },
+    "$defs": {"tree": schema(total=NUMBER, below={"$ref": "#/$defs/tree"})},
+}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "order",
+        "order.total",
+        "shut.total",
+        "open.total",
+        "any.total.0",
+        "rows.total",
+        "rows.3.total",
+        "pair.0.a",
+        "pair.a",
+        "old.0.a",
+        "old.7.b",
+        "maybe.total",
+        "both.total",
+        "tree.below.below.total",
+        "lost.total",
+        "like.x1.a",
+        "if.a",
+        "if.b",
+        "x.y",
+        "odd.total",
+    ],
+)
+def test_a_rule_may_ask_about_every_path_that_a_tool_can_have(path):
+    rules = ApprovalRules.parse([{"tool": "pay", "when": {path: {"above": 1}}, "ask": "once"}])
+
+    assert rules.for_tools({"pay": ()}, {"pay": SCHEMA}).rules
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "totl",
+        "order.totl",
+        "order.total.x",
+        "shut.totl",
+        "rows.totl",
+        "rows.0.totl",
+        "pair.1",
+        "old.0.b",
+        "maybe.totl",
+        "tree.below.note",
+        "none.x",
+        "if.c",
+        "x",
+        "",
+    ],
+)
+def test_a_path_that_a_tool_cannot_have_is_refused_by_its_place(path):
+    rules = ApprovalRules.parse([{"tool": "pay", "when": {path: {"above": 1}}, "ask": "once"}])
+
+    with pytest.raises(DeclarationError) as caught:
+        rules.for_tools({"other": ["pay"]}, {"other": SCHEMA})
+
+    place = f"approval_rules[0].when[{json.dumps(path)}]"
+    assert str(caught.value).startswith(
+        f"{place} must be a path into the arguments of other (order, "
+    )
+
+
+def test_a_rule_for_every_tool_is_left_out_where_a_tool_cannot_have_its_path():
+    rules = ApprovalRules.parse(
+        [
+            {"tool": "*", "when": {"order.total": {"above": 100}}, "ask": "always"},
+            {"tool": "*", "ask": "once"},
+        ]
+    )
+
+    def find(known, **arguments):
+        return rules.for_tools({"a": ()}, {"a": known}).find("a", arguments, schema=known).ask
+
+    assert find(schema(order=schema(total=NUMBER))) == "always"
+    assert find(schema(order=schema(total=NUMBER)), order={"total": 5}) == "once"
+    assert find(schema(order=schema(note=NUMBER))) == find(schema()) == "once"
+    assert find({"type": "object", "properties": {}}) == "once"
+    listed = {"type": "object", "properties": {"note": NUMBER}}
+    assert find(schema(order=listed), order={"note": 5}) == "once"
+    assert find(schema(order=listed), order={"total": 500}) == "always"
+    assert find({"anyOf": [listed]}, order={"total": 500}) == "always"
+    assert rules.find("a", {}).ask == "always"
+
+
 @pytest.mark.parametrize("pattern", ["(", "(?=a)", r"(a)\1", "a{1000}{1000}", "a" * 1_001])
 def test_a_pattern_that_could_hang_or_is_none_is_refused(pattern):
     with pytest.raises(DeclarationError, match="matches must be a regular expression"):
@@ -213,6 +456,67 @@ def test_a_text_too_long_for_its_pattern_is_asked_about_and_passes_no_rule_that_
     rules = [{"tool": "pay", "when": {"to": {"matches": "[ab]*a[ab]{900}c"}}, "ask": rule}]
     rules += [{"tool": "pay", "ask": "once"}]
     assert ask(rules, "pay", {"to": "ab" * 100_000}) == found
+
+
+STRICTNESS = ["never", "once", "always"]
+conditions = st.one_of(
+    st.integers(0, 3).map(lambda n: {"above": n}),
+    json_values.map(lambda value: {"equals": value}),
+    st.sampled_from(["1", "[12]", ".*"]).map(lambda pattern: {"matches": pattern}),
+)
+some_rules = st.lists(
+    st.fixed_dictionaries(
+        {
+            "tool": st.just("pay"),
+            "when": st.dictionaries(st.just("a.b"), conditions, max_size=1),
+            "ask": st.sampled_from(STRICTNESS),
+        }
+    ),
+    max_size=3,
+).map(ApprovalRules.parse)
+small_values = st.integers(0, 3) | st.sampled_from(["1", "12"]) | json_values
+
+
+def strictness(rules, arguments):
+    return STRICTNESS.index(rules.find("pay", arguments).ask)
+
+
+@given(some_rules, small_values, small_values)
+def test_nothing_that_is_put_beside_or_around_a_value_makes_a_rule_less_strict(rules, one, other):
+    plain = strictness(rules, {"a": {"b": one}})
+    both = max(plain, strictness(rules, {"a": {"b": other}}))
+
+    assert strictness(rules, {"a.b": other, "a": {"b": one}}) >= plain
+    assert strictness(rules, {"a": [{"b": one}, {"b": other}]}) >= both
+    assert strictness(rules, {"a": json.dumps({"b": one})}) == plain
+
+
+@st.composite
+def schemas_and_paths(draw, depth=3):
+    """Draw a schema and a path to a value that fits it, with that value."""
+    kind = draw(st.sampled_from(["object", "array", "text"] if depth else ["text"]))
+    if kind == "text":
+        return {"type": "string"}, [], "x"
+    inner, path, value = draw(schemas_and_paths(depth=depth - 1))
+    if kind == "array":
+        by_index = draw(st.booleans())
+        return {"type": "array", "items": inner}, [*(["0"] if by_index else []), *path], [value]
+    name = draw(st.sampled_from(["a", "b", "a.b", "0"]))
+    return schema(**{name: inner}), [name, *path], {name: value}
+
+
+@given(schemas_and_paths())
+def test_no_path_is_refused_that_an_accepted_call_can_have(drawn):
+    inner, path, value = drawn
+    path = ".".join(["x", *path])
+    rules = ApprovalRules.parse([{"tool": "f", "when": {path: {"equals": "x"}}, "ask": "always"}])
+    tool = Tool.from_schema("f", "", schema(x=inner), print)
+
+    bound = tool.bind(json.dumps({"x": value}))
+
+    called = rules.for_tools({"f": ()}, {"f": tool.parameters})
+    assert called.find("f", bound.args, schema=tool.parameters).ask == "always"
+    assert called.find("f", {}, schema=tool.parameters).ask == "always"
 
 
 @given(json_values, json_values)

@@ -148,13 +148,14 @@ class Approvals:
             settings: What the administrator has set.
 
         Raises:
-            ParameterError: If a rule names no tool, or there is no conversation, no user or no storage to ask with.
+            ParameterError: If a rule names no tool or a path that its tool cannot have, or there is no conversation, no user or no storage to ask with.
         """
         if parameters.approval_rules is None:
             return None
-        own_names = toolbox.own_names
+        own_names = {name: [own] for name, own in toolbox.own_names.items()}
+        schemas = {name: tool.parameters for name, tool in toolbox.tools.items()}
         try:
-            rules = parameters.approval_rules.for_tools({n: [own] for n, own in own_names.items()})
+            rules = parameters.approval_rules.for_tools(own_names, schemas)
         except DeclarationError as error:
             raise refuse(str(error)) from None
         session, user = strategy.session, strategy.runtime.user_id

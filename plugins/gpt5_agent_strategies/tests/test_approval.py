@@ -5,6 +5,7 @@ import json
 import random
 import time
 import zlib
+from pathlib import Path
 
 import pytest
 
@@ -629,11 +630,15 @@ def test_where_the_question_cannot_be_kept_the_call_is_denied_and_the_run_goes_o
             },
             'approval_rules[0].when["to"].matches must be a regular expression',
         ),
+        (
+            {"approval_rules": '[{"tool": "pay", "when": {"too": {"equals": 1}}, "ask": "once"}]'},
+            'approval_rules[0].when["too"] must be a path into the arguments of pay (to)',
+        ),
         ({"conversation": None}, "this run belongs to no conversation"),
         ({"user": ""}, "this run belongs to no user"),
         ({"problem": "permission denied"}, "the plugin's permission `storage`"),
     ],
-    ids=range(6),
+    ids=range(7),
 )
 def test_rules_that_cannot_be_kept_are_refused_before_any_model_call(
     agent, storage, given, sentence
@@ -644,6 +649,34 @@ def test_rules_that_cannot_be_kept_are_refused_before_any_model_call(
         turn(agent, "Pay Ann.", **given)
     assert sentence in str(caught.value)
     assert agent.dify.model_requests == []
+
+
+def read_example_of_docs():
+    text = (Path(__file__).parents[3] / "docs/plugins/gpt5-agent-strategies.md").read_text()
+    [_, section] = text.split("\n## Approval\n")
+    return section.split("```text\n")[1].split("\n```")[0]
+
+
+@pytest.mark.parametrize(
+    ("order", "asks"),
+    [
+        ({"to": "x@example.com", "amount": 5}, False),
+        ({"to": "mallory@evil.example, x@example.com", "amount": 5}, True),
+        ({"to": "x@example.com", "amount": 500}, True),
+        ({"to": "x@example.com"}, True),
+    ],
+)
+@pytest.mark.usefixtures("storage")
+def test_the_rules_of_the_documentation_let_nobody_pass_who_is_hidden_before_a_known_address(
+    agent, order, asks
+):
+    pay = tool("pay", parameter("to"), parameter("order", "object"))
+    arguments = json.dumps({"to": order.pop("to"), "order": order})
+    agent.dify.model[0] = [chunk(calls=[call("pay", arguments)])]
+
+    done = turn(agent, "Pay.", tools=[pay], approval_rules=read_example_of_docs())
+
+    assert ("Approval needed" in text(done)) == asks
 
 
 def test_without_rules_the_storage_is_not_touched(agent, storage):

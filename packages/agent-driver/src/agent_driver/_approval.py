@@ -55,7 +55,7 @@ def prepare_approval(  # noqa: PLR0913 - the settings of one drive
     """Check the settings for approval, have rules see what tools would get, and take up the run of a snapshot.
 
     Raises:
-        DeclarationError: If a rule names no tool.
+        DeclarationError: If a rule names no tool, or a path that its tool cannot have.
         SnapshotError: If the snapshot is none that can be taken up.
         TypeError: If an argument is of a kind that cannot be it.
         ValueError: If there is no key for a run that may ask or it is too short, or not one decision for each call that waits.
@@ -65,7 +65,8 @@ def prepare_approval(  # noqa: PLR0913 - the settings of one drive
     if run.approval_rules is not None:
         if key is None:
             raise ValueError("snapshot_key: expected a key, for the run has approval rules")
-        run.approval_rules.for_tools(dict.fromkeys(calls.tools, ()))
+        schemas = {name: tool.parameters for name, tool in calls.tools.items()}
+        run.approval_rules.for_tools(dict.fromkeys(schemas, ()), schemas)
         run.bind_by(calls.find_arguments)
     if snapshot is None:
         if decisions is not None:

@@ -118,7 +118,7 @@ def prepare(  # noqa: PLR0913 - the keyword-only settings of one drive
 
     Raises:
         LocalProtocolError: If tools are to be offered and the run has started already.
-        DeclarationError: If something among the tools is no tool and cannot be made one, or an approval rule names no tool.
+        DeclarationError: If something among the tools is no tool and cannot be made one, or an approval rule names no tool, or a path that its tool cannot have.
         SnapshotError: If what is to be resumed cannot be.
         TypeError: If an argument is of a kind that cannot be it.
         ValueError: If two tools have one name, a number is under 1, there is no key for a run that may ask, or not one decision for each call that waits.

@@ -95,7 +95,7 @@ def drive(  # noqa: PLR0913 - the keyword-only settings of one drive
 
     Raises:
         LocalProtocolError: If the run has started already.
-        DeclarationError: If something among the tools is no tool and cannot be made one, or an approval rule names no tool.
+        DeclarationError: If something among the tools is no tool and cannot be made one, or an approval rule names no tool, or a path that its tool cannot have.
         SnapshotError: If what is to be resumed cannot be, or a message of a run that stops for approval cannot be written as JSON.
         TypeError: If an argument is of a kind that cannot be it, or, with the first request, if the model is async.
         ValueError: If two tools have one name, `max_parallel_tools` or `tool_search` is under 1, the key is missing, or there is not one decision for each call that waits.

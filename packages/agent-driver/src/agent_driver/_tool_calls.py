@@ -176,7 +176,9 @@ class ToolCalls:
         left_out = (item for item in told.items() if item[0] not in bound.args)
         defaults = {name: about["default"] for name, about in left_out if "default" in about}
         args = bound.args | defaults
-        return AcceptedArguments(args=args, shown=tool.shown_arguments(args))
+        return AcceptedArguments(
+            args=args, shown=tool.shown_arguments(args), schema=tool.parameters
+        )
 
     def save(self) -> dict[str, Any]:
         """Return what is remembered of the calls of the run, as plain JSON; no hidden value is in it."""

@@ -127,11 +127,12 @@ class Gate:
             return Approval(ask="never")
         written = parse_tool_arguments(call.arguments)
         readings = [written.args if written.ok else None]
-        if (bound := bind and bind(call)) is not None:
-            if not bound.ok:  # Then it is refused by whoever binds it, and never made.
-                return Approval(ask="never")
-            readings.append(bound.args)
-        return self.rules.find(call.name, *readings)
+        bound = bind and bind(call)
+        if bound is None:
+            return self.rules.find(call.name, *readings)
+        if not bound:  # Then it is refused by whoever binds it, and never made.
+            return Approval(ask="never")
+        return self.rules.find(call.name, *readings, bound.args, schema=bound.schema)
 
     def to_shown(self, call: ToolCall) -> ToolCall:
         """Return a call as its tool would get it: with JSON made anew, so that nothing is read of it but what counts, and without what nobody may know."""

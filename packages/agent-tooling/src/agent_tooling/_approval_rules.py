@@ -1,15 +1,18 @@
 """Rules that say which tool calls a person has to approve."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from typing import Any, Final, Literal, Self, cast
 
 from stream_text import InvalidJsonError, parse_json
 
 from ._errors import DeclarationError
+from ._paths import MAX_PLACES, NOWHERE, can_lead, find_places, read_json
 from ._patterns import LinearPattern
+from ._schema import JsonSchema
 
 
 type Ask = Literal["never", "once", "always"]
@@ -20,10 +23,12 @@ _ASKS: Final[tuple[Ask, ...]] = ("never", "once", "always")  # The stricter, the
 _ANY_TOOL: Final = "*"
 _KEYS: Final = ("tool", "when", "ask")
 _MAX_RULES: Final = 200
-_NOWHERE: Final = object()
+_MAX_NAMES: Final = 20
 
 # What a condition says of a value: whether it holds; None where that cannot be told.
 type _Test = Callable[[Any], bool | None]
+# The arguments of a call, as they may be read; None where they cannot be.
+type _Readings = Sequence[Mapping[str, Any] | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,11 +36,17 @@ class _Condition:
     path: str
     tests: tuple[_Test, ...]
 
-    def holds(self, arguments: Mapping[str, Any]) -> bool | None:
-        value = _find(arguments, self.path)
-        if value is _NOWHERE:
-            return False
-        return _all(test(value) for test in self.tests)
+    def is_for(self, schema: JsonSchema, readings: Sequence[Mapping[str, Any]]) -> bool:
+        """Return whether the arguments of a tool can have its path, or those of a call have it all the same: what the app's builder has set, for instance."""
+        places = (place for it in readings for place in find_places(it, self.path))
+        return can_lead(schema, self.path) or any(place is not NOWHERE for place in places)
+
+    def holds(self, readings: Sequence[Mapping[str, Any]]) -> bool | None:
+        """Return whether it holds of all that its path leads to; None where it does of a part, where the path leads nowhere, or where nobody can tell."""
+        found = [find_places(arguments, self.path) for arguments in readings]
+        # What a model leaves out, or says is null, may have a default where the tool gets it.
+        told = [places for places in found if any(it not in (NOWHERE, None) for it in places)]
+        return _agree(_hold(self.tests, place) for places in told or found for place in places)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,20 +64,40 @@ class ApprovalRule:
     ask: Ask
     _when: tuple[_Condition, ...] = ()
 
-    def fits(self, tool: str, arguments: Mapping[str, Any] | None) -> bool:
-        """Return whether it is for a call; in doubt it is if it asks, and is not if it never does.
+    def fits(self, tool: str, readings: _Readings, schema: JsonSchema | None = None) -> bool | None:
+        """Return whether it is for a call; None where it may be.
 
         Args:
             tool: The name of the tool.
-            arguments: The arguments; None where they cannot be read.
+            readings: The arguments, however they may be read; None where they cannot be.
+            schema: The schema of the tool's arguments: a rule for every tool is for none whose arguments cannot have its paths, and do not.
         """
         if self.tool not in {tool, _ANY_TOOL}:
             return False
-        if arguments is None:
-            found = None if self._when else True
-        else:
-            found = _all(condition.holds(arguments) for condition in self._when)
-        return self.ask != "never" if found is None else found
+        read = [arguments for arguments in readings if arguments is not None]
+        if (
+            self.tool == _ANY_TOOL
+            and schema is not None
+            and not all(condition.is_for(schema, read) for condition in self._when)
+        ):
+            return False
+        if len(read) < len(readings):
+            return None if self._when else True
+        return _all(condition.holds(read) for condition in self._when)
+
+    def validate_paths(self, tool: str, schema: JsonSchema) -> None:
+        """Refuse a path that the arguments of a tool cannot have.
+
+        Raises:
+            DeclarationError: If there is one; it names the place.
+        """
+        for condition in self._when:
+            if not can_lead(schema, condition.path):
+                known = ", ".join(list(schema.get("properties", ()))[:_MAX_NAMES]) or "none"
+                place = f"{self.place}.when[{json.dumps(condition.path, ensure_ascii=False)}]"
+                raise DeclarationError(
+                    place, f"a path into the arguments of {tool} ({known})", found="one into none"
+                )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +117,8 @@ class Approval:
 class ApprovalRules:
     """The rules of a run, of which the first that fits a call says when a person is asked; where none fits, nobody is.
 
+    Where nobody can tell whether a rule fits, the stricter finding counts: of that rule, and of what follows without it.
+
     Attributes:
         rules: The rules, in order.
         text: What they were read from, as canonical JSON.
@@ -99,9 +132,13 @@ class ApprovalRules:
         """Read rules, as JSON text or as what it says.
 
         An object names tools: `{"pay": "always", "search": "never", "*": "once"}`, where `*` is for all that it does not name. A list is read from its beginning:
-        `[{"tool": "pay", "when": {"order.total": {"above": 100}}, "ask": "always"}]`. A path names keys and the indexes of lists, with dots between. Conditions are `equals`
-        (any JSON), `above` (a number) and `matches` (a regular expression without look-around and backreferences, anywhere in the text; of what is no text, in its
-        JSON). All that stand in `when` have to hold. Where a path leads nowhere, none does; where a value cannot be compared, the person is asked.
+        `[{"tool": "pay", "when": {"order.total": {"above": 100}}, "ask": "always"}]`. Conditions are `equals` (any JSON), `above` (a number) and `matches` (a regular
+        expression without look-around and backreferences; of what is no text it is held against the JSON). All that stand in `when` have to hold.
+
+        A path names keys and the indexes of lists, with dots between, and leads everywhere it can: a key may have dots itself, a name is looked for in each item of a list and in a
+        text that is JSON, and a condition is about each item of a list that the path ends at. What asks does so where the condition holds in one of these places, and `matches`
+        where the expression is anywhere in the text. What never asks fits where the condition holds in each of them, and `matches` where the expression is the whole text.
+        Where a path leads nowhere or to null, or a value cannot be compared, the person is asked.
 
         Args:
             raw: The rules.
@@ -131,43 +168,58 @@ class ApprovalRules:
             raise DeclarationError(field, f"at most {_MAX_RULES} rules", found=str(len(rules)))
         return cls(tuple(rules), json.dumps(raw, sort_keys=True, default=str))
 
-    def for_tools(self, names: Mapping[str, Iterable[str]]) -> Self:
+    def for_tools(
+        self,
+        names: Mapping[str, Iterable[str]],
+        schemas: Mapping[str, JsonSchema] | None = None,
+    ) -> Self:
         """Return the same rules for tools by the names that a run calls them by.
 
         Args:
             names: Of each tool of the run, by its name there, the names that a rule may use for it.
+            schemas: The schemas of their arguments, by the same names.
 
         Raises:
-            DeclarationError: If a rule names a tool that is not among them.
+            DeclarationError: If a rule names a tool that is not among them, or a path that the arguments of that tool cannot have.
         """
         called = {name: {name, *others} for name, others in names.items()}
         found: list[ApprovalRule] = []
         for rule in self.rules:
             meant = [name for name, others in called.items() if rule.tool in others]
+            for name in meant:
+                if schemas is not None:
+                    rule.validate_paths(name, schemas[name])
             if rule.tool == _ANY_TOOL:
                 meant = [_ANY_TOOL]
             if not meant:
-                known = ", ".join(list(names)[:20]) or "none"
+                known = ", ".join(list(names)[:_MAX_NAMES]) or "none"
                 expected = f"the name of a tool of this run ({known}) or {_ANY_TOOL!r}"
                 raise DeclarationError(f"{rule.place}.tool", expected, found=repr(rule.tool))
             found += [replace(rule, tool=name) for name in meant]
         return replace(self, rules=tuple(found))
 
-    def find(self, tool: str, *readings: Mapping[str, Any] | None) -> Approval:
+    def find(
+        self, tool: str, *readings: Mapping[str, Any] | None, schema: JsonSchema | None = None
+    ) -> Approval:
         """Return what the rules say of a call.
 
         Args:
             tool: The name of the tool.
             readings: The arguments: as written, as the tool gets them, or however else they may be read; the strictest finding counts. None where they cannot be read.
+            schema: The schema of the tool's arguments, where that is known; a rule for every tool that asks about what they cannot have is left out.
         """
-        found = [self._find_one(tool, arguments) for arguments in readings or ({},)]
-        return max(found, key=lambda approval: _ASKS.index(approval.ask))
-
-    def _find_one(self, tool: str, arguments: Mapping[str, Any] | None) -> Approval:
+        found: Ask = "never"
+        places: list[str] = []
         for rule in self.rules:
-            if rule.fits(tool, arguments):
-                return Approval(ask=rule.ask, grant=json.dumps([rule.place, tool]))
-        return Approval(ask="never")
+            if (fits := rule.fits(tool, readings or ({},), schema)) is False:
+                continue
+            if _ASKS.index(rule.ask) > _ASKS.index(found):
+                found, places = rule.ask, []
+            if rule.ask == found:
+                places.append(rule.place)
+            if fits:
+                break
+        return Approval(ask=found, grant=json.dumps([*places, tool]))
 
 
 def _read_once(field: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -193,11 +245,12 @@ def _read_rule(item: object, place: str) -> ApprovalRule:
     if unknown := [key for key in fields if key not in _KEYS]:
         expected = f"a rule with {', '.join(_KEYS)} and nothing else"
         raise DeclarationError(place, expected, found=repr(unknown[0]))
+    ask = _read_ask(fields.get("ask"), f"{place}.ask")
     return ApprovalRule(
         place=place,
         tool=_read_name(fields.get("tool"), f"{place}.tool"),
-        ask=_read_ask(fields.get("ask"), f"{place}.ask"),
-        _when=_read_conditions(fields.get("when"), f"{place}.when"),
+        ask=ask,
+        _when=_read_conditions(fields.get("when"), f"{place}.when", ask),
     )
 
 
@@ -213,19 +266,19 @@ def _read_ask(ask: object, place: str) -> Ask:
     return ask
 
 
-def _read_conditions(when: object, place: str) -> tuple[_Condition, ...]:
+def _read_conditions(when: object, place: str, ask: Ask) -> tuple[_Condition, ...]:
     if when is None:
         return ()
     if not isinstance(when, Mapping):
         expected = 'an object such as {"order.total": {"above": 100}}'
         raise DeclarationError(place, expected, when)
     return tuple(
-        _Condition(path=path, tests=_read_tests(tests, f"{place}[{json.dumps(path)}]"))
+        _Condition(path=path, tests=_read_tests(tests, f"{place}[{json.dumps(path)}]", ask))
         for path, tests in cast("Mapping[str, object]", when).items()
     )
 
 
-def _read_tests(tests: object, place: str) -> tuple[_Test, ...]:
+def _read_tests(tests: object, place: str, ask: Ask) -> tuple[_Test, ...]:
     expected = f"an object of conditions: {', '.join(_TESTS)}"
     if not isinstance(tests, Mapping) or not tests:
         found = "an empty one" if isinstance(tests, Mapping) else None
@@ -234,16 +287,16 @@ def _read_tests(tests: object, place: str) -> tuple[_Test, ...]:
     for name, value in cast("Mapping[str, object]", tests).items():
         if name not in _TESTS:
             raise DeclarationError(place, expected, found=repr(name))
-        read.append(_TESTS[name](value, f"{place}.{name}"))
+        read.append(_TESTS[name](value, f"{place}.{name}", ask))
     return tuple(read)
 
 
-def _read_equals(wanted: object, _: str) -> _Test:
+def _read_equals(wanted: object, _: str, __: Ask) -> _Test:
     canonical = _canonical(wanted)
     return lambda value: _canonical(value) == canonical
 
 
-def _read_above(least: object, place: str) -> _Test:
+def _read_above(least: object, place: str, _: Ask) -> _Test:
     number = _to_number(least) if isinstance(least, int | float) else None
     if number is None:
         raise DeclarationError(place, "a number", least)
@@ -255,14 +308,14 @@ def _read_above(least: object, place: str) -> _Test:
     return is_above
 
 
-def _read_matches(pattern: object, place: str) -> _Test:
+def _read_matches(pattern: object, place: str, ask: Ask) -> _Test:
     if not isinstance(pattern, str):
         raise DeclarationError(place, "a regular expression", pattern)
-    compiled = LinearPattern(pattern, field=place)
+    compiled = LinearPattern(pattern, field=place, is_whole=ask == "never")
     return lambda value: compiled.is_in(value if isinstance(value, str) else _canonical(value))
 
 
-_TESTS: Final[Mapping[str, Callable[[object, str], _Test]]] = {
+_TESTS: Final[Mapping[str, Callable[[object, str, Ask], _Test]]] = {
     "equals": _read_equals,
     "above": _read_above,
     "matches": _read_matches,
@@ -294,20 +347,43 @@ def _canonical(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _find(value: object, path: str) -> object:
-    """Return what a path leads to; a key may have dots itself."""
-    if isinstance(value, Mapping):
-        fields = cast("Mapping[str, object]", value)
-        if path in fields:
-            return fields[path]
-        key, dot, rest = path.partition(".")
-        return _find(fields[key], rest) if dot and key in fields else _NOWHERE
-    if isinstance(value, list | tuple):
-        items = cast("Sequence[object]", value)
-        key, dot, rest = path.partition(".")
-        if key.isdecimal() and key.isascii() and int(key) < len(items):
-            return _find(items[int(key)], rest) if dot else items[int(key)]
-    return _NOWHERE
+def _hold(tests: Sequence[_Test], value: object) -> bool | None:
+    """Return whether tests hold of a value or, where it is a list, of each of its items; None where they do of a part of it, and of null, which is no value."""
+    if value is NOWHERE:
+        return None
+    whole = _all(test(value) for test in tests)
+    if whole or value is None:
+        return whole or None
+    return _hold_inside(tests, value, whole)
+
+
+def _hold_inside(tests: Sequence[_Test], value: object, whole: bool | None) -> bool | None:  # noqa: FBT001 - a finding
+    if isinstance(value, str):
+        read = read_json(value) if value.lstrip()[:1] in {"[", "{"} else None
+        return whole if read is None or _hold(tests, read) is False else None
+    is_object = isinstance(value, Mapping)
+    if not (is_object or isinstance(value, list | tuple)):
+        return whole
+    around = cast("object", value)
+    inside = list(islice(_iter_inside(around, enters_objects=is_object), MAX_PLACES + 1))
+    if len(inside) > MAX_PLACES:
+        return None
+    if is_object:
+        return whole if {_all(test(it) for test in tests) for it in inside} <= {False} else None
+    return _agree(_hold(tests, item) for item in inside) if inside else whole
+
+
+def _iter_inside(value: object, *, enters_objects: bool) -> Iterator[object]:
+    """Yield what is in a list, however many lists are around it, or in an object likewise."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if enters_objects and isinstance(item, Mapping):
+            waiting += cast("Mapping[str, object]", item).values()
+        elif isinstance(item, list | tuple):
+            waiting += cast("Sequence[object]", item)
+        else:
+            yield item
 
 
 def _all(findings: Iterable[bool | None]) -> bool | None:
@@ -316,3 +392,9 @@ def _all(findings: Iterable[bool | None]) -> bool | None:
     if False in found:
         return False
     return None if None in found else True
+
+
+def _agree(findings: Iterable[bool | None]) -> bool | None:
+    """Return what all findings say; None where they differ, and where there is none."""
+    found = set(findings)
+    return found.pop() if len(found) == 1 else None

@@ -29,6 +29,7 @@ class LinearPattern:
     Args:
         pattern: The expression, of 1,000 characters at most.
         field: Where it stands, for the error.
+        is_whole: Whether it has to match a text from its beginning to its end.
 
     Raises:
         DeclarationError: If it is no such expression, or too large.
@@ -36,7 +37,7 @@ class LinearPattern:
     Source: pydantic 2.12, `regex_engine="rust-regex"`, which is its default and comes with it.
     """
 
-    def __init__(self, pattern: str, *, field: str = "pattern") -> None:
+    def __init__(self, pattern: str, *, field: str = "pattern", is_whole: bool = False) -> None:
         from pydantic import StringConstraints, TypeAdapter  # noqa: PLC0415 - slow to import
 
         if len(pattern) > _MAX_CHARACTERS:
@@ -44,7 +45,9 @@ class LinearPattern:
             raise DeclarationError(field, expected, found=f"{len(pattern):,}")
         self.pattern = pattern
         try:
-            self._adapter = TypeAdapter(Annotated[str, StringConstraints(pattern=pattern)])
+            # Alone first: what is put around it must not make an expression of what is none.
+            for text in (pattern, rf"\A(?:{pattern})\z")[: 1 + is_whole]:
+                self._adapter = TypeAdapter(Annotated[str, StringConstraints(pattern=text)])
         except Exception as error:  # noqa: BLE001 - pydantic has no name for it
             reason = str(error).strip().splitlines()[-1].removeprefix("error: ").strip()
             expected = "a regular expression without look-around and backreferences"
@@ -52,7 +55,7 @@ class LinearPattern:
         self._max_bytes = _MAX_STEPS // max(_count_states(pattern), 1)
 
     def is_in(self, text: str) -> bool | None:
-        """Return whether it matches anywhere in a text; None where it would take too long to say: for most expressions that is a text of more than a million characters."""
+        """Return whether it matches anywhere in a text, or all of it where it has to; None where it would take too long to say: for most expressions that is a text of more than a million characters."""
         from pydantic import ValidationError  # noqa: PLC0415 - slow to import
 
         data = text.encode(errors="replace")

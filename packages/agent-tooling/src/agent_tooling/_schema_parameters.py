@@ -17,7 +17,7 @@ from ._tool_arguments import AcceptedArguments, RefusedArguments, ToolArguments
 
 _MAX_CHARACTERS: Final = 300
 # With one of these it doesn't stand in `properties` alone which names an object takes.
-_NAMES_ELSEWHERE: Final = frozenset(
+NAMES_ELSEWHERE: Final = frozenset(
     {
         "$ref",
         "allOf",
@@ -79,7 +79,7 @@ class SchemaParameters:
         _validate_members(read)
         _hide(read, hidden)
         validate_references(read, field="the tool parameters")
-        if read.keys().isdisjoint(_NAMES_ELSEWHERE):
+        if read.keys().isdisjoint(NAMES_ELSEWHERE):
             read.setdefault("additionalProperties", False)
         return cls(schema=read, validator=build_validator(read, field="the tool parameters"))
 
@@ -143,14 +143,15 @@ def _find_names_elsewhere(schema: JsonSchema) -> set[str]:
         if node is not schema:
             names.update(_texts(node.get("properties")), _texts(node.get("required")))
         for conditions in (node.get(key) for key in _CONDITIONS):
-            names.update(_texts(conditions), *map(_texts, _members(conditions)))
+            names.update(_texts(conditions), *map(_texts, parts_of(conditions)))
         for members in (node.get(key) for key in (*_PARTS, *_CONDITIONS)):
-            waiting += (members, *_members(members))
+            waiting += (members, *parts_of(members))
         waiting.append(find_place(schema, node.get("$ref")))
     return names
 
 
-def _members(value: object) -> list[object]:
+def parts_of(value: object) -> list[object]:
+    """Return what is in a list, or in an object whatever the names; nothing where it is neither."""
     if isinstance(value, dict):
         return list(cast("JsonSchema", value).values())
     return cast("list[object]", value) if isinstance(value, list) else []

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from ._schema import JsonSchema
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcceptedArguments:
@@ -13,6 +15,7 @@ class AcceptedArguments:
         args: The arguments.
         dropped: The names of those that the model has given and may not, because the tool's form has set them.
         shown: What of them a model and a person may know; None where that is all.
+        schema: The JSON schema that they fit, where whoever has bound them tells it.
         ok: True.
         error: None.
     """
@@ -20,6 +23,7 @@ class AcceptedArguments:
     args: dict[str, Any]
     dropped: tuple[str, ...] = ()
     shown: Mapping[str, Any] | None = None
+    schema: JsonSchema | None = field(default=None, repr=False, compare=False)
     ok: Literal[True] = field(default=True, init=False)
     error: None = field(default=None, init=False)
 
