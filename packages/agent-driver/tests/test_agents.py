@@ -305,8 +305,9 @@ def test_what_an_agent_knows_is_told_with_its_failure(play, run):
     assert "sk-123" not in told.error
 
 
-def test_a_budget_that_an_agents_model_cannot_keep_ends_the_caller(play):
-    model = Script("For nothing.")
+@pytest.mark.parametrize("price", ["0", "-5", "NaN", "Infinity"])
+def test_a_budget_that_an_agents_model_cannot_keep_ends_the_caller(play, price):
+    model = Script(spend(text="For nothing.", price=price))
     run = AgentRun([], maximum_iterations=3, budgets=Budgets(max_cost=Decimal(5)))
     top = Script(spend(call()), spend(text="never"))
     finished = play(run, top, [agent_tool("finder", "Finds.", model)])[-1]

@@ -185,7 +185,7 @@ def test_usage_that_an_agents_model_does_not_tell_ends_all_that_count_it():
 
 
 def test_an_agent_whose_summary_has_used_what_was_left_ends_with_what_is_known():
-    parent = calling("c1", "c2", budgets=Budgets(max_total_tokens=100))
+    parent = calling("c1", "c2", budgets=Budgets(max_total_tokens=100_000))
     task = {"role": "user", "content": "Find it."}
     child = AgentRun([task], maximum_iterations=50, window=Window(tokens=10_000))
     parent.agents.adopt(child, name="agent", call_id="c1")
@@ -196,15 +196,11 @@ def test_an_agent_whose_summary_has_used_what_was_left_ends_with_what_is_known()
         if request.is_compaction:
             break
         wanted = ToolCallFragment(call_id=f"t{number}", name="look")
-        child.feed(
-            ModelDelta(
-                tool_calls=(wanted,), usage=Usage(input_tokens=1_000 * number, total_tokens=1)
-            )
-        )
+        child.feed(ModelDelta(tool_calls=(wanted,), usage=Usage(input_tokens=1 + 1_000 * number)))
         child.feed(ModelDone())
         [*_, request] = child.feed(ToolResult(call_id=f"t{number}", content="x" * 3_000))
     assert request.is_compaction
-    other.feed(ModelDelta(text="So.", usage=spent(100)))
+    other.feed(ModelDelta(text="So.", usage=spent(100_000)))
     other.feed(ModelDone())
     child.feed(ModelDelta(text="Nothing by now.", usage=spent(1)))
     events = child.feed(ModelDone())

@@ -158,29 +158,37 @@ def test_what_a_broken_call_used_counts():
     assert run.feed(BROKEN)[-1].is_closing
 
 
-@pytest.mark.parametrize(
-    ("budgets", "price", "tokens", "sentence"),
-    [
-        (
-            {"max_cost": Decimal(1)},
-            "0",
-            10,
-            "max_cost cannot be kept: the model does not tell its prices",
-        ),
-        (
-            {"max_total_tokens": 10},
-            "0",
-            0,
-            "max_total_tokens cannot be kept: the model does not tell its usage",
-        ),
-    ],
-)
-def test_a_budget_that_cannot_be_kept_ends_the_run_before_its_second_call(
-    budgets, price, tokens, sentence
-):
-    finished = ask(start(**budgets), "add", tokens=tokens, price=price)[-1]
+@pytest.mark.parametrize("price", ["0", "-5", "NaN", "sNaN", "Infinity", "9e999999"])
+def test_a_budget_of_money_that_cannot_be_kept_ends_the_run_before_its_second_call(price):
+    run = start(max_cost=Decimal(1), max_total_tokens=50)
+    finished = ask(run, "add", price=price)[-1]
+    sentence = "max_cost cannot be kept: the model does not tell its prices"
     assert (finished.error, finished.is_answered, finished.rounds) == (sentence, False, 1)
-    assert answer(start(**budgets))[-1].reason == "answered"
+    assert finished.usage.total_price == 0
+    assert answer(start(max_cost=Decimal(1)))[-1].reason == "answered"
+
+
+@pytest.mark.parametrize("tokens", [0, -1000, float("nan"), float("-inf"), Decimal("sNaN")])
+def test_a_budget_of_tokens_that_cannot_be_kept_ends_the_run_before_its_second_call(tokens):
+    finished = ask(start(max_total_tokens=10), "add", tokens=tokens)[-1]
+    sentence = "max_total_tokens cannot be kept: the model does not tell its usage"
+    assert (finished.error, finished.is_answered, finished.rounds) == (sentence, False, 1)
+    assert finished.usage.total_tokens == 0
+    assert answer(start(max_total_tokens=10))[-1].reason == "answered"
+
+
+def test_a_total_that_is_less_than_its_parts_saves_nothing():
+    run = start(max_total_tokens=100)
+    usage = Usage(input_tokens=90, output_tokens=10, total_tokens=1)
+    run.feed(ModelDelta(tool_calls=(ToolCallFragment(call_id="c", name="add"),), usage=usage))
+    assert run.feed(ModelDone())[-1].is_closing
+
+
+def test_a_run_without_budgets_goes_on_whatever_its_figures_are():
+    run = start()
+    events = give(run, ask(run, "add", tokens=-3, price="NaN"))
+    assert not events[-1].is_closing
+    assert answer(run)[-1].usage == Usage()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,9 @@
+from dataclasses import fields, replace
 from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agent_loop import Usage
 
@@ -42,3 +47,38 @@ def test_counts_prices_and_latency_add_up_while_unit_prices_stay():
 def test_nothing_changes_nothing():
     assert Usage() + FIRST == FIRST
     assert FIRST + Usage() == FIRST
+
+
+@pytest.mark.parametrize(
+    ("told", "total"),
+    [
+        ({"total_tokens": 20, "input_tokens": 10, "output_tokens": 5}, 20),
+        ({"total_tokens": 1, "input_tokens": 10, "output_tokens": 5}, 15),
+        ({"total_tokens": -7, "input_tokens": 10, "output_tokens": 5}, 15),
+        ({"total_tokens": float("nan"), "output_tokens": 5}, 5),
+        ({"input_tokens": 10, "output_tokens": 5}, 15),
+        ({"total_tokens": -7}, 0),
+        ({"total_tokens": 8, "input_tokens": -10, "output_tokens": 50}, 8),
+        ({"input_tokens": -10, "output_tokens": 50}, 0),
+        ({"input_tokens": float("inf"), "output_tokens": 50}, 0),
+    ],
+)
+def test_of_a_total_and_its_parts_the_larger_counts_where_the_parts_are_told(told, total):
+    assert Usage(**told).counted().total_tokens == total
+    assert Usage.read(told).counted().total_tokens == total
+
+
+FIGURES = [known.name for known in fields(Usage) if known.name != "currency"]
+NONE = ["-1", "-0.01", "NaN", "sNaN", "-Infinity", "Infinity", "9e999999", "1e-40"]
+
+
+@given(st.dictionaries(st.sampled_from(FIGURES), st.sampled_from(NONE).map(Decimal)))
+def test_a_figure_that_is_none_counts_as_not_told_and_nothing_raises(figures):
+    counted = replace(FIRST, **figures).counted()
+
+    told = {name: getattr(FIRST, name) for name in FIGURES if name not in figures}
+    for name in figures:
+        assert getattr(counted, name) >= 0
+    for name in {*told} - {"total_tokens", "total_price"}:
+        assert getattr(counted, name) == told[name]
+    assert (counted + counted).total_price == 2 * counted.total_price

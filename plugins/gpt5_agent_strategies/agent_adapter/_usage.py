@@ -9,7 +9,6 @@ from dify_plugin.entities.provider_config import LogMetadata
 from agent_loop import Usage
 
 
-_MAX_PRICE_DIGITS = 30
 _MAX_CURRENCY_CHARACTERS = 16
 _DIFY_NAMES = {
     "input_tokens": "prompt_tokens",
@@ -28,8 +27,9 @@ _DIFY_NAMES = {
 
 
 def to_usage(usage: LLMUsage, cached_tokens: int = 0) -> Usage:
-    """Return the usage, and what of it came from the prompt cache, which Dify has no name for; a price that is no price and a currency that is no code count as none: they would add up to nonsense."""
-    figures = {name: _to_figure(getattr(usage, theirs)) for name, theirs in _DIFY_NAMES.items()}
+    """Return the usage, and what of it came from the prompt cache, which Dify has no name for; of a currency that is no code the beginning is enough."""
+    figures = {name: getattr(usage, theirs) for name, theirs in _DIFY_NAMES.items()}
+    figures["currency"] = usage.currency[:_MAX_CURRENCY_CHARACTERS]
     return Usage(**figures, cached_tokens=cached_tokens)
 
 
@@ -49,9 +49,3 @@ def to_log_metadata(usage: Usage) -> dict[LogMetadata, Any]:
         LogMetadata.CURRENCY: usage.currency,
         LogMetadata.TOTAL_TOKENS: usage.total_tokens,
     }
-
-
-def _to_figure(value: Any) -> Any:
-    if isinstance(value, Decimal) and abs(value.adjusted()) > _MAX_PRICE_DIGITS:
-        return Decimal(0)
-    return value[:_MAX_CURRENCY_CHARACTERS] if isinstance(value, str) else value

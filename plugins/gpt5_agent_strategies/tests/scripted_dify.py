@@ -43,15 +43,16 @@ def call(name, arguments="{}", *, id_="c1"):
 
 
 def usage(prompt=10, completion=5, price="0.0002"):
+    part = "0" if price == "0" else "0.0001"
     return {
         "prompt_tokens": prompt,
         "prompt_unit_price": "1.25",
         "prompt_price_unit": "0.000001",
-        "prompt_price": "0.0001",
+        "prompt_price": part,
         "completion_tokens": completion,
         "completion_unit_price": "10",
         "completion_price_unit": "0.000001",
-        "completion_price": "0.0001",
+        "completion_price": part,
         "total_tokens": prompt + completion,
         "total_price": price,
         "currency": "USD",

@@ -1,5 +1,7 @@
 """What a run may use, set in the agent node."""
 
+from decimal import Decimal
+
 import pytest
 
 from scripted_dify import call, chunk, text_message, tool, usage
@@ -106,6 +108,27 @@ def test_a_model_that_tells_no_prices_after_all_ends_the_run_before_its_second_c
     assert "max_cost cannot be kept: the model does not tell its prices" in transcript.error.message
     assert len(agent.dify.model_requests) == 1
     assert agent.dify.tool_requests == []
+
+
+@pytest.mark.parametrize(
+    ("figures", "total", "stop_reason"),
+    [
+        ({"total_tokens": -15}, 30, "budget"),
+        ({"total_tokens": -15, "prompt_tokens": -20}, 0, "error"),
+        ({"total_price": "-1"}, 45, "answered"),
+    ],
+)
+def test_figures_under_zero_turn_no_budget_off(agent, figures, total, stop_reason):
+    spent = usage() | figures
+    agent.dify.model = [
+        [chunk(calls=[call("clock", id_=f"c{n}")], usage=spent)] for n in range(2)
+    ] + [[chunk("It is late.", usage=spent)]]
+    agent.dify.tools["clock"] = [text_message("21:04")]
+    maximum = 10 if stop_reason == "budget" else 1_000
+    transcript = agent.run(tools=[CLOCK], max_total_tokens=maximum)
+    assert transcript.metadata["total_tokens"] == total
+    assert transcript.metadata["stop_reason"] == stop_reason
+    assert Decimal(transcript.metadata["total_price"]) >= 0
 
 
 def test_without_contents_the_log_has_the_budgets_too(configured_agent):

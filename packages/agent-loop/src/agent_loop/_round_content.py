@@ -174,7 +174,7 @@ class Round:
             )
         if delta.opaque_body is not None:
             self._opaque_body = delta.opaque_body
-        self.usage = delta.usage or self.usage
+        self.usage = delta.usage.counted() if delta.usage else self.usage
         self.finish_reason = delta.finish_reason or self.finish_reason
         self._has_files = self._has_files or bool(delta.files)
 

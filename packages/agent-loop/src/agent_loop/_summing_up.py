@@ -93,8 +93,9 @@ class SummingUp:
 
     def count(self, usage: Usage | None = None) -> None:
         """Count what the open call has used, which is over."""
-        self._usage += usage or self._answer.usage
-        self._rounds.spending.add_usage(usage or self._answer.usage)
+        used = usage.counted() if usage else self._answer.usage
+        self._usage += used
+        self._rounds.spending.add_usage(used)
 
     def _ask(self, wait_seconds: float = 0.0) -> CallModel | None:
         """Return the request for a summary; None where there is no time or budget for one, or the model could not read it."""

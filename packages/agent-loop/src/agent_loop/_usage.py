@@ -1,13 +1,16 @@
 """Tokens and money of model calls, and their sums."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from decimal import Decimal
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from stream_text import MessageError, read_member
 
+from ._numbers import is_number
+
 
 _ZERO = Decimal(0)
+_MAX_PRICE_DIGITS: Final = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +57,7 @@ class Usage:
 
     @classmethod
     def read(cls, value: object, *, field: str = "usage") -> Self:
-        """Read a usage that has these fields, or some of them, as attributes or keys; a missing total is input plus output.
+        """Read a usage that has these fields, or some of them, as attributes or keys; a missing total is input plus output, and a figure that is not finite -1.
 
         Args:
             value: A mapping or an object.
@@ -75,7 +78,17 @@ class Usage:
         usage = cls(**found)
         if "total_tokens" in found:
             return usage
-        return cls(**found, total_tokens=usage.input_tokens + usage.output_tokens)
+        return replace(usage, total_tokens=usage.counted().total_tokens)
+
+    def counted(self) -> Self:
+        """Return what counts of it: what is under zero, not finite, or a price of over 30 digits is not told, and so nothing; a total is no less than its parts, where both are told."""
+        figures = {name: getattr(self, name) for name in _KINDS if name != "currency"}
+        untold = {name for name, figure in figures.items() if not _is_figure(figure)}
+        figures |= {name: _KINDS[name]() for name in untold}
+        for total, *parts in _SUMS:
+            if untold.isdisjoint(parts):
+                figures[total] = max(figures[total], sum(figures[part] for part in parts))
+        return replace(self, **figures)
 
     def __add__(self, other: "Usage") -> "Usage":
         """Return the usage of both."""
@@ -107,6 +120,10 @@ class AgentUse:
 
 
 _KINDS: dict[str, type] = {known.name: type(known.default) for known in fields(Usage)}
+_SUMS = (
+    ("total_tokens", "input_tokens", "output_tokens"),
+    ("total_price", "input_price", "output_price"),
+)
 _KEPT = frozenset(
     {
         "input_unit_price",
@@ -122,6 +139,12 @@ def _add(mine: Any, other: Any, name: str) -> Any:
     return (mine or other) if name in _KEPT else mine + other
 
 
+def _is_figure(value: Any) -> bool:
+    if not is_number(value) or value < 0:
+        return False
+    return not isinstance(value, Decimal) or abs(value.adjusted()) <= _MAX_PRICE_DIGITS
+
+
 def _read_figure(value: object, kind: type, field: str) -> object:
     if isinstance(value, bool):
         pass
@@ -129,6 +152,8 @@ def _read_figure(value: object, kind: type, field: str) -> object:
         return value
     elif kind is not str and isinstance(value, int):
         return kind(value)
+    elif kind is not str and isinstance(value, float | Decimal) and not is_number(value):
+        return kind(-1)
     raise MessageError(
         f"{field}: expected {_EXPECTED[kind]}, got {type(value).__name__}", field=field
     )
