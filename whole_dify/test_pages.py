@@ -162,7 +162,7 @@ def test_the_form_of_a_saved_node_has_each_field_of_its_strategy(web, apps, says
         apps.chatflow("agent", agent_node([weekday()], strategy=(STRATEGIES, strategy))).app
     )
     declared = parameters(strategy)
-    assert len(declared) == 18
+    assert len(declared) == 19
     for parameter in declared:
         web.shows(says(parameter["label"]))
     assert web.is_editor_there()

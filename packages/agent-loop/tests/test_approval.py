@@ -691,7 +691,7 @@ SETTINGS = {  # What every run is made with, and what follows from that; all els
     "StructuredAnswer": "schema _maximum _redact",
     "Rounds": "requests spending display structured maximum show_thoughts current begin_by",
     "Round": "_fragments _shown _spoken",  # of a model call, which is over
-    "Ending": "_rounds _agents _redact",
+    "Ending": "_rounds _agents _fails_with_model _redact",
     "SavedRun": "_rounds _parts _settings",
 }
 

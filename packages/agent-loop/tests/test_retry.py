@@ -81,28 +81,75 @@ def test_hidden_text_does_not_stand_in_the_way_of_another_try():
 
 
 @pytest.mark.parametrize(
-    ("settings", "deltas", "failure"),
-    [
-        ({}, [ModelDelta(text="So")], BROKEN),
-        ({}, [ModelDelta(text="<think>hm")], BROKEN),
-        ({"maximum_iterations": 1}, [], BROKEN),
-        ({}, [], ModelFailure(message="the line broke", is_transient=True, has_time=False)),
-    ],
+    "shown_before", [ModelDelta(text="So"), ModelDelta(text="<think>hm"), ModelDelta(files=("f",))]
 )
-def test_a_call_that_is_not_made_again_ends_the_run_with_a_sentence(settings, deltas, failure):
-    run = start(**settings)
-    for delta in deltas:
-        run.feed(delta)
-    events = run.feed(failure)
+def test_a_call_of_which_something_was_shown_ends_the_run_with_a_sentence(shown_before):
+    run = start(maximum_iterations=1)
+    run.feed(shown_before)
+    events = run.feed(BROKEN)
     assert shown(events).endswith(SENTENCE)
     assert events[-1] == Finished(
         reason="error",
         rounds=1,
         usage=Usage(),
-        answer="So" if deltas and deltas[0].text == "So" else "",
+        answer="So" if shown_before.text == "So" else "",
         messages=run.messages,
         error=SENTENCE,
     )
+
+
+OUT_OF_TIME = ModelFailure(message="the line broke", is_transient=True, has_time=False)
+TIME_IS_UP = Failure(message=SENTENCE, reason="time_limit")
+
+
+@pytest.mark.parametrize(
+    ("settings", "deltas", "failure"),
+    [
+        ({"maximum_iterations": 1}, [], BROKEN),
+        ({}, [], OUT_OF_TIME),
+        ({}, [], TIME_IS_UP),
+        ({}, [ModelDelta(text=" \n<thi")], OUT_OF_TIME),
+        ({"emit_intermediate_thoughts": False}, [ModelDelta(text="<think>hm")], OUT_OF_TIME),
+    ],
+)
+def test_a_call_that_fails_for_good_before_anything_is_there_ends_the_run_with_an_error(
+    settings, deltas, failure
+):
+    run = start(**settings)
+    for delta in deltas:
+        run.feed(delta)
+    events = run.feed(failure)
+    assert not shown(events)
+    assert (events[-1].is_answered, events[-1].error) == (False, SENTENCE)
+    assert events[-1].reason in {"error", "time_limit"}
+
+
+@pytest.mark.parametrize("end", [BROKEN, OUT_OF_TIME, TIME_IS_UP])
+def test_where_asked_to_a_run_fails_with_its_model_whatever_is_there(end):
+    run = start(maximum_iterations=3, fail_on_model_failure=True)
+    use_tools(run, ToolResult(call_id="a", content="1"))
+    run.feed(ModelDelta(text="So"))
+    events = run.feed(end)
+    assert shown(events) == ""
+    assert (events[-1].is_answered, events[-1].answer) == (False, "So")
+
+
+def test_where_asked_to_fail_with_its_model_a_run_still_tells_what_else_ends_it():
+    run = start(fail_on_model_failure=True)
+    run.feed(BROKEN)
+    use_tools(run, ToolResult(call_id="a", content="1"))
+    assert run.feed(Failure(message="It was ended.", reason="cancelled"))[-1].is_answered
+    run = start(fail_on_model_failure=True)
+    run.feed(ModelDelta(tool_calls=(ToolCallFragment(call_id="a", name="add"),)))
+    run.feed(ModelDone())
+    assert run.feed(TIME_IS_UP)[-1].is_answered
+
+
+def test_tools_that_have_failed_are_no_answer_to_tell():
+    run = start(emit_intermediate_thoughts=False)
+    use_tools(run, ToolResult(call_id="a", error="no"))
+    run.feed(BROKEN)
+    assert not run.feed(BROKEN)[-1].is_answered
 
 
 def test_a_call_is_made_once_more_and_not_twice_but_so_is_a_later_one():

@@ -41,6 +41,7 @@ class Parameters:
         allowed_tools: The names of the only tools that may be called; None for all.
         answer_schema: What the answer has to be; None for a text.
         fallback: The model that takes over; None for none.
+        fails_with_model: Whether the run fails in any case where its model does.
         approval_rules: Which calls a person has to approve; None for none.
         searches_tools: Whether the model searches its tools where they are many.
     """
@@ -59,6 +60,7 @@ class Parameters:
     allowed_tools: tuple[str, ...] | None
     answer_schema: AnswerSchema | None
     fallback: Model | None
+    fails_with_model: bool
     approval_rules: ApprovalRules | None
     searches_tools: bool
 
@@ -88,6 +90,7 @@ class Parameters:
             answer_schema=read_answer_schema(raw.get("answer_schema")),
             approval_rules=read_approval_rules(raw.get("approval_rules")),
             fallback=read_fallback(raw.get("fallback_model"), model),
+            fails_with_model=read_flag(raw.get("fail_on_model_failure"), default=False),
             searches_tools=read_flag(raw.get("tool_search"), default=False),
         )
 

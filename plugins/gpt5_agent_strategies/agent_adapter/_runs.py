@@ -42,6 +42,7 @@ def build_run(  # noqa: PLR0913 - the parts of one run
         tools=tools,
         maximum_iterations=parameters.maximum_iterations,
         emit_intermediate_thoughts=parameters.emit_intermediate_thoughts,
+        fail_on_model_failure=parameters.fails_with_model,
         tool_choice=model.tool_choice,
         has_tool_choice=model.has_tool_choice,
         budgets=parameters.budgets,

@@ -41,6 +41,7 @@ PARAMETERS = {
     "max_seconds": {"type": "number", "required": False},
     "max_tool_calls": {"type": "number", "required": False},
     "fallback_model": {"type": "string", "required": False},
+    "fail_on_model_failure": {"type": "boolean", "required": False, "default": False},
     "answer_schema": {"type": "string", "required": False},
     "approval_rules": {"type": "string", "required": False},
 }

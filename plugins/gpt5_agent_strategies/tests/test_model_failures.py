@@ -74,6 +74,44 @@ def test_a_run_whose_model_is_gone_answers_with_what_is_known(agent, strategy, f
     assert len(agent.dify.model_requests) == 3
 
 
+@pytest.mark.parametrize(
+    ("strategy", "failures"),
+    [
+        (FUNCTION_CALLING, [[DifyError(CUT)], [DifyError(NOT_RUNNING)]]),
+        (REACT, [[DifyError(HTML)], [chunk("<think>hid"), DifyError(NOT_RUNNING)]]),
+    ],
+)
+def test_a_model_that_fails_before_anything_is_there_fails_the_node(agent, strategy, failures):
+    agent.dify.model = failures
+    transcript = agent.run(strategy=strategy, tools=[ECHO], emit_intermediate_thoughts=False)
+    assert transcript.text == ""
+    sentence = f"The model call of round 2 failed: {SENTENCES[NOT_RUNNING]}"
+    assert transcript.error.message == sentence
+    assert transcript.logs["ROUND 2"]["error"] == sentence
+    assert transcript.metadata["stop_reason"] == "error"
+    assert len(agent.dify.model_requests) == 2
+
+
+@pytest.mark.parametrize(("strategy", "flag"), [(FUNCTION_CALLING, True), (REACT, "true")])
+def test_a_node_that_is_to_fail_with_its_model_does_so_whatever_is_there(agent, strategy, flag):
+    agent.dify.model = [
+        [chunk(calls=[call("echo")], usage=usage())],
+        [chunk("Well"), DifyError(CUT)],
+    ]
+    agent.dify.tools["echo"] = [text_message("391")]
+    transcript = agent.run(strategy=strategy, tools=[ECHO], fail_on_model_failure=flag)
+    assert transcript.text.endswith("Well")
+    assert transcript.error.message == f"The model call of round 2 failed: {SENTENCES[CUT]}"
+    assert transcript.metadata["stop_reason"] == "error"
+    assert transcript.metadata["total_tokens"] == 15
+
+
+def test_another_model_takes_over_before_the_node_fails(agent):
+    agent.dify.model = [[DifyError(CUT)], [DifyError(CUT)], [chunk("4")]]
+    transcript = agent.run(fallback_model="second", fail_on_model_failure=True)
+    assert (transcript.text, transcript.error) == ("4", None)
+
+
 def test_what_was_shown_is_not_shown_twice(agent):
     agent.dify.model = [[chunk("It is 4"), DifyError(CUT)]]
     transcript = agent.run()

@@ -43,10 +43,12 @@ class Display:
 
     Attributes:
         has_words: Whether the open round has shown more than blank space.
+        has_shown: Whether a round has by now, or a file.
     """
 
     SAVED: ClassVar = (
         "has_words",
+        "has_shown",
         "_owes_break",
         "_ends_line",
         "_known",
@@ -56,6 +58,7 @@ class Display:
 
     def __init__(self, *, show_thoughts: bool, redact: Callable[[str], str]) -> None:
         self.has_words = False
+        self.has_shown = False
         self._show_thoughts = show_thoughts
         self._redact = redact
         self._owes_break = False
@@ -63,6 +66,11 @@ class Display:
         self._known = deque[tuple[str, str]](maxlen=_RESULTS_SHOWN)
         self._known_count = 0
         self._unfinished: list[str] = []
+
+    @property
+    def has_outcome(self) -> bool:
+        """Whether the reader has seen something, or a tool has answered."""
+        return self.has_shown or self._known_count > 0
 
     def open_round(self) -> None:
         """Begin what another round shows."""
@@ -78,6 +86,7 @@ class Display:
         self._owes_break = False
         self._ends_line = text.endswith("\n")
         self.has_words = self.has_words or not text.isspace()
+        self.has_shown = self.has_shown or self.has_words
         return (ShowText(text=text),)
 
     def show_status(self, names: Iterable[str]) -> Iterator[ShowText]:

@@ -1,7 +1,7 @@
 """How a run ends: with an answer, with tools that are refused, or because it has failed."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from ._agents import Agents
 from ._events import ClosingReason, Event, Finished, StopReason
@@ -19,18 +19,30 @@ from ._state import Trigger
 from ._structured import Accepted, Repair, StructuredAnswer
 
 
+_OF_THE_MODEL: Final = ("error", "time_limit")  # while a call is open
+
+
 class Ending:
     """The end of a run, told in events of which the last is `Finished`.
 
     Args:
         rounds: The rounds by now.
         agents: The agents that the run has called.
+        fails_with_model: Whether a model call that fails for good is never answered by what is known so far.
         redact: Takes out of a tool's name what nobody may read.
     """
 
-    def __init__(self, rounds: Rounds, *, agents: Agents, redact: Callable[[str], str]) -> None:
+    def __init__(
+        self,
+        rounds: Rounds,
+        *,
+        agents: Agents,
+        fails_with_model: bool,
+        redact: Callable[[str], str],
+    ) -> None:
         self._rounds = rounds
         self._agents = agents
+        self._fails_with_model = fails_with_model
         self._redact = redact
 
     @property
@@ -107,10 +119,15 @@ class Ending:
             error: The sentence of the failure.
             reason: Why the run stops.
             is_call_open: Whether a model call has failed with it.
-            is_answered: Whether the sentence, and what is known so far, are shown in the place of an answer; never where that has to fulfil a schema.
+            is_answered: Whether the sentence, and what is known so far, are shown in the place of an answer; never where that has to fulfil a schema, or where a model call has failed and
+                nothing is known.
         """
+        if is_call_open and reason in _OF_THE_MODEL:
+            has_outcome = self._rounds.display.has_outcome
+            is_answered = is_answered and has_outcome and not self._fails_with_model
         if is_call_open:
-            yield from self._rounds.break_answer(error, shows_rest=True)
+            has_shown = self._rounds.display.has_shown
+            yield from self._rounds.break_answer(error, shows_rest=has_shown)
         for call in self._rounds.current.open_calls:
             result = ToolResult(call_id=call.call_id, error=error, is_unfinished=is_answered)
             yield self._rounds.end_call(result)

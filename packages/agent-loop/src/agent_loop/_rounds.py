@@ -101,6 +101,7 @@ class Rounds:
         # The calls first: text that comes in one piece with them is hidden where text around calls is.
         self.current.take_rest(delta)
         shown = self._show_answer(text, is_commentary=is_commentary) if text else ()
+        self.display.has_shown = self.display.has_shown or bool(delta.files)
         return (*shown, *(ShowFile(file=file) for file in delta.files)) if delta.files else shown
 
     def end_answer(self) -> Iterator[Event]:

@@ -54,7 +54,7 @@ class AgentRun(RunFacts):
     tools run and their results are shown. `TimeShort` makes the next call the closing one.
 
     A model call that the platform broke off is made once more, as a round of its own, where nothing was shown of it and rounds and time are left. Otherwise the run
-    ends with the sentence of the failure and what the tools have answered so far. A call that was refused ends it at once.
+    ends with the sentence of the failure and what the tools have answered so far, or with an error where nothing was shown and none has answered. A call that was refused ends it at once.
 
     Each request begins with the whole request before it, but where the oldest images and files become sentences because it would pass `max_request_bytes`; those are
     sentences from then on. A forced tool choice falls back to `auto` once a round's tools have run, since the model could never answer otherwise. `agents` knows those that it calls as tools.
@@ -65,6 +65,7 @@ class AgentRun(RunFacts):
         own_functions: Functions that the run answers by itself; they are offered behind the tools, as `agent_tooling.Tool`s.
         maximum_iterations: The hard cap of model calls, at least 1.
         emit_intermediate_thoughts: Show `<think>` blocks, and what the model says around tool calls.
+        fail_on_model_failure: End with an error in any case where a model call fails for good, or is open when the time is up.
         tool_choice: The choice of the first call: `auto`, `none`, `required`, a tool's name, or None to leave it unset.
         has_tool_choice: Whether the model knows a tool choice at all; if not, the closing call offers no tools.
         budgets: What the run may use.
@@ -95,6 +96,7 @@ class AgentRun(RunFacts):
         own_functions: Iterable[OwnFunction] = (),
         maximum_iterations: int,
         emit_intermediate_thoughts: bool = True,
+        fail_on_model_failure: bool = False,
         tool_choice: str | None = None,
         has_tool_choice: bool = True,
         budgets: Budgets | None = None,
@@ -152,7 +154,12 @@ class AgentRun(RunFacts):
             show_thoughts=emit_intermediate_thoughts,
         )
         self.agents = Agents(self._rounds, self._gate, max_depth=max_agent_depth)
-        self._ending = Ending(self._rounds, agents=self.agents, redact=redact)
+        self._ending = Ending(
+            self._rounds,
+            agents=self.agents,
+            fails_with_model=fail_on_model_failure,
+            redact=redact,
+        )
         self._recovery = Recovery(self._rounds, fallback)
         self._summing_up = SummingUp(self._rounds, self._recovery, move=self._move, stop=self._stop)
         self._phase = ToolPhase(

@@ -172,6 +172,7 @@ def test_options_reach_the_strategy(events):
         ("--approval-rules", '{"mail": "always"}'),
         ("--tool-search",),
         ("--fallback-model", "echo-2"),
+        ("--fail-on-model-failure",),
         ("--max-seconds", "9.5"),
         ("--instruction", "Be brief."),
     ]
@@ -188,6 +189,7 @@ def test_options_reach_the_strategy(events):
     assert params["approval_rules"] == '{"mail": "always"}'
     assert params["tool_search"] is True
     assert params["fallback_model"] == "echo-2"
+    assert params["fail_on_model_failure"] is True
     assert params["emit_intermediate_thoughts"] is False
     assert params["instruction"] == "Be brief."
 

@@ -114,6 +114,10 @@ def chat(  # noqa: PLR0913 - every option is one
     fallback_model: Annotated[
         str | None, typer.Option(help="The model that takes over where the first one fails.")
     ] = None,
+    fail_on_model_failure: Annotated[
+        bool | None,
+        typer.Option(help="Whether a run fails with its model whatever is known by then."),
+    ] = None,
     max_total_tokens: Annotated[
         int | None, typer.Option(min=1, help="How many tokens a run may use.")
     ] = None,
@@ -181,6 +185,7 @@ def chat(  # noqa: PLR0913 - every option is one
         "approval_rules": approval_rules,
         "tool_search": tool_search,
         "fallback_model": fallback_model,
+        "fail_on_model_failure": fail_on_model_failure,
         "max_total_tokens": max_total_tokens,
         "max_cost": max_cost,
         "max_seconds": max_seconds,
