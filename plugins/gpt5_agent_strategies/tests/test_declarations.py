@@ -133,6 +133,13 @@ def test_both_strategies_have_one_form():
     assert forms[0] == forms[1]
 
 
+SAID_OF_OVERRIDES = {
+    "en_US": ("No tags are needed", "not about data"),
+    "zh_Hans": ("无需书写标签", "不用于放数据"),
+    "ja_JP": ("タグは不要", "データを書く欄ではありません"),
+}
+
+
 def test_a_help_text_names_the_default_and_what_may_be_written(strategy):
     helps = {parameter["name"]: parameter["help"] for parameter in strategy["parameters"]}
     keys = "persistence context_gathering uncertainty tool_preamble extra"
@@ -142,6 +149,9 @@ def test_a_help_text_names_the_default_and_what_may_be_written(strategy):
         assert all(f"{key}_policy" in overrides for key in keys.split())
         [example] = re.findall(r"\{.*?\}", overrides)
         assert check_overrides(example) == ()
+        for said in SAID_OF_OVERRIDES[language]:
+            assert said in overrides
+        assert "context_gathering_policy" in helps["context"][language]
 
 
 def test_the_manual_explains_every_parameter_and_every_setting(strategy):
