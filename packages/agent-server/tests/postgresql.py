@@ -83,6 +83,12 @@ class Cluster:
             for statement in statements:
                 connection.execute(statement)
 
+    def disconnect(self, name):
+        """End all sessions with a database."""
+        self.execute(
+            f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+        )
+
     def create(self):
         """Return the URL of a database that nobody has used yet."""
         self._used += 1

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import sqlite3
+import threading
 import time
 from contextlib import closing, contextmanager
 
@@ -220,7 +221,7 @@ def test_runs_go_on_within_5_seconds_of_the_return_of_postgresql(postgresql, way
 
 @contextmanager
 def read_only(cluster, _database):
-    """As after a failover, while a client still talks to the server that is no longer the first."""
+    """Nothing is refused but what writes."""
     cluster.execute("ALTER SYSTEM SET default_transaction_read_only = on", RELOAD)
     try:
         yield
@@ -229,13 +230,21 @@ def read_only(cluster, _database):
 
 
 @contextmanager
+def demoted(cluster, database):
+    """Sessions that begin meanwhile can read alone for as long as they last, as with a server that another has replaced."""
+    name = sa.make_url(database).database
+    cluster.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    cluster.disconnect(name)
+    yield
+    cluster.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
+
+
+@contextmanager
 def closed(cluster, database):
     """Connections end with 57P01, and new ones are refused."""
     name = sa.make_url(database).database
-    cluster.execute(
-        f"ALTER DATABASE {name} ALLOW_CONNECTIONS false",
-        f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'",
-    )
+    cluster.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+    cluster.disconnect(name)
     yield
     cluster.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
 
@@ -251,7 +260,7 @@ RELOAD = "SELECT pg_reload_conf()"
 
 
 @pytest.mark.postgresql
-@pytest.mark.parametrize("failing", [read_only, closed, without_table])
+@pytest.mark.parametrize("failing", [read_only, demoted, closed, without_table])
 def test_whatever_postgresql_answers_all_runs_end_once_it_can_be_written(
     postgresql, failing, caplog
 ):
@@ -298,3 +307,44 @@ def test_whatever_postgresql_answers_all_runs_end_once_it_can_be_written(
     for what in ("the database is away", "the database is back"):
         assert len([line for line in lines if what in line]) <= 2, lines
     assert "Traceback" not in caplog.text
+
+
+@pytest.mark.postgresql
+def test_a_server_that_stands_still_inside_a_transaction_holds_the_others_up_for_seconds(
+    postgresql,
+):
+    stands, goes_on = threading.Event(), threading.Event()
+
+    def stand_still(_run_id, _attempts):
+        stands.set()
+        goes_on.wait(120)
+
+    async def work(_run):
+        await asyncio.sleep(60)
+
+    async def cancel(runs, run_id):
+        while True:
+            try:
+                return await runs.cancel(run_id, tenant="ada")
+            except DatabaseAwayError:
+                await asyncio.sleep(0.2)
+
+    async def scene():
+        url = postgresql.create()
+        async with engine(url, Scripted(work=work)) as runs:
+            run_id = await start(runs, "work")
+            await until(runs, run_id, lambda run: run.status == "running")
+        # It asks about the run that was begun before, with the right to write it in its hands.
+        async with engine(url, Scripted(interrupted=stand_still, work=work)) as one:
+            await asyncio.to_thread(stands.wait)
+            async with engine(url, Scripted(), lease_seconds=60) as two:
+                async with asyncio.timeout(30):
+                    await cancel(two, run_id)
+                    later = await finish(two, await start(two))
+                goes_on.set()
+                await eventually(lambda: not one.statistics().database_is_away)
+                return await finish(one, run_id), later
+
+    run, later = asyncio.run(scene())
+
+    assert (run.status, later.status) == ("cancelled", "succeeded")

@@ -2,9 +2,11 @@
 
 import asyncio
 import sqlite3
+import threading
 from contextlib import AsyncExitStack, closing
 from pathlib import Path
 
+import psycopg
 import pytest
 import sqlalchemy as sa
 from agents import engine, finish, query, start, watch
@@ -100,6 +102,21 @@ def test_a_database_of_version_1_becomes_like_a_new_one_and_its_runs_go_on(
     )
     asyncio.run(make())
     assert shape(database) == shape(new)
+
+
+@pytest.mark.postgresql
+def test_a_migration_waits_for_a_backup_to_end(cluster):
+    database = cluster.create()
+    build_version_1(database)
+
+    async def scene():
+        async with engine(database) as runs:
+            return await finish(runs, await start(runs))
+
+    with psycopg.connect(database) as backup:
+        backup.execute("LOCK TABLE agent_runs IN ACCESS SHARE MODE")
+        threading.Timer(4, backup.commit).start()
+        assert asyncio.run(scene()).status == "succeeded"
 
 
 def test_a_database_of_a_newer_version_is_left_alone(database):

@@ -70,7 +70,7 @@ async def _end_threads(writer: Writer, pool: ThreadPoolExecutor, database: Datab
         asyncio.gather(writer.close(), asyncio.to_thread(pool.shutdown, cancel_futures=True))
     )
     if not (await asyncio.wait([ending], timeout=_ENDING_SECONDS))[0]:
-        database.cut()  # pragma: no cover - nox -s postgresql
+        database.sessions.cut()  # pragma: no cover - nox -s postgresql
     await ending
 
 

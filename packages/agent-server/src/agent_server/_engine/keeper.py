@@ -16,7 +16,8 @@ from agent_server._store.housekeeping import Retention
 from agent_server._store.pulse import PATIENCE_SECONDS
 from agent_server._store.records import Event
 from agent_server._store.servers import Beat, LeaseWatch, Server
-from agent_server._store.writer import Writer
+from agent_server._store.sessions import lift_limits
+from agent_server._store.writer import Operation, Write, Writer
 from agent_server.runs import DatabaseAwayError
 
 from .dispatcher import Dispatcher
@@ -157,16 +158,14 @@ class Keeper:
 
     async def _end_stranded(self, hearers: Hearers) -> None:
         executor, seconds = self._server.executor, self._unserved_seconds
-        ended = list(
-            await self._writer.submit(lambda write: housekeeping.end_stranded(write, executor))
-        )
+        ended = list(await self._maintain(lambda write: housekeeping.end_stranded(write, executor)))
         with suppress(DatabaseAwayError):
             unserved = await self._readers.read(
                 lambda connection: housekeeping.read_unserved(connection, executor)
             )
             self._unserved = {name: self._unserved.get(name, _now()) for name in unserved}
             if due := [name for name, since in self._unserved.items() if _now() - since >= seconds]:
-                ended += await self._writer.submit(
+                ended += await self._maintain(
                     lambda write: housekeeping.end_unserved(write, executor, due, seconds=seconds)
                 )
         for row, ending, event in ended:
@@ -179,17 +178,26 @@ class Keeper:
                 lambda connection: housekeeping.count(connection, executor)
             )
             tallies.take(counted)
-        while await self._writer.submit(lambda write: housekeeping.prune(write, self._retention)):
+        while await self._maintain(lambda write: housekeeping.prune(write, self._retention)):
             self._must_wipe = True
             await self._sleep_between()
         while await self._writer.submit(housekeeping.free_space):
             await self._sleep_between()
-        while await self._writer.submit(housekeeping.seal_anew):
+        while await self._maintain(housekeeping.seal_anew):
             self._must_wipe = True
             await self._sleep_between()
         with suppress(DatabaseAwayError):
             if self._must_wipe:
                 self._must_wipe = not await self._readers.read(housekeeping.wipe_log)
+
+    async def _maintain[Result](self, work: Operation[Result]) -> Result:
+        """Do what looks at all of the database, which may be large."""
+
+        def unhurried(write: Write) -> Result | Exception:
+            lift_limits(write.connection)
+            return work(write)
+
+        return await self._writer.submit(unhurried)
 
     async def _take_over(self, silent: Sequence[Beat]) -> None:
         taken = [

@@ -2,16 +2,12 @@
 
 import logging
 import os
-import socket
 import sqlite3
 import time
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-from weakref import WeakSet
 
-import psycopg
 import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
@@ -21,6 +17,7 @@ from .errors import StorageError, describe_fault
 from .schema import migrate
 from .sealing import Seal
 from .seals import check_keys
+from .sessions import CLIENT_LIMITS, Sessions
 
 
 _logger = logging.getLogger("agent_server")
@@ -30,7 +27,6 @@ _READERS = 4
 _BUSY_MILLISECONDS = 2000
 _AGAIN_SECONDS = 0.02
 _INCREMENTAL = 2
-_FAR_SIDE_SILENT_SECONDS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,31 +38,19 @@ class Database:
         reader: A few connections for reading.
         seal: How content is written down.
         url: Where it is; it may hold a password.
+        sessions: Those of both with PostgreSQL.
     """
 
     writer: sa.Engine
     reader: sa.Engine
     seal: Seal
     url: sa.URL
-    _connections: WeakSet[psycopg.Connection[Any]] = field(default_factory=WeakSet)
+    sessions: Sessions = field(default_factory=Sessions)
 
     @property
     def is_sqlite(self) -> bool:
         """Whether it is a file of this machine."""
         return self.url.get_backend_name() == "sqlite"
-
-    def keep(self, connection: psycopg.Connection[Any], _record: object) -> None:
-        """Remember a connection, for `cut`."""
-        self._connections.add(connection)  # pragma: no cover - nox -s postgresql
-
-    def cut(self) -> None:  # pragma: no cover - nox -s postgresql
-        """Break all connections to PostgreSQL, so that threads end that wait for one which is silent."""
-        for connection in list(self._connections):
-            with (
-                suppress(OSError, psycopg.Error),
-                socket.socket(fileno=os.dup(connection.fileno())) as line,
-            ):
-                line.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         """Close all connections."""
@@ -171,26 +155,18 @@ def _begin_with(statement: str):  # noqa: ANN202
 
 def _open_postgresql(url: sa.URL, seal: Seal) -> Database:  # pragma: no cover - nox -s postgresql
     url = url.set(drivername="postgresql+psycopg")
-    settings = {
-        "connect_timeout": 3,
-        "tcp_user_timeout": _FAR_SIDE_SILENT_SECONDS * 1000,
-        "keepalives_idle": _FAR_SIDE_SILENT_SECONDS,
-        "keepalives_interval": 2,
-        "keepalives_count": 2,
-        "application_name": "agent-server",
-    }
     writer = sa.create_engine(
-        url, pool_size=1, max_overflow=0, hide_parameters=True, connect_args=settings
+        url, pool_size=1, max_overflow=0, hide_parameters=True, connect_args=CLIENT_LIMITS
     )
     reader = sa.create_engine(
         url,
         pool_size=_READERS,
         max_overflow=0,
         hide_parameters=True,
-        connect_args=settings,
+        connect_args=CLIENT_LIMITS,
         pool_pre_ping=True,
     )
     database = Database(writer=writer, reader=reader, seal=seal, url=url)
     for engine in (writer, reader):
-        event.listen(engine, "connect", database.keep)
+        database.sessions.follow(engine)
     return database

@@ -8,6 +8,7 @@ from contextlib import suppress
 import psycopg
 
 from .database import Database
+from .sessions import CLIENT_LIMITS, limit
 from .signals import ALL_SIGNALS, CHANNEL
 
 
@@ -49,7 +50,8 @@ class Listener:  # pragma: no cover - nox -s postgresql
             self._is_closing.wait(_LOOK_SECONDS)
 
     def _listen(self) -> None:
-        with psycopg.connect(self._url, autocommit=True, connect_timeout=3) as connection:
+        with psycopg.connect(self._url, autocommit=True, **CLIENT_LIMITS) as connection:
+            limit(connection)
             connection.execute(f"LISTEN {CHANNEL}")
             self._post(set(ALL_SIGNALS))
             while not self._is_closing.is_set():

@@ -4,6 +4,7 @@ import sqlalchemy as sa
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from .errors import StorageError
+from .sessions import lift_limits
 
 
 metadata = sa.MetaData()
@@ -161,6 +162,9 @@ def migrate(connection: sa.Connection) -> None:
     """
     if connection.dialect.name == "postgresql":  # pragma: no cover - nox -s postgresql
         # Servers that start at the same time wait for each other. The number is ours.
+        # So does a migration for a backup, and it takes as long as it takes.
+        connection.exec_driver_sql("SET LOCAL lock_timeout = 0")
+        lift_limits(connection)
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(727465131)")
     connection.execute(CreateTable(_versions, if_not_exists=True))
     version = connection.scalar(sa.select(_versions.c.version))

@@ -1,0 +1,100 @@
+"""Sessions with PostgreSQL: what limits them on both sides, and when one is not used again.
+
+A server that vanishes, or stands still, inside a transaction holds locks, for which all others have to wait.
+"""
+
+import os
+import socket
+from contextlib import suppress
+from typing import Any
+from weakref import WeakSet
+
+import psycopg
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.engine.interfaces import ExceptionContext
+from sqlalchemy.exc import DisconnectionError
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from .errors import is_outage
+
+
+_FAR_SIDE_SILENT_SECONDS = 5
+
+CLIENT_LIMITS: dict[str, Any] = {
+    "connect_timeout": 3,
+    "tcp_user_timeout": _FAR_SIDE_SILENT_SECONDS * 1000,
+    "keepalives_idle": _FAR_SIDE_SILENT_SECONDS,
+    "keepalives_interval": 2,
+    "keepalives_count": 2,
+    "application_name": "agent-server",
+}
+"""How soon this side notices that the other is gone, for libpq."""
+
+# How soon PostgreSQL does, and what it lets nobody wait for: the time from one statement to the next, for a lock, and for a statement.
+_SERVER_LIMITS = {
+    "idle_in_transaction_session_timeout": "5s",
+    "lock_timeout": "2s",
+    "statement_timeout": "30s",
+    "tcp_user_timeout": f"{_FAR_SIDE_SILENT_SECONDS}s",
+    "tcp_keepalives_idle": _FAR_SIDE_SILENT_SECONDS,
+    "tcp_keepalives_interval": 2,
+    "tcp_keepalives_count": 2,
+}
+_LIMIT = "; ".join(f"SET {name} = '{value}'" for name, value in _SERVER_LIMITS.items()).encode()
+
+
+def limit(connection: psycopg.Connection[Any]) -> None:  # pragma: no cover - nox -s postgresql
+    """Have PostgreSQL limit a session that has just begun."""
+    # Not by the option `options`, which poolers between refuse.
+    connection.execute(_LIMIT)
+    connection.commit()
+
+
+def lift_limits(connection: sa.Connection) -> None:
+    """Let the statements of a transaction take the time that they need, as in what is done to all of a large database."""
+    if connection.dialect.name == "postgresql":  # pragma: no cover - nox -s postgresql
+        connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+
+
+class Sessions:
+    """The sessions of a server.
+
+    None that is older than an outage is used again: behind its address there may be another server by now, and it would go on talking to the one that was.
+    """
+
+    def __init__(self) -> None:
+        self._connections = WeakSet[psycopg.Connection[Any]]()
+        self._outages = 0
+
+    def follow(self, engine: sa.Engine) -> None:  # pragma: no cover - nox -s postgresql
+        """Look after the sessions of an engine."""
+        event.listen(engine, "connect", self._begin)
+        event.listen(engine, "checkout", self._check)
+        event.listen(engine, "handle_error", self._hear)
+
+    def cut(self) -> None:  # pragma: no cover - nox -s postgresql
+        """Break all connections, so that threads end that wait for one which is silent."""
+        for connection in list(self._connections):
+            with (
+                suppress(OSError, psycopg.Error),
+                socket.socket(fileno=os.dup(connection.fileno())) as line,
+            ):
+                line.shutdown(socket.SHUT_RDWR)
+
+    def _begin(
+        self, connection: psycopg.Connection[Any], record: ConnectionPoolEntry
+    ) -> None:  # pragma: no cover - nox -s postgresql
+        record.info["outages"] = self._outages
+        self._connections.add(connection)
+        limit(connection)
+
+    def _check(
+        self, _connection: object, record: ConnectionPoolEntry, _proxy: object
+    ) -> None:  # pragma: no cover - nox -s postgresql
+        if record.info["outages"] < self._outages:
+            raise DisconnectionError
+
+    def _hear(self, context: ExceptionContext) -> None:  # pragma: no cover - nox -s postgresql
+        error = context.sqlalchemy_exception
+        self._outages += error is not None and is_outage(error)
