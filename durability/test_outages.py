@@ -13,6 +13,7 @@ from systems import FINISHED, Watcher, create, until
 
 
 AWAY_SECONDS = float(os.environ.get("AWAY", "20"))
+RELOAD = "SELECT pg_reload_conf()"
 
 
 @contextmanager
@@ -34,6 +35,15 @@ def paused(cluster, _database):
 
 
 @contextmanager
+def read_only(cluster, _database):
+    cluster.execute("ALTER SYSTEM SET default_transaction_read_only = on", RELOAD)
+    try:
+        yield
+    finally:
+        cluster.execute("ALTER SYSTEM RESET default_transaction_read_only", RELOAD)
+
+
+@contextmanager
 def locked(_cluster, database):
     with closing(
         sqlite3.connect(database.removeprefix("sqlite:///"), isolation_level=None)
@@ -43,7 +53,7 @@ def locked(_cluster, database):
         connection.execute("ROLLBACK")
 
 
-@pytest.fixture(params=[stopped, paused, locked])
+@pytest.fixture(params=[stopped, paused, read_only, locked])
 def outage(request, tmp_path):
     """The URL of a database, and how it goes away."""
     if request.param is locked:
