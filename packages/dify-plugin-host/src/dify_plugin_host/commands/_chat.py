@@ -43,7 +43,7 @@ from ._find_plugins import find_plugins, install_plugins
 from ._limits import with_file_settings
 from ._progress import NoticeGiven, Progress, RunEvent, RunFailed, RunFinished, RunStarted
 from ._questions import Questions, is_terminal
-from ._screen import Screen
+from ._screen import Screen, is_quiet
 
 
 _DEFAULT_STRATEGY = "gpt5_function_calling"
@@ -52,7 +52,6 @@ RUN_LOG = "GPT5_AGENT_RUN_LOG"
 """The environment variable by which our strategies are asked to log their runs to a folder."""
 
 _APPROVAL = "approval"  # The stop reason of a run that waits for somebody's leave.
-_QUIET_LEVELS = frozenset({"DEBUG", "INFO"})
 
 type Show = Callable[[RunEvent], None]
 
@@ -351,7 +350,7 @@ class _Chat:
 
     def take_notice(self, notice: Notice) -> None:
         """Show what a plugin complains about."""
-        if notice.kind != "log" or notice.level not in _QUIET_LEVELS:
+        if notice.kind != "failed_call" and not is_quiet(notice):
             self._show(NoticeGiven(plugin=notice.plugin, level=notice.level, text=notice.text))
 
     def take_model_error(self, error: PluginHostError) -> None:
