@@ -670,6 +670,35 @@ def test_each_line_of_stderr_is_told_and_a_long_one_in_pieces(make_plugin):
     assert (first, "".join(long), last) == ("one", "x" * 70_000, "\xff")
 
 
+@pytest.mark.parametrize("debugger", ["", "builtins.print"])
+def test_a_breakpoint_is_refused_unless_the_environment_names_a_debugger(make_plugin, debugger):
+    folder = make_plugin(
+        """
+        wire.ready()
+        for request in wire.requests():
+            try:
+                breakpoint()
+            except RuntimeError as error:
+                wire.stream(request, {"said": str(error), "path": os.environ["PYTHONPATH"]})
+            wire.end(request)
+        """
+    )
+    environment = {**os.environ, "PYTHONBREAKPOINT": debugger, "PYTHONPATH": "elsewhere"}
+
+    async def main():
+        async with PluginProcess(folder, environment=environment) as plugin:
+            return await collect(plugin)
+
+    answer = asyncio.run(main())
+    if debugger:
+        assert answer == []
+    else:
+        (told,) = answer
+        assert told["said"].startswith("breakpoint() is refused: a plugin's stdin and stdout carry")
+        assert "PYTHONBREAKPOINT" in told["said"]
+        assert told["path"].endswith(":elsewhere")
+
+
 def test_a_fault_in_the_answering_code_reaches_the_plugin_too(make_plugin):
     async def answer(request):
         yield {"n": 1 / len(request.request["missing"])}

@@ -25,6 +25,7 @@ from dify_plugin_host.shapes import ShapeError
 from stream_text import redact_text
 
 from ._blobs import BlobAssembler
+from ._breakpoint import refusing_breakpoints
 from ._child import Child
 from ._connection import BackwardsHandler, Connection, Notice, NoticeHandler
 from ._reload_text import describe_failure, describe_reload
@@ -65,7 +66,8 @@ class PluginProcess(Running):
         backwards: Answers the plugin's calls back into Dify with the objects of the reply. The text of a `PluginHostError`
             that it raises goes to the plugin. Without it every such call is refused.
         on_notice: Told of what the plugin says outside of any call.
-        environment: The environment of the process, `os.environ` by default. `INSTALL_METHOD` is always added.
+        environment: The environment of the process, `os.environ` by default. `INSTALL_METHOD` is always added, and where it has no `PYTHONBREAKPOINT`
+            what makes `breakpoint()` an error.
         restarts: Whether a plugin that ended by itself is started again for the next call.
 
     Raises:
@@ -123,7 +125,11 @@ class PluginProcess(Running):
         child = await Child.start(
             [folder.python, "-m", folder.entrypoint],
             cwd=folder.path,
-            environment={**self._environment, "INSTALL_METHOD": "local"},
+            environment={
+                **self._environment,
+                **refusing_breakpoints(self._environment),
+                "INSTALL_METHOD": "local",
+            },
             on_stderr=lambda line: self._tell("stderr", "INFO", line),
         )
         connection = Connection(
