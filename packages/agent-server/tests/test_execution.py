@@ -1,6 +1,7 @@
 """What an executor is given, and what becomes of what it does."""
 
 import asyncio
+import secrets
 
 import pytest
 from agents import Scripted, engine, eventually, finish, new_run, query, start, until, watch
@@ -249,6 +250,22 @@ def test_a_run_whose_step_cannot_be_stored_fails(tmp_path):
     run = asyncio.run(scene())
 
     assert (run.result.error_type, run.attempt) == ("internal_error", 1)
+
+
+@pytest.mark.postgresql
+def test_a_step_that_postgresql_cannot_store_harms_its_run_alone(cluster):
+    async def work(run):
+        # No index takes so much that cannot be compressed.
+        await run.step(secrets.token_hex(10_000), lambda: asyncio.sleep(0, b"done"))
+
+    async def scene():
+        async with engine(cluster.create(), Scripted(work=work)) as runs:
+            ids = [await start(runs, agent) for agent in ("work", "echo")]
+            return [await finish(runs, run_id) for run_id in ids]
+
+    failed, other = asyncio.run(scene())
+
+    assert (failed.result.error_type, other.status) == ("internal_error", "succeeded")
 
 
 def test_a_run_whose_events_cannot_be_stored_is_begun_as_often_as_servers_may_die_of_it(tmp_path):

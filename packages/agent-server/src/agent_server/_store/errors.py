@@ -13,9 +13,11 @@ def is_outage(error: Exception) -> bool:
 
     Only what it has against the values of one operation is none.
     """
-    return isinstance(error, (DBAPIError, PoolTimeoutError)) and not isinstance(
-        error, (DataError, IntegrityError)
-    )
+    if isinstance(error, (DataError, IntegrityError)):
+        return False
+    # PostgreSQL's class 54: an index takes no text of 10 kB, for one.
+    state = getattr(getattr(error, "orig", None), "sqlstate", None) or ""
+    return isinstance(error, (DBAPIError, PoolTimeoutError)) and not state.startswith("54")
 
 
 def describe_fault(error: Exception) -> str:

@@ -83,16 +83,16 @@ class Sessions:
                 line.shutdown(socket.SHUT_RDWR)
 
     def _begin(
-        self, connection: psycopg.Connection[Any], record: ConnectionPoolEntry
+        self, connection: psycopg.Connection[Any], _record: object
     ) -> None:  # pragma: no cover - nox -s postgresql
-        record.info["outages"] = self._outages
         self._connections.add(connection)
         limit(connection)
 
     def _check(
         self, _connection: object, record: ConnectionPoolEntry, _proxy: object
     ) -> None:  # pragma: no cover - nox -s postgresql
-        if record.info["outages"] < self._outages:
+        # A new connection has none noted yet.
+        if record.info.setdefault("outages", self._outages) < self._outages:
             raise DisconnectionError
 
     def _hear(self, context: ExceptionContext) -> None:  # pragma: no cover - nox -s postgresql
