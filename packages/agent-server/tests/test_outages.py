@@ -11,6 +11,7 @@ import pytest
 import sqlalchemy as sa
 from agents import Scripted, engine, eventually, finish, new_run, query, start, until
 
+from agent_server.engine import StorageError
 from agent_server.executor import RunResult
 from agent_server.runs import DatabaseAwayError
 
@@ -135,6 +136,20 @@ def test_a_table_that_cannot_be_read_now_and_then_is_an_outage_that_is_told_once
         "the database is away",
         "the database is back",
     ]
+
+
+def test_a_server_is_not_started_on_a_database_of_which_a_table_is_gone(tmp_path):
+    database = f"sqlite:///{tmp_path / 'runs.sqlite'}"
+
+    async def open_and_close():
+        async with engine(database):
+            pass
+
+    asyncio.run(open_and_close())
+    query(database, "DROP TABLE agent_servers")
+
+    with pytest.raises(StorageError, match="database: expected one that can be used now"):
+        asyncio.run(open_and_close())
 
 
 def test_an_operation_that_fails_harms_no_other(tmp_path):

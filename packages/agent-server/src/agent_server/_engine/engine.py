@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from agent_server._store import events, holds
 from agent_server._store.database import Database
 from agent_server._store.endings import Ending
+from agent_server._store.errors import StorageError
 from agent_server._store.holds import Hold, Holder
 from agent_server._store.housekeeping import Retention
 from agent_server._store.listener import Listener
@@ -24,7 +25,7 @@ from agent_server._store.servers import Server
 from agent_server._store.signals import ALL_SIGNALS, CANCELLED, QUEUED, TOLD
 from agent_server._store.writer import Writer
 from agent_server.executor import Executor
-from agent_server.runs import Runs, Statistics, StoredEvent
+from agent_server.runs import DatabaseAwayError, Runs, Statistics, StoredEvent
 from agent_server.settings import ServerSettings
 
 from .dispatcher import Dispatcher, Hooks
@@ -166,7 +167,12 @@ class _Engine:
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
         """Enter the server among the others, and execute runs until the end of the context."""
-        await self._keeper.enter()
+        try:
+            await self._keeper.enter()
+        except DatabaseAwayError:
+            raise StorageError(
+                "database: expected one that can be used now; the log says what it answers"
+            ) from None
         hearers = Hearers(
             look=lambda: self.hear(set(ALL_SIGNALS)),
             on_ended=self._hear_of_stranded,
