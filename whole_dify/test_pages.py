@@ -233,6 +233,40 @@ def test_a_run_of_the_pages_own_chat_shows_thoughts_answer_and_log(web, apps, up
     assert web.is_editor_there()
 
 
+@pytest.mark.parametrize("rounds", [1, 2], ids=["this round", "an earlier round"])
+@pytest.mark.parametrize(
+    "opener",
+    [
+        "<!-- ",
+        "<div hidden>\n",
+        "```\ncode\n",
+        "- a\n  ~~~\n",
+        "$$\nx",
+        "![x](",
+        "[x]: \n```",
+        "CODE_BLOCK_PLACEHOLDER",
+    ],
+)
+@pytest.mark.parametrize("language", ["en-US"], indirect=True)
+def test_nothing_that_the_model_has_said_hides_a_question(web, apps, upstream, opener, rounds):
+    ask = call("current_time")
+    answers = [[said(opener), call("weekday", year=2026, month=11, day=23)], [ask]]
+    upstream.plays(*(answers if rounds == 2 else [[said(opener), ask]]))
+    tools = [tool("builtin", "time", "current_time", format="%H:%M", timezone="UTC"), weekday()]
+    node = agent_node(tools, approval_rules='{"current_time": "always"}')
+    web.open_editor(apps.chatflow("agent", node).app)
+    answer = web.ask("What time is it?")
+    for part in (
+        "Approval needed for these calls:",
+        "- current_time: {}",
+        "Any other answer denies",
+    ):
+        shown = answer.get_by_text(part)
+        shown.last.wait_for()
+        assert shown.last.evaluate("element => element.closest('details, table, .katex') === null")
+    assert answer.locator("blockquote").last.inner_text().startswith("Code: ")
+
+
 def test_a_run_that_fails_says_why_in_the_log(web, apps, upstream):
     upstream.refuses("Unsupported value: 'x'.", 400)
     web.open_editor(apps.chatflow("agent", agent_node([weekday()])).app)

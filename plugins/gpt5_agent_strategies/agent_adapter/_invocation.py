@@ -30,6 +30,7 @@ from agent_loop import (
     ToolCallStarted,
     Usage,
 )
+from stream_text import MarkdownGuard
 
 from ._allowed_tools import find_allowed
 from ._answer_schema import to_json_object
@@ -101,6 +102,7 @@ class Invocation:
         self._approvals = Approvals.open(strategy, parameters, self._toolbox, settings)
         self._answer = self._approvals and self._approvals.take(parameters)
         self._not_taken_up = self._approvals.lost if self._approvals else ()
+        self._guard = MarkdownGuard()
         try:
             self._prepare(self._answer)
         except SnapshotError as error:
@@ -214,7 +216,7 @@ class Invocation:
         text = self._known.redact(approvals.tell(shown, query, names))
         question = approvals.put(asked, text, query, self._at_hand)
         if not isinstance(question, str):
-            yield from self._show(f"\n\n{text}")
+            yield from self._show(f"{self._guard.close()}{text}")
             yield self._log.asked(question, of=approvals.user)
             self._finish_asking(rounds=asked.round)
             return
@@ -245,7 +247,7 @@ class Invocation:
     def _tell(self, event: Event) -> Iterator[InvokeMessage]:
         match event:
             case ShowText(text=text):
-                yield from self._show(text)
+                yield from self._show(self._bar(text))
             case ShowFile(file=file):
                 yield file
             case CallModel(left_out=count) if count:
@@ -266,6 +268,11 @@ class Invocation:
                 yield from self._log.end_round(event)
             case _:
                 pass
+
+    def _bar(self, text: str) -> str:
+        """Return a text of the run in which nothing can hide a question behind it. A value by a schema is no Markdown, and the last that is shown."""
+        is_value = self._parameters.answer_schema and self._run.state == "finished"
+        return text if self._approvals is None or is_value else self._guard.feed(text)
 
     def _show(self, text: str) -> Iterator[InvokeMessage]:
         """Show a text; what sets it apart from the one before is left out where none was shown in this turn."""

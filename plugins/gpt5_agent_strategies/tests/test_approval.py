@@ -217,6 +217,41 @@ def test_each_call_is_shown_whole_as_the_tool_gets_it_by_the_name_that_dify_show
     ]
 
 
+OPENERS = {
+    "a comment": ("<!-- ", "&lt;!-- \n\n"),
+    "a hidden element": ("<div hidden>", "&lt;div hidden>\n\n"),
+    "a fence": ("```html\n<b>", "```html\n<b>\n```\n\n"),
+    "another fence": ("~~~~\n<b>\n", "~~~~\n<b>\n~~~~\n\n"),
+    "a thought": ("<think>\n```\nplan", "<think>\n```\nplan"),
+    "code": ("Use `<b> or\n<i>", "Use `<b> or `\n&lt;i>\n\n"),
+}
+
+
+@pytest.mark.usefixtures("storage")
+@pytest.mark.parametrize("rounds", [1, 2], ids=["this round", "an earlier round"])
+@pytest.mark.parametrize("opener", OPENERS.values(), ids=OPENERS)
+def test_nothing_that_the_model_has_said_hides_the_question(agent, opener, rounds):
+    said_, shown = opener
+    ask = [chunk(calls=[call("pay", '{"to": "Ann"}')])]
+    look = [chunk(calls=[call("look")])]
+    agent.dify.model = [[chunk(letter) for letter in said_] + (ask if rounds == 1 else look), ask]
+    agent.dify.tools["look"] = [text_message("seen")]
+    asked = text(turn(agent, "Pay Ann.", tools=[PAY, tool("look")]))
+    before, found, _ = asked.partition("Approval needed")
+    assert found
+    assert before.startswith(shown.rstrip("\n"))
+    assert before.endswith("\n\n")
+    assert before.count("<think>") == before.count("</think>")
+
+
+@pytest.mark.usefixtures("storage")
+def test_an_answer_by_a_schema_is_shown_as_it_is_and_any_other_escaped(agent):
+    agent.dify.model = [[chunk('{"city": "<b>"}')], [chunk("<b>")]]
+    schema = '{"required": ["city"]}'
+    assert text(turn(agent, "Where?", answer_schema=schema)) == '{"city": "<b>"}'
+    assert text(turn(agent, "Where?")) == "&lt;b>"
+
+
 HIDES = {
     "a tag": ("<!--", "\\u003c!--"),
     "bidi": ("\u202e", "\\u202e"),

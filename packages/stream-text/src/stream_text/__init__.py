@@ -13,6 +13,7 @@ from ._errors import (
 from ._json import MAX_DEPTH, parse_json
 from ._known_secrets import REDACTED, KnownSecrets, iter_header_secrets
 from ._lines import LineSplitter, LineWriter
+from ._markdown import MarkdownGuard
 from ._media_types import MAX_SIGNATURE_BYTES, find_media_type
 from ._omissions import render_omission, without_omissions
 from ._redaction import redact_log_data, redact_text
@@ -35,6 +36,7 @@ __all__ = [
     "LineSplitter",
     "LineTooLongError",
     "LineWriter",
+    "MarkdownGuard",
     "MergedToolCall",
     "MessageError",
     "RequestSize",

@@ -1,0 +1,197 @@
+"""Markdown of strangers as it streams in, shown so that nothing in it can hide what comes behind it on the same page.
+
+How pages read Markdown differs, and Dify's changes the text before and after. So little is told for certain, line by line: fences at the beginning of a line, formulas on
+lines of their own, code within a plain paragraph, thoughts. Anything else that may open something is doubtful.
+"""
+
+import re
+from typing import Final, Literal
+
+
+_PIECE: Final = re.compile(r"\n|</?think>|[<|]|[^\n<|]+")
+_NO_BREAKS: Final = {ord("\r"): None, 0x2028: " ", 0x2029: " "}
+# What Dify's page replaces in a text before it reads the Markdown, wherever it stands.
+_MARK: Final = re.compile(r"(?<=CODE_BLOCK_PLACEHOLDE)R|(?<=_TMP_REPLACE_DOLLAR)_|(?<=</details)>")
+_MARK_CHARACTERS: Final = 30
+
+_OPENING: Final = re.compile(r"(`{3,5})(?!`)[^`!\[\\$]*|(~{3,})[^`!\[\\$]*|(\$\$|\\\[) *")
+_CLOSING: Final = {
+    "`": re.compile(r" {0,3}(`{3,}) *"),
+    "~": re.compile(r" {0,3}(~{3,}) *"),
+    "$": re.compile(r" {0,3}(\$\$) *"),
+    "\\": re.compile(r"(\\\]) *"),
+}
+_DOUBTFUL: Final = {
+    "": re.compile(r"```|~~~|\$\$|\\[\[(]|!\[|\]:"),
+    "`": re.compile("```"),
+    "~": re.compile(r"```|~~~|\\[\[(]|!\["),
+    "$": re.compile(r"```|~~~|\$\$|\\[\[(]|!\["),
+    "\\": re.compile(r"```|~~~|\$\$|\\[\[\](]|!\["),
+}
+_WHOLE: Final = re.compile(  # What begins and ends in one line: formulas, the name of a picture.
+    r"\\\((?!\\\))[^$`~]*?\\\)|\\\[(?!\\\])[^$`~]*?\\\]|\$\$[^$`~]+\$\$|!\[[^\[\]`~]*\](?!:)"
+)
+_RUN: Final = re.compile(r"`{3,}|~{3,}|\${2,}")
+_MORE_DOLLARS: Final = 20  # Some are made of the other marks of formulas.
+
+# A paragraph in which nothing can take the quotes of its code for something else.
+_PLAIN: Final = re.compile(r"(?:[^\\`$\[\]|@]|`[^`]+`)*")
+_IN_CODE: Final = re.compile(rf"{_PLAIN.pattern}`[^`]*")
+_QUOTE: Final = re.compile("(?<!`)`(?!`)")
+_LINKED: Final = re.compile(r"https?:|www\.", re.IGNORECASE)
+_MAX_PLAIN: Final = 500
+
+
+class MarkdownGuard:
+    r"""Markdown that streams in, with each `<` escaped that neither begins a thought nor stands in code.
+
+    How the text is cut makes no difference to the whole, and nothing is held back. In doubt what looks like code is none.
+
+    Example:
+        >>> guard = MarkdownGuard()
+        >>> guard.feed("<!-- Use `<b>`:\n```html\n<p>")
+        '&lt;!-- Use `<b>`:\n```html\n<p>'
+        >>> guard.close()
+        '\n```\n\n'
+    """
+
+    def __init__(self) -> None:
+        self._breaks = (
+            2  # how many line breaks the text ends with, as if it began behind a blank line
+        )
+        self._longest = 3
+        self._brackets = 0
+        self._is_doubtful = False
+        self._has_said = False  # whether anything has come since all was closed in doubt
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin a line where nothing is open."""
+        self._line = ""  # as it was shown by now
+        self._open = ""  # the fence, or the mark of the formula
+        self._is_plain = True  # whether the paragraph is, in the lines before
+        self._has_tag = False  # whether a `<` stands in the line's code
+        self._html: Literal["", "empty", "begun"] = (
+            ""  # as which a thought is shown, up to its first blank line
+        )
+        self._owed = 0  # how many line breaks end the HTML of a thought that is over
+
+    def feed(self, text: str) -> str:
+        """Take the next piece, in which no tag of a thought is cut in two, and return it as it can be shown."""
+        return self._count("".join(map(self._take, _PIECE.findall(text.translate(_NO_BREAKS)))))
+
+    def close(self) -> str:
+        """Return what closes all that is open, with a blank line behind it. What is fed afterwards begins anew."""
+        shown = self._count(self._shut())
+        missing = "\n" * (2 - self._breaks)
+        self._begin()
+        self._count(missing)
+        return shown + missing
+
+    def _count(self, shown: str) -> str:
+        ending = len(shown) - len(shown.rstrip("\n"))
+        self._breaks = min(2, ending + (self._breaks if ending == len(shown) else 0))
+        return shown
+
+    def _take(self, piece: str) -> str:
+        if piece == "\n":
+            return self._break_line()
+        if piece in {"<think>", "</think>"}:
+            return self._take_tag(is_opening=piece == "<think>") + piece
+        owed = ""
+        if self._owed and (words := piece.lstrip(" \t")):
+            owed = piece[: -len(words)] + "\n" * self._owed
+            piece = words
+            self._begin()
+        shown = self._show(piece)
+        self._line += shown
+        self._has_said = True
+        return owed + shown
+
+    def _take_tag(self, *, is_opening: bool) -> str:
+        """Return what has to stand before a tag of a thought: it begins a line, and nothing else is open."""
+        owed = "\n" * self._owed
+        shut = self._shut()
+        if is_opening and self._line and not shut.endswith("\n"):
+            shut += "\n"
+        self._begin()
+        self._html = "empty"
+        self._owed = 0 if is_opening else 2
+        return owed + shut
+
+    def _break_line(self) -> str:
+        if self._owed:
+            self._owed -= 1
+            self._html = self._html if self._owed else ""
+            return "\n"
+        ended = self._end_line()
+        self._line = ""
+        return f"{ended}\n"
+
+    def _show(self, piece: str) -> str:
+        if piece == "<":
+            return "<" if self._is_code() else "&lt;"
+        if piece == "|" and self._has_tag and _IN_CODE.fullmatch(self._line):
+            return "\\|"  # In a table it would end the code.
+        before = self._line[-_MARK_CHARACTERS:]
+        for mark in reversed([*_MARK.finditer(before + piece, len(before))]):
+            at = mark.start() - len(before)
+            piece = f"{piece[:at]} {piece[at:]}"
+        return piece
+
+    def _is_code(self) -> bool:
+        if self._is_doubtful or self._html:
+            return False
+        if self._open:
+            return self._open[0] in "`~"
+        is_code = self._is_plain and _is_plain(self._line, _IN_CODE)
+        self._has_tag = self._has_tag or is_code
+        return is_code
+
+    def _end_line(self) -> str:
+        """Take note of a whole line, and return what ends the code in it, where a tag stands there."""
+        line = self._line
+        is_blank = not line.strip(" \t")
+        self._note_blocks(line)
+        self._brackets += line.count("[")
+        self._longest = max([self._longest, *map(len, _RUN.findall(line))])
+        if self._html:
+            self._html = "" if is_blank and self._html == "begun" else self._html
+            self._html = "begun" if self._html and not is_blank else self._html
+        has_open_code = self._has_tag and len(_QUOTE.findall(line)) % 2
+        self._has_tag = False
+        self._is_plain = is_blank or (self._is_plain and _is_plain(line, _PLAIN))
+        return " `" if has_open_code else ""
+
+    def _note_blocks(self, line: str) -> None:
+        """Take note of what a line opens or closes."""
+        mode = self._open[:1]
+        closing = _CLOSING[mode].fullmatch(line) if mode else None
+        if closing and len(closing[1]) >= len(self._open):
+            self._open = ""
+        elif not (mode or self._html) and (opening := _OPENING.fullmatch(line)):
+            self._open = next(filter(None, opening.groups()))
+        else:
+            rest = _WHOLE.sub("", line) if mode in {"", "~"} else line
+            self._is_doubtful = self._is_doubtful or bool(_DOUBTFUL[mode].search(rest))
+
+    def _shut(self) -> str:
+        """Return what ends the line, where it has to end, and what closes all that is open."""
+        ended = self._end_line()
+        if self._is_doubtful or self._open == r"\[":
+            closing = self._build_closing() if self._has_said else ""
+        else:
+            closing = f"{self._open}\n" if self._open else ""
+        return f"{ended}\n{closing}" if closing and self._line else ended + closing
+
+    def _build_closing(self) -> str:
+        """Return what closes whatever is open, and is a comment, which no page shows, where that is not."""
+        self._is_doubtful, self._has_said = True, False
+        runs = ("`" * self._longest, "~" * self._longest, "$" * (self._longest + _MORE_DOLLARS))
+        comments = [f"<!--\n{run}\n-->" for run in runs]
+        brackets = "]" * self._brackets
+        return "\n{}\n\n<!-- {})-->\n\n".format("\n\n".join(comments), brackets)
+
+
+def _is_plain(line: str, pattern: re.Pattern[str]) -> bool:
+    return len(line) <= _MAX_PLAIN and not _LINKED.search(line) and bool(pattern.fullmatch(line))
