@@ -74,6 +74,21 @@ def iter_chunks(call: ModelCall) -> Generator[LLMResultChunk]:
         raise
 
 
+def _tell_phases(
+    texts: Iterator[tuple[str, str | None]], answer: Answer
+) -> Iterator[tuple[str, str | None]]:
+    """Yield pieces of text with their phases. Of an answer that comes whole, from a model that names none, those beside tool calls are commentary: it is known by then that calls follow."""
+    said: list[tuple[str, str | None]] = []
+    for text, phase in texts:
+        if text and answer.request.get("stream") is False:
+            said.append((text, phase))
+        else:
+            yield text, phase
+    has_phases = any(phase for _, phase in said)
+    is_beside = bool(answer.stream.completion.tool_calls) and not has_phases
+    yield from ((text, "commentary" if is_beside else phase) for text, phase in said)
+
+
 def _iter_answer(answer: Answer, succeed: Callable[..., object]) -> Iterator[LLMResultChunk]:
     call, stream = answer.call, answer.stream
     started = time.perf_counter()
@@ -82,7 +97,7 @@ def _iter_answer(answer: Answer, succeed: Callable[..., object]) -> Iterator[LLM
     visible = VisibleText(call.stop, answer_only=answer.answer_only, skip=skip)
     texts = iter_texts(answer, visible)
     if call.stream:
-        for text, phase in texts:
+        for text, phase in _tell_phases(texts, answer):
             index += 1
             yield chunk(call.model, index, text_message(text, phase))
     else:

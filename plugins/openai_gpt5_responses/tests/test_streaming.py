@@ -104,6 +104,17 @@ def test_what_is_said_on_the_way_says_so_in_its_part(
     assert plain == "<think>\nLook first.All done."
 
 
+@pytest.mark.parametrize("calls", [(), (FunctionCall(name="lookup", arguments={}),)])
+def test_what_a_whole_answer_without_phases_says_beside_calls_is_said_on_the_way(
+    plugin: ModelPlugin, calls: tuple[FunctionCall, ...]
+) -> None:
+    with ResponsesSimulator(model=ScriptedModel([(Text(text="Looking."), *calls)])) as server:
+        answer = plugin.invoke(server, tools=[TOOL], model_parameters={"enable_stream": False})
+
+    body = {"phase": "commentary"} if calls else None
+    assert [(text, said) for text, said in answer.texts if text] == [("Looking.", body)]
+
+
 def test_reasoning_that_is_refused_is_left_out_once(plugin: ModelPlugin) -> None:
     first = (Reasoning(), FunctionCall(name="lookup", arguments={}, call_id="c-stale"))
     refusal = HttpError(status=400, code="invalid_encrypted_content")
