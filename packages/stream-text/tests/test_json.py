@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_text import MAX_DEPTH, InvalidJsonError, parse_json
+from stream_text import MAX_DEPTH, InvalidJsonError, dump_json, has_many_values, parse_json
 
 
 VALUES = st.recursive(
@@ -19,9 +19,34 @@ def nested(depth, opening="[", closing="]"):
     return opening * depth + closing * depth
 
 
+LARGE = " " * 150_000
+
+
 @given(VALUES)
 def test_what_is_written_as_json_reads_back(value):
-    assert parse_json(json.dumps(value)) == value
+    text = json.dumps(value)
+    assert parse_json(text) == parse_json(LARGE + text, yields=True) == value
+
+
+@given(VALUES)
+def test_much_is_written_as_little_is(value):
+    many = [value, [0] * 10_000]
+    assert has_many_values(many)
+    assert not has_many_values(value)
+    for one in (value, many):
+        assert dump_json(one) == json.dumps(one, separators=(",", ":"))
+
+
+@pytest.mark.parametrize(
+    "text", ["[NaN]", "[1e999]", '{"a"}', "[" * 100_000, nested(MAX_DEPTH + 1)]
+)
+def test_a_large_text_that_is_no_json_is_refused_as_a_small_one_is(text):
+    with pytest.raises(InvalidJsonError):
+        parse_json(LARGE + text, yields=True)
+
+
+def test_of_a_key_that_stands_twice_the_later_counts_in_a_large_text():
+    assert parse_json(LARGE + '{"a": 1, "a": {}}', yields=True) == {"a": {}}
 
 
 @given(st.text())

@@ -10,7 +10,7 @@ from ._errors import (
     MessageError,
     StreamTextError,
 )
-from ._json import MAX_DEPTH, parse_json
+from ._json import MAX_DEPTH, dump_json, has_many_values, parse_json
 from ._known_secrets import REDACTED, KnownSecrets, iter_header_secrets
 from ._lines import LineSplitter, LineWriter
 from ._markdown import MarkdownGuard
@@ -48,7 +48,9 @@ __all__ = [
     "ToolCallDelta",
     "ToolCallMerger",
     "WrittenCall",
+    "dump_json",
     "find_media_type",
+    "has_many_values",
     "is_secret_key",
     "is_secret_setting",
     "iter_header_secrets",

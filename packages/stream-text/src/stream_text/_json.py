@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Iterable
+from json import decoder, scanner
 from typing import Any, Final, NoReturn
 
 from ._errors import InvalidJsonError
@@ -12,7 +13,11 @@ MAX_DEPTH: Final = 200
 """How deep a text may nest: far beyond honest data, far below every recursion limit; our choice."""
 
 
-def parse_json(text: str, *, max_depth: int = MAX_DEPTH) -> Any:
+_LARGE_CHARACTERS: Final = 128 * 1024
+_MANY_VALUES: Final = 10_000
+
+
+def parse_json(text: str, *, max_depth: int = MAX_DEPTH, yields: bool = False) -> Any:
     """Return the value of a JSON text.
 
     Of a key that stands twice in an object, the later value counts.
@@ -20,6 +25,7 @@ def parse_json(text: str, *, max_depth: int = MAX_DEPTH) -> Any:
     Args:
         text: The text.
         max_depth: How many levels of objects and lists may stand inside each other.
+        yields: Whether other threads get on while a large text of many values is read, which takes some times as long.
 
     Raises:
         InvalidJsonError: If the text is not JSON, holds a number that Python cannot write back, or nests deeper than `max_depth`.
@@ -30,7 +36,8 @@ def parse_json(text: str, *, max_depth: int = MAX_DEPTH) -> Any:
         {'a': [1, 2.5]}
     """
     try:
-        value = _DECODER.decode(text)
+        is_patient = yields and len(text) > _LARGE_CHARACTERS
+        value = (_PATIENT_DECODER if is_patient else _DECODER).decode(text)
     except RecursionError:
         raise _too_deep(max_depth) from None
     except InvalidJsonError:
@@ -47,6 +54,33 @@ def parse_json(text: str, *, max_depth: int = MAX_DEPTH) -> Any:
     return value
 
 
+def dump_json(value: Any) -> str:
+    """Return a value as JSON in ASCII without spaces; other threads get on while one of many values is written.
+
+    Raises:
+        ValueError: If JSON has no form for it, as for NaN.
+        TypeError: If it is of a type that JSON does not know.
+
+    Example:
+        >>> dump_json({"a": [1, 2.5]})
+        '{"a":[1,2.5]}'
+    """
+    # What is written as a whole is written in C, where nothing else can run meanwhile.
+    return "".join(_ENCODER.iterencode(value)) if has_many_values(value) else _ENCODER.encode(value)
+
+
+def has_many_values(value: Any) -> bool:
+    """Return whether JSON has more than 10,000 values, with which whoever walks through them should not keep others waiting."""
+    waiting, seen = [value], 0
+    while waiting and seen <= _MANY_VALUES:
+        inner = waiting.pop()
+        if isinstance(inner, dict | list | tuple):
+            seen += len(inner)  # pyright: ignore[reportUnknownArgumentType] - any JSON
+            if seen <= _MANY_VALUES:
+                waiting += _inner_values(inner)
+    return seen > _MANY_VALUES
+
+
 def _refuse_constant(name: str) -> NoReturn:
     raise InvalidJsonError(f"{name} is not JSON")
 
@@ -58,7 +92,23 @@ def _parse_float(text: str) -> float:
     return number
 
 
+class _PatientDecoder(json.JSONDecoder):
+    """A decoder in Python: in C a text is read as a whole, and no other thread runs until its end."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            parse_constant=_refuse_constant,
+            parse_float=_parse_float,
+            object_pairs_hook=lambda pairs: {name: value for name, value in pairs},  # noqa: C416 - `dict` would do it at once
+        )
+        self.parse_object = decoder.JSONObject  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - where the scanner looks
+        self.parse_array = decoder.JSONArray  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - likewise
+        self.scan_once = scanner.py_make_scanner(self)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - likewise
+
+
 _DECODER: Final = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_parse_float)
+_PATIENT_DECODER: Final = _PatientDecoder()
+_ENCODER: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
 
 
 def _too_deep(max_depth: int) -> InvalidJsonError:
