@@ -112,3 +112,6 @@ def test_what_grows_with_every_level_is_cut():
     assert "<too many values>" in plain
     assert len(plain) < 10_000_000
     assert len(to_plain(["x"] * 300_000)) == 200_000
+    members = to_plain({f"{number}": number for number in range(300_000)})
+    assert list(members)[-1] == "199999"
+    assert len(members) == 200_000

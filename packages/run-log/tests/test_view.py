@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import threading
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -387,6 +388,19 @@ def test_a_run_is_searched_in_whatever_case_and_however_it_is_escaped(tmp_path, 
     assert [run["run"] for run in ask(tmp_path, "api/search?q=easy")["runs"]] == [name]
     assert ask(tmp_path, "api/search?q=")["runs"] == []
     assert ask(tmp_path, "api/search?q=nowhere")["runs"] == []
+
+
+def test_a_long_record_is_searched_in_pieces_and_each_place_is_counted_once(tmp_path):
+    run = begin(tmp_path)
+    for size in range(65_400, 65_600, 7):
+        run.request(1, ["x" * size + "needle" + "é" * 100_000 + "needle"], {})
+    tracemalloc.start()
+    hits = list(search_run(run.path, "NEEDLE"))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert {(hit.kind, hit.count, hit.found) for hit in hits} == {("long_text", 2, "needle")}
+    assert len(hits) == len(range(65_400, 65_600, 7))
+    assert peak < 2_000_000
 
 
 def test_letters_that_change_their_number_with_their_case_are_found(tmp_path):

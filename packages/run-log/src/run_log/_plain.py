@@ -102,7 +102,8 @@ class _Plain:
             members = _find_members(value)
             if members is None:
                 return f"<{type(value).__name__}>"
-            plain = {str(name): self.read(member, depth + 1) for name, member in members.items()}
+            first = islice(members.items(), max(self._left, 0) + 1)
+            plain = {str(name): self.read(member, depth + 1) for name, member in first}
             return plain if _MARKS.isdisjoint(plain) else {LITERAL: plain}
         finally:
             self._open.discard(address)

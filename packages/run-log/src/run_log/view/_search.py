@@ -1,16 +1,16 @@
-"""Search in the text of runs, line by line."""
+"""Search in the text of runs, piece by piece."""
 
 import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from run_log import RunLogError, list_runs
 
 
-_MAX_LINE_BYTES: Final = 150_000_000
+_PIECE_BYTES: Final = 65_536
 _AROUND: Final = 70
 _TYPE: Final = re.compile(rb'"type"\s*:\s*"([^"\\]{1,60})"')
 _ESCAPES: Final = re.compile(r'\\+(["\\/nrt])')
@@ -42,31 +42,46 @@ class Hit:
 
 
 def search_run(path: Path, text: str) -> Iterator[Hit]:
-    """Yield where a text stands in a run, whatever its case; it is read line by line.
+    """Yield where a text stands in a run, whatever its case; it is read piece by piece.
 
     Raises:
         RunLogError: If the file cannot be read.
     """
-    needles = [needle.lower() for needle in _spell(text)]
     index = -1
     waiting: list[Hit] = []  # Long texts belong to the record that comes after them.
     try:
         with path.open("rb") as file:
-            while line := file.readline(_MAX_LINE_BYTES):
-                found = _TYPE.search(line, 0, 200)
-                kind = found[1].decode(errors="replace") if found else "?"
+            for kind, hit in _search_records(file, [needle.lower() for needle in _spell(text)]):
                 index += kind == "request"
-                hit = _find(line.decode(errors="replace"), needles, index, kind)
-                if kind != "long_text":
-                    yield from (replace(one, round=index) for one in waiting)
-                    waiting.clear()
-                if hit and kind == "long_text":
-                    waiting.append(hit)
-                elif hit:
-                    yield hit
+                if kind == "long_text":
+                    waiting += [hit] if hit else []
+                    continue
+                yield from (replace(one, round=index) for one in waiting)
+                waiting.clear()
+                if hit:
+                    yield replace(hit, round=index)
     except OSError as error:
         raise RunLogError(f"{path}: cannot be read: {error.strerror or error}") from None
-    yield from waiting
+    yield from (replace(one, round=index) for one in waiting)
+
+
+def _search_records(file: BinaryIO, needles: list[str]) -> Iterator[tuple[str, Hit | None]]:
+    """Yield the type of each record, and where a text stands in it. One may be as long as a file: no more than a piece of it is held."""
+    overlap = max(len(needle.encode()) for needle in needles) - 1
+    kind, hit, rest = "", None, b""
+    while piece := file.readline(_PIECE_BYTES):
+        if not kind:
+            found = _TYPE.search(piece, 0, 200)
+            kind = found[1].decode(errors="replace") if found else "?"
+        held = rest + piece
+        more = _find(held.decode(errors="replace"), needles, kind)
+        hit = more if hit is None else replace(hit, count=hit.count + (more.count if more else 0))
+        rest = held[len(held) - min(overlap, len(held)) :]
+        if piece.endswith(b"\n"):
+            yield kind, hit
+            kind, hit, rest = "", None, b""
+    if kind:
+        yield kind, hit
 
 
 def search_runs(folder: Path, text: str) -> Iterator[tuple[str, int, Hit]]:
@@ -77,11 +92,12 @@ def search_runs(folder: Path, text: str) -> Iterator[tuple[str, int, Hit]]:
     """
     for summary in list_runs(folder):
         try:
-            hits = list(search_run(summary.path, text))
+            hits = search_run(summary.path, text)
+            first = next(hits, None)
+            if first is not None:
+                yield summary.path.stem, 1 + sum(1 for _ in hits), first
         except RunLogError:  # deleted in the meantime
             continue
-        if hits:
-            yield summary.path.stem, len(hits), hits[0]
 
 
 def _spell(text: str) -> list[str]:
@@ -91,7 +107,7 @@ def _spell(text: str) -> list[str]:
     return list(dict.fromkeys([once, twice]))
 
 
-def _find(line: str, needles: list[str], index: int, kind: str) -> Hit | None:
+def _find(line: str, needles: list[str], kind: str) -> Hit | None:
     folded = line.lower()
     if len(folded) != len(line):  # Few letters have a longer form in small.
         folded = "".join(letter.lower() if len(letter.lower()) == 1 else letter for letter in line)
@@ -101,7 +117,7 @@ def _find(line: str, needles: list[str], index: int, kind: str) -> Hit | None:
     start = folded.index(needle)
     end = start + len(needle)
     return Hit(
-        round=index,
+        round=-1,
         kind=kind,
         count=folded.count(needle),
         before=_plain(line[max(start - _AROUND, 0) : start]),
