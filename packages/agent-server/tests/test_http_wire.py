@@ -45,6 +45,16 @@ def test_what_is_wrong_on_the_wire_is_answered_with_a_problem_and_not_logged(
                 assert (sent[:200], told, document["status"]) == (sent[:200], status, status)
                 writer.close()
 
+            for body in (b"", b"2\r\n{}\r\n0\r\n\r\n"):
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
+                writer.write(
+                    _POST + b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n" + body
+                )
+                async with asyncio.timeout(20):
+                    assert (await _read_answer(reader))[0] == 400
+                    assert await reader.read() == b""
+                writer.close()
+
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(_CHUNKED.replace(b"runs", b"nothing") + b"1\r\nx\r\n")
             assert (await _read_answer(reader))[0] == 404

@@ -14,7 +14,13 @@ from uvicorn import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
-from .problems import PROBLEM_TYPE, ProblemError, build_document, dump_json
+from .problems import (
+    PROBLEM_TYPE,
+    ProblemError,
+    build_document,
+    build_problem,
+    dump_json,
+)
 
 
 type WriteChunk = Callable[[bytes], Awaitable[None]]
@@ -25,6 +31,7 @@ CHUNKS: Final = "agent_server.chunks"
 
 # The application answers a body that does not come with 408; only where nobody reads the body does the connection end by itself.
 _GRACE_SECONDS: Final = 2.0
+_TWO_LENGTHS: Final = frozenset({b"content-length", b"transfer-encoding"})
 
 
 class PatientProtocol(H11Protocol):
@@ -107,6 +114,13 @@ class PatientProtocol(H11Protocol):
         self.transport.close()
 
     async def _offer_chunks(self, scope: Any, receive: Any, send: Any) -> None:
+        names = {name for name, _ in scope["headers"]}
+        if names >= _TWO_LENGTHS:
+            # What one reader takes for the body's end is another's next request.
+            detail = "Expected Content-Length or Transfer-Encoding, not both."
+            error = ProblemError(400, detail, headers={"Connection": "close"})
+            await build_problem(error)(scope, receive, send)
+            return
         if scope["http_version"] == "1.1":
             scope["extensions"] = {CHUNKS: self._write_chunk}
         await self._app(scope, receive, send)
