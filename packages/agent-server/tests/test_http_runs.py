@@ -1,6 +1,7 @@
 import asyncio
 import json
 import logging
+import threading
 
 from agents import Scripted
 from starlette.responses import JSONResponse
@@ -77,6 +78,36 @@ def test_the_same_key_finds_the_same_run_and_refuses_another_body(tmp_path):
     assert first.json()["run_id"] == same.json()["run_id"]
     assert same.headers["location"] == first.headers["location"]
     assert fields(other) == fields(long) == ["Idempotency-Key"]
+
+
+def test_a_large_request_is_taken_beside_the_loop_and_executed_as_it_came(tmp_path):
+    threads = []
+
+    class Noting(Scripted):
+        def check(self, agent, request):
+            threads.append(threading.current_thread())
+            return super().check(agent, request)
+
+    async def count(run):
+        return RunResult(status="succeeded", output=len(run.request["input"]))
+
+    async def scene():
+        async with asked(tmp_path, Noting(count=count)) as client:
+            key, many = {"Idempotency-Key": "k"}, {f"m{n}": n for n in range(30_000)}
+            taken = [
+                await post(client, {"agent": "count", "input": fields}, **key)
+                for fields in (many, many, many | {"m0": 1})
+            ]
+            small = await post(client, {"agent": "count", "input": {"a": 1}})
+            runs = [await ended(client, one.json()["run_id"]) for one in (taken[0], small)]
+            return taken, [run["output"] for run in runs]
+
+    (first, again, other), outputs = asyncio.run(scene())
+
+    assert (first.status_code, again.status_code) == (202, 200)
+    assert fields(other) == ["Idempotency-Key"]
+    assert outputs == [30_000, 1]
+    assert [one is threading.main_thread() for one in threads] == [False, False, False, True]
 
 
 def test_runs_are_listed_by_what_they_are_and_page_by_page(tmp_path):

@@ -13,7 +13,7 @@ from cryptography.fernet import Fernet
 
 from agent_server.engine import StorageError, open_engine
 from agent_server.executor import RunResult
-from agent_server.runs import RunFilter, RunNotFoundError
+from agent_server.runs import IdempotencyConflictError, RunFilter, RunNotFoundError
 from agent_server.settings import ServerSettings
 
 
@@ -132,6 +132,36 @@ def test_the_key_can_be_changed(tmp_path, sqlite, first):
     assert run.result.output == "a-secret-output"
     assert run.metadata == {"user": "a-secret-name"}
     assert events[1].data == {"text": "a-secret-event"}
+
+
+def test_a_fingerprint_says_nothing_without_the_key_and_is_only_there_for_who_comes_again(
+    tmp_path, sqlite
+):
+    said = sha256(b"{}").hexdigest()
+
+    async def come(keys, fingerprint):
+        async with engine(sqlite, storage_keys=keys, lease_seconds=0.2) as runs:
+            run, is_new = await runs.create(
+                new_run(idempotency_key="k", fingerprint=fingerprint, request={})
+            )
+            await finish(runs, run.run_id)
+            await eventually(lambda: len(query(tmp_path, "SELECT * FROM agent_server_seals")) == 1)
+            return is_new
+
+    async def scene():
+        assert await come(OLD, said)
+        async with engine(sqlite, storage_keys=OLD) as runs:
+            await finish(runs, await start(runs, fingerprint=said))
+        keyed, unkeyed = query(tmp_path, "SELECT fingerprint FROM agent_runs ORDER BY seq")
+        assert said not in keyed[0]
+        assert unkeyed == ("",)
+        assert not await come(f"{NEW},{OLD}", said)
+        with pytest.raises(IdempotencyConflictError):
+            await come(f"{NEW},{OLD}", "another")
+        # Whose key was taken away nobody can tell from another.
+        assert not await come(NEW, "another")
+
+    asyncio.run(scene())
 
 
 @pytest.mark.parametrize("keys", [None, NEW])

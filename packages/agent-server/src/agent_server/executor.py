@@ -214,7 +214,7 @@ class Executor(Protocol):
         ...
 
     def check(self, agent: str, request: JsonObject) -> JsonObject:
-        """Return the request as `Execution.request` shall hold it.
+        """Return the request as `Execution.request` shall hold it; called beside the running loop, in another thread, where the request is large.
 
         Raises:
             UnknownAgentError: If there is no such agent.

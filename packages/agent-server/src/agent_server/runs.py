@@ -44,7 +44,7 @@ class NewRun:
         request: As `Executor.check` returned it.
         metadata: What the client wants to find again with the run: at most 16 names of 64 characters with texts of 512.
         idempotency_key: Under the same key of a tenant the same run is returned; None for none.
-        fingerprint: A digest of the client's body, by which another body under the same key is told.
+        fingerprint: A digest of the client's body, by which another body under the same key is told; stored under the storage's key, where there is an idempotency key.
     """
 
     tenant: str

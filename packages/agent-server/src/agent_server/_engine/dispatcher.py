@@ -189,6 +189,7 @@ class Dispatcher:
     async def _reach_end(self, job: _Job) -> Ending | None:
         """Execute a run, and return how it ends; None if that is not this server's to say."""
         try:
+            await job.execution.read_request()
             result = await self._executor.execute(job.execution)
         except asyncio.CancelledError:
             if job.is_given_up:

@@ -5,6 +5,7 @@ import contextvars
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from agent_server._store import holds
 from agent_server._store.endings import Ending, last_event
@@ -13,6 +14,7 @@ from agent_server._store.records import Event, dump_json, now
 from agent_server._store.writer import Operation, Writer
 from agent_server.executor import EventLimitError, JsonObject, StepWork, TransientError
 from agent_server.runs import OWN_EVENTS
+from stream_text import parse_json
 
 
 _GATHER_SECONDS = 0.1
@@ -22,6 +24,8 @@ _MOST_WAITING_BYTES = 1024 * 1024
 _EVENT_BYTES = 40  # beside its data
 _FIRST_PAUSE_SECONDS = 0.5
 _LONGEST_PAUSE_SECONDS = 60.0
+_LARGE_CHARACTERS = 128 * 1024
+_DEEPEST = 10_000  # Whoever accepted the request has looked.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +76,7 @@ class RunExecution:
         """
         self.hold = hold
         self.reason: str | None = None
+        self._request: JsonObject = {}
         self._writer = writer
         self._bounds = bounds
         self._on_stored = on_stored
@@ -105,7 +110,7 @@ class RunExecution:
     @property
     def request(self) -> JsonObject:
         """What is to be done."""
-        return self.hold.request
+        return self._request
 
     @property
     def metadata(self) -> Mapping[str, str]:
@@ -121,6 +126,12 @@ class RunExecution:
     def cancel_reason(self) -> str | None:
         """Why the run is being cancelled."""
         return self.reason
+
+    async def read_request(self) -> None:
+        """Read what is to be done, of a large request beside the loop; before the executor asks for it."""
+        text = self.hold.request.decode()
+        read = partial(parse_json, text, max_depth=_DEEPEST, yields=True)
+        self._request = await asyncio.to_thread(read) if len(text) > _LARGE_CHARACTERS else read()
 
     async def tell(self, type_: str, data: JsonObject) -> int:
         """Append an event, and return its number."""

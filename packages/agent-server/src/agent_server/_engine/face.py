@@ -1,5 +1,6 @@
 """The runs of a database, as `agent_server.runs.Runs` draws them."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 
@@ -16,6 +17,7 @@ from agent_server.runs import (
     Statistics,
     StoredEvent,
 )
+from stream_text import has_many_values
 
 from .hub import Hub
 from .reading import Readers
@@ -44,7 +46,11 @@ class EngineRuns:
 
     async def create(self, run: NewRun) -> tuple[Run, bool]:
         """Accept a run, durably, and return it with whether it is new."""
-        return await self._writer.write(lambda write: self._book.create(write, run))
+        request = None
+        if has_many_values(run.request):
+            # Not where the database's only writer would be held up.
+            request = await asyncio.to_thread(self._book.close_request, run)
+        return await self._writer.write(lambda write: self._book.create(write, run, request))
 
     async def get(self, run_id: str, *, tenant: str) -> Run:
         """Return a run."""

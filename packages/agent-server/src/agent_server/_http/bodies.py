@@ -1,7 +1,8 @@
 """What a request says: its body, within bytes and seconds, and its query."""
 
 import asyncio
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
@@ -13,6 +14,60 @@ from stream_text import InvalidJsonError, parse_json
 from .problems import ProblemError, find_problems, refuse_field
 
 
+SMALL_BYTES: Final = 128 * 1024
+
+
+async def read_body(request: Request, *, is_optional: bool = False) -> bytes:
+    """Return a request's body, which is declared as JSON.
+
+    Args:
+        request: The request.
+        is_optional: Whether there may be no body, for which an empty object is returned.
+
+    Raises:
+        ProblemError: If it is not declared as JSON (415), is larger than the settings allow (413), or does not come to its end in time (408).
+        ClientDisconnect: If the client has gone.
+    """
+    settings: ServerSettings = request.app.state.settings
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    # Asked for by name: a page in a browser may send other types anywhere without being asked.
+    if kind != "application/json":
+        if is_optional and not kind and not await _read_body(request, settings):
+            return b"{}"
+        raise ProblemError(415, "Expected 'Content-Type: application/json'.")
+    body = await _read_body(request, settings)
+    return b"{}" if is_optional and not body else body
+
+
+async def beside[*Args, Result](
+    body: bytes, work: Callable[[*Args], Result], *arguments: *Args
+) -> Result:
+    """Return what comes of work at a body: of a large one in a thread, so that others are answered meanwhile.
+
+    Args:
+        body: The body.
+        work: Does it.
+        arguments: What it takes.
+    """
+    if len(body) <= SMALL_BYTES:
+        return work(*arguments)
+    return await asyncio.to_thread(work, *arguments)
+
+
+def parse_body(body: bytes) -> Any:
+    """Return the JSON of a body.
+
+    Raises:
+        ProblemError: If it is none (422).
+    """
+    try:
+        return parse_json(body.decode("utf-8-sig"), yields=True)
+    except UnicodeDecodeError:
+        raise refuse_field("body", "expected JSON in UTF-8") from None
+    except InvalidJsonError as error:
+        raise refuse_field("body", f"expected JSON: {error}") from None
+
+
 async def read_json(request: Request, *, is_optional: bool = False) -> Any:
     """Return the JSON of a request's body.
 
@@ -21,25 +76,11 @@ async def read_json(request: Request, *, is_optional: bool = False) -> Any:
         is_optional: Whether there may be no body, for which an empty object is returned.
 
     Raises:
-        ProblemError: If it is not declared as JSON (415), is larger than the settings allow (413), does not come to its end in time (408), or is no JSON (422).
+        ProblemError: If there is none; see `read_body` and `parse_body`.
         ClientDisconnect: If the client has gone.
     """
-    settings: ServerSettings = request.app.state.settings
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    # Asked for by name: a page in a browser may send other types anywhere without being asked.
-    if kind != "application/json":
-        if is_optional and not kind and not await _read_body(request, settings):
-            return {}
-        raise ProblemError(415, "Expected 'Content-Type: application/json'.")
-    body = await _read_body(request, settings)
-    if is_optional and not body:
-        return {}
-    try:
-        return parse_json(body.decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        raise refuse_field("body", "expected JSON in UTF-8") from None
-    except InvalidJsonError as error:
-        raise refuse_field("body", f"expected JSON: {error}") from None
+    body = await read_body(request, is_optional=is_optional)
+    return await beside(body, parse_body, body)
 
 
 async def read_model[Model: BaseModel](
@@ -57,7 +98,8 @@ async def read_model[Model: BaseModel](
         RequestRefusedError: If the model refuses it; the problems name fields, never values.
         ClientDisconnect: If the client has gone.
     """
-    return build_model(model, await read_json(request, is_optional=is_optional))
+    body = await read_body(request, is_optional=is_optional)
+    return await beside(body, lambda: build_model(model, parse_body(body)))
 
 
 def build_model[Model: BaseModel](model: type[Model], value: Any) -> Model:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, StringConstraints
 
 from agent_server.executor import RunResult
 from agent_server.runs import Run, RunStatus, StoredEvent
@@ -19,7 +19,20 @@ _MAX_NUMBER: Final = 10**15
 
 type MetadataName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 type MetadataText = Annotated[str, StringConstraints(max_length=512)]
-type Metadata = Annotated[dict[MetadataName, MetadataText], Field(max_length=MAX_METADATA)]
+
+
+def _refuse_many(value: Any) -> Any:
+    """Refuse too many at once: what is wrong with each of them would be found first."""
+    if isinstance(value, dict) and len(cast("dict[Any, Any]", value)) > MAX_METADATA:
+        raise ValueError(f"expected at most {MAX_METADATA} names")
+    return value  # pyright: ignore[reportUnknownVariableType] - any JSON
+
+
+type Metadata = Annotated[
+    dict[MetadataName, MetadataText],
+    Field(max_length=MAX_METADATA),
+    BeforeValidator(_refuse_many),
+]
 
 
 class RunRequest(BaseModel):

@@ -15,7 +15,7 @@ from agent_server.runs import FINISHED, NewRun, Runs
 from agent_server.settings import DEFAULT_TENANT
 
 from .access import find_tenant
-from .bodies import build_model, read_json, read_model
+from .bodies import SMALL_BYTES, beside, build_model, parse_body, read_body, read_model
 from .documents import CancelRequest, RunRequest, describe_run, dump_events
 from .metrics import METRICS_TYPE, render_metrics
 from .openapi import build_description
@@ -86,9 +86,19 @@ async def answer_runs(request: Request) -> Response:
 async def create_run(request: Request) -> Response:
     """Accept a run, or return the one that the same key was accepted for before."""
     key = _read_idempotency_key(request)
-    body: Any = await read_json(request)
-    asked = build_model(RunRequest, body)
-    executor = _executor(request)
+    body = await read_body(request)
+    new = await beside(body, _build_run, _executor(request), body, find_tenant(request), key)
+    run, is_new = await find_runs(request).create(new)
+    return _to_json(
+        describe_run(run),
+        HTTPStatus.ACCEPTED if is_new else HTTPStatus.OK,
+        headers={"Location": f"/v1/runs/{run.run_id}"},
+    )
+
+
+def _build_run(executor: Executor, body: bytes, tenant: str, key: str | None) -> NewRun:
+    value = parse_body(body)
+    asked = build_model(RunRequest, value)
     agent = asked.agent
     if agent is None:
         names = [one.name for one in executor.agents()]
@@ -96,21 +106,22 @@ async def create_run(request: Request) -> Response:
             raise refuse_field("agent", "expected the name of one of this server's agents")
         agent = names[0]
     checked = executor.check(agent, asked.model_extra or {})
-    canonical = json.dumps({**body, "agent": agent}, sort_keys=True, separators=(",", ":"))
-    new = NewRun(
-        tenant=find_tenant(request),
+    return NewRun(
+        tenant=tenant,
         agent=agent,
         request=checked,
         metadata=asked.metadata,
         idempotency_key=key,
-        fingerprint=hashlib.sha256(canonical.encode()).hexdigest(),
+        fingerprint="" if key is None else _build_fingerprint(body, value, agent),
     )
-    run, is_new = await find_runs(request).create(new)
-    return _to_json(
-        describe_run(run),
-        HTTPStatus.ACCEPTED if is_new else HTTPStatus.OK,
-        headers={"Location": f"/v1/runs/{run.run_id}"},
-    )
+
+
+def _build_fingerprint(body: bytes, value: Any, agent: str) -> str:
+    """Return a digest of a body, of a small one whatever the order of its members; to sort many lets others wait."""
+    if len(body) <= SMALL_BYTES:
+        text = json.dumps({**value, "agent": agent}, sort_keys=True, separators=(",", ":"))
+        body = text.encode()
+    return hashlib.sha256(body).hexdigest()
 
 
 async def list_runs(request: Request) -> Response:

@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from agent_server.executor import JsonObject, RunResult
+from agent_server.executor import RunResult
 
 from .clock import clock
 from .endings import Ending, cancelled, end_waiting, with_result, write_end, write_events
@@ -109,7 +109,7 @@ class Hold:
         run_id: Its id.
         tenant: Whose it is.
         agent: The agent's name.
-        request: As it was accepted.
+        request: As it was accepted, in JSON.
         metadata: As the client gave it.
         server: Who holds it.
         attempt: The number of this attempt.
@@ -122,7 +122,7 @@ class Hold:
     run_id: str
     tenant: str
     agent: str
-    request: JsonObject
+    request: bytes
     metadata: Mapping[str, str]
     server: str
     attempt: int
@@ -229,10 +229,10 @@ def _begin(write: Write, row: sa.Row[Any], holder: Holder) -> Hold | Ended:
     )
 
 
-def _read(row: sa.Row[Any], seal: Seal) -> tuple[JsonObject, Mapping[str, str]] | None:
-    """Return the request and the metadata of a run; None if something has changed what was stored, for all keys are there."""
+def _read(row: sa.Row[Any], seal: Seal) -> tuple[bytes, Mapping[str, str]] | None:
+    """Return the request, in JSON, and the metadata of a run; None if something has changed what was stored, for all keys are there."""
     try:
-        return json.loads(seal.open(row.request)), json.loads(seal.open(row.metadata))
+        return seal.open(row.request), json.loads(seal.open(row.metadata))
     except StorageError:
         return None
 

@@ -21,13 +21,13 @@ from agent_server.runs import (
     RunNotFoundError,
     RunPage,
 )
+from stream_text import dump_json
 
 from . import endings
 from .clock import clock
 from .records import (
     close_text,
     digest,
-    dump_json,
     label_digests,
     load_run,
     to_microseconds,
@@ -76,17 +76,29 @@ class Book:
     served: set[str]
     limits: Limits
 
-    def create(self, write: Write, run: NewRun) -> tuple[Run, bool] | Exception:
-        """Enter a run, and return it with whether it is new."""
+    def close_request(self, run: NewRun) -> bytes:
+        """Return a request as it is stored."""
+        return self.seal.close(dump_json(run.request).encode())
+
+    def create(
+        self, write: Write, run: NewRun, request: bytes | None = None
+    ) -> tuple[Run, bool] | Exception:
+        """Enter a run, and return it with whether it is new.
+
+        Args:
+            write: The transaction.
+            run: The run.
+            request: Its request as it is stored, where that was made before.
+        """
         key = None if run.idempotency_key is None else digest(run.idempotency_key)
         if key is not None and (row := self._known(write.connection, run.tenant, key)) is not None:
-            if row.fingerprint != run.fingerprint:
+            if not self.seal.is_of(row.fingerprint, run.fingerprint):
                 return IdempotencyConflictError()
             return load_run(row, self.seal), False
         if self._is_full(write.connection, run.tenant):
             return QueueFullError()
         self.served.add(run.agent)
-        request = self.seal.close(dump_json(run.request).encode())
+        request = request or self.close_request(run)
         values = {
             "run_id": str(uuid.uuid4()),
             "executor": self.executor,
@@ -99,7 +111,7 @@ class Book:
             "cancel_requested": False,
             "metadata": self.seal.close(dump_json(dict(run.metadata)).encode()),
             "idempotency": key,
-            "fingerprint": run.fingerprint,
+            "fingerprint": "" if key is None else self.seal.digest(run.fingerprint),
             "request": request,
             "last_event": 0,
             "bytes": len(request),
@@ -108,7 +120,7 @@ class Book:
         entered = insert(runs).values(values).on_conflict_do_nothing().returning(*_SEEN)
         row = write.connection.execute(entered).one_or_none()
         if row is None:  # pragma: no cover - nox -s postgresql
-            return self.create(write, run)
+            return self.create(write, run, request)
         if run.metadata:
             rows = [{"run": row.seq, "label": label} for label in label_digests(run.metadata)]
             write.connection.execute(sa.insert(labels), rows)

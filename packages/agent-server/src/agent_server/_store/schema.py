@@ -149,8 +149,11 @@ _FROM_1_TO_2 = (
     "UPDATE agent_servers SET keys = key_id",
 )
 
+# They were bare digests of the requests.
+_FROM_2_TO_3 = ("UPDATE agent_runs SET fingerprint = ''",)
+
 # The first brings a database of version 1 to 2, and so on. Those that were released are never changed, only followed by others.
-_MIGRATIONS = (_FROM_1_TO_2,)
+_MIGRATIONS = (_FROM_1_TO_2, _FROM_2_TO_3)
 _VERSION = 1 + len(_MIGRATIONS)
 
 

@@ -1,6 +1,7 @@
 """The stored form of what belongs to a run: encrypted, where there are keys."""
 
 import hashlib
+import hmac
 
 from cryptography.fernet import Fernet, InvalidToken
 
@@ -31,6 +32,7 @@ class Seal:
         """
         texts = [text.strip() for text in keys.split(",") if text.strip()]
         self._fernets = {_key_id(text): Fernet(text) for text in texts}
+        self._keys = {PLAIN: b""} | {_key_id(text): text.encode() for text in texts}
         self.key_id = next(iter(self._fernets), PLAIN)
         self.key_ids = (PLAIN, *self._fernets)
         self._mark = _mark(self.key_id)
@@ -55,6 +57,20 @@ class Seal:
             raise StorageError(
                 "storage_keys: expected the key that the database was written with"
             ) from None
+
+    def digest(self, content: str) -> str:
+        """Return a digest by which content is told again; without the key it says nothing of it."""
+        return self._digest(content, self.key_id)
+
+    def is_of(self, digest: str, content: str) -> bool:
+        """Return whether a digest is of this content; yes where its key was taken away, for then nobody can tell."""
+        key_id, _, _ = digest.partition(":")
+        return key_id not in self._keys or hmac.compare_digest(
+            self._digest(content, key_id), digest
+        )
+
+    def _digest(self, content: str, key_id: str) -> str:
+        return f"{key_id}:{hmac.digest(self._keys[key_id], content.encode(), 'sha256').hex()}"
 
 
 def mark_of(key_id: str) -> bytes:
