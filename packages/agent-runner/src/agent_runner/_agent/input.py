@@ -1,10 +1,10 @@
 """What a script gets on stdin."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from agent_runner._errors import InputError, InputProblem
+from stream_text import dump_json, parse_json
 
 from .files import check_files, run_folder
 from .folder import INPUT_SCHEMA, AgentFolder
@@ -12,6 +12,7 @@ from .folder import INPUT_SCHEMA, AgentFolder
 
 _RESERVED = ("runner_request_id", "client_request_id")
 _FILES = "files"
+_DEEPEST = 10_000  # It was written just now.
 
 
 def build_payload(  # noqa: PLR0913 - by their names
@@ -32,17 +33,18 @@ def build_payload(  # noqa: PLR0913 - by their names
     Source: docs/contracts/agent-runner.md, E4 to E7 and E26.
     """
     files = files or {}
+    text = _dump(dict(input))
     problems = [
         *find_doubtful_files(agent, input, files),
         *_name_problems(input),
-        *_value_problems(input),
+        *(_value_problems(input) if text is None else ()),
         *check_files(files),
     ]
-    if problems:
+    if problems or text is None:
         raise InputError(*problems)
-    # As the script will see it: tuples as arrays, for one.
-    fields = json.loads(json.dumps(dict(input)))
     if agent.input_schema is not None:
+        # As the script will see it: tuples as arrays, for one.
+        fields = parse_json(text, max_depth=_DEEPEST, yields=True)
         _validate(fields, agent.input_schema)
     added: dict[str, Any] = {"runner_request_id": runner_request_id}
     if client_request_id is not None:
@@ -50,7 +52,8 @@ def build_payload(  # noqa: PLR0913 - by their names
     if files:
         folder = run_folder(attempt_id)
         added[_FILES] = [str(folder / name) for name in files]
-    return json.dumps(fields | added).encode()
+    # None of these is a name of the input's.
+    return f"{text[:-1]}{',' if input else ''}{dump_json(added)[1:]}".encode()
 
 
 def find_doubtful_files(
@@ -89,18 +92,16 @@ def _name_problems(fields: Mapping[Any, Any]) -> list[InputProblem]:
 
 
 def _value_problems(fields: Mapping[Any, Any]) -> list[InputProblem]:
-    if _is_json(dict(fields)):
-        return []
     return [
         InputProblem(field=str(name), message="expected a JSON value")
         for name, value in fields.items()
-        if not _is_json(value)
+        if _dump(value) is None
     ]
 
 
-def _is_json(value: Any) -> bool:
+def _dump(value: Any) -> str | None:
+    """Return a value in JSON; None if it has no such form."""
     try:
-        json.dumps(value, allow_nan=False)
+        return dump_json(value)
     except (TypeError, ValueError, RecursionError):
-        return False
-    return True
+        return None

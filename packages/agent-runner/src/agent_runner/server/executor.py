@@ -168,7 +168,9 @@ class ScriptExecutor:
     async def _follow(
         self, run: Execution, folder: Path, request: ScriptRequest, recorder: RunRecorder
     ) -> RunResult:
-        outputs = self._runner.run(
+        # Beside the loop, for the input may be large.
+        outputs = await asyncio.to_thread(
+            self._runner.run,
             folder,
             request.input,
             client_request_id=request.client_request_id,
@@ -176,7 +178,7 @@ class ScriptExecutor:
             attempt_id=_attempt_id(run, run.attempt),
             files=request.files,
         )
-        recorder.ask(request)
+        await asyncio.to_thread(recorder.ask, request)
         answer = Answer()
         async with aclosing(outputs):
             async for output in outputs:
