@@ -1,5 +1,6 @@
 """Bringing a graph of layers to life for one run."""
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -48,7 +49,9 @@ class Compositor:
             SnapshotError: If the snapshot is not one of this graph.
             LayerLifecycleError: If the snapshot holds a closed layer, or a provider returned one layer twice.
         """
-        run = CompositorRun(self._make_slots(configs or {}, session_snapshot))
+        # Beside the loop, for configurations and states may be large.
+        slots = await asyncio.to_thread(self._make_slots, configs or {}, session_snapshot)
+        run = CompositorRun(slots)
         async with AsyncExitStack() as stack:
             for slot in run.slots.values():
                 await slot.enter()

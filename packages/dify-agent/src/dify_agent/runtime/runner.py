@@ -148,7 +148,7 @@ class AgentRunRunner:
     ) -> tuple[CompositorRun, PreparedAgent]:
         """Enter the layers on `stack` and build the agent; what goes wrong is the request's fault."""
         try:
-            run = await stack.enter_async_context(self._enter(request))
+            run = await stack.enter_async_context(await asyncio.to_thread(self._enter, request))
             run.set_exit_intents(default=request.on_exit.default, layers=request.on_exit.layers)
             return run, await self._build_agent(run, handler)
         except AgentRunValidationError:

@@ -3,6 +3,7 @@
 Source: docs/contracts/dify-agent.md, C58 and C59; the routes of dify-agent 1.16.0, whose errors are FastAPI's.
 """
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import wraps
@@ -13,7 +14,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from agent_server.executor import Executor, Problem, RequestRefusedError
+from agent_server.executor import Executor, JsonObject, Problem, RequestRefusedError
 from agent_server.http import (
     ProblemError,
     build_frame,
@@ -71,12 +72,16 @@ class _DifyRoutes:
 
     async def create_run(self, request: Request) -> Response:
         asked = await read_model(request, DifyRunRequest)
-        checked = self._executor.check(AGENT, asked.to_request())
+        # Beside the loop, for it may be large.
+        checked = await asyncio.to_thread(self._check, asked)
         new = NewRun(tenant=find_tenant(request), agent=AGENT, request=checked)
         run, _ = await find_runs(request).create(new)
         return JSONResponse(
             {"run_id": run.run_id, "status": "running"}, status_code=HTTPStatus.ACCEPTED
         )
+
+    def _check(self, asked: DifyRunRequest) -> JsonObject:
+        return self._executor.check(AGENT, asked.to_request())
 
     async def get_run(self, request: Request) -> Response:
         run = await find_runs(request).get(_run_id(request), tenant=find_tenant(request))

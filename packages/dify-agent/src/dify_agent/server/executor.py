@@ -1,5 +1,6 @@
 """Compositions as runs of an agent server: what is checked before, and how one is executed."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
@@ -106,12 +107,10 @@ class DifyAgentExecutor:
         """
         if self._http_client is None:
             raise RuntimeError("An executor must be opened before it executes runs.")
-        request = CreateRunRequest.model_validate(run.request)
-        recorder = RunRecorder(
-            self._settings.tenant_logs(run.tenant),
-            run,
-            composition_secrets(request.composition).known,
-        )
+        # Beside the loop, for it may be large.
+        request = await asyncio.to_thread(CreateRunRequest.model_validate, run.request)
+        secrets = await asyncio.to_thread(composition_secrets, request.composition)
+        recorder = RunRecorder(self._settings.tenant_logs(run.tenant), run, secrets.known)
         try:
             sink = ExecutionSink(run, recorder)
             steps = RunSteps(run, sink, recorder, repeat_shown=self._settings.repeat_shown)

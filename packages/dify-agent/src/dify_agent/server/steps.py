@@ -4,6 +4,7 @@ Requests follow each other, so a step of theirs is named by its number. Tool cal
 order; theirs are named by what is the same in every attempt: the request that they came of, the call's id, name and arguments.
 """
 
+import asyncio
 import hashlib
 import json
 from collections import Counter
@@ -101,7 +102,7 @@ class RunSteps:
                 await self._sink.tell_started()
             return dump_response(response)
 
-        self._recorder.ask(number, asked)
+        await asyncio.to_thread(self._recorder.ask, number, asked)  # It may be large.
         try:
             recorded = await self._run.step(
                 f"model:{number}", work, after_events=self._repeat_shown
