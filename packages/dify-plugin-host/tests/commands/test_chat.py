@@ -230,6 +230,69 @@ def test_functions_of_a_file_become_tools_beside_the_built_in_ones(dify_host, tm
     assert results == ["42", "noon"]
 
 
+TOOL_PLUGIN = """
+wire.ready()
+for request in wire.requests():
+    data = request["data"]
+    seen = {"credentials": data["credentials"], "around": os.environ.get("SHOP_TOKEN")}
+    wire.stream(request, {"type": "json", "message": {"json_object": seen}, "meta": None})
+    wire.end(request)
+"""
+TEXT = {"label": {"en_US": "x"}, "human_description": {"en_US": "x"}, "llm_description": "x"}
+
+
+@pytest.fixture
+def shop(make_plugin):
+    """Put a plugin with two tools beside the others: one for `SHOP_TOKEN`, one that an app's builder has to set."""
+    folder = make_plugin(TOOL_PLUGIN, name="shop", plugins={"tools": ["p.yaml"]})
+    label = {"en_US": "x"}
+    identity = {"author": "tests", "label": label}
+    token = {"type": "secret-input", "required": True, "label": label}
+    zone = {"type": "text-input", "required": False, "label": label, "default": "eu"}
+    credentials = {"token": token, "shop_zone": zone, "note": {**zone, "default": None}}
+    provider = {"identity": {**identity, "name": "shop"}, "tools": ["buy.yaml", "sell.yaml"]}
+    provider["credentials_for_provider"] = credentials
+    (folder / "p.yaml").write_text(json.dumps(provider))
+    size = {**TEXT, "name": "size", "type": "number", "form": "form", "default": 3}
+    what = {**TEXT, "name": "what", "type": "string", "form": "llm", "required": True}
+    store = {**TEXT, "name": "store", "type": "string", "form": "form", "required": True}
+    for name, parameters in {"buy": [what, size], "sell": [what, store]}.items():
+        tool = {"identity": {**identity, "name": name}, "parameters": parameters}
+        tool["description"] = {"human": label, "llm": f"To {name}."}
+        (folder / f"{name}.yaml").write_text(json.dumps(tool))
+    return folder
+
+
+@pytest.mark.usefixtures("shop")
+def test_the_tools_of_plugins_are_offered_with_credentials_by_variable(events, monkeypatch):
+    monkeypatch.setenv("SHOP_TOKEN", "let-me-in")
+    monkeypatch.setenv("SHOP_NOTE", " ")
+
+    notice, start, *_, answered, _ = events("params")
+
+    assert start["tools"] == ["clock", "calculator", "fail_on_demand", "buy"]
+    assert (notice["plugin"], notice["text"]) == (
+        "shop",
+        "the tool 'sell' cannot be offered: expected store set by an app's builder",
+    )
+    *_, offered = json.loads(answered["text"])["tools"]
+    assert offered["identity"]["provider"] == "tests/shop/shop"
+    assert offered["runtime_parameters"] == {"size": 3}
+    call = {"tool_type": "builtin", "provider": "tests/shop/shop", "tool": "buy"}
+    *_, answered, _ = events(f"raw tool {json.dumps({**call, 'tool_parameters': {}})}")
+    seen = json.loads(answered["text"])[0]["data"]["message"]["json_object"]
+    assert seen == {"credentials": {"token": "let-me-in", "shop_zone": "eu"}, "around": None}
+
+
+@pytest.mark.usefixtures("shop")
+def test_tools_without_a_credential_that_they_need_are_left_out_and_told(dify_host):
+    code, out, _ = dify_host("chat", "hello")
+    assert code == 0
+    told = "shop: the tools of 'shop' cannot be offered: expected SHOP_TOKEN in the environment"
+    assert told in out.splitlines()
+    assert "tools: clock, calculator, fail_on_demand\n" in out
+
+
 def test_thoughts_are_told_from_text_wherever_the_tags_are_cut(events):
     text = "a<think>b < c</think>d<thin e</think>f<think></think>g<thi"
     expected = [("text", "a"), ("thought", "b < c"), ("text", "d<thin efg<thi")]

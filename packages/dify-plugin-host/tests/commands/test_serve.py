@@ -251,6 +251,47 @@ def test_a_limit_must_be_a_whole_number(command, monkeypatch, capsys, limit):
     assert f"DIFY_BACKWARDS_INVOCATION_READ_TIMEOUT: {problem}" in capsys.readouterr().err
 
 
+TALKATIVE = """
+wire.ready()
+for request in wire.requests():
+    print("thinking", file=sys.stderr, flush=True)
+    time.sleep(0.1)  # stderr comes by another pipe
+    wire.send("log", {"level": "INFO", "message": "half"})
+    wire.error(request, "ValueError", "no", {"traceback": "Traceback:\\n  File x\\nValueError: no"})
+    wire.end(request)
+"""
+
+
+def test_with_json_a_failed_call_is_told_on_stderr(serve, make_plugin, capsys):
+    path, data = "tool/validate_credentials", {"provider": "p", "credentials": {}}
+    serve(
+        make_plugin(TALKATIVE),
+        "--json",
+        talk=lambda host: host.call("tests/scripted", path, data),
+    )
+    assert capsys.readouterr().err.endswith("\nTraceback:\n  File x\nValueError: no\n")
+
+
+@pytest.mark.parametrize("options", [(), ("--verbose",)])
+def test_a_failed_call_is_told_with_its_traceback_and_the_rest_where_all_is_asked_for(
+    serve, make_plugin, options
+):
+    def talk(host):
+        *_, address, key = host.read("export")
+        headers = {"X-Api-Key": key.partition("=")[2], "X-Plugin-ID": "tests/scripted"}
+        url = f"{address.removeprefix('serving on ')}/plugin/t/dispatch/tool/validate_credentials"
+        httpx.post(url, headers=headers, json={"data": {"provider": "p", "credentials": {}}})
+        return host.read("ValueError: no")
+
+    shown = serve(make_plugin(TALKATIVE), *options, talk=talk)
+
+    failed = "scripted: ERROR: validate_tool_credentials failed: ValueError: no"
+    assert shown[-4:] == [failed, "Traceback:", "  File x", "ValueError: no"]
+    said = {line for line in shown if line.startswith("scripted: INFO")}
+    loaded, thinking, half = (f"scripted: INFO: {word}" for word in ("loaded", "thinking", "half"))
+    assert said - {loaded} == ({thinking, half} if options else set())
+
+
 def test_what_plugins_complain_about_is_shown(serve, make_plugin):
     folder = make_plugin(
         """

@@ -620,6 +620,85 @@ def test_a_backwards_call_of_a_call_that_is_over_is_refused(make_plugin):
     ]
 
 
+def test_what_becomes_of_a_call_that_fails_is_told_with_its_traceback_and_no_secret(make_plugin):
+    folder = make_plugin(
+        """
+        wire.ready()
+        for request in wire.requests():
+            if request["data"]["action"] == "exit":
+                raise SystemExit("first\\nlast")
+            args = {"traceback": "Traceback:\\n  File x\\nOSError: sk-proj-1234567890"}
+            wire.error(request, "OSError", "no", args)
+            wire.end(request)
+        """
+    )
+    notices = []
+
+    async def main():
+        async with PluginProcess(folder, on_notice=notices.append) as plugin:
+            for action in ("ask", "exit"):
+                with pytest.raises(PluginHostError):
+                    await anext(plugin.invoke("model", action, {}))
+
+    asyncio.run(main())
+    asked, ended = (notice for notice in notices if notice.kind == "failed_call")
+    assert asked.text == ("ask failed: OSError: no\nTraceback:\n  File x\nOSError: sk-[redacted]")
+    assert ended.text.endswith("its stderr ends with: last\nfirst\nlast")
+    assert asked.level == "ERROR"
+
+
+def test_each_line_of_stderr_is_told_and_a_long_one_in_pieces(make_plugin):
+    folder = make_plugin(
+        """
+        sys.stderr.write("one\\n\\n" + "x" * 70_000 + "\\n\\xff")
+        sys.stderr.flush()
+        os.close(2)
+        wire.ready()
+        time.sleep(60)
+        """
+    )
+
+    async def main():
+        told, lines = asyncio.Queue(), []
+        async with PluginProcess(folder, on_notice=told.put_nowait):
+            while "\xff" not in lines:
+                notice = await told.get()
+                lines += [notice.text] if notice.kind == "stderr" else []
+            return lines
+
+    first, *long, last = asyncio.run(main())
+    assert (first, "".join(long), last) == ("one", "x" * 70_000, "\xff")
+
+
+@pytest.mark.parametrize("debugger", ["", "builtins.print"])
+def test_a_breakpoint_is_refused_unless_the_environment_names_a_debugger(make_plugin, debugger):
+    folder = make_plugin(
+        """
+        wire.ready()
+        for request in wire.requests():
+            try:
+                breakpoint()
+            except RuntimeError as error:
+                wire.stream(request, {"said": str(error), "path": os.environ["PYTHONPATH"]})
+            wire.end(request)
+        """
+    )
+    environment = {**os.environ, "PYTHONBREAKPOINT": debugger, "PYTHONPATH": "elsewhere"}
+
+    async def main():
+        async with PluginProcess(folder, environment=environment) as plugin:
+            return await collect(plugin)
+
+    answer = asyncio.run(main())
+    if debugger:
+        assert answer == []
+    else:
+        (told,) = answer
+        assert told["said"].startswith("breakpoint() is refused: a plugin's stdin and stdout carry")
+        assert "PYTHONBREAKPOINT" in told["said"]
+        assert told["path"].endswith(":elsewhere")
+
+
 def test_a_fault_in_the_answering_code_reaches_the_plugin_too(make_plugin):
     async def answer(request):
         yield {"n": 1 / len(request.request["missing"])}
@@ -664,10 +743,11 @@ def test_an_answer_in_the_making_is_dropped_with_its_call_and_the_plugin_is_told
         async with PluginProcess(folder, **options) as plugin:
             with pytest.raises(InvokeTimeoutError):
                 await anext(plugin.invoke("model", "x", {}, timeout_seconds=0.3))
-            return [(await notices.get()).text for _ in range(3)]
+            return [(await notices.get()).text for _ in range(4)]
 
     assert asyncio.run(main()) == [
         "loaded",
+        "x failed: the call took longer than 0.3 s; killed by timeout",
         "error: session not found: the call that this belongs to has ended",
         "end: ",
     ]

@@ -32,7 +32,7 @@ from dify_plugin_host.platform import (
     find_file_parameter,
     open_server,
 )
-from dify_plugin_host.plugin import PluginFolder, PluginKind, PluginSource
+from dify_plugin_host.plugin import PluginFolder, PluginKind, PluginSource, tool_providers
 from dify_plugin_host.process import CallOrigin, Notice
 from dify_plugin_host.tools import PythonTool, builtin_tools, load_tools
 from stream_text.signals import cancelled_by_signals
@@ -43,7 +43,8 @@ from ._find_plugins import find_plugins, install_plugins
 from ._limits import with_file_settings
 from ._progress import NoticeGiven, Progress, RunEvent, RunFailed, RunFinished, RunStarted
 from ._questions import Questions, is_terminal
-from ._screen import Screen
+from ._screen import Screen, is_quiet
+from ._tool_offers import ToolOffers, credential_variables, find_offers
 
 
 _DEFAULT_STRATEGY = "gpt5_function_calling"
@@ -52,7 +53,6 @@ RUN_LOG = "GPT5_AGENT_RUN_LOG"
 """The environment variable by which our strategies are asked to log their runs to a folder."""
 
 _APPROVAL = "approval"  # The stop reason of a run that waits for somebody's leave.
-_QUIET_LEVELS = frozenset({"DEBUG", "INFO"})
 
 type Show = Callable[[RunEvent], None]
 
@@ -109,7 +109,7 @@ def _answer(options: ChatOptions, show: Show) -> None:
         host = PluginHost(
             *plugins,
             credentials=server.credentials,
-            environment={**server.environment, **_log_setting(options)},
+            environment={**_environment(server, plugins), **_log_setting(options)},
             tools=tools,
             settings=settings,
             on_notice=chat.take_notice,
@@ -139,12 +139,13 @@ async def answer_again(
     Raises:
         PluginHostError: If that fails.
     """
+    plugins = _plugins(options)
     with open_server(os.environ) as server:
         chat = _Chat(options, server, (), lambda _: None, history=history)
         host = PluginHost(
-            *_plugins(options),
+            *plugins,
             credentials=server.credentials,
-            environment={**server.environment, **_log_setting(options, about)},
+            environment={**_environment(server, plugins), **_log_setting(options, about)},
             tools=_tools(options),
             settings=with_file_settings(HostSettings(), os.environ),
             on_model_error=chat.take_model_error,
@@ -179,6 +180,16 @@ def _plugins(options: ChatOptions) -> list[PluginFolder | PluginSource]:
         with Console(stderr=True).status("installing the packages"):
             found = install_plugins(options.packages, settings=options.installing, kinds=kinds)
     return [source if options.reload else source.folder for source in found]
+
+
+def _environment(
+    server: ModelServer, plugins: Sequence[PluginFolder | PluginSource]
+) -> dict[str, str]:
+    """Return the environment of the plugins, without what they get as credentials."""
+    folders = (one if isinstance(one, PluginFolder) else one.folder for one in plugins)
+    providers = (provider for folder in folders for provider in tool_providers(folder))
+    hidden = {name for provider in providers for name in credential_variables(provider).values()}
+    return {name: value for name, value in server.environment.items() if name not in hidden}
 
 
 def _json_lines(out: TextIO) -> Show:
@@ -226,6 +237,7 @@ class _Chat:
     async def run(self, host: PluginHost) -> None:
         """Start the plugins and answer what is asked."""
         self._request(host, "")  # A wrong name is told before anything is started.
+        self._show_all(iter(self._offers(host).left_out))
         with cancelled_by_signals(), Console(stderr=True).status("starting the plugins") as status:
             async with host:
                 status.stop()
@@ -246,11 +258,13 @@ class _Chat:
 
     async def _talk(self, host: PluginHost, question: str) -> None:
         """Answer a question, in a conversation of its own; where the strategy asks for approval, the next line is what is said to it."""
-        origin = CallOrigin(conversation_id=str(uuid.uuid4()), app_id="chat")
+        conversation_id = str(uuid.uuid4())
         history = tuple(self._history)
         said: str | None = question
         while said is not None:
-            finished = await self.answer(host, said, history=history, origin=origin)
+            finished = await self.answer(
+                host, said, history=history, conversation_id=conversation_id
+            )
             if finished.metadata.get("stop_reason") != _APPROVAL:
                 return
             history = (*history, _message("user", said), _message("assistant", finished.answer))
@@ -269,7 +283,7 @@ class _Chat:
         question: str,
         *,
         history: Sequence[JsonObject] | None = None,
-        origin: CallOrigin | None = None,
+        conversation_id: str | None = None,
     ) -> RunFinished:
         """Answer a question, with plugins that run, and return how that ended.
 
@@ -277,21 +291,26 @@ class _Chat:
             host: The plugins.
             question: The question.
             history: The prompt messages of the turns before; those of the chat by default.
-            origin: The conversation that it belongs to; none by default.
+            conversation_id: The conversation that it belongs to; none by default.
         """
         self._model_error = None
         await host.refresh()
         request = self._request(host, question)
         if history is not None:
             request = dataclasses.replace(request, history=history)
-        if origin is not None:
+        if conversation_id is not None:
+            origin = dataclasses.replace(request.origin, conversation_id=conversation_id)
             request = dataclasses.replace(request, origin=origin)
+        offered = self._offers(host).entities
         self._show(
             RunStarted(
                 strategy=request.strategy or None,
                 model=request.model,
                 server=self._server.description,
-                tools=tuple(tool.name for tool in host.tools),
+                tools=(
+                    *(tool.name for tool in host.tools),
+                    *(str(tool["identity"]["name"]) for tool in offered),
+                ),
                 files=tuple(file.name for file in self._files),
             )
         )
@@ -311,6 +330,10 @@ class _Chat:
     def _show_all(self, events: Iterator[RunEvent]) -> None:
         for event in events:
             self._show(event)
+
+    def _offers(self, host: PluginHost) -> ToolOffers:
+        providers = () if self._options.direct else host.tool_providers
+        return find_offers(providers, os.environ)
 
     def _request(self, host: PluginHost, question: str) -> AgentRequest:
         """Fill in the defaults.
@@ -347,11 +370,16 @@ class _Chat:
         parameters = {key: value for key, value in parameters.items() if value is not None}
         if options.hide_thoughts and "emit_intermediate_thoughts" in strategies[name].parameters:
             parameters["emit_intermediate_thoughts"] = False
-        return dataclasses.replace(request, strategy=name, parameters=parameters)
+        offers = self._offers(host)
+        if offers.entities:
+            tools = [*(tool.to_entity() for tool in host.tools), *offers.entities]
+            parameters = {"tools": tools, **parameters}
+        origin = CallOrigin(app_id="chat", credentials=offers.credentials)
+        return dataclasses.replace(request, strategy=name, parameters=parameters, origin=origin)
 
     def take_notice(self, notice: Notice) -> None:
         """Show what a plugin complains about."""
-        if notice.kind != "log" or notice.level not in _QUIET_LEVELS:
+        if notice.kind != "failed_call" and not is_quiet(notice):
             self._show(NoticeGiven(plugin=notice.plugin, level=notice.level, text=notice.text))
 
     def take_model_error(self, error: PluginHostError) -> None:

@@ -412,6 +412,10 @@ def serve(  # noqa: PLR0913 - every option is one
             help="Behave like the daemon also where this host is kinder, as to a plugin that dies.",
         ),
     ] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", help="Show all that plugins log, and what they write to stderr."),
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON event per line.")] = False,
 ) -> None:
     """Serve plugins by the daemon's HTTP API.
@@ -433,6 +437,7 @@ def serve(  # noqa: PLR0913 - every option is one
         simulator=simulator,
         reload=reload,
         as_daemon=as_daemon,
+        verbose=verbose,
         as_json=json,
     )
     out = sys.stdout

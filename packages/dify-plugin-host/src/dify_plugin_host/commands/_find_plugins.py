@@ -24,7 +24,7 @@ _NAME_THEM = "name the plugins by their folders instead"
 def find_plugins(
     explicit: Path | None, *, start: Path, kinds: Iterable[PluginKind] = _BOTH
 ) -> tuple[PluginSource, ...]:
-    """Return a plugin of each kind: by default a model plugin and an agent strategy plugin.
+    """Return a plugin of each kind, by default a model plugin and an agent strategy plugin, and for a strategy all plugins with tools.
 
     Args:
         explicit: The folder that holds them; None looks for a `plugins` folder in `start` and its parents.
@@ -35,8 +35,7 @@ def find_plugins(
         PluginFolderError: If there is no such folder, or not one plugin of each kind in it.
     """
     folder = explicit or _look_up(start, otherwise="--plugins takes another one")
-    found = read_plugins(folder)
-    return tuple(_single(folder, found, kind) for kind in kinds)
+    return _choose(folder, read_plugins(folder), kinds)
 
 
 def install_plugins(
@@ -45,7 +44,7 @@ def install_plugins(
     settings: InstallSettings | None = None,
     kinds: Iterable[PluginKind] = _BOTH,
 ) -> tuple[PluginSource, ...]:
-    """Install what lies in a folder of packages; return a plugin of each kind of it.
+    """Install what lies in a folder of packages; return a plugin of each kind of it, and for a strategy all plugins with tools.
 
     Of several versions of a plugin the latest is taken; what is installed already stays.
 
@@ -54,8 +53,7 @@ def install_plugins(
         PackageError: If a file in it is no package.
         InstallError: If a package cannot be installed.
     """
-    found = install_packages(folder, settings=settings)
-    return tuple(_single(folder, found, kind) for kind in kinds)
+    return _choose(folder, install_packages(folder, settings=settings), kinds)
 
 
 def read_plugins(folder: Path) -> list[PluginSource]:
@@ -119,6 +117,16 @@ def _look_up(start: Path, *, otherwise: str) -> Path:
             return folder / "plugins"
     problem = f"expected a folder 'plugins' here or in a parent folder; {otherwise}"
     raise PluginFolderError(start, problem)
+
+
+def _choose(
+    folder: Path, found: list[PluginSource], kinds: Iterable[PluginKind]
+) -> tuple[PluginSource, ...]:
+    chosen = {kind: _single(folder, found, kind) for kind in kinds}
+    plugins = list(chosen.values())
+    if "agent_strategies" in chosen:
+        plugins += [one for one in found if one.folder.has("tools") and one not in plugins]
+    return tuple(plugins)
 
 
 def _single(folder: Path, found: list[PluginSource], kind: PluginKind) -> PluginSource:

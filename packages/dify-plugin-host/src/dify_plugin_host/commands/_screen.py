@@ -6,6 +6,8 @@ from typing import Any
 
 from rich.console import Console
 
+from dify_plugin_host.process import Notice
+
 from ._progress import (
     BudgetUsed,
     FileGiven,
@@ -24,6 +26,7 @@ from ._progress import (
 
 
 _LONGEST_VALUE = 500
+_QUIET_LEVELS = frozenset({"DEBUG", "INFO"})
 
 
 class Screen:
@@ -69,7 +72,7 @@ class Screen:
         if thinks != self._in_thought:
             self._end_line()
         self._in_thought = thinks
-        for line in _printable(event.text).splitlines(keepends=True):
+        for line in printable(event.text).splitlines(keepends=True):
             self._piece(line)
 
     def _used(self, event: ToolCalled | ToolAnswered) -> None:
@@ -108,7 +111,7 @@ class Screen:
 
     def _line(self, text: str, *, style: str = "") -> None:
         self._end_line()
-        self._print(_printable(text), style=style)
+        self._print(printable(text), style=style)
 
     def _end_line(self) -> None:
         if not self._at_line_start:
@@ -148,7 +151,12 @@ def _summary(event: RunFinished) -> str:
     return " · ".join(parts)
 
 
-def _printable(text: str) -> str:
+def is_quiet(notice: Notice) -> bool:
+    """Tell whether a notice is shown to those alone who want to see all."""
+    return notice.kind in {"log", "stderr"} and notice.level in _QUIET_LEVELS
+
+
+def printable(text: str) -> str:
     """Take out control characters: what a model or a tool says must not steer the terminal."""
     return "".join(
         character

@@ -45,6 +45,7 @@ class ServeOptions:
     simulator: bool = False
     reload: bool = False
     as_daemon: bool = False
+    verbose: bool = False
     as_json: bool = False
 
 
@@ -58,7 +59,7 @@ def run_serve(options: ServeOptions, *, out: TextIO) -> None:
     for path in options.tools:
         tools |= {tool.name: tool for tool in load_tools(path)}
     given_key = options.api_key or os.environ.get(API_KEY) or None
-    reporter = Reporter(out, as_json=options.as_json)
+    reporter = Reporter(out, as_json=options.as_json, verbose=options.verbose)
     environment = {name: value for name, value in os.environ.items() if name != API_KEY}
     with _model_server(options, environment) as models:
         server = DaemonServer(

@@ -1,6 +1,7 @@
 """What `dify-host serve` says: where the server is, what it serves, how it is called, and what plugins complain about."""
 
 import json
+import sys
 from collections.abc import Mapping
 from typing import TextIO
 
@@ -10,9 +11,9 @@ from dify_plugin_host.plugin import Offer, offers
 from dify_plugin_host.process import Notice
 
 from ._sample_calls import API_KEY, SampleCalls
+from ._screen import is_quiet, printable
 
 
-_QUIET_LEVELS = frozenset({"DEBUG", "INFO"})
 # The route by which each kind of model is called; what is not here has none.
 _ROUTES = {
     "llm": "llm/invoke",
@@ -36,11 +37,18 @@ _KINDS = (
 
 
 class Reporter:
-    """What the server says, to people or to programs."""
+    """What the server says, to people or to programs.
 
-    def __init__(self, out: TextIO, *, as_json: bool) -> None:
+    Args:
+        out: Where it says it.
+        as_json: Whether programs read it.
+        verbose: Whether all is said that plugins say, also what they complain of to nobody.
+    """
+
+    def __init__(self, out: TextIO, *, as_json: bool, verbose: bool) -> None:
         self._out = out
         self._as_json = as_json
+        self._verbose = verbose
 
     def report_ready(
         self,
@@ -84,14 +92,18 @@ class Reporter:
         self._say("\n".join(lines))
 
     def report_notice(self, notice: Notice) -> None:
-        """Show what a plugin complains about."""
-        if notice.kind == "log" and notice.level in _QUIET_LEVELS:
+        """Show what a plugin complains about, and which of its calls failed."""
+        if is_quiet(notice) and not self._verbose:
             return
-        if self._as_json:
+        text = printable(f"{notice.plugin}: {notice.level}: {notice.text}")
+        if not self._as_json:
+            self._say(text)
+        elif notice.kind == "failed_call":
+            # Many programs read no more of stdout than where the server is; a pipe that is full would stop it.
+            print(text, file=sys.stderr, flush=True)  # noqa: T201 - for whoever looks after the program
+        else:
             fields = {"plugin": notice.plugin, "level": notice.level, "text": notice.text}
             self._write({"event": "notice", **fields})
-        else:
-            self._say(f"{notice.plugin}: {notice.level}: {notice.text}")
 
     def _write(self, event: JsonObject) -> None:
         self._say(json.dumps(event, ensure_ascii=False))

@@ -13,6 +13,7 @@ from ._model_server import (
 )
 from ._models import LLMRequest
 from ._plugin_host import AgentRequest, PluginHost
+from ._plugin_tools import tool_entities
 from ._polling import PollingClock, PollingStep, is_polled
 from ._recorded import RecordedAnswers
 from ._rules import answer_decoder, without_opaque_body
@@ -40,6 +41,7 @@ __all__ = [
     "named_server",
     "open_server",
     "open_simulator",
+    "tool_entities",
     "without_opaque_body",
     "without_server",
 ]

@@ -73,9 +73,14 @@ class ToolProvider:
     credential_defaults: Mapping[str, Any]
     declaration: JsonObject = field(repr=False)
 
+    @property
+    def long_name(self) -> str:
+        """The name by which Dify refers to it: `author/plugin/provider`."""
+        return f"{self.folder.author}/{self.folder.name}/{self.name}"
+
     def answers_to(self, name: str) -> bool:
         """Tell whether `name` means this provider, in its short or its long form."""
-        return name in {self.name, f"{self.folder.author}/{self.folder.name}/{self.name}"}
+        return name in {self.name, self.long_name}
 
 
 class Declarations:

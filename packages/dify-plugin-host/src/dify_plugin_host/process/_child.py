@@ -5,7 +5,7 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -14,22 +14,31 @@ from . import _guard
 
 _READ_BYTES = 64 * 1024
 _STDERR_TAIL_BYTES = 1024  # as much as the daemon keeps
+_STDERR_LINE_BYTES = 64 * 1024  # a longer line comes in pieces
 _AFTER_EXIT_SECONDS = 1.0
 
 
 class Child:
     """One process, in a session of its own so that all of it can be ended at once."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(
+        self, process: asyncio.subprocess.Process, on_stderr: Callable[[str], None]
+    ) -> None:
         self._process = process
+        self._on_stderr = on_stderr
         self._stderr = bytearray()
-        self._stderr_task = asyncio.create_task(self._keep_stderr_tail())
+        self._stderr_task = asyncio.create_task(self._read_stderr())
 
     @classmethod
     async def start(
-        cls, command: Sequence[str], *, cwd: Path, environment: Mapping[str, str]
+        cls,
+        command: Sequence[str],
+        *,
+        cwd: Path,
+        environment: Mapping[str, str],
+        on_stderr: Callable[[str], None] = lambda _: None,
     ) -> Self:
-        """Start `command` with three pipes."""
+        """Start `command` with three pipes; each line that it writes to stderr is told."""
         # -I and -S: the guard needs nothing of what they leave out, and starts in a third of the time without.
         guard = [sys.executable, "-I", "-S", str(_guard.__file__), str(os.getpid())]
         process = await asyncio.create_subprocess_exec(
@@ -42,7 +51,7 @@ class Child:
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,
         )
-        return cls(process)
+        return cls(process, on_stderr)
 
     @property
     def pid(self) -> int:
@@ -109,9 +118,21 @@ class Child:
             async with asyncio.timeout(timeout_seconds):
                 await self._process.wait()
 
-    async def _keep_stderr_tail(self) -> None:
+    async def _read_stderr(self) -> None:
+        """Keep the end of stderr, and tell its lines."""
         stderr = self._process.stderr
         assert stderr is not None  # noqa: S101 - a pipe was asked for
+        rest = b""
         while data := await stderr.read(_READ_BYTES):
             self._stderr += data
             del self._stderr[:-_STDERR_TAIL_BYTES]
+            *lines, rest = (rest + data).split(b"\n")
+            if len(rest) > _STDERR_LINE_BYTES:
+                lines, rest = [*lines, rest], b""
+            self._tell(lines)
+        self._tell([rest])
+
+    def _tell(self, lines: Sequence[bytes]) -> None:
+        for line in lines:
+            if line.strip():
+                self._on_stderr(line.decode("utf-8", errors="replace").rstrip())

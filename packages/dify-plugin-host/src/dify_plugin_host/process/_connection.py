@@ -48,18 +48,19 @@ _OVER = "session not found: the call that this belongs to has ended"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """Something that a plugin said outside of any call.
+    """Something that a plugin said outside of any call, or that became of one.
 
     Attributes:
         plugin: The plugin's name.
         kind: `"log"` is a log record, `"protocol_error"` a line that is no message, `"plugin_error"` the plugin's
-            complaint about a line that it was sent, `"reload"` what came of a change of its files.
-        level: The log level, such as `"INFO"`; `"ERROR"` for what went wrong.
-        text: The message, or the offending line cut at 200 characters.
+            complaint about a line that it was sent, `"reload"` what came of a change of its files, `"stderr"` a line of its stderr, `"failed_call"` a
+            call that failed.
+        level: The log level, such as `"INFO"`, which a line of stderr has as well; `"ERROR"` for what went wrong.
+        text: The message, or the offending line cut at 200 characters. Of a failed call the traceback follows on lines of its own, where there is one.
     """
 
     plugin: str
-    kind: Literal["log", "protocol_error", "plugin_error", "reload"]
+    kind: Literal["log", "protocol_error", "plugin_error", "reload", "stderr", "failed_call"]
     level: str
     text: str
 

@@ -6,13 +6,15 @@ import os
 import uuid
 from collections.abc import AsyncGenerator, Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from dify_plugin_host._errors import (
     BackwardsError,
     PluginExitedError,
     PluginFolderError,
     PluginHostError,
+    PluginInvokeError,
+    PluginProcessError,
     StreamRejectedError,
 )
 from dify_plugin_host._json import JsonObject, is_object
@@ -20,8 +22,10 @@ from dify_plugin_host._running import Running
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_host.plugin import Declarations, PluginFolder, PluginSource
 from dify_plugin_host.shapes import ShapeError
+from stream_text import redact_text
 
 from ._blobs import BlobAssembler
+from ._breakpoint import refusing_breakpoints
 from ._child import Child
 from ._connection import BackwardsHandler, Connection, Notice, NoticeHandler
 from ._reload_text import describe_failure, describe_reload
@@ -62,7 +66,8 @@ class PluginProcess(Running):
         backwards: Answers the plugin's calls back into Dify with the objects of the reply. The text of a `PluginHostError`
             that it raises goes to the plugin. Without it every such call is refused.
         on_notice: Told of what the plugin says outside of any call.
-        environment: The environment of the process, `os.environ` by default. `INSTALL_METHOD` is always added.
+        environment: The environment of the process, `os.environ` by default. `INSTALL_METHOD` is always added, and where it has no `PYTHONBREAKPOINT`
+            what makes `breakpoint()` an error.
         restarts: Whether a plugin that ended by itself is started again for the next call.
 
     Raises:
@@ -120,7 +125,12 @@ class PluginProcess(Running):
         child = await Child.start(
             [folder.python, "-m", folder.entrypoint],
             cwd=folder.path,
-            environment={**self._environment, "INSTALL_METHOD": "local"},
+            environment={
+                **self._environment,
+                **refusing_breakpoints(self._environment),
+                "INSTALL_METHOD": "local",
+            },
+            on_stderr=lambda line: self._tell("stderr", "INFO", line),
         )
         connection = Connection(
             child,
@@ -213,6 +223,10 @@ class PluginProcess(Running):
             async with contextlib.aclosing(_objects(session, decode, blobs)) as objects:
                 async for item in objects:
                     yield item
+        except PluginHostError as error:
+            if not self._is_stopped:
+                self._tell("failed_call", "ERROR", _describe_call(action, error))
+            raise
         finally:
             connection.close(session)
 
@@ -254,7 +268,12 @@ class PluginProcess(Running):
             level, text = "ERROR", describe_failure(changed, error, source.folder.path)
         else:
             level, text = "INFO", describe_reload(changed)
-        self._on_notice(Notice(plugin=self.folder.name, kind="reload", level=level, text=text))
+        self._tell("reload", level, text)
+
+    def _tell(
+        self, kind: Literal["reload", "stderr", "failed_call"], level: str, text: str
+    ) -> None:
+        self._on_notice(Notice(plugin=self.folder.name, kind=kind, level=level, text=text))
 
     async def _reload(self, source: PluginSource, old: Connection) -> None:
         folder = await asyncio.to_thread(source.read)
@@ -276,6 +295,18 @@ class PluginProcess(Running):
             async with asyncio.timeout(self.settings.call_timeout_seconds):
                 await connection.wait_idle()
         await self._end(connection)
+
+
+def _describe_call(action: str, error: PluginHostError) -> str:
+    """Return what is said of a call that failed: why, and the traceback or the last words that came with it, without what looks like a secret."""
+    match error:
+        case PluginInvokeError(details={"traceback": str(told)}):
+            pass
+        case PluginProcessError(stderr_tail=told):
+            pass
+        case _:
+            told = ""
+    return redact_text(f"{action} failed: {error}\n{told}".rstrip())
 
 
 def _source_of(
