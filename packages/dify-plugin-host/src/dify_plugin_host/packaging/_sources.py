@@ -109,7 +109,8 @@ def read_sources(folder: Path, *, as_is: bool) -> Sources:
     """
     excluded = _PRIVATE if as_is else _EXCLUDED
     if named := _named(folder):
-        return _read_named(folder, named, excluded=excluded)
+        found, sure = _named_files(folder, named)
+        return _read(folder, found, wanted=found, sure=sure, excluded=excluded)
     by_packager = set(read_ignored(folder, *_IGNORE_FILES).walk(folder))
     tracked, known = _git_files(folder)
     if not tracked:
@@ -124,23 +125,30 @@ def read_member_sources(folder: Path, root: Path) -> Sources:
     """Read the files of which the wheel of a workspace's package is built.
 
     They are those that `include` of `[tool.dify-host]` in its pyproject.toml names; without such a list those that git tracks, and those that it
-    would add; where there is no git, those that the package's own ignore rules leave. What looks private stays behind, unless git tracks it.
+    would add; where there is no git, those that the package's own ignore rules leave. What looks private stays behind, unless git tracks it, and
+    what is no file of the workspace.
 
     Args:
         folder: The package's folder.
-        root: The folder of the workspace, out of which no link may lead.
+        root: The folder of the workspace, into which a link may lead.
 
     Raises:
-        PackageError: If a file is no plain file, or a link out of the workspace; or git is there and cannot be asked, or the list names what is not there.
+        PackageError: If git is there and cannot be asked, or the list names what is not there.
     """
+    excluded = _PRIVATE
     if named := _named(folder):
-        return _read_named(folder, named, excluded=_PRIVATE, links_into=root)
-    tracked, known = _git_files(folder)
-    found = known or set(read_ignored(folder, *_IGNORE_FILES).walk(folder))
-    # Of a repository in a repository git knows the name alone.
-    wanted = {path for path in found if not _is_folder(folder / path)}
-    excluded = (*_PRIVATE, *_SUSPICIOUS)
-    return _read(folder, found, wanted=wanted, sure=tracked, excluded=excluded, links_into=root)
+        found, sure = _named_files(folder, named)
+    else:
+        sure, known = _git_files(folder)
+        found = known or set(read_ignored(folder, *_IGNORE_FILES).walk(folder))
+        excluded = (*excluded, *_SUSPICIOUS)
+    wanted = {path for path in found if _is_file_of(root, folder / path)}
+    return _read(folder, found, wanted=wanted, sure=sure, excluded=excluded, follows_links=True)
+
+
+def _is_file_of(root: Path, path: Path) -> bool:
+    """Tell whether a path is a file, or a link to one, of a workspace; git knows repositories in a repository, and they are none."""
+    return path.is_file() and path.resolve().is_relative_to(root.resolve())
 
 
 def _named(folder: Path) -> list[Any]:
@@ -151,22 +159,11 @@ def _named(folder: Path) -> list[Any]:
     return list_at(object_at(settings, "dify-host"), "include")
 
 
-def _read_named(
-    folder: Path,
-    named: Collection[Any],
-    *,
-    excluded: Collection[str],
-    links_into: Path | None = None,
-) -> Sources:
-    paths = {PurePosixPath(str(path)) for path in named}
-    found = _named_files(folder, paths)
-    sure = {path.as_posix() for path in paths}
-    return _read(folder, found, wanted=found, sure=sure, excluded=excluded, links_into=links_into)
-
-
-def _named_files(folder: Path, named: Collection[PurePosixPath]) -> set[str]:
+def _named_files(folder: Path, named: Collection[Any]) -> tuple[set[str], set[str]]:
+    """Return the files that a list names, also by their folders, and those that it names themselves."""
     found: set[str] = set()
-    for name in named:
+    names = {PurePosixPath(str(name)) for name in named}
+    for name in names:
         path = folder / name
         is_inside = path.parent.resolve().is_relative_to(folder.resolve())
         if not path.exists() or not is_inside or ".." in name.parts:
@@ -174,13 +171,10 @@ def _named_files(folder: Path, named: Collection[PurePosixPath]) -> set[str]:
                 f"tool.dify-host.include: expected files and folders beside this file, got '{name}'"
             )
             raise PackageError(folder / "pyproject.toml", problem)
-        inside = IgnoreRules("").walk(path) if _is_folder(path) else ("",)
+        is_folder = path.is_dir() and not path.is_symlink()
+        inside = IgnoreRules("").walk(path) if is_folder else ("",)
         found.update((name / below).as_posix() for below in inside)
-    return found
-
-
-def _is_folder(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink()
+    return found, {name.as_posix() for name in names}
 
 
 def _git_files(folder: Path) -> tuple[set[str], set[str]]:
@@ -219,9 +213,9 @@ def _read(  # noqa: PLR0913 - all that is asked of a file
     wanted: Collection[str],
     sure: Collection[str] = (),
     excluded: Collection[str],
-    links_into: Path | None = None,
+    follows_links: bool = False,
 ) -> Sources:
-    """Read what is wanted of what was found; `sure` is taken whatever it is called, and a link where it leads into that folder."""
+    """Read what is wanted of what was found; `sure` is taken whatever it is called."""
     environments = {
         str(PurePosixPath(path).parent) for path in found if path.endswith("pyvenv.cfg")
     }
@@ -230,7 +224,7 @@ def _read(  # noqa: PLR0913 - all that is asked of a file
     for path in sorted(found):
         part = None if path in sure else _excluded_part(path, excluded, environments)
         if part is None and path in wanted:
-            content = _content(folder / path, links_into)
+            content = _content(folder / path, follows_links=follows_links)
             if path in sure or not _PRIVATE_KEY.match(content):
                 files[path] = content
                 continue
@@ -239,9 +233,8 @@ def _read(  # noqa: PLR0913 - all that is asked of a file
     return Sources(files=files, left_out=tuple(sorted(left_out)))
 
 
-def _content(path: Path, links_into: Path | None) -> bytes:
-    is_link = path.is_symlink() and path.name not in _IGNORE_FILES
-    if is_link and not (links_into and _leads_into(links_into, path)):
+def _content(path: Path, *, follows_links: bool) -> bytes:
+    if path.is_symlink() and not follows_links and path.name not in _IGNORE_FILES:
         raise PackageError(path, "expected a file or folder, got a link")
     if not path.is_file():
         raise PackageError(path, "expected a file or folder, got a pipe, a socket or a device")
@@ -251,10 +244,6 @@ def _content(path: Path, links_into: Path | None) -> bytes:
         problem = f"expected names in UTF-8, got {os.fsencode(path.name)!r}"
         raise PackageError(path.parent, problem) from None
     return path.read_bytes()
-
-
-def _leads_into(folder: Path, link: Path) -> bool:
-    return link.is_file() and link.resolve().is_relative_to(folder.resolve())
 
 
 def _excluded_part(
