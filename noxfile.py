@@ -525,7 +525,7 @@ def _simulator(session: nox.Session) -> Iterator[dict[str, str]]:
     ) as simulator:
         try:
             url = simulator.stdout.readline().strip() if simulator.stdout else ""
-            yield {"OPENAI_API_KEY": "any-key", "OPENAI_BASE_URL": url}
+            yield {"OPENAI_API_KEY": "sk-simulator-any-key", "OPENAI_BASE_URL": url}
         finally:
             simulator.terminate()
 

@@ -9,6 +9,8 @@ import tokenize
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpt5_simulator import SIMULATOR_KEY
+
 from ._agent_server import END, AgentServer
 from ._pairs import build_environment
 from ._table import Figures
@@ -58,7 +60,7 @@ class Contender:
 
     def measure(self, python: str, server: AgentServer) -> Figures:
         """Start the program and ask it one question often; its first answer counts only for when it asked the server first."""
-        variables = {"OPENAI_API_KEY": "benchmark", "OPENAI_BASE_URL": server.base_url}
+        variables = {"OPENAI_API_KEY": SIMULATOR_KEY, "OPENAI_BASE_URL": server.base_url}
         started = time.monotonic()
         with subprocess.Popen(  # noqa: S603 - our own program
             [python, self.script],

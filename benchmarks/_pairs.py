@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from dify_plugin_host import HostSettings, PlatformRules, PluginHost, PluginProcess, PythonTool
+from gpt5_simulator import SIMULATOR_KEY
 
 
 type Owner = Literal["official", "ours"]
@@ -65,7 +66,7 @@ def build_environment() -> Mapping[str, str]:
 
 def build_credentials(base_url: str) -> Mapping[str, str]:
     """Return what both model plugins ask for, under the names that they share."""
-    return {"openai_api_key": "benchmark", "openai_api_base": base_url}
+    return {"openai_api_key": SIMULATOR_KEY, "openai_api_base": base_url}
 
 
 OURS = Pair(

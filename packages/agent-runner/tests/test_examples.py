@@ -17,7 +17,7 @@ from agent_runner import (
     ResourceOutput,
     TextOutput,
 )
-from gpt5_simulator import ResponsesSimulator
+from gpt5_simulator import SIMULATOR_KEY, ResponsesSimulator
 
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -40,7 +40,7 @@ def simulator():
 
 @pytest.fixture(scope="module")
 def variables(simulator):
-    return {"OPENAI_BASE_URL": simulator.base_url, "OPENAI_API_KEY": "any"}
+    return {"OPENAI_BASE_URL": simulator.base_url, "OPENAI_API_KEY": SIMULATOR_KEY}
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def test_the_script_alone_gives_the_same_answer(example, weather, variables):
 
 
 def test_an_unreachable_model_fails_the_run(example, run_agent):
-    variables = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "OPENAI_API_KEY": "any"}
+    variables = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "OPENAI_API_KEY": SIMULATOR_KEY}
     outputs, result = run_agent(example("weather"), PROMPT, production_env=variables)
     assert (result.status, result.exit_code) == ("failed", 1)
     assert any(isinstance(output, ErrorOutput) for output in outputs)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpt5_simulator import ResponsesSimulator
+from gpt5_simulator import SIMULATOR_KEY, ResponsesSimulator
 
 
 README = Path(__file__).parent.parent / "README.md"
@@ -18,7 +18,7 @@ EXAMPLES = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8")
 )
 def test_each_example_of_the_readme_runs(example: str, told: str) -> None:
     with ResponsesSimulator() as server:
-        settings = {"OPENAI_API_KEY": "any", "OPENAI_BASE_URL": server.base_url}
+        settings = {"OPENAI_API_KEY": SIMULATOR_KEY, "OPENAI_BASE_URL": server.base_url}
         run = subprocess.run(
             [sys.executable, "-c", example],
             env={**os.environ, **settings},

@@ -10,7 +10,7 @@ def test_the_export_list_is_sorted_and_complete():
         for name, value in vars(gpt5_simulator).items()
         if not name.startswith("_") and not inspect.ismodule(value)
     }
-    assert gpt5_simulator.__all__ == sorted(public)
+    assert gpt5_simulator.__all__ == sorted(public, key=lambda name: (not name.isupper(), name))
 
 
 def test_every_error_descends_from_the_root():

@@ -11,7 +11,7 @@ from dify_plugin_host import (
     PythonTool,
     ToolParameter,
 )
-from gpt5_simulator import ResponsesSimulator, ScriptedModel
+from gpt5_simulator import SIMULATOR_KEY, ResponsesSimulator, ScriptedModel
 from scripted_dify import Transcript
 
 
@@ -65,7 +65,7 @@ class BothPlugins:
             PLUGIN,
             MODEL_PLUGIN,
             credentials={
-                "openai_api_key": "simulator",
+                "openai_api_key": SIMULATOR_KEY,
                 "openai_api_base": self._server.base_url,
                 "max_retries": "0",
             },

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agent_runner import AgentRunner
-from gpt5_simulator import ResponsesSimulator
+from gpt5_simulator import SIMULATOR_KEY, ResponsesSimulator
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def test_a_new_agent_calls_its_tool_and_answers(lay_out, tmp_path):
     with ResponsesSimulator() as simulator:
         runner = AgentRunner(
             command=[sys.executable, "main.py"],
-            production_env={"OPENAI_BASE_URL": simulator.base_url, "OPENAI_API_KEY": "any"},
+            production_env={"OPENAI_BASE_URL": simulator.base_url, "OPENAI_API_KEY": SIMULATOR_KEY},
         )
 
         async def collect():

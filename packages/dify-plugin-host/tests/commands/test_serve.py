@@ -11,6 +11,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from gpt5_simulator import SIMULATOR_KEY
+
 
 DIFY_HOST = Path(sys.executable).with_name("dify-host")
 TOOLS = """
@@ -192,7 +194,8 @@ def test_the_simulator_offers_credentials_to_send(serve, monkeypatch):
 def test_people_are_told_the_simulators_credentials(serve):
     shown = serve("--simulator", "--api-key", "my-key", talk=example)
     (line,) = [line for line in shown if line.startswith("credentials for the simulator: ")]
-    assert json.loads(line.partition(": ")[2])["openai_api_key"] == "simulator"
+    assert json.loads(line.partition(": ")[2])["openai_api_key"] == SIMULATOR_KEY
+    assert SIMULATOR_KEY.startswith("sk-simulator-")
     assert "my-key" not in "".join(shown)
 
 

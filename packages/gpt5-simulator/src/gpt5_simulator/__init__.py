@@ -30,7 +30,7 @@ from gpt5_simulator._raw_server import RawServer
 from gpt5_simulator._recorded import RecordedRequest
 from gpt5_simulator._replay import Recording, read_recordings
 from gpt5_simulator._request import ModelRequest, Tool
-from gpt5_simulator._server import ResponsesSimulator
+from gpt5_simulator._server import SIMULATOR_KEY, ResponsesSimulator
 from gpt5_simulator._store import BackgroundCounts
 from gpt5_simulator._turn import (
     CustomToolCall,
@@ -47,6 +47,7 @@ from gpt5_simulator._turn import (
 
 
 __all__ = [
+    "SIMULATOR_KEY",
     "ApiError",
     "BackgroundCounts",
     "BrokenFrame",

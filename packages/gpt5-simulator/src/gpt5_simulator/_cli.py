@@ -13,7 +13,7 @@ from gpt5_simulator._errors import SimulatorError
 from gpt5_simulator._fault_text import fault_names, parse_fault
 from gpt5_simulator._hosted_results import read_results_file
 from gpt5_simulator._replay import read_recordings
-from gpt5_simulator._server import ResponsesSimulator
+from gpt5_simulator._server import SIMULATOR_KEY, ResponsesSimulator
 
 
 _BAD_USAGE = 2
@@ -35,7 +35,7 @@ def _validated_texts(texts: list[str] | None) -> list[str] | None:
 
 
 _API_KEY = typer.Option(
-    help="Accept this API key. May be repeated. Without it every key is accepted.",
+    help=f"Accept this API key. May be repeated. Without it every key is accepted, such as {SIMULATOR_KEY}.",
     callback=_validated_texts,
 )
 _MODEL = typer.Option(

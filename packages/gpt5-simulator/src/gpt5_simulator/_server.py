@@ -29,6 +29,9 @@ from gpt5_simulator._store import BackgroundCounts
 from gpt5_simulator._turn import Model
 
 
+SIMULATOR_KEY = "sk-simulator-any-key"
+"""A key for whoever needs one to ask a simulator, which takes any: it looks like one, so that nothing but a key is taken out of texts for it."""
+
 _HOST = "127.0.0.1"
 _START_SECONDS = 30.0
 _STOP_SECONDS = 10.0
@@ -42,7 +45,7 @@ class ResponsesSimulator:
 
     Args:
         port: The port; 0 picks a free one.
-        api_keys: The accepted keys; None accepts any that is not empty.
+        api_keys: The accepted keys; None accepts any that is not empty, such as `SIMULATOR_KEY`.
         model: What says what is said; a `DemoModel` by default.
         hosted_results: What the hosted tools of that `DemoModel` find and make; see `read_hosted_results`. None has a few examples.
         replay: Recordings to serve instead of asking the model: paths of `.sse` or `.response.json` files or of folders with them,

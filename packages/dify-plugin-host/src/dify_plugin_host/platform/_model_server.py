@@ -82,7 +82,7 @@ def open_simulator(environment: Mapping[str, str]) -> Generator[ModelServer]:
         SimulatorStartError: If it does not start.
     """
     # Only here: it takes long to import, and who names a server needs none.
-    from gpt5_simulator import ResponsesSimulator, SimulatorError  # noqa: PLC0415
+    from gpt5_simulator import SIMULATOR_KEY, ResponsesSimulator, SimulatorError  # noqa: PLC0415
 
     rest = without_server(environment)
     with contextlib.ExitStack() as stack:
@@ -92,7 +92,7 @@ def open_simulator(environment: Mapping[str, str]) -> Generator[ModelServer]:
             raise SimulatorStartError(f"the built-in simulator did not start: {error}") from None
         yield ModelServer(
             description="the built-in simulator (gpt5-simulator), no key needed",
-            credentials={"openai_api_key": "simulator", "openai_api_base": simulator.base_url},
+            credentials={"openai_api_key": SIMULATOR_KEY, "openai_api_base": simulator.base_url},
             environment=rest,
         )
 
