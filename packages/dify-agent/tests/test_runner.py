@@ -559,12 +559,12 @@ def ask_with_secrets(*specs: RunLayerSpec) -> CreateRunRequest:
     tool = plugin_tool(
         credentials={"api_key": SECRET, "organization": "Acme Incorporated"},
         parameters=[token],
-        runtime_parameters={"token": 'p"w/0rd', "city": "New York City"},
+        runtime_parameters={"token": 'p"w/0rd8', "city": "New York City"},
     )
     return layers(PLUGIN, tools_layer("tools", tool), *specs)
 
 
-SAID = f"It is {SECRET}, or p%22w%2F0rd, for Acme Incorporated in New York City. sk-very"
+SAID = f"It is {SECRET}, or p%22w%2F0rd8, for Acme Incorporated in New York City. sk-very"
 SHOWN = "It is [redacted], or [redacted], for Acme Incorporated in New York City. sk-very"
 
 
@@ -584,6 +584,30 @@ async def test_no_text_of_the_model_shows_a_secret_however_it_is_cut(size):
     assert texts_of(scripted, "thinking_delta") == SHOWN
     assert texts_of(scripted, "text_delta") == SHOWN
     assert scripted.last().output == SHOWN
+
+
+@pytest.mark.parametrize(("key", "said"), [("luna-42", "luna-42"), ("luna-421", "[redacted]")])
+async def test_a_key_of_under_eight_characters_is_a_word_for_a_model_and_a_secret_in_errors(
+    key, said
+):
+    token = {"name": "token", "type": "secret-input", "form": "form"}
+    tool = plugin_tool(
+        credentials={"api_key": key}, parameters=[token], runtime_parameters={"token": f"{key}!"}
+    )
+    request = layers(PLUGIN, tools_layer("tools", tool))
+    scripted, failing = ScriptedRunner(), ScriptedRunner()
+    await scripted.run(request, [{0: DeltaThinkingPart(content=f"{key}?")}, f"I am {key}."])
+
+    async def turn(_messages: list[ModelMessage], _info: AgentInfo) -> AsyncIterator[Delta]:
+        yield "One"
+        raise RuntimeError(f"no key {key}")
+
+    await failing.run_turn(request, turn)
+
+    assert texts_of(scripted, "thinking_delta") == f"{said}?"
+    assert texts_of(scripted, "text_delta") == f"I am {said}."
+    assert scripted.last().output == f"I am {said}."
+    assert failing.last().error == "no key [redacted]"
 
 
 async def test_what_waited_is_told_before_a_call_of_a_tool():

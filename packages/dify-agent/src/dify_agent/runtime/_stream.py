@@ -38,14 +38,14 @@ class RunEventReader:
 
     Args:
         run_id: The run.
-        secrets: The secrets; of a text only those that are declared as such, of calls of tools and results all.
+        secrets: The secrets; of a text only those that are declared as such and are no words, of calls of tools and results all.
     """
 
     def __init__(self, run_id: str, secrets: ConfigSecrets) -> None:
         self._run_id = run_id
         self._secrets = secrets
         self._kind: type[TextDeltaEvent | ThinkingDeltaEvent] = TextDeltaEvent
-        self._filter = SecretFilter(secrets.declared)
+        self._filter = SecretFilter(secrets.spoken)
 
     def read(self, event: AgentStreamEvent) -> Iterator[RunEvent]:
         """Yield what a client hears of the next event by now; a text that may be the beginning of a secret waits."""
@@ -93,8 +93,8 @@ class RunEventReader:
 
 
 def redact_output(output: JsonValue, secrets: ConfigSecrets) -> JsonValue:
-    """Return a run's output without the secrets that are declared as such."""
-    return _redact(output, secrets.declared)
+    """Return a run's output without the secrets that are declared as such and are no words."""
+    return _redact(output, secrets.spoken)
 
 
 def _file(run_id: str, file: BinaryContent, *, tool_call_id: str | None = None) -> FileEvent:

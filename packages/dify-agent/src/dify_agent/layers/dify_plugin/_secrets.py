@@ -16,7 +16,8 @@ from .configs import DifyPluginToolParameterType
 
 _SHORTEST_SECRET: Final = 4
 _SHORTEST_CREDENTIAL: Final = 6
-_SHORTEST_HIDDEN: Final = 8  # Shorter ones are words of every day.
+_SHORTEST_SPOKEN: Final = 8  # Shorter ones are words of every day, which a model says of itself.
+_SHORTEST_HIDDEN: Final = 8  # The same.
 _LONGEST: Final = 10_000  # As much as an error shows; longer ones would be slow to look for.
 # Objects whose texts are names that everybody may read, such as media types and models.
 _REFERENCES: Final = (
@@ -36,14 +37,17 @@ class ConfigSecrets:
 
     Attributes:
         known: All of them.
-        declared: Those that are secrets by their declaration or their name, which are shown nowhere at all.
+        declared: Those that are secrets by their declaration or their name, which no model is to read.
+        spoken: Those of them that are looked for in what a model says.
     """
 
     def __init__(self, configs: Iterable[Mapping[str, Any]]) -> None:
         configs = list(configs)
         # One for all, so that of two values, one of which begins the other, the longer one is found.
         self.known = KnownSecrets(_secrets(configs), shortest=_SHORTEST_SECRET)
-        self.declared = KnownSecrets(_declared_secrets(configs))
+        declared = list(_declared_secrets(configs))
+        self.declared = KnownSecrets(declared)
+        self.spoken = KnownSecrets(declared, shortest=_SHORTEST_SPOKEN)
 
     def redact(self, text: str) -> str:
         """Return the text with `[redacted]` in place of each secret."""
