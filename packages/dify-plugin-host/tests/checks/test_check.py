@@ -203,6 +203,7 @@ FAULTS = [
     (MODEL, swap("pyproject.toml", '{ path = "wheels/tiny_base', '{ path = "../tiny_base'), "pyproject.toml", "broken", f"'tool.uv.sources.tiny-base': expected the path '{BASE}'"),
     (MODEL, swap("pyproject.toml", "tiny-base = { path =", "tiny-bass = { path = 'gone' }\ntiny-base = { path ="), "pyproject.toml", "broken", "'tool.uv.sources.tiny-bass': expected a file 'gone'"),
     (MODEL, swap("pyproject.toml", "tiny-base = { path =", "tiny-bass = { workspace = true }\ntiny-base = { path ="), "pyproject.toml", "broken", "'tool.uv.sources.tiny-bass': expected no member of a workspace"),
+    (MODEL, swap("pyproject.toml", "tiny-base = { path =", "tiny-bass = { index = 'other' }\ntiny-base = { path ="), "pyproject.toml", "advice", "'tool.uv.sources.tiny-bass': expected no index but the one of whoever installs"),
     (MODEL, swap("pyproject.toml", "tiny-base==0.1.0+bundle", "tiny-base>=0.1.0"), "pyproject.toml", "broken", "'project.dependencies': expected 'tiny-base==0.1.0+bundle'"),
     (MODEL, swap("pyproject.toml", "tiny-base==0.1.0+bundle", "!"), "pyproject.toml", "broken", "pyproject.toml: 'project.dependencies': "),
     (MODEL, swap("uv.lock", "version = 1", "version = 2"), "uv.lock", "broken", "uv.lock: 'version': expected 1, got 2"),
@@ -221,6 +222,13 @@ FAULTS = [
     (MODEL, swap("requirements.txt", "--", "./wheels/other.whl\n--"), "requirements.txt", "broken", "'./wheels/other.whl': expected this file"),
     (MODEL, swap("uv.lock", "[[package]]", '[[package]]\nname = "x"\nversion = "1"\nsource = { registry = "https://pypi.org/simple" }\n\n[[package]]'), "requirements.txt", "advice", "expected the versions of uv.lock; x differ"),
     (MODEL, swap("requirements.txt", "--", "-e .\n--"), "requirements.txt", "advice", "expected 'name==version', got '-e .'"),
+    (MODEL, swap("requirements.txt", "--", "--extra-index-url https://me:pw@x.example/simple\n--"), "requirements.txt", "advice", "requirements.txt: '--extra-index-url': expected no index but the one of whoever installs"),
+    (MODEL, swap("requirements.txt", "--", "-i=https://x.example/simple\n--"), "requirements.txt", "advice", "requirements.txt: '-i': expected no index but the one of whoever installs"),
+    (MODEL, lambda files: files.update({"uv.toml": b""}), "nothing unasked", "advice", "uv.toml: takes the place of 'tool.uv' of pyproject.toml, and may name another index"),
+    (MODEL, lambda files: files.update({"provider/Pip.conf": b""}), "nothing unasked", "advice", "provider/Pip.conf: may name another index"),
+    (MODEL, lambda files: files.update({"sitecustomize.py": b""}), "nothing unasked", "advice", "sitecustomize.py: Python runs it by itself"),
+    (MODEL, lambda files: files.update({"usercustomize.py": b""}), "nothing unasked", "advice", "usercustomize.py: Python runs it by itself"),
+    (MODEL, lambda files: files.update({"lib/run.pth": b""}), "nothing unasked", "advice", "lib/run.pth: Python may run it by itself"),
     (MODEL, swap("requirements.txt", "--", "requests>=2,<3\n--"), "requirements.txt", "advice", "expected 'name==version', got 'requests>=2,<3'"),
 ]  # fmt: skip
 

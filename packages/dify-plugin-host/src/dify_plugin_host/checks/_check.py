@@ -118,6 +118,7 @@ def _checks_of_files(archive: Archive, declarations: Declarations) -> Iterator[t
     yield "signature", functools.partial(files.check_signature, archive)
     yield "size", functools.partial(files.check_size, archive)
     yield "no unwanted files", functools.partial(files.check_leftovers, archive)
+    yield "nothing unasked", functools.partial(files.check_unasked, archive)
     yield "manifest.yaml", declarations.check_manifest
 
 

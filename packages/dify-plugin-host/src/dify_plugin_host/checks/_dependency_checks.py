@@ -35,6 +35,7 @@ _OF_THE_MACHINE = {
     "cache-dir",
     "find-links",
 }
+_INDEX_OPTION = re.compile(r"(-i(?=\W)|--index-url|--extra-index-url|--pypi-url)[\s=]*(\S*)")
 _SHOWN = 5
 _OLDEST_UNPATCHED_SDK = Version("0.1.1")
 _DIFYS_FOLDERS = {"main", "models", "provider", "strategies", "tools", "wheels"}
@@ -192,6 +193,9 @@ def _check_sources(
         path = object_at({"source": source}, "source").get("path")
         if path is not None and not _is_there(contents, str(path)):
             yield Finding("broken", f"{where}.{name}': expected a file {path!r}")
+        elif "index" in object_at({"source": source}, "source"):
+            text = "expected no index but the one of whoever installs"
+            yield Finding("advice", f"{where}.{name}': {text}")
         elif "workspace" in object_at({"source": source}, "source"):
             text = "expected no member of a workspace, which no package is"
             yield Finding("broken", f"{where}.{name}': {text}")
@@ -300,6 +304,10 @@ def check_requirements(contents: Contents) -> Iterator[Finding]:
     for path in sorted(files):
         if not _is_there(contents, path):
             yield Finding("broken", f"requirements.txt: {path!r}: expected this file")
+    for option, index in filter(None, map(_index_option, requirements.options)):
+        if index.rstrip("/") != PUBLIC_INDEX:
+            text = f"{option!r}: expected no index but the one of whoever installs"
+            yield Finding("advice", f"requirements.txt: {text}")
     wheels = read_wheels(contents)
     if not _own_folders(contents):  # of which the lock has said what is missing
         if "uv.lock" in contents.files:
@@ -308,6 +316,12 @@ def check_requirements(contents: Contents) -> Iterator[Finding]:
         others = [line for line in requirements.named if line not in files]
         yield from _check_pins(contents, [*others, *_loose_options(requirements)], bundled=wheels)
     yield from _check_sdk(contents, "requirements.txt")
+
+
+def _index_option(line: str) -> tuple[str, str] | None:
+    """Return an option that names an index, and the index, which may hold a password."""
+    found = _INDEX_OPTION.match(line)
+    return (found[1], found[2]) if found else None
 
 
 def _check_listed(wheel: Wheel, requirements: Requirements) -> Iterator[Finding]:

@@ -20,6 +20,15 @@ _LEFTOVERS = (
     *("__pycache__", "*.pyc", "tests", ".venv", "venv", ".git", ".idea", ".vscode", ".DS_Store"),
     *(".env", ".*_cache", "*.difypkg", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*"),
 )
+# What acts without being asked for, by the pattern of its name in small letters.
+_UNASKED = {
+    "sitecustomize.py": "Python runs it by itself; expected such code in the plugin's modules",
+    "usercustomize.py": "Python runs it by itself; expected such code in the plugin's modules",
+    "*.pth": "Python may run it by itself; expected such code in the plugin's modules",
+    "uv.toml": "takes the place of 'tool.uv' of pyproject.toml, and may name another index; expected no such file",
+    "pip.conf": "may name another index; expected no settings of an installer",
+    "pip.ini": "may name another index; expected no settings of an installer",
+}
 _SHOWN = 3
 
 
@@ -64,6 +73,15 @@ def check_leftovers(archive: Archive) -> Iterator[Finding]:
     for _, shown in find_leftovers(archive.files):
         expected = "expected no caches, tests, secrets or packages"
         yield Finding("advice", f"{shown}: {expected}")
+
+
+def check_unasked(archive: Archive) -> Iterator[Finding]:
+    """Check that nothing went in that Python or an installer goes by without being asked to."""
+    for path in archive.files:
+        name = path.rpartition("/")[2].lower()
+        for pattern, text in _UNASKED.items():
+            if fnmatch(name, pattern):
+                yield Finding("advice", f"{path}: {text}")
 
 
 def find_leftovers(files: Iterable[str]) -> Iterator[tuple[str, str]]:
