@@ -78,6 +78,8 @@ def test_a_model_that_does_not_see_reads_the_names(agent, give):
         ({"url": "http://[::1/a.png"}, "its link must not be followed"),
         ({"url": "http://0xA9FEA9FE/latest/meta-data"}, "its link must not be followed"),
         ({"url": "http://metadata.google.internal/"}, "its link must not be followed"),
+        ({"url": "http://metadata%2egoogle%2einternal/"}, "its link must not be followed"),
+        ({"url": "http://[fd00:42::42]/latest"}, "its link must not be followed"),
         ({"url": "ended.png"}, "its link is not valid any more (status 403)"),
         ({"url": "moved.png"}, "its link is not valid any more (status 302)"),
         ({"size": 16 << 20}, "it has 16,777,216 bytes, and 15,728,640 are read at most"),

@@ -5,8 +5,10 @@ really connected to. Imported by whoever wants it.
 """
 
 import ipaddress
+import re
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 
 
 __all__ = ["is_metadata_address", "is_metadata_host", "plain_host"]
@@ -35,6 +37,7 @@ _ADDRESSES = frozenset(
             "100.100.100.200",  # Alibaba
             "168.63.129.16",  # Azure
             "192.0.0.192",  # Oracle
+            "fd00:42::42",  # Scaleway
             "fd00:ec2::254",  # AWS
             "fd00:ec2::23",  # AWS, pods
             "fd20:ce::254",  # Google
@@ -59,6 +62,8 @@ _PLACES = (
 )
 _ISATAP = (b"\0\0\x5e\xfe", b"\2\0\x5e\xfe")  # Source: RFC 5214 section 6.1.
 
+_ESCAPED = re.compile(rb"%([0-9a-fA-F]{2})")
+
 type Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
@@ -73,8 +78,24 @@ def plain_host(host: str) -> str:
 
 
 def is_metadata_host(host: str) -> bool:
-    """Return whether a plain host is a metadata service's, by its name or by its address."""
-    return host in _NAMES or is_metadata_address(host)
+    """Return whether a plain host is a metadata service's, by its name or by its address, also with characters escaped as in a URL."""
+    return any(each in _NAMES or is_metadata_address(each) for each in _readings(host))
+
+
+def _readings(host: str) -> Iterator[str]:
+    """Yield a host, and what it is to those who undo escapes, however often."""
+    yield host
+    while (read := _unquoted(host)) != host:
+        host = read
+        with suppress(UnicodeError):  # of what is no name
+            yield plain_host(host)
+
+
+def _unquoted(text: str) -> str:
+    octets = _ESCAPED.sub(
+        lambda code: bytes.fromhex(code[1].decode()), text.encode(errors="replace")
+    )
+    return octets.decode(errors="replace")
 
 
 def is_metadata_address(text: str) -> bool:
