@@ -209,6 +209,33 @@ def test_hidden_values_are_known_from_then_on():
         assert file.expand(unknown["content"]) == redacted
 
 
+def test_a_hidden_fraction_stands_nowhere():
+    with temporary_log() as log:
+        with log.begin() as run:
+            run.hide([0.73125, {"limit": 1250000.0}])
+            given = {"share": 0.73125, "limits": [1250000, 1250000.0], "rest": 0.5}
+            run.bound("c1", given, [])
+            run.result("c1", "done", "0.73125 of 1250000")
+        [bound], [result] = (find(run, kind) for kind in ("bound", "result"))
+
+    masked = {"share": "[redacted]", "limits": ["[redacted]", "[redacted]"], "rest": 0.5}
+    assert bound["arguments"] == masked
+    assert result["content"] == "[redacted] of [redacted]"
+
+
+def test_what_a_name_says_is_a_secret_stands_nowhere():
+    pair = {"name": "password", "value": "unguessable"}
+    with temporary_log() as log:
+        with log.begin() as run:
+            run.bound("c1", {"fields": [pair, {"name": "city", "value": "Oslo"}]}, [])
+            run.result("c1", "done", f"Set: {json.dumps(pair)}")
+        [bound], [result] = (find(run, kind) for kind in ("bound", "result"))
+
+    named = {"name": "password", "value": "[redacted]"}
+    assert bound["arguments"] == {"fields": [named, {"name": "city", "value": "Oslo"}]}
+    assert "unguessable" not in result["content"]
+
+
 def test_values_that_contain_themselves_can_be_hidden():
     ring = ["unguessable"]
     ring.append(ring)

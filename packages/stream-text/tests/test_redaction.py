@@ -1,7 +1,9 @@
 import copy
+import html
 import json
 import re
 import time
+from base64 import b64encode, urlsafe_b64encode
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 from stream_text import (
     REDACTED,
     KnownSecrets,
+    SecretFilter,
     iter_header_secrets,
     redact_log_data,
     redact_text,
@@ -149,6 +152,45 @@ def test_pairs_in_other_text_are_redacted(text):
 )
 def test_other_text_stays(text):
     assert redact_log_data(text) == text
+
+
+@pytest.mark.parametrize(
+    "names", [("name", "value"), ("key", "value"), ("Name", "Value"), ("field", "value")]
+)
+def test_a_value_is_a_secret_that_the_name_beside_it_says_is_one(names):
+    pair = dict(zip(names, ["password", SECRET], strict=True))
+    texts = [json.dumps(pair), f"got {json.dumps(pair)}", f"got {pair}", json.dumps(str(pair))]
+
+    assert redact_log_data([pair])[0] == {**pair, names[1]: REDACTED}
+    for text in texts:
+        assert SECRET not in redact_text(text)
+        assert SECRET not in redact_log_data(text)
+    backwards = dict(reversed(pair.items()))
+    assert SECRET not in json.dumps(redact_log_data(backwards))
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        {"name": "city", "value": "Oslo"},
+        {"name": "total_tokens", "value": 12},
+        {"name": ["password"], "value": "Oslo"},
+        {"title": "password", "value": "Oslo"},
+        {"name": "password", "type": "string"},
+        {"name": f"How do I reset {'it ' * 40}, my password", "value": "Like this"},
+    ],
+)
+def test_other_values_beside_names_stay(pair):
+    assert redact_log_data([pair, json.dumps(pair)]) == [pair, json.dumps(pair)]
+
+
+def test_a_number_that_is_a_known_secret_is_taken_out_of_log_data():
+    known = KnownSecrets(["0.73125", "48151623"])
+
+    logged = redact_log_data([0.73125, 48151623, 0.73, 4815, True, {"n": 0.73125}], known=known)
+    assert redact_log_data(10**5_000, known=known) == 10**5_000
+
+    assert logged == [REDACTED, REDACTED, 0.73, 4815, True, {"n": REDACTED}]
 
 
 def test_what_json_does_not_know_is_named_and_never_shown():
@@ -300,7 +342,11 @@ def test_a_known_secret_is_found_with_any_of_its_characters_escaped(data, secret
 
 @pytest.mark.untraced
 @pytest.mark.parametrize(
-    "near", ["\\u005", "%5", "%25", "%5C", "\\\\", "\\u005a%5A", "%255C%255Cu005A", "Z\\x5a"]
+    "near",
+    [
+        *("\\u005", "%5", "%25", "%5C", "\\\\", "\\u005a%5A", "%255C%255Cu005A", "Z\\x5a"),
+        *("&#90;", "&amp;", "Z\u200b", "Z" + "\u200b" * 16),
+    ],
 )
 @pytest.mark.parametrize("end", ["Z", ""])
 def test_what_almost_is_an_escaped_secret_costs_no_more_than_its_length(near, end):
@@ -366,10 +412,79 @@ def test_a_known_secret_with_blanks_is_found_in_a_form():
     assert KnownSecrets(["open sesame"]).redact("q=open+sesame") == f"q={REDACTED}"
 
 
+def test_one_of_several_secrets_with_blanks_is_found_in_a_form():
+    secrets = KnownSecrets(["open sesame", "another-secret"])
+    assert secrets.redact("q=open+sesame&r=open%2Bsesame") == f"q={REDACTED}&r={REDACTED}"
+
+
 def test_a_known_secret_in_other_letters_is_found_in_json():
     secrets = KnownSecrets(["gr\u00fcn-und-blau"])
     assert secrets.redact(json.dumps("gr\u00fcn-und-blau")) == f'"{REDACTED}"'
     assert secrets.redact("gr%C3%BCn-und-blau") == REDACTED
+
+
+OTHER_FORMS = {
+    "HTML": html.escape,
+    "HTML twice": lambda text: html.escape(html.escape(text)),
+    "HTML in JSON": lambda text: json.dumps(html.escape(text)).replace("&", "\\u0026")[1:-1],
+    "decimal entities": lambda text: "".join(f"&#{ord(character)};" for character in text),
+    "hexadecimal entities": lambda text: "".join(f"&#x{ord(character):04X};" for character in text),
+    "zero-width spaces": "\u200b".join,
+    "two joiners": "\u200d\ufeff".join,
+    "soft hyphens": "\u00ad".join,
+    "word joiners in JSON": lambda text: json.dumps("\u2060".join(text))[1:-1],
+    "hexadecimal": lambda text: text.encode().hex(),
+    "large hexadecimal": lambda text: text.encode().hex().upper(),
+    "base64": lambda text: b64encode(text.encode()).decode(),
+    "base64 of URLs": lambda text: urlsafe_b64encode(text.encode()).decode().rstrip("="),
+}
+
+
+@pytest.mark.parametrize("secret", ['sk-p&s"w<rd\\1\u00e9/2', "hunter22", "aB3~dE5?gH7>kL9"])
+@pytest.mark.parametrize("write", OTHER_FORMS.values(), ids=OTHER_FORMS)
+def test_a_known_secret_is_found_in_other_forms_and_however_these_stream(secret, write):
+    known = KnownSecrets([secret, "another-secret"])
+    text = f"It is <{write(secret)}> & no more"
+
+    streamed = SecretFilter(known)
+    shown = "".join([*map(streamed.feed, text), streamed.close()])
+
+    assert known.redact(text) == f"It is <{REDACTED}> & no more"
+    assert shown == known.redact(text)
+    assert known.redact("x" * 2_000 + text) == "x" * 2_000 + shown
+
+
+@pytest.mark.parametrize("before", range(3))
+@pytest.mark.parametrize("encode", [b64encode, urlsafe_b64encode])
+def test_a_known_secret_is_found_wherever_it_stands_in_what_was_encoded(before, encode):
+    octets = b"~" * before + b"aB3~dE5?gH7>kL9" + b"~~~"
+
+    redacted = KnownSecrets(["aB3~dE5?gH7>kL9"]).redact(encode(octets).decode())
+
+    assert REDACTED in redacted
+    assert len(redacted) <= len(REDACTED) + 10  # what is around it
+
+
+def test_a_secret_with_backslashes_is_found_among_others():
+    known = KnownSecrets(["hunter\\22", "another-secret"])
+
+    assert known.redact("hunter\\\\22 or hunter&#92;22") == f"{REDACTED} or {REDACTED}"
+
+
+def test_words_are_not_looked_for_where_they_are_encoded():
+    text = f"{b'hunter2'.hex()} {b64encode(b'hunter2').decode()}"
+
+    assert KnownSecrets(["hunter2"]).redact(text) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["h\u00e9 hunter2\u200b2", "\u2764\ufe0f hunter22", "gr\u00fc\u200bn-blau"]
+)
+def test_what_nobody_sees_is_looked_for_in_texts_of_any_letters(text):
+    known = KnownSecrets(["hunter22", "gr\u00fcn-blau"])
+
+    assert REDACTED in known.redact(text)
+    assert KnownSecrets(["hunter23"]).redact(text) == text
 
 
 def test_each_line_of_a_known_secret_is_one():

@@ -11,6 +11,7 @@ from stream_text import (
     InvalidJsonError,
     KnownSecrets,
     SecretFilter,
+    find_named_value,
     is_secret_key,
     parse_json,
     redact_text,
@@ -24,7 +25,9 @@ HIDDEN: Final = "[hidden]"
 
 _MAX_PARSED_CHARACTERS: Final = 1_000_000
 _LONG_NUMBER: Final = 100_000  # Shorter ones are too common to be secrets.
-_HELD_WORDS: Final = 4  # A name, what stands between it and its value, and the value's beginning.
+_HELD_WORDS: Final = (
+    7  # A name beside a value, each with what stands between, and the value's beginning.
+)
 _ENCODED: Final = re.compile(r"(?:data:[^,\s]{0,200};base64,|(?=.{500}))([A-Za-z0-9+/_-]*)={0,2}")
 _URL_SAFE: Final = str.maketrans("-_", "+/")
 _WORD: Final = re.compile(r"(?<=\s)\S")
@@ -71,7 +74,7 @@ class Redactor:
             return [self._redact(item, by_name, text) for item in cast("list[Any]", value)]
         if isinstance(value, dict):
             return self._redact_members(cast("dict[str, Any]", value), by_name, text)
-        if isinstance(value, int) and abs(value) >= _LONG_NUMBER:
+        if isinstance(value, float) or (isinstance(value, int) and abs(value) >= _LONG_NUMBER):
             written = str(value)
             return value if self._redact_known(written) == written else REDACTED
         return value
@@ -79,9 +82,10 @@ class Redactor:
     def _redact_members(self, members: dict[str, Any], by_name: bool, text: RedactText) -> Any:  # noqa: FBT001
         if members.keys() == {BYTES}:
             return self._redact_bytes(str(members[BYTES]), text)
+        named = find_named_value(members) if by_name else None
         return {
             self.redact_text(name): REDACTED
-            if by_name and _is_secret(name, member)
+            if by_name and _is_secret(name if name != named else "secret", member)
             else self._redact(member, by_name, text)
             for name, member in members.items()
         }
@@ -93,6 +97,9 @@ class Redactor:
 
     def redact_text(self, text: str) -> str:
         """Return a text without secrets; where it is JSON, they are told by their names too, and it stays as it is if it holds none."""
+        encoded = _ENCODED.fullmatch(text)
+        if encoded is not None and self._holds_known(encoded[1]):
+            return REDACTED
         text = self._redact_known(text)
         if _may_be_json(text) and len(text) <= _MAX_PARSED_CHARACTERS:
             try:
@@ -103,10 +110,7 @@ class Redactor:
             if redacted == parsed and not _has_repeated_names(text):
                 return text
             return json.dumps(redacted, ensure_ascii=False)
-        encoded = _ENCODED.fullmatch(text)
-        if encoded is None:
-            return redact_text(text)
-        return REDACTED if self._holds_known(encoded[1]) else text
+        return redact_text(text) if encoded is None else text
 
     def _holds_known(self, encoded: str) -> bool:
         """Return whether what is encoded as base64 is a text with a known secret."""
@@ -175,6 +179,8 @@ def find_texts(value: object) -> Iterator[str]:
             yield item.decode(errors="ignore")
         elif isinstance(item, str | int | float):
             yield str(item)
+            if isinstance(item, float) and item.is_integer():
+                yield f"{item:.0f}"  # as a model may write it
         elif isinstance(item, Mapping | list | tuple | set | frozenset):
             members = cast("Mapping[object, object] | Iterable[object]", item)
             if id(members) in seen:

@@ -19,7 +19,7 @@ from ._omissions import render_omission, without_omissions
 from ._redaction import redact_log_data, redact_text
 from ._request_size import RequestSize
 from ._secret_filter import SecretFilter
-from ._secret_names import is_secret_key, is_secret_setting
+from ._secret_names import find_named_value, is_secret_key, is_secret_setting
 from ._think import ThinkPiece, ThinkReader, render_thinking
 from ._think_filter import ThinkFilter, strip_think
 from ._tool_calls import MergedToolCall, ToolCallDelta, ToolCallMerger
@@ -50,6 +50,7 @@ __all__ = [
     "WrittenCall",
     "dump_json",
     "find_media_type",
+    "find_named_value",
     "has_many_values",
     "is_secret_key",
     "is_secret_setting",

@@ -1,29 +1,42 @@
 """Secrets whose values are known, taken out wherever they stand and however they are escaped."""
 
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from itertools import chain
 from typing import Final, cast
 
+from ._encoded import iter_alone, iter_encoded
 from ._errors import InvalidJsonError
-from ._escaped import Unit, compile_units, find_cut_off, split_units
+from ._escaped import (
+    UNSEEN,
+    Unit,
+    compile_traces,
+    compile_units,
+    entity_names,
+    find_cut_off,
+    split_units,
+)
 from ._json import parse_json
 
 
 REDACTED: Final = "[redacted]"
 """What stands in the place of a secret."""
 
-_ESCAPE: Final = re.compile(r"[\\%+]")
-_BEGINNING_UNITS: Final = 10  # of a secret, which hardly any other text begins with
+_SHORT_TEXT: Final = 1_000  # characters, in which one pattern is found faster than many texts
+_INTRODUCED: Final = re.compile(rf"[\\%+&{UNSEEN}]")
+_BEGINNING_UNITS: Final = 20  # of a secret with its gaps, which hardly any other text begins with
+_SHORTEST_ENCODED: Final = 8  # Shorter ones are words whose codes stand in other texts by chance.
 
 
 class KnownSecrets:
     r"""Secrets whose values are known, to be found wherever they stand.
 
     Each is found as it is, without blank space around it, and with any of its characters escaped as in a URL, in JSON, in a string of
-    Python or Go or the like, up to three times over; of one with several lines, each line as well. What has been encoded otherwise
-    (base64, HTML) is not found.
+    Python or Go or the like, up to three times over, or as in HTML, and with characters between them that nobody sees; of one with several lines, each line as well. One of eight
+    characters and more is also found in hexadecimal digits and in base64, wherever it stands in what was encoded. What has been encoded otherwise is not found.
 
     Args:
         values: The secrets; what is no text counts as none.
@@ -53,6 +66,11 @@ class KnownSecrets:
         return sorted(texts, key=lambda text: (-len(text), text))
 
     @cached_property
+    def _least(self) -> float:
+        """How many characters a text with a secret has at least."""
+        return min(map(len, self._texts), default=math.inf)
+
+    @cached_property
     def _plain_pattern(self) -> re.Pattern[str]:
         return re.compile("|".join(map(re.escape, self._texts)))
 
@@ -64,21 +82,94 @@ class KnownSecrets:
     def _escaped_beginnings(self) -> re.Pattern[str]:
         return compile_units(units[:_BEGINNING_UNITS] for units in self._units)
 
-    def _pattern(self, text: str) -> re.Pattern[str]:
-        """Return the pattern that finds the secrets in a text.
+    @cached_property
+    def _traces(self) -> re.Pattern[str]:
+        return compile_traces(self._units)
 
-        What finds them escaped takes some ten times as long, and of a long secret a tenth of a second to compile.
+    @cached_property
+    def _entities(self) -> list[str]:
+        names = ["#", *entity_names("".join(self._texts))]
+        return [before + name for before in ("&", "amp;") for name in names]
+
+    @cached_property
+    def _long_texts(self) -> list[str]:
+        return [text for text in self._texts if len(text) >= _SHORTEST_ENCODED]
+
+    @cached_property
+    def _encoded(self) -> list[str]:
+        return list({form for text in self._long_texts for form in iter_encoded(text)})
+
+    @cached_property
+    def _all_encoded(self) -> list[str]:
+        alone = {form for text in self._long_texts for form in iter_alone(text)}
+        return sorted(alone.union(self._encoded), key=lambda form: (-len(form), form))
+
+    @cached_property
+    def _encoded_pattern(self) -> re.Pattern[str]:
+        return re.compile("|".join(map(re.escape, self._all_encoded)) or r"(?!)")
+
+    def _patterns(self, text: str) -> list[re.Pattern[str]]:
+        """Return the patterns that find something in a text, one after the other.
+
+        What finds secrets escaped takes some ten times as long, and of a long secret a tenth of a second to compile.
         """
-        is_plain = _ESCAPE.search(text) is None or self._escaped_beginnings.search(text) is None
-        return self._plain_pattern if is_plain else self._escaped_pattern
+        patterns: list[re.Pattern[str]] = []
+        if self._may_be_altered(text) and self._escaped_beginnings.search(text):
+            patterns.append(self._escaped_pattern)
+        elif _has_any(text, self._texts, self._plain_pattern):
+            patterns.append(self._plain_pattern)
+        if _has_any(text, self._encoded, self._encoded_pattern):
+            patterns.append(self._encoded_pattern)
+        return patterns
+
+    def _may_be_altered(self, text: str) -> bool:
+        """Return whether a text may have secrets otherwise than as they are."""
+        # To look for each character by itself is many times as fast as to look for all.
+        has_escapes = (
+            "\\" in text
+            or "%" in text
+            or "+" in text
+            or ("&" in text and any(entity in text for entity in self._entities))
+        )
+        # One secret is found as fast as its traces.
+        if has_escapes and (len(self._texts) == 1 or self._traces.search(text)):
+            return True
+        return not text.isascii() and self._may_have_gaps(text)
+
+    def _may_have_gaps(self, text: str) -> bool:
+        """Return whether there are more secrets in a text once what is not ASCII is left out."""
+        if any(not secret.isascii() for secret in self._texts):
+            return _INTRODUCED.search(text) is not None
+        seen = text.encode("ascii", "ignore").decode()
+        return any(seen.count(secret) > text.count(secret) for secret in self._texts)
 
     @cached_property
     def _units(self) -> list[list[Unit]]:
         return list(map(split_units, self._texts))
 
+    @cached_property
+    def _literals(self) -> dict[str, list[str]]:
+        """What is found as it is, by its first character."""
+        literals: dict[str, list[str]] = {}
+        for each in (*self._texts, *self._all_encoded):
+            literals.setdefault(each[0], []).append(each)
+        return literals
+
+    @cached_property
+    def _longest(self) -> int:
+        return max(map(len, chain.from_iterable(self._literals.values())))
+
+    @cached_property
+    def _firsts(self) -> re.Pattern[str]:
+        return re.compile(f"[{''.join(map(re.escape, self._literals))}]")
+
     def redact(self, text: str) -> str:
         """Return the text with `[redacted]` in place of each secret."""
-        return self._pattern(text).sub(REDACTED, text) if self._texts else text
+        if len(text) < self._least:
+            return text
+        for pattern in self._patterns(text):
+            text = pattern.sub(REDACTED, text)
+        return text
 
     def split(self, text: str) -> tuple[str, str]:
         """Return the text with `[redacted]` in place of each secret, and the end of it that may go on as one, as it is.
@@ -90,24 +181,34 @@ class KnownSecrets:
         if not self._texts:
             return text, ""
         end = self._find_beginning(text, 0)
-        for match in self._pattern(text).finditer(text):
+        patterns = self._patterns(text)
+        if not patterns:
+            return text[:end], text[end:]
+        matches = chain.from_iterable(pattern.finditer(text) for pattern in patterns)
+        for match in sorted(matches, key=re.Match[str].start):
             if match.start() < end < match.end():
                 end = self._find_beginning(text, match.end())
         return self.redact(text[:end]), text[end:]
 
     def _find_beginning(self, text: str, position: int) -> int:
         """Return where, from a position on, the first secret begins that the end of the text cuts off; its length if none does."""
-        starts = [_find_plain_beginning(text, secret, position) for secret in self._texts]
-        if _ESCAPE.search(text, position):
-            starts += [find_cut_off(text, units, position) for units in self._units]
-        return min(starts)
+        start = self._find_plain_beginning(text, position)
+        if _INTRODUCED.search(text, position):
+            start = min(start, *(find_cut_off(text, units, position) for units in self._units))
+        return start
+
+    def _find_plain_beginning(self, text: str, position: int) -> int:
+        for match in self._firsts.finditer(text, max(position, len(text) - self._longest + 1)):
+            rest = text[match.start() :]
+            if any(each != rest and each.startswith(rest) for each in self._literals[match[0]]):
+                return match.start()
+        return len(text)
 
 
-def _find_plain_beginning(text: str, secret: str, position: int) -> int:
-    start = text.find(secret[0], max(position, len(text) - len(secret) + 1))
-    while start >= 0 and not secret.startswith(text[start:]):
-        start = text.find(secret[0], start + 1)
-    return start if start >= 0 else len(text)
+def _has_any(text: str, secrets: Iterable[str], pattern: re.Pattern[str]) -> bool:
+    if len(text) < _SHORT_TEXT:
+        return pattern.search(text) is not None
+    return any(secret in text for secret in secrets)
 
 
 def iter_header_secrets(headers: object) -> Iterator[str]:

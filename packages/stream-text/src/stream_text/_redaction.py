@@ -9,7 +9,14 @@ from typing import Any, Final, cast
 from ._errors import InvalidJsonError
 from ._json import parse_json
 from ._known_secrets import REDACTED, KnownSecrets
-from ._secret_names import SECRET_WORDS, WORDS, is_secret_key
+from ._secret_names import (
+    MAX_NAME,
+    NAMES_BESIDE,
+    SECRET_WORDS,
+    WORDS,
+    find_named_value,
+    is_secret_key,
+)
 
 
 MAX_LOGGED_CHARACTERS: Final = 2_000
@@ -26,6 +33,10 @@ _VALUE: Final = r"""(?:
 # Each with the words of which a text has at least one where the pattern finds something: looking for them is much faster.
 _PATTERNS: Final = (
     (SECRET_WORDS, rf"""(?P<head>(?:{WORDS})[\w-]{{0,64}}\\?["']?\s*[:=]\s*){_VALUE}"""),
+    (
+        ("value",),
+        rf"""(?P<head>\b(?:{"|".join(NAMES_BESIDE)})\\?["']?\s*:\s*\\?["'](?=[^"'\\]{{0,{MAX_NAME}}}(?:{WORDS}))[^"'\\]{{1,{MAX_NAME}}}\\?["']\s*,\s*\\?["']value\\?["']?\s*:\s*){_VALUE}""",
+    ),
     (("cookie",), r"(?P<head>\bcookie\s*:\s*)[^\r\n\"']+"),
     (("bearer", "basic"), r"(?P<head>\b(?:bearer|basic)\s+)[\w.~+/=-]{8,}"),
     (
@@ -51,7 +62,7 @@ def redact_log_data(data: object, *, known: KnownSecrets = _NONE_KNOWN) -> Any:
 
     The value of a key that names a secret becomes `[redacted]`: one that holds token, secret, password, credential, cookie,
     auth, api key and the like (in any case, with `_`, `-`, a space or nothing between), or ends in key, pass, pwd, dsn, private
-    or session after another word. Counts such as `total_tokens: 12` stay. JSON inside strings is treated the same way, and
+    or session after another word; so does a `value` beside such a `name`. Counts such as `total_tokens: 12` stay. JSON inside strings is treated the same way, and
     `key=value` or `key: value` pairs in other text as far as they can be told, passwords in URLs, and what begins like a key
     (`sk-` and the like). Strings keep their first 2,000 characters, halves of surrogate pairs become `?`. Bytes become their
     size, objects that JSON does not know the name of their type.
@@ -79,8 +90,11 @@ class _LogCopy:
             return self._collection(collection, depth=depth)
         if isinstance(value, bytes | bytearray):
             return f"<{len(value)} bytes>"
-        is_scalar = value is None or isinstance(value, bool | int | float)
-        return value if is_scalar else f"<{type(value).__name__}>"
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, int | float):
+            return REDACTED if self._known.redact(_digits(value)) == REDACTED else value
+        return f"<{type(value).__name__}>"
 
     def _collection(
         self, collection: Mapping[object, object] | Iterable[object], *, depth: int
@@ -92,9 +106,10 @@ class _LogCopy:
         return [self.copy(item, depth=depth + 1) for item in collection]
 
     def _mapping(self, mapping: Mapping[object, object], *, depth: int) -> dict[str, object]:
+        named = find_named_value(mapping)
         return {
             _cut(self._known.redact(str(key))): REDACTED
-            if is_secret_key(str(key), value)
+            if is_secret_key(str(key), value) or (named is not None and key == named)
             else self.copy(value, depth=depth + 1)
             for key, value in mapping.items()
         }
@@ -109,6 +124,13 @@ class _LogCopy:
                 pass
         # The margin keeps a pair that begins before the cut whole.
         return redact_text(text[: MAX_LOGGED_CHARACTERS * 2])
+
+
+def _digits(number: float) -> str:
+    try:
+        return str(number)
+    except ValueError:  # a number of thousands of digits
+        return ""
 
 
 def _cut(text: str) -> str:

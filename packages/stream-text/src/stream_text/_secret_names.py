@@ -1,8 +1,9 @@
 """Which names are those of secrets."""
 
 import re
+from collections.abc import Mapping
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 
 # One list, in two parts. The first are found anywhere in a name.
@@ -38,6 +39,15 @@ SECRET_WORDS: Final = (
 )
 """Words of which a text has at least one, in small letters, where `WORDS` finds something."""
 
+NAMES_BESIDE: Final = ("name", "key", "field", "variable", "header")
+"""Members of an object, in small letters, that say what its `value` is."""
+
+_VALUES: Final = ("value", "Value", "VALUE")
+_ALL_NAMES: Final = tuple(
+    written for name in NAMES_BESIDE for written in (name, name.title(), name.upper())
+)
+MAX_NAME: Final = 100  # characters; longer ones are sentences
+
 _COUNT: Final = re.compile(r"tokens$", re.IGNORECASE)
 _SETTING: Final = "|".join(
     (*_CLEAR, *(rf"\B{word}" if word == "pwd" else word for word in _AMBIGUOUS))
@@ -66,6 +76,27 @@ def is_secret_key(key: str, value: object) -> bool:
         return False
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return not (is_number and _COUNT.search(key))
+
+
+def find_named_value(members: Mapping[Any, object]) -> str | None:
+    """Return the member of an object that is a secret by what its neighbour says: `value` beside the `name` of a secret.
+
+    Args:
+        members: An object, which may be of another kind, such as a list of headers or of variables has.
+
+    Example:
+        >>> find_named_value({"name": "password", "value": "abc"})
+        'value'
+    """
+    key = next((key for key in _VALUES if key in members), None)
+    if key is None:
+        return None
+    names = (members[each] for each in _ALL_NAMES if each in members)
+    is_secret = any(
+        isinstance(name, str) and len(name) <= MAX_NAME and is_secret_key(name, members[key])
+        for name in names
+    )
+    return key if is_secret else None
 
 
 def is_secret_setting(name: str, value: str = "") -> bool:
