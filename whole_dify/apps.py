@@ -164,11 +164,18 @@ class Apps:
         self.console.post(f"/apps/{service.app}/model-config", **config)
         return service
 
-    def chatflow(self, kind: str, node: Json, output: str = "text") -> Service:
-        """Make a chatflow of one node, which it names `node`, that shows what comes out of it."""
-        answer = {"answer": f"{{{{#node.{output}#}}}}", "variables": []}
+    def chatflow(
+        self, kind: str, node: Json, output: str = "text", *, failed: str | None = None
+    ) -> Service:
+        """Make a chatflow of one node, which it names `node`, that shows what comes out of it, or what is said on its fail branch."""
         nodes = {"start": ("start", {"variables": []}), "node": (kind, node)}
-        return self._flow("advanced-chat", {**nodes, "answer": ("answer", answer)})
+        nodes["answer"] = _answer(f"{{{{#node.{output}#}}}}")
+        if failed is not None:
+            nodes |= {
+                "node": (kind, {**node, "error_strategy": "fail-branch"}),
+                "failed": _answer(failed),
+            }
+        return self._flow("advanced-chat", nodes)
 
     def workflow(self, kind: str, node: Json, output: str = "text") -> Service:
         """Make a workflow of one node, which it names `node`, from an input `text` to an output `found`."""
@@ -201,8 +208,10 @@ class Apps:
         nodes = [_node(name, *kinds[name], place) for place, name in enumerate(kinds)]
         edges = [
             _edge(one, kinds[one][0], following, kinds[following][0])
-            for one, following in pairwise(kinds)
+            for one, following in pairwise(name for name in kinds if name != "failed")
         ]
+        if "failed" in kinds:
+            edges.append(_edge("node", kinds["node"][0], "failed", "answer", handle="fail-branch"))
         draft = {
             "graph": {"nodes": nodes, "edges": edges, "viewport": {"x": 0, "y": 0, "zoom": 1}},
             "features": {"file_upload": {**_UPLOADS, "image": _IMAGES}},
@@ -231,6 +240,10 @@ def _fresh_name() -> str:
     return f"{_NAME} {uuid.uuid4().hex[:6]}"
 
 
+def _answer(text: str) -> tuple[str, Json]:
+    return "answer", {"answer": text, "variables": []}
+
+
 def _end(node: str, output: str) -> tuple[str, Json]:
     found = {"variable": "found", "value_selector": [node, output], "value_type": "string"}
     return "end", {"outputs": [found]}
@@ -253,12 +266,14 @@ def _node(name: str, kind: str, data: Json, place: int) -> Json:
     }
 
 
-def _edge(source: str, source_type: str, target: str, target_type: str) -> Json:
+def _edge(
+    source: str, source_type: str, target: str, target_type: str, *, handle: str = "source"
+) -> Json:
     return {
-        "id": f"{source}-source-{target}-target",
+        "id": f"{source}-{handle}-{target}-target",
         "type": "custom",
         "source": source,
-        "sourceHandle": "source",
+        "sourceHandle": handle,
         "target": target,
         "targetHandle": "target",
         "zIndex": 0,

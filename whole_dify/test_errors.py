@@ -7,6 +7,9 @@ import pytest
 from apps import agent_node, weekday
 
 
+_CALLS_OF_A_RUN = 4  # The model plugin makes a call twice, and so does the agent.
+
+
 @pytest.fixture
 def fail(apps):
     """Run an agent, and return the error that Dify shows for the run."""
@@ -54,6 +57,16 @@ def test_an_option_that_cannot_be_is_named_before_the_model_is_called(
     assert told in error
     assert_is_short(error)
     assert upstream.requests == []
+
+
+def test_a_model_that_fails_for_good_leads_down_the_nodes_fail_branch(apps, upstream):
+    upstream.refuses("Overloaded.", 503)
+    flow = apps.chatflow("agent", agent_node([weekday()]), failed="Sorry: {{#node.error_message#}}")
+    run = flow.chat("What weekday is it?")
+    assert run.answer.startswith("Sorry: ")
+    assert "The server failed to answer (status 503)." in run.answer
+    assert_is_short(run.answer)
+    assert len(upstream.requests) == _CALLS_OF_A_RUN
 
 
 def assert_is_short(error):

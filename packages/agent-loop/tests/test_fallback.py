@@ -221,6 +221,7 @@ def test_a_run_with_a_fallback_has_a_name_for_its_model():
         "This model has been deprecated, learn more here",
         "The server has no model 'gpt-9', or not for this key. Check the name and the key's access to it.",
         "plugin not found",
+        "The server failed to answer (status 503). Try again later.",
     ],
 )
 def test_an_error_that_another_model_may_not_have_is_known_by_its_text(text):

@@ -119,6 +119,13 @@ def frame(error_type, message):
             "Limit reached. Please try again in 6.5s.",
             6.5,
         ),
+        *(
+            (f"read llm model failed: request failed: {sentence}", sentence, 0)
+            for sentence in (
+                "The server failed to answer (status 503). Try again later.",
+                "The server could not be reached: the name of the server was not found. Check the network and base_url.",
+            )
+        ),
         ("Rate limit reached, try again in 250ms", "Rate limit reached, try again in 250ms", 0.25),
         ("Too many requests, retry after 1m 0s", "Too many requests, retry after 1m 0s", 60),
     ],

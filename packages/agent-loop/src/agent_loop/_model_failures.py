@@ -137,14 +137,17 @@ _RULES: Final = (
 _INNER_STATUS = re.compile(r"(?:^|model failed: )request failed with status code: (\d{3})")
 _UNREADABLE = re.compile(r"failed to parse response: ", re.IGNORECASE)
 _TOO_SLOW = re.compile(r"request timed out|did not answer (in|within)|no answer within")
-_CONNECTION_NAME = re.compile(r"\] (connection|server unavailable) error,")
+# Dify drops the name of a model plugin's error on the way to an agent: these are sentences of `openai_gpt5_responses`, too.
+_CONNECTION_NAME = re.compile(
+    r"\] (connection|server unavailable) error,|the server (failed to answer|could not be reached)"
+)
 _REFUSAL_NAME = re.compile(r"\] bad request error,|incorrect model credentials|error code: 4(?!29)")
 _RATE_LIMIT_NAME = re.compile(r"\] rate limit error,|error code: 429|rate limit|too many requests")
 # What another model may not have: a rate limit, an overload, a content filter, a model that is gone.
 _ANOTHERS: Final = _RATE_LIMITS | {"InvokeServerUnavailableError"}
 _FOR_ANOTHER = re.compile(
     r"\] rate limit error,|error code: (429|503|529)|rate.?limit|too many requests|quota|"
-    r"overload|over capacity|(server|service)( is)? (temporarily )?unavailable|\b503\b.{0,20}unavailable|high demand|"
+    r"overload|over capacity|the server failed to answer|(server|service)( is)? (temporarily )?unavailable|\b503\b.{0,20}unavailable|high demand|"
     r"content.?(filter|management|policy)|responsible ?ai|flagged|moderation|"
     r"model.{0,200}(not found|not exist|no longer|deprecated|decommissioned|retired|shut down)|has no model|model_not_found|"
     r"plugin not found|pluginnotfounderror|plugindaemonnotfounderror"
