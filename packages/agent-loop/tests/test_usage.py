@@ -58,14 +58,21 @@ def test_nothing_changes_nothing():
         ({"total_tokens": float("nan"), "output_tokens": 5}, 5),
         ({"input_tokens": 10, "output_tokens": 5}, 15),
         ({"total_tokens": -7}, 0),
-        ({"total_tokens": 8, "input_tokens": -10, "output_tokens": 50}, 8),
+        ({"total_tokens": 80, "input_tokens": -10, "output_tokens": 50}, 80),
+        ({"total_tokens": 8, "input_tokens": -10, "output_tokens": 50}, 50),
+        ({"total_tokens": 10**400, "input_tokens": 10, "output_tokens": 5}, 15),
         ({"input_tokens": -10, "output_tokens": 50}, 0),
         ({"input_tokens": float("inf"), "output_tokens": 50}, 0),
     ],
 )
-def test_of_a_total_and_its_parts_the_larger_counts_where_the_parts_are_told(told, total):
+def test_of_a_total_and_those_of_its_parts_that_are_told_the_larger_counts(told, total):
     assert Usage(**told).counted().total_tokens == total
     assert Usage.read(told).counted().total_tokens == total
+
+
+def test_a_number_that_is_too_large_for_any_use_counts_as_not_told():
+    read = Usage.read({"latency": 10**400, "output_tokens": 10**400, "input_price": 10**400})
+    assert read.counted() == Usage()
 
 
 FIGURES = [known.name for known in fields(Usage) if known.name != "currency"]

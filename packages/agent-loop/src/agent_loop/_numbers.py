@@ -13,4 +13,7 @@ def is_number(value: object) -> bool:
     """Return whether this can be compared and added: a finite number."""
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return False
-    return value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)
+    try:
+        return value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)
+    except OverflowError:  # an int that no float can hold
+        return False

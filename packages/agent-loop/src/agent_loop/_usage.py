@@ -10,7 +10,7 @@ from ._numbers import is_number
 
 
 _ZERO = Decimal(0)
-_MAX_PRICE_DIGITS: Final = 30
+_MAX_DIGITS: Final = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ class Usage:
 
     @classmethod
     def read(cls, value: object, *, field: str = "usage") -> Self:
-        """Read a usage that has these fields, or some of them, as attributes or keys; a missing total is input plus output, and a figure that is not finite -1.
+        """Read a usage that has these fields, or some of them, as attributes or keys; a missing total is input plus output, and a figure that is not finite, or does not fit, -1.
 
         Args:
             value: A mapping or an object.
@@ -81,12 +81,12 @@ class Usage:
         return replace(usage, total_tokens=usage.counted().total_tokens)
 
     def counted(self) -> Self:
-        """Return what counts of it: what is under zero, not finite, or a price of over 30 digits is not told, and so nothing; a total is no less than its parts, where both are told."""
+        """Return what counts of it: what is under zero, not finite or of over 30 digits is not told, and so nothing; a total that is told, or all of whose parts are, is no less than these."""
         figures = {name: getattr(self, name) for name in _KINDS if name != "currency"}
         untold = {name for name, figure in figures.items() if not _is_figure(figure)}
         figures |= {name: _KINDS[name]() for name in untold}
         for total, *parts in _SUMS:
-            if untold.isdisjoint(parts):
+            if figures[total] or untold.isdisjoint(parts):
                 figures[total] = max(figures[total], sum(figures[part] for part in parts))
         return replace(self, **figures)
 
@@ -140,9 +140,7 @@ def _add(mine: Any, other: Any, name: str) -> Any:
 
 
 def _is_figure(value: Any) -> bool:
-    if not is_number(value) or value < 0:
-        return False
-    return not isinstance(value, Decimal) or abs(value.adjusted()) <= _MAX_PRICE_DIGITS
+    return is_number(value) and value >= 0 and abs(Decimal(value).adjusted()) <= _MAX_DIGITS
 
 
 def _read_figure(value: object, kind: type, field: str) -> object:
@@ -151,7 +149,7 @@ def _read_figure(value: object, kind: type, field: str) -> object:
     elif isinstance(value, kind):
         return value
     elif kind is not str and isinstance(value, int):
-        return kind(value)
+        return kind(value) if _is_figure(value) else kind(-1)
     elif kind is not str and isinstance(value, float | Decimal) and not is_number(value):
         return kind(-1)
     raise MessageError(
