@@ -416,6 +416,32 @@ def test_a_path_that_a_tool_cannot_have_is_refused_by_its_place(path):
     )
 
 
+def test_a_schema_may_name_what_else_an_object_takes_in_another_place():
+    rules = ApprovalRules.parse([{"tool": "pay", "when": {"b": {"above": 1}}, "ask": "once"}])
+    open_ = {"type": "object", "properties": {"a": NUMBER}, "unevaluatedProperties": NUMBER}
+
+    assert rules.for_tools({"pay": ()}, {"pay": open_}).rules
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"sum": 5, "sum": 500}',
+        '{"sum": 500, "x": NaN}',
+        '{"sum": 500,}',
+        '\ufeff{"sum": 500}',
+        '[{"sum": 500}',
+    ],
+)
+def test_a_rule_for_every_tool_asks_about_a_text_that_readers_of_json_read_in_different_ways(text):
+    when = {"note.sum": {"above": 100}}
+    rules = ApprovalRules.parse([{"tool": "*", "when": when, "ask": "always"}])
+    told = schema(note={"type": "string"})
+
+    assert rules.find("pay", {"note": text}, schema=told).ask == "always"
+    assert rules.find("pay", {"note": "500"}, schema=told).ask == "never"
+
+
 def test_a_rule_for_every_tool_is_left_out_where_a_tool_cannot_have_its_path():
     rules = ApprovalRules.parse(
         [

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, Self, cast
 from stream_text import InvalidJsonError, parse_json
 
 from ._errors import DeclarationError
-from ._paths import MAX_PLACES, NOWHERE, can_lead, find_places, read_json
+from ._paths import MAX_PLACES, NOWHERE, UNSURE, can_lead, find_places, read_json
 from ._patterns import LinearPattern
 from ._schema import JsonSchema
 
@@ -351,7 +351,7 @@ def _canonical(value: object) -> str:
 
 def _hold(tests: Sequence[_Test], value: object) -> bool | None:
     """Return whether tests hold of a value or, where it is a list, of each of its items; None where they do of a part of it, and of null, which is no value."""
-    if value is NOWHERE:
+    if value is NOWHERE or value is UNSURE:
         return None
     whole = _all(test(value) for test in tests)
     if whole or value is None:

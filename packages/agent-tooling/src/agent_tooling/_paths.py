@@ -18,10 +18,14 @@ from ._schema_parameters import NAMES_ELSEWHERE, parts_of
 NOWHERE: Final = object()
 """What a way leads to that ends before the path does."""
 
+UNSURE: Final = object()
+"""What a text leads to that readers of JSON take for one value or another, or for none."""
+
 MAX_PLACES: Final = 10_000
 """How many values are looked at for one condition; what lies beyond, nobody can tell. No honest call has as many, and each costs about ten microseconds."""
 
 _INDEX: Final = re.compile(r"\d{1,9}", re.ASCII)
+_BEFORE_JSON: Final = "\ufeff \t\r\n"
 _PARTS: Final = ("allOf", "anyOf", "dependencies", "dependentSchemas", "oneOf")
 _CONDITIONS: Final = ("else", "if", "then")
 _OF_OBJECTS: Final = frozenset({"additionalProperties", "patternProperties", "properties"})
@@ -32,7 +36,7 @@ type _Step = tuple[object, int]
 
 
 def find_places(arguments: object, path: str) -> list[object]:
-    """Return all that a path can lead to in the arguments of a call, with `NOWHERE` for each way that ends before, and for what is too much to be looked at."""
+    """Return all that a path can lead to in the arguments of a call, with `NOWHERE` for each way that ends before, and for what is too much to be looked at, and `UNSURE` for a text that is not JSON to every reader."""
     names = path.split(".")
     places: list[object] = []
     ways = _walk(arguments, lambda value, at: _iter_steps(value, names, at))
@@ -74,7 +78,10 @@ def _walk(
 
 def _iter_steps(value: object, names: list[str], at: int) -> Iterator[_Step]:
     if isinstance(value, str) and at < len(names):
-        value = read_json(value)
+        read = read_json(value)
+        if read is UNSURE or (read is None and value.lstrip(_BEFORE_JSON)[:1] in {"{", "["}):
+            yield UNSURE, len(names)
+        value = read
     if isinstance(value, Mapping):
         fields = cast("Mapping[str, object]", value)
         yield from ((fields[key], end) for key, end in _iter_keys(names, at) if key in fields)
@@ -97,12 +104,12 @@ def _iter_keys(names: list[str], at: int) -> Iterator[tuple[str, int]]:
 
 
 def read_json(text: str) -> object:
-    """Return what a text is the JSON of; None where it is of nothing, `NOWHERE` where a key stands twice, of which nobody knows which one counts."""
+    """Return what a text is the JSON of; None where it is of nothing, `UNSURE` where a key stands twice, of which nobody knows which one counts."""
     try:
         value = parse_json(text)
     except InvalidJsonError:
         return None
-    return value if find_repeated_key(text) is None else NOWHERE
+    return value if find_repeated_key(text) is None else UNSURE
 
 
 class _SchemaSteps:
@@ -142,7 +149,8 @@ class _SchemaSteps:
     def _iter_members(self, node: JsonSchema, at: int) -> Iterator[_Step]:
         properties = _fields(node.get("properties"))
         patterns = parts_of(node.get("patternProperties"))
-        others = node.get("additionalProperties", not properties)
+        others = node.get("unevaluatedProperties", not properties)
+        others = node.get("additionalProperties", others)
         for key, end in _iter_keys(self._names, at):
             yield properties.get(key, others), end
             yield from ((pattern, end) for pattern in patterns)
