@@ -129,6 +129,13 @@ def test_a_default_that_the_tool_would_get_counts_for_the_rules(play):
     assert shown.arguments == '{"to": "Ann", "euros": 500}'
 
 
+def test_a_parameter_of_which_a_schema_says_nothing_but_that_it_is_there_has_no_default(play):
+    schema = {"type": "object", "properties": {"to": True, "note": {"default": None}}}
+    pay_any = Tool.from_schema("pay", "", schema, lambda **_given: "paid")
+    [shown] = play(build(), Script(ask(use("pay", "{}"))), [pay_any])[-1].calls
+    assert shown.arguments == '{"note": null}'
+
+
 def test_calls_that_are_not_made_anyway_are_not_asked_for(play):
     script = Script(ask(use("nothing", "{}", "a"), use("pay", "{}", "b")), "Done.")
     events = play(build({"*": "always"}), script, Bank().tools)

@@ -172,9 +172,13 @@ class ToolCalls:
         bound = tool.bind(call.arguments)
         if isinstance(bound, RefusedArguments):
             return bound
-        told: Mapping[str, Any] = tool.parameters.get("properties", {})
-        left_out = (item for item in told.items() if item[0] not in bound.args)
-        defaults = {name: about["default"] for name, about in left_out if "default" in about}
+        told: Mapping[str, Mapping[str, Any] | bool] = tool.parameters.get("properties", {})
+        left_out = ((name, about) for name, about in told.items() if name not in bound.args)
+        defaults = {
+            name: about["default"]
+            for name, about in left_out
+            if isinstance(about, Mapping) and "default" in about
+        }
         args = bound.args | defaults
         return AcceptedArguments(
             args=args, shown=tool.shown_arguments(args), schema=tool.parameters
