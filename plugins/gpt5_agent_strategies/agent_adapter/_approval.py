@@ -99,8 +99,8 @@ class Answer:
 class Approvals:
     """The questions of one node in one conversation with one user, of which one at most is open.
 
-    Beside each call lies a seal: an HMAC of what Dify knows the tool by and of what it gets that the model does not see. Where that is another one at the yes, the
-    call is not made.
+    Beside each call lies a seal: an HMAC of what Dify knows the tool by, of what it takes and of what it gets that the model does not write. Where that is another one at the
+    yes, the call is not made.
 
     Args:
         strategy: The strategy that is called.
@@ -215,7 +215,7 @@ class Approvals:
                 by=self.user,
                 refusal=None if is_same else changed_tool_text(call.tool),
             )
-            changed += [] if is_same else [self._toolbox.own_names[call.tool]]
+            changed += [] if is_same else [self._toolbox.shown_names[call.tool]]
         return replace(answer, decisions=decisions, changed=tuple(dict.fromkeys(changed)))
 
     def _deny(self, answer: Answer) -> Answer:

@@ -9,8 +9,10 @@ from agent_loop import ToolCall
 
 
 _FENCE = "~~~"  # Dify's page looks for code between ``` by itself, and pairs the one of a model with ours.
-_BLANK = re.compile("[\u034f\u115f\u1160\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
-"""What has no width and is no control character: joiners, fillers, variants."""
+_BLANK = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U00013441\U00013442\U00016fe4\U0001d159\U000e0100-\U000e01ef]"
+)
+"""What has no width, or nothing in it, and is no control character: joiners, fillers, variants, blanks."""
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Co", "Cn", "Cs", "Zl", "Zp", "Zs"})
 _SEEN_SPACES = frozenset(" \u3000")
 # Of plain characters those that a page changes even within code: tags, formulas, images that are not whole, and the marks that Dify's page replaces.

@@ -8,7 +8,7 @@ from typing import Literal
 
 from agent_loop import ToolCall
 
-from ._approval_calls import render_calls
+from ._approval_calls import render_calls, show_text
 
 
 _YES = frozenset(
@@ -137,7 +137,8 @@ def ask_for_code(question: str, *, code: str, query: str) -> str:
 
 def tell_changed(names: Iterable[str], *, query: str) -> str:
     """Return what a person reads of tools that were changed since they were asked."""
-    return _find_texts(query).changed.format(name=", ".join(names))
+    shown = (show_text(name).replace("[", r"\u005b") for name in names)  # Here a link would be one.
+    return _find_texts(query).changed.format(name=", ".join(shown))
 
 
 def _find_texts(query: str) -> _Texts:

@@ -75,7 +75,7 @@ class Toolbox:
         tools: Those that can be used, by the name that the model calls them by.
         providers: The provider of each.
         own_names: How Dify calls each.
-        fixed: What Dify knows each by, and what it gets that the model neither sees nor writes; there may be secrets in it.
+        fixed: What Dify knows each by, what it takes, and what it gets that the model does not write; there may be secrets in it.
         left_out: A line for each that cannot.
         answers: Those of their answers that are being read.
     """
@@ -128,7 +128,7 @@ class Toolbox:
                 raw, invoke, name=name, reader=reader, files=at_hand
             )
             identities[name] = identity
-            fixed[name] = [asdict(identity), _find_fixed(raw, tools[name])]
+            fixed[name] = [asdict(identity), tools[name].parameters, _find_fixed(raw)]
         at_hand.are_offered = any(tool.takes_files for tool in tools.values())
         return cls(
             tools=tools,
@@ -175,10 +175,9 @@ def _invoke(
     return answers.read(identity.invoke(session, seconds, arguments))
 
 
-def _find_fixed(raw: Mapping[str, Any], tool: Tool) -> dict[str, Any]:
-    """Return the values that a tool gets whatever the model writes: what its form has set, and the defaults of parameters that are hidden."""
-    shown = tool.parameters["properties"]
-    declared = [one for one in raw.get("parameters") or () if read_member(one, "name") not in shown]
+def _find_fixed(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that a tool gets where the model writes none: what its form has set, and the defaults of its parameters."""
+    declared = raw.get("parameters") or ()
     defaults = {read_member(one, "name"): read_member(one, "default") for one in declared}
     given = {**defaults, **(raw.get("runtime_parameters") or {})}
     return {name: value for name, value in given.items() if value is not None}

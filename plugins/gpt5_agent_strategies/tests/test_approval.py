@@ -256,7 +256,7 @@ HIDES = {
     "a tag": ("<!--", "\\u003c!--"),
     "bidi": ("\u202e", "\\u202e"),
     "no width": ("\u200b\U000e0041", "\\u200b\\udb40\\udc41"),
-    "a filler": ("\u3164\ufe0f", "\\u3164\\ufe0f"),
+    "a filler": ("\u3164\ufe0f\u180b\u17b4", "\\u3164\\ufe0f\\u180b\\u17b4"),
     "a space": ("\u00a0\u3000", "\\u00a0\u3000"),
     "a control character": ("\x7f", "\\u007f"),
     "code": ("`x` ```\n~~~", "`x` ``\\u0060\\n~~~"),
@@ -420,7 +420,8 @@ def test_of_two_yeses_in_two_processes_one_at_most_makes_the_call(agent, configu
 
 
 SECRET = parameter("key", "secret-input", form="form")
-HELD = tool("pay", parameter("to"), SECRET, runtime_parameters={"key": "k-123456789"})
+TO = parameter("to", input_schema={"type": "string"})
+HELD = tool("pay", TO, SECRET, runtime_parameters={"key": "k-123456789"})
 
 
 @pytest.mark.parametrize(
@@ -430,9 +431,10 @@ HELD = tool("pay", parameter("to"), SECRET, runtime_parameters={"key": "k-123456
         {"provider_type": "api"},
         {"identity": {**HELD["identity"], "provider": "someone/else/else"}},
         {"runtime_parameters": {"key": "k-987654321"}},
-        {"runtime_parameters": {}, "parameters": [parameter("to"), {**SECRET, "default": "k"}]},
+        {"runtime_parameters": {}, "parameters": [TO, {**SECRET, "default": "k"}]},
+        {"parameters": [{**TO, "default": "Bob"}, SECRET]},
     ],
-    ids=["credential", "type", "provider", "form", "default"],
+    ids=["credential", "type", "provider", "form", "default", "shown default"],
 )
 def test_a_call_of_a_tool_that_was_changed_since_the_question_is_not_made(agent, storage, change):
     other = tool("look", parameter("at"))
@@ -454,6 +456,23 @@ def test_a_call_of_a_tool_that_was_changed_since_the_question_is_not_made(agent,
     assert text(answered).startswith("Not called, because it was changed after you were asked")
     assert text(answered).split()[-2:] == ["pay", "Done."]
     assert logs(answered)["Approval decided"]["changed"] == ["pay"]
+
+
+@pytest.mark.usefixtures("storage")
+def test_a_tool_that_was_found_and_has_another_default_since_is_not_called_and_named_safely(agent):
+    others = [tool(f"tool_{number}") for number in range(40)]
+    ann, bob = (tool("<b>[pay](http://x/y)", parameter("to", default=to)) for to in ("Ann", "Bob"))
+    [name] = unique_tool_names([ann])
+    found = json.dumps({"name": name, "arguments": {}})
+    agent.dify.model[0] = [chunk(calls=[call("call_tool", found)])]
+    given = {"approval_rules": '{"*": "always"}', "tool_search": True}
+    asked = turn(agent, "Pay.", tools=[ann, *others], **given)
+    assert '{"to": "Ann"}' in text(asked)
+
+    answered = turn(agent, "yes", history=said(asked), tools=[bob, *others], **given)
+
+    assert agent.dify.tool_requests == []
+    assert "settings): \\u003cb>\\u005bpay](http://x/y)\n" in text(answered)
 
 
 @pytest.mark.usefixtures("storage")
