@@ -13,6 +13,7 @@ from agent_loop import (
     ModelDelta,
     ModelDone,
     ModelFailure,
+    OwnFunction,
     RoundEnded,
     RoundStarted,
     ShowText,
@@ -150,6 +151,18 @@ def test_tools_that_have_failed_are_no_answer_to_tell():
     use_tools(run, ToolResult(call_id="a", error="no"))
     run.feed(BROKEN)
     assert not run.feed(BROKEN)[-1].is_answered
+
+
+def test_what_the_run_has_answered_by_itself_is_no_answer_of_a_tool():
+    search = OwnFunction(name="search", description="", parameters={}, answer=lambda _: "40 tools")
+    run = start(own_functions=[search], emit_intermediate_thoughts=False)
+    run.feed(ModelDelta(tool_calls=(ToolCallFragment(call_id="c", name="search"),)))
+    run.feed(ModelDone())
+    run.feed(BROKEN)
+
+    events = run.feed(BROKEN)
+
+    assert (shown(events), events[-1].is_answered) == ("", False)
 
 
 def test_a_call_is_made_once_more_and_not_twice_but_so_is_a_later_one():

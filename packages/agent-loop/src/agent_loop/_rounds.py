@@ -133,7 +133,8 @@ class Rounds:
     def end_call(self, result: ToolResult, *, is_own: bool = False) -> ToolCallEnded:
         """Take the result of an open tool call and return its end."""
         call = self.current.take_result(result)
-        self.display.note_result(self.current.name_of(call), result)
+        if not is_own:  # What the run says to the model by itself is nothing that a tool has found.
+            self.display.note_result(self.current.name_of(call), result)
         return ToolCallEnded(call=call, result=result, is_own=is_own)
 
     def end_calls(self, results: Iterable[ToolResult]) -> tuple[ToolCallEnded, ...]:
