@@ -110,7 +110,7 @@ def test_a_message_that_no_sdk_knows_is_a_failure_of_its_tool_alone(agent):
     agent.dify.tools["echo"] = [{"type": "hologram", "message": {"text": "?"}}]
     transcript = agent.run(tools=[ECHO])
     assert transcript.text.endswith("Done.")
-    assert "type: Input should be 'text', " in transcript.logs["CALL echo"]["error"]
+    assert "Input should be 'text', " in transcript.logs["CALL echo"]["error"]
     assert "hologram" not in agent.dify.model_requests[1]["prompt_messages"][-1]["content"]
 
 

@@ -78,9 +78,8 @@ def _without_prefixes(text: str) -> str:
 
 def _unwrap(text: str, depth: int) -> str:
     """Return the innermost message of a text; what stands before a wrapping that says nothing, or cannot be read."""
-    text = _VALIDATION.sub(
-        r"\1: \2", text
-    )  # What pydantic was given would be taken for a wrapping.
+    # What pydantic was given would be taken for a wrapping, and the field before a colon for the name of a secret.
+    text = _VALIDATION.sub(r"\2 (\1)", text)
     start = text.find("{")
     if start == -1:
         return text
