@@ -324,12 +324,38 @@ def test_layers_that_do_not_fit_together_are_refused(make_executor, build_reques
     )
 
 
+def prompted(config):
+    return {"composition": {"layers": [{"name": "p", "type": "plain.prompt", "config": config}]}}
+
+
 def test_of_many_wrong_fields_a_hundred_are_told_and_long_names_in_part(make_executor):
     with pytest.raises(RequestRefusedError) as refused:
         make_executor().check("composition", {"x" * 3000 + str(n): n for n in range(900)})
 
     assert len(refused.value.problems) == 100
     assert len(refused.value.problems[1].field) < 1100
+
+
+MANY = {f"k{n}": 0 for n in range(1001)}
+
+
+@pytest.mark.parametrize(
+    ("request_", "field", "expected"),
+    [
+        (MANY, "request", "at most 1000 members"),
+        ({"composition": {}, "on_exit": {"layers": MANY}}, "on_exit.layers", "at most 1000"),
+        ({"composition": {}, "session_snapshot": {"layers": [{}] * 9}}, ".layers.0", "required"),
+        (prompted(MANY), "composition.layers.0", "at most 1000 members"),
+    ],
+)
+def test_what_is_wrong_too_often_is_not_told_each_time(make_executor, request_, field, expected):
+    with pytest.raises(RequestRefusedError) as refused:
+        make_executor().check("composition", request_)
+
+    told = [f"{one.field}: {one.message}" for one in refused.value.problems]
+    assert len(told) <= 4
+    assert field in told[0]
+    assert expected in told[0]
 
 
 def test_another_agent_is_not_known(make_executor, build_request):

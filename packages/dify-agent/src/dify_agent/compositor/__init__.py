@@ -5,7 +5,7 @@ for one run. What outlives a run is a snapshot of the layers' states.
 """
 
 from ._compositor import Compositor
-from ._config import LayerConfig, LayerConfigInput
+from ._config import FEW_MEMBERS, LayerConfig, LayerConfigInput, StrictModel
 from ._graph import LayerNode
 from ._layer import EmptyRuntimeState, Layer, LayerDeps, NoLayerDeps, PlainLayer
 from ._lifecycle import ExitIntent, LifecycleState
@@ -16,6 +16,7 @@ from ._snapshot import MOST_LAYERS, CompositorSessionSnapshot, LayerSessionSnaps
 
 
 __all__ = [
+    "FEW_MEMBERS",
     "MOST_LAYERS",
     "Compositor",
     "CompositorRun",
@@ -33,5 +34,6 @@ __all__ = [
     "LifecycleState",
     "NoLayerDeps",
     "PlainLayer",
+    "StrictModel",
     "UserPrompt",
 ]

@@ -1,19 +1,44 @@
 """What every layer's public configuration has in common."""
 
 from collections.abc import Mapping
+from typing import Any, Final, cast
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, BeforeValidator, ConfigDict, JsonValue, model_validator
 
 
-class LayerConfig(BaseModel):
+_MOST_MEMBERS: Final = 1000
+"""Far more than any model has fields."""
+
+
+def _refuse_many(value: Any) -> Any:
+    """Refuse too many members at once: to tell what is wrong with each takes seconds in which no other thread runs."""
+    if isinstance(value, dict) and len(cast("dict[Any, Any]", value)) > _MOST_MEMBERS:
+        raise ValueError(f"expected at most {_MOST_MEMBERS} members")
+    return value  # pyright: ignore[reportUnknownVariableType] - any JSON
+
+
+FEW_MEMBERS: Final = BeforeValidator(_refuse_many)
+"""Marks an object of a request that has no more members than anybody needs, 1,000."""
+
+
+class StrictModel(BaseModel):
+    """A model that refuses unknown fields, and quotes no value in an error: it may be a credential."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_many_members(cls, value: Any) -> Any:
+        return _refuse_many(value)
+
+
+class LayerConfig(StrictModel):
     """The base of the public configurations of layers.
 
     Unknown fields are refused. Errors name the field at fault and never quote its value, since a value may be a secret.
     """
 
-    model_config = ConfigDict(
-        extra="forbid", arbitrary_types_allowed=True, hide_input_in_errors=True
-    )
+    model_config = ConfigDict(arbitrary_types_allowed=True)
 
 
 type LayerConfigInput = LayerConfig | Mapping[str, JsonValue] | None

@@ -2,14 +2,16 @@
 
 from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import ConfigDict, Field, JsonValue
+
+from ._config import StrictModel
 
 
 MOST_LAYERS: Final = 256
 """How many layers a request may name, and a snapshot may hold."""
 
 
-class LayerSessionSnapshot(BaseModel):
+class LayerSessionSnapshot(StrictModel):
     """One layer's state.
 
     Attributes:
@@ -19,7 +21,7 @@ class LayerSessionSnapshot(BaseModel):
         runtime_state: Its state as JSON.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(frozen=True)
 
     name: str
     type_id: str
@@ -27,7 +29,7 @@ class LayerSessionSnapshot(BaseModel):
     runtime_state: dict[str, JsonValue] = Field(default_factory=dict, repr=False)
 
 
-class CompositorSessionSnapshot(BaseModel):
+class CompositorSessionSnapshot(StrictModel):
     """The states of all layers of a graph, in its order.
 
     Attributes:
@@ -35,7 +37,9 @@ class CompositorSessionSnapshot(BaseModel):
         layers: One snapshot per layer; at most 256.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(frozen=True)
 
     schema_version: Literal[1] = 1
-    layers: tuple[LayerSessionSnapshot, ...] = Field(default=(), max_length=MOST_LAYERS)
+    layers: tuple[LayerSessionSnapshot, ...] = Field(
+        default=(), max_length=MOST_LAYERS, fail_fast=True
+    )

@@ -34,7 +34,7 @@ class HistoryState(BaseModel):
 
     model_config = ConfigDict(extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
 
-    messages: list[ModelMessage] = Field(default_factory=list[ModelMessage])
+    messages: list[ModelMessage] = Field(default_factory=list[ModelMessage], fail_fast=True)
 
 
 @dataclass(slots=True, eq=False)

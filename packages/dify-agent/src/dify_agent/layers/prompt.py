@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final, override
+from typing import Annotated, ClassVar, Final, override
 
-from pydantic import Field
+from pydantic import FailFast, Field
 
 from dify_agent.compositor import (
     EmptyRuntimeState,
@@ -26,6 +26,10 @@ PROMPT_LAYER_TYPE_ID: Final = "plain.prompt"
 """Type id of the layer with plain text."""
 
 
+type _Texts = Annotated[list[str], FailFast()]
+type _Prompts = Annotated[list[UserPrompt], FailFast()]
+
+
 class PromptLayerConfig(LayerConfig):
     """What the model is told; each field is one text or several.
 
@@ -36,9 +40,9 @@ class PromptLayerConfig(LayerConfig):
         suffix: What the instruction ends with.
     """
 
-    prefix: str | list[str] = Field(default_factory=list[str])
-    user: str | list[UserPrompt] = Field(default_factory=list[UserPrompt])
-    suffix: str | list[str] = Field(default_factory=list[str])
+    prefix: str | _Texts = Field(default_factory=list[str])
+    user: str | _Prompts = Field(default_factory=list[UserPrompt])
+    suffix: str | _Texts = Field(default_factory=list[str])
 
 
 @dataclass(slots=True, eq=False)

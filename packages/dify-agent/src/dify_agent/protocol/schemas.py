@@ -5,8 +5,6 @@ from typing import Annotated, Literal, Self
 
 from pydantic import (
     AwareDatetime,
-    BaseModel,
-    ConfigDict,
     Field,
     JsonValue,
     SerializeAsAny,
@@ -14,10 +12,12 @@ from pydantic import (
 )
 
 from dify_agent.compositor import (
+    FEW_MEMBERS,
     MOST_LAYERS,
     CompositorSessionSnapshot,
     ExitIntent,
     LayerConfig,
+    StrictModel,
 )
 
 
@@ -37,10 +37,8 @@ type RunStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"
 """Where a run stands; the last three are final."""
 
 
-class ProtocolModel(BaseModel):
-    """A model that refuses unknown fields, and quotes no value in an error: it may be a credential."""
-
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+class ProtocolModel(StrictModel):
+    """What is sent and told; unknown fields are refused, and errors quote no value."""
 
 
 class RunLayerSpec(ProtocolModel):
@@ -55,7 +53,7 @@ class RunLayerSpec(ProtocolModel):
 
     name: str = Field(min_length=1)
     type: str = Field(min_length=1)
-    deps: dict[str, str] = Field(default_factory=dict)
+    deps: Annotated[dict[str, str], FEW_MEMBERS] = Field(default_factory=dict)
     config: Annotated[
         dict[str, JsonValue] | SerializeAsAny[LayerConfig] | None,
         Field(union_mode="left_to_right", repr=False),
@@ -93,7 +91,9 @@ class LayerExitSignals(ProtocolModel):
     """
 
     default: ExitIntent = "suspend"
-    layers: dict[str, ExitIntent] = Field(default_factory=dict[str, ExitIntent])
+    layers: Annotated[dict[str, ExitIntent], FEW_MEMBERS] = Field(
+        default_factory=dict[str, ExitIntent]
+    )
 
 
 class CreateRunRequest(ProtocolModel):

@@ -4,11 +4,12 @@ Source: docs/contracts/dify-agent.md, C58; the client and the models of dify-age
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, JsonValue
 
 from agent_server.executor import JsonObject
+from dify_agent.compositor import FEW_MEMBERS, MOST_LAYERS
 from dify_agent.layers.dify_plugin.configs import DIFY_PLUGIN_LAYER_TYPE_ID
 from dify_agent.protocol import LayerExitSignals, ProtocolModel
 
@@ -43,7 +44,7 @@ class DifyLayer(ProtocolModel):
 
     name: str = Field(min_length=1)
     type: str = Field(min_length=1)
-    deps: dict[str, str] = Field(default_factory=dict[str, str])
+    deps: Annotated[dict[str, str], FEW_MEMBERS] = Field(default_factory=dict[str, str])
     metadata: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
     config: dict[str, JsonValue] | None = Field(default=None, repr=False)
 
@@ -57,7 +58,7 @@ class DifyComposition(ProtocolModel):
     """
 
     schema_version: Literal[1] = 1
-    layers: list[DifyLayer]
+    layers: list[DifyLayer] = Field(max_length=MOST_LAYERS)
 
 
 class DifyLayerSnapshot(ProtocolModel):
@@ -85,7 +86,9 @@ class DifySnapshot(ProtocolModel):
     """
 
     schema_version: Literal[1] = 1
-    layers: list[DifyLayerSnapshot] = Field(default_factory=list[DifyLayerSnapshot])
+    layers: list[DifyLayerSnapshot] = Field(
+        default_factory=list[DifyLayerSnapshot], max_length=MOST_LAYERS
+    )
 
 
 class DifyRunRequest(ProtocolModel):

@@ -20,7 +20,7 @@ from pydantic import (
 )
 from pydantic_ai.settings import ModelSettings
 
-from dify_agent.compositor import LayerConfig
+from dify_agent.compositor import FEW_MEMBERS, LayerConfig
 
 
 __all__ = [
@@ -180,7 +180,9 @@ class DifyPluginToolParameter(BaseModel):
     default: DifyPluginToolValue = None
     llm_description: str | None = None
     input_schema: dict[str, JsonValue] | None = None
-    options: list[DifyPluginToolOption] = Field(default_factory=list[DifyPluginToolOption])
+    options: list[DifyPluginToolOption] = Field(
+        default_factory=list[DifyPluginToolOption], fail_fast=True
+    )
     multiple: bool = False
 
     @field_validator("required", "options", "multiple", mode="before")
@@ -218,9 +220,15 @@ class DifyPluginToolConfig(LayerConfig):
     credential_type: DifyPluginToolCredentialType
     name: str | None = None
     description: str | None = None
-    credentials: dict[str, DifyPluginCredentialValue] = Field(default_factory=dict, repr=False)
-    runtime_parameters: dict[str, DifyPluginToolValue] = Field(default_factory=dict, repr=False)
-    parameters: list[DifyPluginToolParameter] = Field(default_factory=list[DifyPluginToolParameter])
+    credentials: Annotated[dict[str, DifyPluginCredentialValue], FEW_MEMBERS] = Field(
+        default_factory=dict, repr=False
+    )
+    runtime_parameters: Annotated[dict[str, DifyPluginToolValue], FEW_MEMBERS] = Field(
+        default_factory=dict, repr=False
+    )
+    parameters: list[DifyPluginToolParameter] = Field(
+        default_factory=list[DifyPluginToolParameter], fail_fast=True
+    )
     parameters_json_schema: dict[str, JsonValue] = Field(default_factory=_no_parameters)
     strict: bool | None = None
 
