@@ -43,7 +43,10 @@ class RunRequest(BaseModel):
         metadata: What to find again with the run: at most 16 names of up to 64 letters, digits, `_`, `.` and `-`, with texts of up to 512 characters.
     """
 
-    model_config = ConfigDict(extra="allow", strict=True)
+    # `extra="allow"` would copy them, however many, while no other thread runs.
+    model_config = ConfigDict(
+        extra="ignore", strict=True, json_schema_extra={"additionalProperties": True}
+    )
 
     agent: str | None = Field(default=None, max_length=200)
     metadata: Metadata = Field(default_factory=dict)

@@ -105,7 +105,8 @@ def _build_run(executor: Executor, body: bytes, tenant: str, key: str | None) ->
         if len(names) != 1:
             raise refuse_field("agent", "expected the name of one of this server's agents")
         agent = names[0]
-    checked = executor.check(agent, asked.model_extra or {})
+    rest = {name: member for name, member in value.items() if name not in RunRequest.model_fields}
+    checked = executor.check(agent, rest)
     return NewRun(
         tenant=tenant,
         agent=agent,
