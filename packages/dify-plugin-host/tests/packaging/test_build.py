@@ -274,9 +274,11 @@ def test_a_wheel_holds_what_git_tracks_or_would_add_and_nothing_that_looks_priva
     (workshop / PACKAGE / "for_tests.pem").write_text(KEY)
     git(workshop, "init")
     git(workshop, "add", ".")
-    added = {**NEEDLESS, "deploy": KEY, "notes.txt": "x", "new.py": "x"}
+    account = json.dumps({"type": "service_account", "private_key": KEY})
+    added = {**NEEDLESS, "deploy": KEY, "account.json": account, "notes.txt": "x", "new.py": "x"}
+    left_out = [".env", "id_ed25519", "dump.log", "venv/", "deploy", "account.json"]
 
-    files = wheel([".env", "id_ed25519", "dump.log", "venv/", "deploy"], "notes.txt", **added)
+    files = wheel(left_out, "notes.txt", **added)
 
     assert files.keys() == {"__init__.py", "for_tests.pem", "logs/__init__.py", "new.py"}
 
@@ -317,6 +319,17 @@ def test_a_wheel_holds_the_file_of_the_workspace_that_a_link_leads_to(wheel, wor
     (workshop / "LICENSE").write_text("Anybody may.")
     (workshop / PACKAGE / "LICENSE").symlink_to("../../../../LICENSE")
     assert wheel()["LICENSE"] == b"Anybody may."
+
+
+def test_a_link_brings_nothing_private_of_the_workspace_into_a_wheel(wheel, workshop):
+    (workshop / ".env").write_text("x")
+    (workshop / PACKAGE / "settings.txt").symlink_to("../../../../.env")
+    assert wheel(["settings.txt"]).keys() == {"__init__.py"}
+    git(workshop, "init")
+    (workshop / PACKAGE / "../../notes.txt").write_text("x")
+    (workshop / PACKAGE / "more.py").symlink_to("../../notes.txt")
+    git(workshop, "add", "-f", f"{PACKAGE}/settings.txt", f"{PACKAGE}/more.py")
+    assert wheel(["settings.txt", "more.py"], "notes.txt").keys() == {"__init__.py"}
 
 
 def test_what_is_no_file_of_the_workspace_goes_into_no_wheel(wheel, workshop):

@@ -76,7 +76,8 @@ _HARMLESS = (
 )
 _PRIVATE = (*_EXCLUDED_AS_IS, *(f"!{name}" for name in _HARMLESS))
 _IGNORE_FILES = (".difyignore", ".gitignore")
-_PRIVATE_KEY = re.compile(rb"\s*-----BEGIN [A-Z0-9 ]*PRIVATE KEY")
+# As a file of its own, or in the JSON of an account.
+_PRIVATE_KEY = re.compile(rb'\s*(?:\{[^{}]*"private_key"\s*:\s*")?-----BEGIN [A-Z0-9 ]*PRIVATE KEY')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +127,7 @@ def read_member_sources(folder: Path, root: Path) -> Sources:
 
     They are those that `include` of `[tool.dify-host]` in its pyproject.toml names; without such a list those that git tracks, and those that it
     would add; where there is no git, those that the package's own ignore rules leave. What looks private stays behind, unless git tracks it, and
-    what is no file of the workspace.
+    what is no file of the workspace; a link stays behind where the file that it leads to would.
 
     Args:
         folder: The package's folder.
@@ -142,13 +143,23 @@ def read_member_sources(folder: Path, root: Path) -> Sources:
         sure, known = _git_files(folder)
         found = known or set(read_ignored(folder, *_IGNORE_FILES).walk(folder))
         excluded = (*excluded, *_SUSPICIOUS)
-    wanted = {path for path in found if _is_file_of(root, folder / path)}
+    wanted = {path for path in found if _is_file_of(root.resolve(), folder / path)}
     return _read(folder, found, wanted=wanted, sure=sure, excluded=excluded, follows_links=True)
 
 
 def _is_file_of(root: Path, path: Path) -> bool:
-    """Tell whether a path is a file, or a link to one, of a workspace; git knows repositories in a repository, and they are none."""
-    return path.is_file() and path.resolve().is_relative_to(root.resolve())
+    """Tell whether a path is a file of a workspace, or a link to one that is public; git knows repositories in a repository, and they are none."""
+    target = path.resolve()
+    if not path.is_file() or not target.is_relative_to(root):
+        return False
+    return not path.is_symlink() or _is_public(root, target.relative_to(root).as_posix())
+
+
+def _is_public(root: Path, path: str) -> bool:
+    """Tell whether git tracks a file of a workspace, or would add it and it does not look private."""
+    tracked, known = _git_files(root)
+    looks_private = _excluded_part(path, (*_PRIVATE, *_SUSPICIOUS), ()) is not None
+    return path in tracked or (not looks_private and (not known or path in known))
 
 
 def _named(folder: Path) -> list[Any]:
