@@ -233,6 +233,13 @@ FAULTS = [
 ]  # fmt: skip
 
 
+def test_naming_the_public_index_is_no_fault(read, found):
+    files = read(MODEL)
+    told = found(files)
+    swap("requirements.txt", "--", "--index-url https://pypi.org/simple/\n--")(files)
+    assert found(files) == told
+
+
 @pytest.mark.parametrize(
     "fault", FAULTS, ids=[f"{n}: {fault[4]}" for n, fault in enumerate(FAULTS)]
 )
