@@ -131,8 +131,7 @@ class KnownSecrets:
             or "+" in text
             or ("&" in text and any(entity in text for entity in self._entities))
         )
-        # One secret is found as fast as its traces.
-        if has_escapes and (len(self._texts) == 1 or self._traces.search(text)):
+        if has_escapes and self._traces.search(text):
             return True
         return not text.isascii() and self._may_have_gaps(text)
 
