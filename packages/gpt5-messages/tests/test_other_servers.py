@@ -638,6 +638,8 @@ def frame(one: Event) -> bytes:
         b'id: "1"\nretry: 10\n\n',
         b"data: [DONE]\n\n",
         b"event: response.completed\ndata: [DONE]\n\n",
+        b"event: response.completed\ndata:  [DONE] \n\n",
+        b"event: error\n\n",
         b": a comment {}\n\n",
         b"x: y\n\n",
     ],
@@ -652,6 +654,7 @@ def test_a_frame_that_is_no_event_is_skipped(foreign: bytes) -> None:
 
 BROKEN = [
     b"event: response.output_text.delta\ndata: not json\n\n",
+    b"event: response.output_text.delta\ndata:\n\n",
     b'data: {"type": "response.output_text.delta", "delta": "oo\n\n',
     b"data: [1]\n\n",
     b'da\xffta: {"type": "x"}\n\n',

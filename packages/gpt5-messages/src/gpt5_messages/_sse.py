@@ -107,7 +107,7 @@ def _parse_frame(frame: bytes) -> list[Event]:
             strange.append(line)
     # Some servers answer with an error that is bare JSON, whatever they call it.
     data = "\n".join(pieces or strange)
-    return [] if not data or data == "[DONE]" else _parse_event(data, event_name)
+    return [] if data.strip() == "[DONE]" else _parse_event(data, event_name)
 
 
 def parse_object(text: str) -> Event | None:
@@ -132,7 +132,7 @@ def _parse_event(data: str, name: str) -> list[Event]:
         if not isinstance(event.get("type"), str):
             event["type"] = name
         return [event]
-    if name == "error":
+    if name == "error" and data:
         return [{"type": "error", "message": data}]
     # What has none of JSON's signs, and no name of the API's, never was an event.
     is_broken = name.startswith("response.") or not _SIGNS.isdisjoint(data)
