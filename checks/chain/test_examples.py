@@ -1,0 +1,209 @@
+"""The examples, each run as its reader would run it, against the simulator."""
+
+import base64
+import json
+import re
+import runpy
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from gpt5_simulator import ResponsesSimulator
+from run_log import RunFile, list_runs
+
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.fixture
+def simulator():
+    with ResponsesSimulator() as server:
+        yield server
+
+
+def run_example(name, server, text, *arguments, **variables):
+    environment = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": server.base_url} | variables
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / name), *arguments],
+        input=text,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert not done.stderr
+    return done.stdout
+
+
+def test_the_console_agent_uses_its_tools_and_keeps_its_reasoning(simulator, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    told = run_example(
+        "console_agent.py",
+        simulator,
+        "What does the clock say, date and time, in UTC? And power: base 2, exponent 10.\n"
+        "Again, power: base 3, exponent 4.\n\n",
+    )
+    assert "- power: 1024" in told
+    assert "- power: 81" in told
+    inputs = [request.body["input"] for request in simulator.requests]
+    assert all(later[: len(earlier)] == earlier for earlier, later in pairwise(inputs))
+    kinds = [item.get("type") for item in inputs[-1]]
+    assert kinds.count("reasoning") == 3
+    results = [
+        json.dumps(item) for item in inputs[-1] if item.get("type") == "function_call_output"
+    ]
+    assert len(results) == 3
+    assert not list(tmp_path.iterdir())  # no log unless one is asked for
+
+
+def test_the_asynchronous_agent_does_the_same(simulator):
+    told = run_example("async_console_agent.py", simulator, "Please wait for 0.01 seconds.\n\n")
+    assert "- wait: done" in told
+
+
+@pytest.mark.parametrize("name", ["console_agent.py", "async_console_agent.py"])
+def test_a_console_agent_logs_its_runs_and_ends_with_what_is_typed(name, simulator, tmp_path):
+    folder = tmp_path / "runs"
+    key = "unguessable-key"
+    typed = f"Hello.\nIt is {key}."
+    assert run_example(name, simulator, typed, OPENAI_API_KEY=key, RUN_LOG=str(folder))
+    runs = list_runs(folder)
+    assert [run.end["reason"] for run in runs] == ["answered"] * 2
+    requests = [request for run in runs for request in RunFile(run.path).iter_requests()]
+    assert len(requests) == 2
+    assert "It is [redacted]." in str([request.messages for request in requests])
+    assert not any(key in run.path.read_text("utf-8") for run in runs)
+
+
+def test_a_batch_answers_every_question(simulator, tmp_path):
+    questions = tmp_path / "questions.txt"
+    questions.write_text("One?\nTwo?\nThree?\n", encoding="utf-8")
+    told = run_example("batch.py", simulator, "", str(questions))
+    lines = [json.loads(line) for line in told.splitlines()]
+    assert sorted(line["question"] for line in lines) == ["One?", "Three?", "Two?"]
+    assert all(line["answer"] and line["tokens"] for line in lines)
+
+
+def test_a_picture_and_a_document_are_sent_as_they_are(simulator, tmp_path):
+    encoded = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
+    (tmp_path / "chart.png").write_bytes(base64.b64decode(encoded))
+    (tmp_path / "report.pdf").write_bytes(b"%PDF-1.7")
+    paths = [str(tmp_path / name) for name in ("chart.png", "report.pdf")]
+    assert run_example("picture.py", simulator, "", "What is this?", *paths).strip()
+    [message] = simulator.requests[0].body["input"]
+    question, picture, document = message["content"]
+    assert question == {"type": "input_text", "text": "What is this?"}
+    assert (picture["type"], picture["image_url"]) == (
+        "input_image",
+        f"data:image/png;base64,{encoded}",
+    )
+    assert (document["type"], document["filename"]) == ("input_file", "report.pdf")
+    assert document["file_data"] == "data:application/pdf;base64,JVBERi0xLjc="
+
+
+def test_the_web_agent_streams_and_refuses_what_it_cannot_read(simulator, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    monkeypatch.setenv("OPENAI_BASE_URL", simulator.base_url)
+    question = {"role": "user", "content": "What is the power of base 2 and exponent 10?"}
+    with TestClient(runpy.run_path(str(EXAMPLES / "web_agent.py"))["app"]) as client:
+        answer = client.post("/", json={"messages": [question]})
+        refused = client.post("/", json={"messages": [5]})
+        nonsense = client.post("/", content=b"{")
+    assert (answer.status_code, "- power: 1024" in answer.text) == (200, True)
+    assert (refused.status_code, nonsense.status_code) == (422, 422)
+    assert "messages[0]" in refused.text
+
+
+@pytest.mark.parametrize("page", ["from-openai-agents.md", "from-openai.md"])
+def test_our_side_of_a_page_that_compares_runs(page, simulator, monkeypatch, capsys):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    monkeypatch.setenv("OPENAI_BASE_URL", simulator.base_url)
+    text = (EXAMPLES.parent / "docs" / page).read_text(encoding="utf-8")
+    _, ours = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    exec(compile(ours, page, "exec"), {"__name__": "page"})
+    assert capsys.readouterr().out.strip()
+
+
+def test_the_page_of_runs_under_control_runs_from_its_first_line_to_its_last(
+    simulator, monkeypatch, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    monkeypatch.setenv("OPENAI_BASE_URL", simulator.base_url)
+    page = EXAMPLES.parent / "docs" / "runs-under-control.md"
+    text = page.read_text(encoding="utf-8")
+    first, *blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    space = {"__name__": "page"}
+    for block in (first, *blocks):
+        exec(compile(block, page.name, "exec"), space)
+    assert len(blocks) >= 9
+    assert all(len(block.splitlines()) <= 10 for block in blocks)
+
+
+def test_a_team_shares_one_budget(simulator):
+    asked = 'Ask the reckoner, task "power: base 2, exponent 10"'
+    told = run_example("team.py", simulator, "", asked)
+    assert 'reckoner calls power with {"base":2,"exponent":10}' in told
+    assert "- power: 1024" in told
+    [own, whole] = [int(number) for number in re.findall(r"(\d+) tokens", told)]
+    assert len(simulator.requests) == 4
+    assert own < whole
+
+
+@pytest.mark.parametrize(("said", "is_paid"), [("yes", True), ("Not Ann.", False)])
+def test_an_agent_that_was_killed_while_it_asked_goes_on_where_it_was(
+    said, is_paid, simulator, tmp_path
+):
+    command = [sys.executable, str(EXAMPLES / "approval_agent.py")]
+    environment = {
+        "OPENAI_API_KEY": "k",
+        "OPENAI_BASE_URL": simulator.base_url,
+        "APPROVAL_KEY": "a key of thirty-two random bytes",
+    }
+    settings = {"env": environment, "cwd": tmp_path, "text": True, "stdout": subprocess.PIPE}
+    asking = subprocess.Popen(
+        [*command, "Send money: recipient Ann, euros 5"], stdin=subprocess.PIPE, **settings
+    )
+    told = _read(asking)
+    asking.kill()
+    asking.wait()
+    asking.stdin.close()
+    asking.stdout.close()
+    assert "[sending" not in told
+
+    done = subprocess.run(command, input=f"{said}\n", timeout=60, check=True, **settings)
+
+    assert ("[sending" in done.stdout) == is_paid
+    [first, second] = [request.body["input"] for request in simulator.requests]
+    assert second[: len(first)] == first
+    assert ("They said: Not Ann." in json.dumps(second)) == (not is_paid)
+    assert not (tmp_path / "waiting.json").exists()
+
+
+def _read(process):
+    """Return what a process has said up to its question."""
+    told = ""
+    while not told.endswith("(yes, or why not) "):
+        piece = process.stdout.read(1)
+        assert piece, told
+        told += piece
+    return told
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("console_agent.py", 42),
+        ("async_console_agent.py", 42),
+        ("web_agent.py", 60),
+        ("team.py", 45),
+        ("approval_agent.py", 60),
+    ],
+)
+def test_an_example_is_short_enough_to_read(name, lines):
+    assert len((EXAMPLES / name).read_text(encoding="utf-8").splitlines()) <= lines

@@ -1,0 +1,29 @@
+"""The page that says where each thing is decided names files, functions and classes that exist."""
+
+import ast
+import re
+
+import pytest
+from tracked import ROOT
+
+
+PAGE = (ROOT / "docs/where.md").read_text(encoding="utf-8")
+ROWS = re.findall(r"^\| (.*\?) \| `(.*)` \| `(.*)` \|$", PAGE, re.MULTILINE)
+
+
+def test_there_are_forty_questions_and_no_other_rows() -> None:
+    assert len(ROWS) == len({question for question, *_ in ROWS}) == 40
+    assert PAGE.count("\n|") - len(ROWS) == 2 * PAGE.count("\n## ")
+
+
+@pytest.mark.parametrize(("question", "path", "name"), ROWS)
+def test_what_answers_a_question_exists(question: str, path: str, name: str) -> None:
+    found = [*ROOT.glob(f"packages/*/src/{path}"), *ROOT.glob(f"plugins/{path}")]
+
+    assert len(found) == 1, question
+    defined = [
+        node.name
+        for node in ast.parse(found[0].read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    assert name in defined, question

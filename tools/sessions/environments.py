@@ -1,0 +1,53 @@
+"""The environments that sessions run in: what the lock says, and bytecode that they share."""
+
+import atexit
+import hashlib
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import nox
+
+from .members import ROOT
+
+
+def sync(session: nox.Session, *selection: str, place: Path | None = None) -> None:
+    """Fill an environment, the session's own or that at `place`, with what the lock says about `selection` and nothing more.
+
+    `uv pip check` then catches what the lock hides: inside a workspace uv ignores the version bounds between siblings.
+    """
+    if place is None:
+        place = Path(session.virtualenv.location)
+    elif not place.exists():
+        session.run_install("uv", "venv", "--quiet", str(place), external=True)
+    python = f"--python={place}"
+    chosen = ("--locked", "--exact", "--no-default-groups", *selection)
+    env = {"UV_PROJECT_ENVIRONMENT": str(place)}
+    session.run_install("uv", "sync", "--quiet", *chosen, python, env=env, external=True)
+    session.run_install("uv", "pip", "check", "--quiet", python, env=env, external=True)
+    _share_bytecode(place)
+
+
+def _share_bytecode(environment: Path) -> None:
+    """Bring what other sessions have compiled of the same files, and leave what this one compiles to the next.
+
+    uv links the same files into each environment, and to compile them anew in each takes seconds.
+    Python itself leaves bytecode aside whose source has another time or size.
+    """
+    lock = hashlib.sha256((ROOT / "uv.lock").read_bytes()).hexdigest()
+    shared = ROOT / ".nox" / "bytecode" / lock[:16]
+    (own,) = environment.glob("lib/python*/site-packages")
+    # Only where the package is: a folder of its name alone would be a package to Python.
+    _link_bytecode(shared, own, lambda folder: folder.parent.is_dir())
+    atexit.register(_link_bytecode, own, shared, lambda _: True)
+
+
+def _link_bytecode(source: Path, target: Path, is_wanted: Callable[[Path], bool]) -> None:
+    """Link the bytecode of each `__pycache__` below `source` to its place below `target`, and replace none."""
+    for folder in source.rglob("__pycache__"):
+        place = target / folder.relative_to(source)
+        if is_wanted(place):
+            place.mkdir(parents=True, exist_ok=True)
+            for path in folder.glob("*.pyc"):
+                with suppress(FileExistsError):
+                    (place / path.name).hardlink_to(path)

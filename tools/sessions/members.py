@@ -1,0 +1,68 @@
+"""The packages and plugins of the repository, found by looking, and what their pyproject.toml says."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+
+ROOT = Path(__file__).parents[2]
+
+
+def _members(folder: str) -> dict[str, Path]:
+    """Map each member's published name to its folder, relative to the root."""
+    return {
+        tomllib.loads(path.read_text(encoding="utf-8"))["project"]["name"]: path.parent.relative_to(
+            ROOT
+        )
+        for path in sorted(ROOT.glob(f"{folder}/*/pyproject.toml"))
+    }
+
+
+PACKAGES = _members("packages")
+PLUGINS = _members("plugins")
+MEMBERS = PACKAGES | PLUGINS
+IMPORT_NAMES: dict[str, str] = tomllib.loads(
+    (ROOT / "tools" / "repository" / "distributions.toml").read_text(encoding="utf-8")
+)["packages"]  # published name -> import name
+PLUGIN_NAMES = {
+    folder.name: name for name, folder in PLUGINS.items()
+}  # Dify's name -> published name
+
+
+def sources(folder: Path) -> list[str]:
+    """List what is a member's own code: `src` of a package, everything but the tests of a plugin."""
+    if (folder / "src").is_dir():
+        return [str(folder / "src")]
+    entries = sorted((ROOT / folder).iterdir())
+    return [
+        str(entry.relative_to(ROOT))
+        for entry in entries
+        if entry.suffix == ".py" or (entry.name != "tests" and any(entry.rglob("*.py")))
+    ]
+
+
+def siblings(package: str, *, for_tests: bool) -> list[str]:
+    """List the packages of the workspace that a package needs, directly or not, to run and perhaps to be tested."""
+    found: list[str] = []
+    waiting = [package]
+    while waiting:
+        declared = pyproject(waiting.pop())
+        needs = declared["project"].get("dependencies", [])
+        if for_tests:
+            needs = needs + declared["dependency-groups"]["test"]
+        names = [need.split(">=")[0].partition("[")[0] for need in needs]
+        new = [name for name in names if name in PACKAGES and name not in (package, *found)]
+        found += new
+        waiting += new
+    return found
+
+
+def extras(package: str) -> str:
+    """Write a package's extras as an installer takes them: `[server]`, or nothing."""
+    names = ",".join(pyproject(package)["project"].get("optional-dependencies", {}))
+    return f"[{names}]" if names else ""
+
+
+def pyproject(package: str) -> dict[str, Any]:
+    """Read a package's pyproject.toml."""
+    return tomllib.loads((ROOT / PACKAGES[package] / "pyproject.toml").read_text(encoding="utf-8"))
