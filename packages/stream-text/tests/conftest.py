@@ -1,13 +1,25 @@
 import sys
+import time
 from collections.abc import Callable
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 
 # A busy machine must not fail a law that holds.
-settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("patient")
+PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("short", max_examples=20, **PATIENT)
+settings.register_profile("long", max_examples=1_000, **PATIENT)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("long" if config.option.markexpr == "long" else "short")
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Have `-m long` try each law again with many more examples."""
+    if item.config.option.markexpr == "long" and is_hypothesis_test(getattr(item, "obj", None)):
+        item.add_marker("long")
 
 
 def split(text, cuts):
@@ -57,5 +69,20 @@ def assert_linear():
         once, twice = count_work(lambda: act(size)), count_work(lambda: act(2 * size))
         assert size < once
         assert twice < 2.2 * once
+
+    return check
+
+
+@pytest.fixture(scope="session")
+def costs_twice_for_twice():
+    """Return whether twice the size takes about twice the processor's time; what else the machine does may spoil two of three tries."""
+
+    def check(act: Callable[[int], object], size: int, *, spare: float) -> bool:
+        def cost(count: int) -> float:
+            begin = time.process_time()
+            act(count)
+            return time.process_time() - begin
+
+        return any(cost(2 * size) < 3 * cost(size) + spare for _ in range(3))
 
     return check

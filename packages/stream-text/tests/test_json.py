@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_text import MAX_DEPTH, InvalidJsonError, dump_json, has_many_values, parse_json
+from stream_text import (
+    MAX_DEPTH,
+    InvalidJsonError,
+    dump_json,
+    find_repeated_key,
+    has_many_values,
+    parse_json,
+)
 
 
 VALUES = st.recursive(
@@ -114,3 +121,18 @@ def test_many_brackets_side_by_side_are_not_deep():
 
 def test_of_a_key_that_stands_twice_the_later_counts():
     assert parse_json('{"a": 1, "a": 2}') == {"a": 2}
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ('{"a": 1, "\\u0061": 2}', "a"),
+        ('{"a": [{"b": {"c": 1, "b": 2, "c": 3}}], "b": 1}', "c"),
+        ('{"a": {"a": 1}, "b": {"a": 2}}', None),
+        ('{"a": 1, "a"', None),
+        ("[" * 100_000, None),
+        ("", None),
+    ],
+)
+def test_a_key_that_stands_twice_in_one_object_is_found(text, key):
+    assert find_repeated_key(text) == key

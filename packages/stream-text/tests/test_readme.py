@@ -16,11 +16,12 @@ EXAMPLES = [
 ]
 
 
-def test_the_readme_example_runs():
+def test_the_readme_examples_run():
     blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
 
-    assert len(blocks) == 1
-    exec(compile(blocks[0], str(README), "exec"), {})
+    assert blocks
+    for block in blocks:
+        exec(compile(block, str(README), "exec"), {})
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_text import RequestSize
@@ -136,7 +136,6 @@ def test_the_caller_s_messages_stay_as_they_are():
     assert json.dumps(given_in) == before
 
 
-@settings(max_examples=40)
 @given(
     st.lists(
         st.lists(
@@ -168,7 +167,6 @@ def test_the_laws_of_what_is_left_out(contents):
         )
 
 
-@settings(max_examples=25)
 @given(st.lists(st.sampled_from([1_200, 4_000, 9_000]), max_size=12))
 def test_a_conversation_that_is_gone_through_anew_comes_to_the_same(sizes):
     said = [user(image(number, size)) for number, size in enumerate(sizes)]

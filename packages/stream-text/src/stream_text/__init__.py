@@ -1,18 +1,24 @@
-"""Text of strangers as it streams in: thoughts, tool calls, lines, JSON, and the secrets in it.
+"""Untrusted text as it streams in: thoughts, tool calls, lines, JSON, and the secrets in it.
 
-Pure: no I/O, no dependencies. `stream_text.signals` and `stream_text.stdout`, which act on the process, are imported by whoever wants them.
+Pure: no I/O, no dependencies. `stream_text.signals`, which acts on the process, is imported by whoever wants it.
 """
 
 from ._errors import (
     InvalidJsonError,
-    InvalidLineError,
-    LineTooLongError,
     MessageError,
     StreamTextError,
 )
-from ._json import MAX_DEPTH, dump_json, has_many_values, parse_json
+from ._json import (
+    LARGE_TEXT,
+    MAX_DEPTH,
+    TRUSTED_DEPTH,
+    dump_json,
+    find_repeated_key,
+    has_many_values,
+    parse_json,
+)
 from ._known_secrets import REDACTED, KnownSecrets, iter_header_secrets
-from ._lines import LineSplitter, LineWriter
+from ._lines import LineSplitter
 from ._markdown import MarkdownGuard
 from ._media_types import MAX_SIGNATURE_BYTES, find_media_type
 from ._omissions import render_omission, without_omissions
@@ -27,15 +33,14 @@ from ._written_calls import WrittenCall, read_member, read_written_call
 
 
 __all__ = [
+    "LARGE_TEXT",
     "MAX_DEPTH",
     "MAX_SIGNATURE_BYTES",
     "REDACTED",
+    "TRUSTED_DEPTH",
     "InvalidJsonError",
-    "InvalidLineError",
     "KnownSecrets",
     "LineSplitter",
-    "LineTooLongError",
-    "LineWriter",
     "MarkdownGuard",
     "MergedToolCall",
     "MessageError",
@@ -51,6 +56,7 @@ __all__ = [
     "dump_json",
     "find_media_type",
     "find_named_value",
+    "find_repeated_key",
     "has_many_values",
     "is_secret_key",
     "is_secret_setting",

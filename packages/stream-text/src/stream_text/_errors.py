@@ -2,8 +2,6 @@
 
 StreamTextError
 ├── InvalidJsonError (ValueError)
-├── InvalidLineError (ValueError)
-│   └── LineTooLongError
 └── MessageError (ValueError)
 """
 
@@ -14,24 +12,6 @@ class StreamTextError(Exception):
 
 class InvalidJsonError(StreamTextError, ValueError):
     """A text that is no JSON as the standard has it, or that nests too deep."""
-
-
-class InvalidLineError(StreamTextError, ValueError):
-    """A line that cannot leave as one line."""
-
-
-class LineTooLongError(InvalidLineError):
-    """A line over the limit.
-
-    Attributes:
-        size_bytes: How long the line is, without its line feed.
-        max_line_bytes: How long it may be.
-    """
-
-    def __init__(self, *, size_bytes: int, max_line_bytes: int) -> None:
-        super().__init__(f"a line of {size_bytes} bytes is over the limit of {max_line_bytes}")
-        self.size_bytes = size_bytes
-        self.max_line_bytes = max_line_bytes
 
 
 class MessageError(StreamTextError, ValueError):

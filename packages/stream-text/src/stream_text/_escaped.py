@@ -112,7 +112,11 @@ def entity_names(characters: str) -> list[str]:
         return []
     from html.entities import html5  # noqa: PLC0415 - it takes a millisecond, for what few texts have
 
-    return [name[:-1] for name, told in html5.items() if told in characters and name[-1] == ";"]
+    return [
+        name[:-1]
+        for name, character in html5.items()
+        if character in characters and name[-1] == ";"
+    ]
 
 
 _AMPERSANDS = (_characters("&"), _characters(r"\\", *"u0026"))

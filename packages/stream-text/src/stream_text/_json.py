@@ -1,8 +1,10 @@
-"""JSON as the standard has it: no NaN, nothing that cannot be written again, no depth that breaks a reader."""
+"""Strict JSON: no NaN, nothing that cannot be written again, no nesting that breaks a reader."""
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from json import decoder, scanner
 from typing import Any, Final, NoReturn
 
@@ -12,8 +14,12 @@ from ._errors import InvalidJsonError
 MAX_DEPTH: Final = 200
 """How deep a text may nest: far beyond honest data, far below every recursion limit; our choice."""
 
+TRUSTED_DEPTH: Final = 10_000
+"""How deep a text may nest that was looked at before, or written by us."""
 
-_LARGE_CHARACTERS: Final = 128 * 1024
+LARGE_TEXT: Final = 128 * 1024
+"""How many characters of JSON take so long to read that others should get on meanwhile."""
+
 _MANY_VALUES: Final = 10_000
 
 
@@ -36,7 +42,7 @@ def parse_json(text: str, *, max_depth: int = MAX_DEPTH, yields: bool = False) -
         {'a': [1, 2.5]}
     """
     try:
-        is_patient = yields and len(text) > _LARGE_CHARACTERS
+        is_patient = yields and len(text) > LARGE_TEXT
         value = (_PATIENT_DECODER if is_patient else _DECODER).decode(text)
     except RecursionError:
         raise _too_deep(max_depth) from None
@@ -79,6 +85,26 @@ def has_many_values(value: Any) -> bool:
             if seen <= _MANY_VALUES:
                 waiting += _inner_values(inner)
     return seen > _MANY_VALUES
+
+
+def find_repeated_key(text: str) -> str | None:
+    """Return a key that stands twice in one object of a JSON text; None where none does, or the text cannot be read.
+
+    Of such a key most readers take the last value, and some the first.
+
+    Example:
+        >>> find_repeated_key('{"a": {"b": 1, "b": 2}}')
+        'b'
+    """
+    repeated: list[str] = []
+
+    def note(pairs: list[tuple[str, Any]]) -> None:
+        counts = Counter(key for key, _ in pairs)
+        repeated.extend(key for key, count in counts.items() if count > 1)
+
+    with suppress(ValueError, RecursionError):
+        json.loads(text, object_pairs_hook=note)
+    return repeated[0] if repeated else None
 
 
 def _refuse_constant(name: str) -> NoReturn:

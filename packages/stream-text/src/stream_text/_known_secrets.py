@@ -1,4 +1,4 @@
-"""Secrets whose values are known, taken out wherever they stand and however they are escaped."""
+"""Redaction of secrets whose values are known, wherever they stand and however they are escaped."""
 
 import json
 import math

@@ -1,12 +1,9 @@
-r"""Lines of bytes with a bound, read and written. Only `\n` ends a line.
+r"""Lines of bytes with a bound. Only `\n` ends a line.
 
 `str.splitlines()` and its like would also cut at U+0085, U+2028 and others, which may stand inside JSON strings.
 """
 
-from collections.abc import Callable
 from itertools import takewhile
-
-from ._errors import InvalidLineError, LineTooLongError
 
 
 class LineSplitter:
@@ -57,58 +54,7 @@ class LineSplitter:
         return [last] if last else []
 
     def _overflow(self, lines: list[bytes]) -> list[bytes]:
-        """Give the stream up; return the lines before the one that is too long."""
+        """Stop reading and return the lines before the one that is too long."""
         self.overflowed = True
         self._pieces, self._size = [], 0
         return list(takewhile(lambda line: len(line) <= self._max_line_bytes, lines))
-
-
-type Shorten = Callable[[bytes, int], bytes]
-"""A rule that shortens a line: given the line and the limit in bytes, it returns a line within the limit, or raises what its writer has to know."""
-
-
-class LineWriter:
-    r"""A writer of lines that lets no line leave that is over a limit.
-
-    Whatever reads lines with a bound gives up on one that is longer, often the whole stream with it. So the line is refused
-    where it is written, or shortened by whoever knows what may be left out.
-
-    Args:
-        write: Takes each line with its `\n`, in one call.
-        max_line_bytes: How long a line may be, without its `\n`.
-        shorten: What makes a line shorter that is over the limit; without it such a line is refused.
-
-    Example:
-        >>> written = []
-        >>> writer = LineWriter(
-        ...     written.append, max_line_bytes=4, shorten=lambda line, limit: line[:limit]
-        ... )
-        >>> writer.write(b"one"), writer.write(b"three"), written
-        (None, None, [b'one\n', b'thre\n'])
-    """
-
-    def __init__(
-        self,
-        write: Callable[[bytes], object],
-        *,
-        max_line_bytes: int,
-        shorten: Shorten | None = None,
-    ) -> None:
-        self._write = write
-        self._max_line_bytes = max_line_bytes
-        self._shorten = shorten
-
-    def write(self, line: bytes) -> None:
-        r"""Write one line, given without its `\n`.
-
-        Raises:
-            InvalidLineError: If a `\n` stands in the line, which would make it two.
-            LineTooLongError: If the line is over the limit, and after shortening still is. Nothing has been written then.
-        """
-        if len(line) > self._max_line_bytes and self._shorten is not None:
-            line = self._shorten(line, self._max_line_bytes)
-        if len(line) > self._max_line_bytes:
-            raise LineTooLongError(size_bytes=len(line), max_line_bytes=self._max_line_bytes)
-        if b"\n" in line:
-            raise InvalidLineError("expected one line, got a line feed in it")
-        self._write(line + b"\n")

@@ -1,6 +1,6 @@
-"""Markdown of strangers as it streams in, shown so that nothing in it can hide what comes behind it on the same page.
+"""Untrusted Markdown as it streams in, escaped so that it cannot hide what follows it on the same page.
 
-How pages read Markdown differs, and Dify's changes the text before and after. So little is told for certain, line by line: fences at the beginning of a line, formulas on
+Pages read Markdown in different ways, and some change the text before and after. So little is certain, line by line: fences at the beginning of a line, formulas on
 lines of their own, code within a plain paragraph, thoughts. Anything else that may open something is doubtful.
 """
 
@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 _PIECE: Final = re.compile(r"\n|</?think>|[<|]|[^\n<|]+")
 _NO_BREAKS: Final = {ord("\r"): None, 0x2028: " ", 0x2029: " "}
-# What Dify's page replaces in a text before it reads the Markdown, wherever it stands.
+# What the page replaces in a text before it reads the Markdown, wherever it stands.
 _MARK: Final = re.compile(r"(?<=CODE_BLOCK_PLACEHOLDE)R|(?<=_TMP_REPLACE_DOLLAR)_|(?<=</details)>")
 _MARK_CHARACTERS: Final = 30
 

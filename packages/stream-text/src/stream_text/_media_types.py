@@ -1,10 +1,10 @@
-"""What bytes are, told by how they begin.
+"""Media types of files, known by their first bytes.
 
 Source: PNG (W3C, 5.2), GIF89a (17), JPEG (ITU T.81, B.1.1.3), RIFF with WebP (RFC 9649, 2.4) and WAVE, PDF (ISO 32000-1, 7.5.2).
 """
 
 MAX_SIGNATURE_BYTES = 12
-"""So many bytes tell all that can be told."""
+"""No signature needs more bytes than this."""
 
 _SIGNATURES = (
     (b"\x89PNG\r\n\x1a\n", b"", "image/png"),
@@ -19,7 +19,7 @@ _FORM_TYPE = 8  # where RIFF says what is in it, behind the size
 
 
 def find_media_type(data: bytes) -> str:
-    """Return the MIME type of what begins like this; an empty text where nothing known does.
+    """Return the MIME type of data that begins like this; empty where it is unknown.
 
     Example:
         >>> find_media_type(b"%PDF-1.7")

@@ -1,4 +1,4 @@
-"""What stands in a text in the place of a picture or a file that cannot be there."""
+"""Sentences that replace a picture or file in a text."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Secrets taken out of what is shown, logged or written down: by what they look like, and by value where somebody knows them."""
+"""Redaction of texts and log data: secrets known by value, and whatever looks like one."""
 
 import json
 import re
@@ -139,7 +139,7 @@ def _cut(text: str) -> str:
 
 
 def redact_text(text: str) -> str:
-    """Return a text in which what looks like a secret is replaced: values of telling names, bearer tokens, keys, passwords in URLs.
+    """Return a text with `[redacted]` in place of whatever looks like a secret: values under secret names, bearer tokens, keys, passwords in URLs.
 
     Example:
         >>> redact_text("Incorrect API key provided: sk-proj-1234567890.")
@@ -153,7 +153,7 @@ def redact_text(text: str) -> str:
 
 
 def _fold(text: str) -> str:
-    """Return a text in small letters, with an ASCII letter for each other that a pattern takes for it where case is ignored."""
+    """Return a text in lower case, with an ASCII letter for each letter that a pattern treats alike when it ignores case."""
     if text.isascii():
         return text.lower()
     return text.replace("\u0130", "i").casefold().replace("\u0131", "i")

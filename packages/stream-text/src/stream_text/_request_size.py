@@ -1,4 +1,4 @@
-"""How large the messages of a conversation are, and which of their images and files become a sentence where a request would be too large."""
+"""The size of a conversation's messages, and which images and files become a sentence where a request would be too large."""
 
 import dataclasses
 import json
@@ -59,7 +59,7 @@ class RequestSize:
         self._files: deque[_File] = deque()
 
     def fit(self, messages: Sequence[Any]) -> tuple[list[Any], int]:
-        """Return the messages of the next request, and how many of their images and files have become a sentence by this.
+        """Return the messages of the next request, and how many of their images and files this call replaced by a sentence.
 
         Args:
             messages: Those that this returned last, and what has come after them: mappings or instances of dataclasses with `content`.
@@ -75,7 +75,7 @@ class RequestSize:
         return fitted, left_out
 
     def _add(self, messages: list[Any], index: int) -> int:
-        """Take in a message; return how many files in it no request could hold."""
+        """Add a message and return how many of its files are too large for any request."""
         left_out = 0
         for file in self._measure(index, messages[index]):
             if self._max_file_bytes is None or file.size <= self._max_file_bytes:
@@ -87,7 +87,7 @@ class RequestSize:
         return left_out
 
     def _make_room(self, messages: list[Any], earlier: int) -> int:
-        """Leave out the oldest files; of the first `earlier` more than needed. Return how many."""
+        """Replace the oldest files until the request fits, more than needed among the first `earlier`; return how many."""
         left_out = 0
         if self._size <= self._max_bytes:
             return left_out
@@ -117,9 +117,9 @@ class RequestSize:
     def _leave_out(self, messages: list[Any], file: _File, reason: str) -> None:
         message = messages[file.message]
         parts = list(read_member(message, "content"))
-        told = self._omit(parts[file.part], reason)
-        self._size += _json_bytes(told) - file.size
-        parts[file.part] = told
+        sentence = self._omit(parts[file.part], reason)
+        self._size += _json_bytes(sentence) - file.size
+        parts[file.part] = sentence
         messages[file.message] = _with_content(message, tuple(parts))
 
 
@@ -139,7 +139,7 @@ def _is_text(part: object) -> bool:
 
 
 def _json_bytes(value: object) -> int:
-    """Return how many bytes a value takes in a list of JSON; what that cannot carry counts as what is printed of it."""
+    """Return how many bytes a value takes in a JSON list; what JSON cannot hold counts as its printed form."""
     text = json.dumps(value, ensure_ascii=False, default=_plain)
     return len(text.encode(errors="replace")) + len(", ")
 

@@ -1,10 +1,10 @@
-"""Known secrets taken out of a text that streams in."""
+"""Redaction of known secrets in a text that streams in."""
 
 from ._known_secrets import KnownSecrets
 
 
 class SecretFilter:
-    """Known secrets taken out of a streamed text, also those that its pieces cut through.
+    """A filter of known secrets in a streamed text, which also finds those that are cut into pieces.
 
     How the text is cut into pieces makes no difference. Only what may be the beginning of a secret is held back.
 

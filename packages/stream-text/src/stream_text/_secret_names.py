@@ -1,4 +1,4 @@
-"""Which names are those of secrets."""
+"""The names that mark a value as a secret."""
 
 import re
 from collections.abc import Mapping
@@ -79,7 +79,7 @@ def is_secret_key(key: str, value: object) -> bool:
 
 
 def find_named_value(members: Mapping[Any, object]) -> str | None:
-    """Return the member of an object that is a secret by what its neighbour says: `value` beside the `name` of a secret.
+    """Return the member of an object that is a secret by its neighbour: `value` beside the `name` of a secret.
 
     Args:
         members: An object, which may be of another kind, such as a list of headers or of variables has.

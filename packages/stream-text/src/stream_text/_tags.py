@@ -19,7 +19,7 @@ def find_tag_start(text: str) -> int:
 
 
 class Seam:
-    """What keeps the two sides of a tag that has vanished from becoming a tag together.
+    """The place of a removed tag, where a space keeps the two sides from forming a tag.
 
     Where the text before the tag may be the start of one, a space comes between. To see that, the last piece of the text is
     enough: the start of a tag is held back until it is whole, so that no other piece ends in one.

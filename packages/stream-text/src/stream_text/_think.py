@@ -1,4 +1,4 @@
-"""Thoughts told from the answer in a text that streams in: a thought stands between `<think>` and `</think>`."""
+"""Separating thoughts from the answer in a text that streams in: a thought stands between `<think>` and `</think>`."""
 
 from typing import Final, Literal, NamedTuple
 

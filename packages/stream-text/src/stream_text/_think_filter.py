@@ -5,7 +5,7 @@ from ._think import ThinkPiece, ThinkReader
 
 
 class ThinkFilter:
-    """Thoughts of a streamed text shown or hidden, while everything else goes straight through.
+    """A filter that shows or hides the thoughts of a streamed text, and passes everything else.
 
     How the text is cut into pieces makes no difference to the whole. Hidden: blocks are removed, and the blank space around
     a block at the start. Shown: what comes out holds no nested, empty, unclosed or stray tag, whatever went in.

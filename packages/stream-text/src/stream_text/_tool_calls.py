@@ -1,4 +1,4 @@
-"""Tool calls put together from the pieces in which they stream in."""
+"""Tool calls assembled from the pieces in which they stream in."""
 
 import json
 from typing import NamedTuple
@@ -155,7 +155,7 @@ class ToolCallMerger:
 
     @property
     def broken_calls(self) -> tuple[MergedToolCall, ...]:
-        """The calls that say something, but lack an id or a name; fit for telling that they were there."""
+        """The calls that have content but lack an id or a name, so that they can be reported."""
         drafts = (draft.call for draft in self._drafts if not (draft.call_id and draft.name))
         return tuple(call for call in drafts if any(call))
 
@@ -179,7 +179,7 @@ def _is_json_object(text: str) -> bool:
 
 
 def _without_repeats(arguments: str) -> str:
-    """Return what was sent more than once, in pieces and then whole, as it is once."""
+    """Return arguments without repetition, where they were sent in pieces and then whole."""
     if not arguments.startswith("{"):
         return arguments
     try:

@@ -1,4 +1,4 @@
-"""Tool calls as the libraries write them: mappings and objects whose shape is promised by nothing but the names of their members."""
+"""Tool calls as libraries write them: mappings and objects, recognised by the names of their members alone."""
 
 import json
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ def read_member(value: object, *names: str) -> Any:
 
 
 def read_written_call(value: object, *, field: str) -> WrittenCall:
-    """Read a tool call in any of the shapes that go around.
+    """Read a tool call in any of the shapes that libraries use.
 
     Those are `call_id, name, arguments`, the chat shape of OpenAI (`id`, and a `function` with `name` and `arguments` or a `custom` with `name` and
     `input`), and those of libraries that say `tool_call_id`, `tool_name`, `args`, `input` or `parameters`. Arguments that are an object become its JSON text.

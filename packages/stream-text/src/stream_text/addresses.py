@@ -1,4 +1,4 @@
-"""Addresses of strangers: where no request may go, which are the metadata services of clouds, whose answers are credentials.
+"""Metadata services of clouds: addresses where no request may go, since the answers are credentials.
 
 A name or a number can be written in many ways, and a name can lead anywhere. So whoever connects looks at what was given, and then at what the socket is
 really connected to. Imported by whoever wants it.
@@ -83,7 +83,7 @@ def is_metadata_host(host: str) -> bool:
 
 
 def _readings(host: str) -> Iterator[str]:
-    """Yield a host, and what it is to those who undo escapes, however often."""
+    """Yield a host, and what remains of it as escapes are decoded again and again."""
     yield host
     while (read := _unquoted(host)) != host:
         host = read

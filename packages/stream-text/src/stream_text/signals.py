@@ -1,4 +1,4 @@
-"""Ending in good order when the system asks for it.
+"""Shutting down cleanly when the system asks for it.
 
 Not part of what `import stream_text` brings: everything there is pure, and this acts on the process. It stands here
 because commands of more than one package need it, and all of those packages may import this one.
