@@ -1,0 +1,252 @@
+"""What the error text of a failed model call means: a sentence for a person, and whether the call may pass when it is made again.
+
+A call passes through many hands: the plugin daemon, Dify's API, the daemon again, the model's plugin, its provider. What the platform breaks off
+may pass the next time. What a provider refuses will not; and what it fails at, the model's plugin has tried again already.
+
+Source: langgenius/dify-plugin-daemon at bdb5642a, internal/core and pkg/utils; langgenius/dify, api/core/plugin/impl/exc.py; dify-plugin 0.10.2,
+`core/runtime.py` and `errors/model.py`; recorded traffic.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from ._plain_text import MAX_CHARACTERS, find_error_types, to_plain_text
+
+
+__all__ = ["CallFailure", "read_call_failure", "to_plain_text"]
+
+_MAX_WAIT_SECONDS = 60.0  # Our choice: a person waits for the answer.
+_CAUSE_CHARACTERS = 200
+_PAUSE_SECONDS = 2.0  # Our choice: what is not running now may be in a moment.
+
+_REFUSALS: Final = frozenset(
+    {
+        "InvokeBadRequestError",
+        "InvokeAuthorizationError",
+        "CredentialsValidateFailedError",
+        "PluginPermissionDeniedError",
+        "PluginDaemonBadRequestError",
+        "PluginDaemonUnauthorizedError",
+        "PluginUniqueIdentifierError",
+    }
+)
+_RATE_LIMITS: Final = frozenset({"InvokeRateLimitError", "RateLimitError"})
+_BUGS: Final = frozenset(
+    {
+        "AssertionError",
+        "AttributeError",
+        "ImportError",
+        "IndexError",
+        "KeyError",
+        "ModuleNotFoundError",
+        "NameError",
+        "RecursionError",
+        "TypeError",
+        "UnboundLocalError",
+        "ValidationError",
+    }
+)
+_CONNECTIONS: Final = frozenset({"InvokeConnectionError", "InvokeServerUnavailableError"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallFailure:
+    """A model call that failed.
+
+    Attributes:
+        message: Why, as a clause that a person can read.
+        is_transient: Whether the platform broke it off, so that it may pass when it is made again.
+        wait_seconds: How long to wait before that.
+        may_pass_elsewhere: Whether another model may answer at once: a rate limit, an overload, a content filter, a model that is gone.
+    """
+
+    message: str
+    is_transient: bool
+    wait_seconds: float = 0.0
+    may_pass_elsewhere: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """What a known text means.
+
+    Attributes:
+        pattern: What stands in the text, in small letters.
+        failure: What it says of the call.
+    """
+
+    pattern: re.Pattern[str]
+    failure: CallFailure
+
+
+def _rule(
+    pattern: str, message: str, *, is_transient: bool = True, wait_seconds: float = 0.0
+) -> _Rule:
+    failure = CallFailure(message=message, is_transient=is_transient, wait_seconds=wait_seconds)
+    return _Rule(re.compile(pattern), failure)
+
+
+# The first that fits decides.
+_RULES: Final = (
+    _rule(
+        r"you need to enable [\w-]+ access in plugin manifest",
+        "this plugin has no permission to call models",
+        is_transient=False,
+    ),
+    _rule(
+        r"unmarshal backwards invoke request failed|invoke request (missing|is empty)",
+        "Dify's plugin daemon could not read the request",
+        is_transient=False,
+    ),
+    _rule(
+        r"use of closed network connection|read on closed response body",
+        "Dify's plugin daemon ended it, because it took longer than one call may "
+        "(DIFY_BACKWARDS_INVOCATION_READ_TIMEOUT, 240 seconds by default)",
+    ),
+    _rule(
+        r"killed by timeout",
+        "Dify's plugin daemon ended the model's plugin, because it took longer than it may "
+        "(PLUGIN_MAX_EXECUTION_TIMEOUT, 600 seconds by default)",
+    ),
+    _rule(
+        r"plugin .{0,200} (ended with exit code|was killed)",
+        "the model's plugin died",
+        wait_seconds=_PAUSE_SECONDS,
+    ),
+    _rule(
+        r"invocation exited without response after|the read operation timed out",
+        "nothing came of it for too long",
+    ),
+    _rule(
+        r"no proper instance|runtime not found|failed to get plugin (runtime|manager)|no available node|"
+        r"runtime not bound|failed to write request|(node|available ip) not found|instance (is )?dead|"
+        r"request to plugin daemon service failed|plugindaemoninner(error)?\b|plugindaemonunavailableerror|"
+        r"plugindaemoninternalservererror",
+        "the model's plugin is not running at the moment",
+        wait_seconds=_PAUSE_SECONDS,
+    ),
+    _rule(
+        r"plugin not found|pluginnotfounderror|plugindaemonnotfounderror",
+        "the model's plugin is not installed",
+        is_transient=False,
+    ),
+    _rule(
+        r"(unmarshal|invoke_dify|unknown_stream_message_type|serverless_event_not_supported)[\w ]{0,20}error|"
+        r"validate request failed|failed to process data",
+        "the answer could not be read",
+        is_transient=False,
+    ),
+    _rule(
+        r"magic number mismatch|header length mismatch|data length is too long|data is nil|"
+        r"failed to read (system |)(header|data)",
+        "the answer of Dify's API broke off or could not be read",
+    ),
+    _rule(
+        r"connection (refused|reset|closed|aborted|timed out)|broken pipe|unexpected eof|\beof$|no such host|"
+        r"no route to host|(network|host) is unreachable|i/o timeout|tls handshake|server misbehaving|"
+        r"server closed idle connection|server disconnected|incomplete chunked read|"
+        r"remote end closed connection|context (canceled|deadline exceeded)|name resolution",
+        "a connection on the way to the model failed",
+        wait_seconds=_PAUSE_SECONDS,
+    ),
+)
+_INNER_STATUS = re.compile(r"(?:^|model failed: )request failed with status code: (\d{3})")
+_UNREADABLE = re.compile(r"failed to parse response: ", re.IGNORECASE)
+_TOO_SLOW = re.compile(r"request timed out|did not answer (in|within)|no answer within")
+# Dify drops the name of a model plugin's error on the way to an agent: these are sentences of `openai_gpt5_responses`, too.
+_CONNECTION_NAME = re.compile(
+    r"\] (connection|server unavailable) error,|the server (failed to answer|could not be reached)"
+)
+_REFUSAL_NAME = re.compile(r"\] bad request error,|incorrect model credentials|error code: 4(?!29)")
+_RATE_LIMIT_NAME = re.compile(r"\] rate limit error,|error code: 429|rate limit|too many requests")
+# What another model may not have: a rate limit, an overload, a content filter, a model that is gone.
+_ANOTHERS: Final = _RATE_LIMITS | {"InvokeServerUnavailableError"}
+_FOR_ANOTHER = re.compile(
+    r"\] rate limit error,|error code: (429|503|529)|rate.?limit|too many requests|quota|"
+    r"overload|over capacity|the server failed to answer|(server|service)( is)? (temporarily )?unavailable|\b503\b.{0,20}unavailable|high demand|"
+    r"content.?(filter|management|policy)|responsible ?ai|flagged|moderation|"
+    r"model.{0,200}(not found|not exist|no longer|deprecated|decommissioned|retired|shut down)|has no model|model_not_found|"
+    r"plugin not found|pluginnotfounderror|plugindaemonnotfounderror"
+)
+_QUOTA = re.compile(r"quota|billing|credit")
+_WAIT = re.compile(
+    r"(?:try again|retry|wait)\D{0,20}?(?:(\d+)m(?:in\w*)? ?)?(\d+(?:\.\d+)?) ?(ms|s\b|sec)"
+)
+
+
+def _as_it_is(text: str) -> str:
+    return text
+
+
+def read_call_failure(text: str, *, redact: Callable[[str], str] = _as_it_is) -> CallFailure:
+    """Read why a model call failed from what Dify's platform, a model's plugin or its provider says.
+
+    An unknown text counts as a refusal: the call would fail again, with another model too.
+
+    Args:
+        text: The text of the error, in whatever it is wrapped.
+        redact: Takes secrets out of the message.
+
+    Example:
+        >>> failure = read_call_failure('{"message": "no available node, plugin not found"}')
+        >>> failure.message, failure.is_transient, failure.wait_seconds
+        ("the model's plugin is not running at the moment", True, 2.0)
+    """
+    lowered = text[:MAX_CHARACTERS].lower()
+    types = find_error_types(text)
+    failure = _read(lowered, types, to_plain_text(text, redact))
+    may_pass = bool(types & _ANOTHERS or _FOR_ANOTHER.search(lowered))
+    return replace(failure, may_pass_elsewhere=may_pass)
+
+
+def _read(lowered: str, types: frozenset[str], said: str) -> CallFailure:
+    if status := _INNER_STATUS.search(lowered):
+        return _read_status(int(status[1]))
+    if types & _RATE_LIMITS or _RATE_LIMIT_NAME.search(lowered):
+        return _read_rate_limit(said, lowered)
+    is_refusal = types & _REFUSALS or _REFUSAL_NAME.search(lowered)
+    if is_refusal or _TOO_SLOW.search(lowered):  # What took too long would be paid twice.
+        return CallFailure(message=said, is_transient=False)
+    if _UNREADABLE.search(lowered):
+        return _read_break("the answer could not be read", _UNREADABLE.sub("", said))
+    rule = next((rule for rule in _RULES if rule.pattern.search(lowered)), None)
+    return rule.failure if rule else _read_plugin_error(said, lowered, types)
+
+
+def _read_plugin_error(said: str, lowered: str, types: frozenset[str]) -> CallFailure:
+    """Read what the model's plugin said, or what it broke by."""
+    if bugs := types & _BUGS:
+        return _read_break(f"the model's plugin broke ({', '.join(sorted(bugs))})", said)
+    is_transient = bool(types & _CONNECTIONS or _CONNECTION_NAME.search(lowered))
+    return CallFailure(message=said, is_transient=is_transient)
+
+
+def _read_break(what: str, cause: str) -> CallFailure:
+    """Read what another try would break by as well: an answer of another shape, or a bug."""
+    return CallFailure(message=f"{what}: {cause[:_CAUSE_CHARACTERS]}", is_transient=False)
+
+
+def _read_status(status: int) -> CallFailure:
+    """Read the HTTP status with which Dify's API answered the daemon."""
+    if status >= 500 or status in {408, 429}:  # noqa: PLR2004 - statuses by name say no more
+        message = f"Dify's API failed (status {status})"
+        return CallFailure(message=message, is_transient=True, wait_seconds=_PAUSE_SECONDS)
+    message = (
+        f"Dify's API refused it (status {status}). Check DIFY_INNER_API_URL and DIFY_INNER_API_KEY of "
+        "the plugin daemon"
+    )
+    return CallFailure(message=message, is_transient=False)
+
+
+def _read_rate_limit(message: str, lowered: str) -> CallFailure:
+    """Read a rate limit: worth another try only where it says for how long it lasts, and that is not long."""
+    wait = _WAIT.search(lowered)
+    if wait is None or _QUOTA.search(lowered):
+        return CallFailure(message=message, is_transient=False)
+    seconds = 60 * int(wait[1] or 0) + float(wait[2]) * (0.001 if wait[3] == "ms" else 1)
+    is_short = seconds <= _MAX_WAIT_SECONDS
+    return CallFailure(
+        message=message, is_transient=is_short, wait_seconds=seconds if is_short else 0
+    )

@@ -1,0 +1,74 @@
+"""What Dify is told when a request to a plugin fails.
+
+The plugin SDK sends a traceback along with whatever is raised, and Dify shows all of it to the user of an app: 4.6 kB with paths of the server. Its own
+errors about a request quote the request, secrets included.
+
+Source: dify-plugin 0.10.2, `core/server/io_server.py`; docs/evidence/dify-platform.md, P28.
+"""
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any
+
+from pydantic import ValidationError
+
+
+__all__ = ["MAX_CHARACTERS", "MAX_DESCRIPTION_CHARACTERS", "hide_request", "send_errors"]
+
+MAX_CHARACTERS = 260
+"""How long a sentence may be: with what Dify writes around it, under 400 characters stay on a person's screen; our choice."""
+
+MAX_DESCRIPTION_CHARACTERS = 2_000
+"""How long the description of a model call's error may be, which Dify shows alone; our choice."""
+
+
+@contextmanager
+def send_errors(writer: Any, session_id: str) -> Generator[None]:
+    """Send the name and the sentence of whatever is raised in the block to the daemon, without a traceback; the SDK does not see it.
+
+    Args:
+        writer: The SDK's writer of the request's answer.
+        session_id: The request.
+    """
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - whatever it is, the daemon is told
+        # What Dify shows of the SDK's five errors of model calls, alone; their message is the same text.
+        description = getattr(error, "description", None)
+        most = MAX_DESCRIPTION_CHARACTERS if description else MAX_CHARACTERS
+        text = _shorten(str(description or error), most)
+        args = {"description": text} if description else {}
+        message = {"error_type": type(error).__name__, "message": text, "args": args}
+        writer.session_message(session_id=session_id, data=writer.stream_error_object(data=message))
+
+
+def _shorten(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 4]} ..."
+
+
+@contextmanager
+def hide_request(
+    own: tuple[type[Exception], ...],
+    *,
+    redact: Callable[[str], str],
+    explain: Callable[[Exception], str],
+) -> Generator[None]:
+    """Raise the SDK's errors about a request under their names, with a sentence that quotes nothing of the request.
+
+    Args:
+        own: The plugin's own errors, which are raised as they are.
+        redact: Takes the request's secrets out of a sentence.
+        explain: Returns the sentence for an error that is not about the shape of the request, and logs it for the operator.
+    """
+    try:
+        yield
+    except own:
+        raise
+    except Exception as error:  # noqa: BLE001  whatever it is, Dify is told without its text
+        if isinstance(error, ValidationError):
+            first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+            field = ".".join(map(str, first["loc"]))
+            text = f"Dify's request cannot be read: {field}: {first['msg']}"
+        else:
+            text = explain(error)
+        raise type(type(error).__name__, (Exception,), {})(redact(text)) from None

@@ -1,0 +1,203 @@
+r"""The lines that a plugin's process writes to Dify's plugin daemon: answers, calls, log records, all of them.
+
+The daemon ends a plugin, with the calls of everybody in it, over one line that is too long. So each line is measured where it is written: nothing
+that a model, a tool or a log holds can be forgotten. Only `\n` ends a line.
+
+Source: langgenius/dify-plugin-daemon at bdb5642a, PLUGIN_STDIO_MAX_BUFFER_SIZE in `internal/types/app/config.go`.
+"""
+
+import io
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from threading import RLock, local
+from typing import Any, cast, override
+
+
+__all__ = [
+    "MAX_LINE_BYTES",
+    "LineStream",
+    "LineTooLongError",
+    "bound_stdout",
+    "bound_writer",
+    "shorten_line",
+    "split_text",
+]
+
+MAX_LINE_BYTES = 5 * 1024 * 1024 - 1
+"""How long a line may be, without its line feed."""
+
+_KEPT_CHARACTERS = 2_000  # of a text in a line that is far too long for anybody to read
+_PIECE_CHARACTERS = 256 * 1024  # in JSON a character takes at most six bytes
+_SHOWN = frozenset({"text", "image", "image_link", "link", "file", "blob"})
+
+type Shorten = Callable[[bytes, int], bytes]
+"""A rule that shortens a line: given the line and the limit in bytes, it returns a line within the limit, or raises what its writer has to know."""
+
+type Refuse = Callable[[int, int], Exception]
+"""What makes the error for a line that must not be shortened: given the size and the limit in bytes, both with the line feed."""
+
+
+class LineTooLongError(ValueError):
+    """A line that is over the limit even after it was shortened."""
+
+
+class _Unfinished(local):
+    """The line that one thread has not finished yet, in the pieces that it came in."""
+
+    def __init__(self) -> None:
+        self.pieces: list[str] = []
+
+
+class LineStream(io.TextIOBase):
+    r"""A text stream that writes whole lines only, none of them longer than the daemon reads.
+
+    Several threads may write at once, and a line in several parts: each has its unfinished line for itself, and writes the whole one in one piece.
+    Empty lines are left out.
+
+    Args:
+        write: Takes each line with its `\n`, in one call.
+        shorten: What makes a line shorter that is too long.
+    """
+
+    def __init__(self, write: Callable[[bytes], object], shorten: Shorten) -> None:
+        self._write = write
+        self._shorten = shorten
+        self._unfinished = _Unfinished()
+        # Reentrant: whoever takes a line may have to write others first, such as to connect again.
+        self._lock = RLock()
+
+    @override
+    def writable(self) -> bool:
+        return True
+
+    @override
+    def write(self, text: str, /) -> int:
+        """Write the lines that end in this text.
+
+        Raises:
+            LineTooLongError: If a line is too long, and after shortening still is.
+        """
+        pieces = self._unfinished.pieces
+        *ends, rest = text.split("\n")
+        for end in ends:
+            line = "".join((*pieces, end))
+            pieces.clear()
+            if line:
+                with self._lock:
+                    self._write_line(_without_quotes(line).encode(errors="replace"))
+        if rest:
+            pieces.append(rest)
+        return len(text)
+
+    def _write_line(self, line: bytes) -> None:
+        if len(line) > MAX_LINE_BYTES:
+            line = self._shorten(line, MAX_LINE_BYTES)
+            if len(line) > MAX_LINE_BYTES:
+                raise LineTooLongError(
+                    f"a line of {len(line)} bytes is over the limit of {MAX_LINE_BYTES}"
+                )
+        self._write(line + b"\n")
+
+
+def _without_quotes(line: str) -> str:
+    """Return a line as it is, except for the SDK's message about a line that it could not read: from its second line on it quotes that one."""
+    if not line.startswith('{"event":"error"'):
+        return line
+    message = json.loads(line)
+    message["data"]["error"] = str(message["data"].get("error")).partition("\n")[0]
+    return json.dumps(message)
+
+
+def bound_stdout(shorten: Shorten) -> None:
+    """Replace `sys.stdout` by a `LineStream`.
+
+    Args:
+        shorten: What makes a line shorter that is too long.
+    """
+    # Buffered, whatever the interpreter was told: without a buffer a long line may leave in part only.
+    stdout = os.fdopen(sys.stdout.fileno(), "wb", closefd=False)
+
+    def write(line: bytes) -> None:
+        stdout.write(line)
+        stdout.flush()
+
+    sys.stdout = LineStream(write, shorten)
+
+
+def bound_writer(writer: Any, shorten: Shorten) -> None:
+    """Replace the `write` of an object that reaches the daemon another way by that of a `LineStream`.
+
+    Args:
+        writer: An object whose `write` takes text, such as the plugin SDK's connection of its remote debugging.
+        shorten: What makes a line shorter that is too long.
+    """
+    send = writer.write
+    writer.write = LineStream(lambda line: send(line.decode()), shorten).write
+
+
+def split_text(text: str) -> list[str]:
+    """Return a text in pieces, each of which fits into a line however it is written."""
+    return [
+        text[start : start + _PIECE_CHARACTERS] for start in range(0, len(text), _PIECE_CHARACTERS)
+    ]
+
+
+def shorten_line(line: bytes, limit: int, refuse: Refuse) -> bytes:
+    """Return a line of a plugin without what is only told: an error's trace, the end of a log's texts, what an agent shows, a model's `opaque_body`.
+
+    Args:
+        line: The line.
+        limit: How many bytes it may have.
+        refuse: Makes the error for a line that says something that its reader cannot do without.
+
+    Raises:
+        Exception: If the line is a call of a model or a tool, since whoever makes it has to know, or an answer that is still too long: what `refuse` returns.
+    """
+    size, most = len(line) + 1, limit + 1  # with the line's end, as the daemon counts
+    notice = f"A message of {size:,} bytes is left out here: Dify's plugin daemon takes {most:,} at most."
+    try:
+        message: Any = json.loads(line)
+    except (ValueError, RecursionError):
+        message = None
+    match message:
+        case {"event": "session", "data": {"type": "error", "data": {"message": text} as error}}:
+            error.update(message=str(text)[:_KEPT_CHARACTERS], args={})
+        case {"event": "session", "data": {"type": "stream", "data": {"type": str(kind)}}}:
+            shown = message["data"]["data"]
+            message["data"]["data"] = _shorten_agent_message(kind, shown, notice)
+        case {"event": "session", "data": {"data": {"delta": {"message": {"opaque_body": _}}}}}:
+            message["data"]["data"]["delta"]["message"]["opaque_body"] = None
+        case {"event": "session"}:
+            raise refuse(size, most)
+        case {"event": "log", "data": {"message": text} as record}:
+            record["message"] = str(text)[:_KEPT_CHARACTERS]
+        case _:
+            record = {"level": "ERROR", "message": notice, "timestamp": time.time()}
+            message = {"event": "log", "data": record}
+    short = json.dumps(message, ensure_ascii=False).encode(errors="replace")
+    if len(short) > limit:
+        raise refuse(size, most)
+    return short
+
+
+def _shorten_agent_message(kind: str, shown: Mapping[str, Any], notice: str) -> dict[str, Any]:
+    """Return what takes the place of something that Dify was to show: a log keeps its frame, the rest becomes the notice."""
+    if kind in _SHOWN:
+        return {"type": "text", "message": {"text": notice}, "meta": None}
+    log: Mapping[str, Any] = shown["message"] if kind == "log" else {}
+    metadata = cast("Mapping[str, Any]", log.get("metadata") or {})
+    message = {
+        "id": log.get("id") or "too-long",
+        "label": str(log.get("label") or kind)[:_KEPT_CHARACTERS],
+        "parent_id": log.get("parent_id"),
+        "error": None if log.get("error") is None else str(log["error"])[:_KEPT_CHARACTERS],
+        "status": log.get("status") or "error",
+        "data": {"left_out": notice},
+        "metadata": {
+            name: value for name, value in metadata.items() if len(str(value)) <= _KEPT_CHARACTERS
+        },
+    }
+    return {"type": "log", "message": message, "meta": None}
