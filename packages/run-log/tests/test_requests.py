@@ -2,7 +2,7 @@
 
 import copy
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from written import JSON, find, read_lines, temporary_log
 
@@ -41,7 +41,6 @@ def normal(value):
 
 
 @given(conversations())
-@settings(max_examples=50)
 def test_every_request_is_read_as_it_was_written(requests):
     with temporary_log() as log:
         with log.begin() as run:

@@ -5,7 +5,7 @@ import json
 from urllib.parse import quote
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 from written import find, read_lines, temporary_log, write_everything
@@ -95,7 +95,6 @@ def test_a_secret_in_json_is_found_by_the_name_above_it():
 
 
 @given(st.data())
-@settings(max_examples=40)
 def test_a_secret_that_pieces_cut_through_is_not_written(data):
     form = data.draw(st.sampled_from([*FORMS, *LOOKING]))
     before = data.draw(st.sampled_from(["", "It is ", "a b c d e f g ", "{", "[1] ", '"', "to=\n"]))
@@ -147,7 +146,6 @@ WORDS = st.sampled_from(
 
 
 @given(st.lists(WORDS, max_size=30), st.sets(st.integers(0, 60), max_size=10))
-@settings(max_examples=60)
 @example(words=["token", " ", ":", " ", "and", " ", "so on", " a b c d e"], cuts={6, 8})
 def test_deltas_together_are_the_text_as_a_message_has_it(words, cuts):
     text = "".join(words)

@@ -466,7 +466,7 @@ def test_what_a_run_has_answered_by_itself_is_in_the_fixture_by_what_was_written
     run.result("c2", "recalled", "the rest")
     run.end("answered")
     source = write_fixture(run.path)
-    data = json.loads(source.partition('RUN = json.loads(\n    r"""')[2].partition('"""')[0])
+    data = json.loads(source.split('r"""\n')[2].split('\n"""')[0])
     told = {"name": "read_result", "arguments": read, "content": "the rest", "error": None}
     assert data["results"] == [told]
 

@@ -95,7 +95,7 @@ def test_a_call_by_another_tool_names_both_and_is_played_again_as_the_model_wrot
     [row] = ask(tmp_path, f"{run.path.stem}/rounds")["rounds"]
     assert [(call["name"], call["tool"]) for call in row["calls"]] == [("call_tool", "look_up")]
     source = write_fixture(run.path)
-    data = source.split('RUN = json.loads(\n    r"""\n')[1].split('\n"""')[0]
+    data = source.split('r"""\n')[2].split('\n"""')[0]
     [result] = json.loads(data)["results"]
     assert (result["name"], result["arguments"]) == ("call_tool", json.loads(written))
 

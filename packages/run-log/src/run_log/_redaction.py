@@ -12,6 +12,7 @@ from stream_text import (
     KnownSecrets,
     SecretFilter,
     find_named_value,
+    find_repeated_key,
     is_secret_key,
     parse_json,
     redact_text,
@@ -107,7 +108,7 @@ class Redactor:
             except InvalidJsonError:
                 return redact_text(text)
             redacted = self.redact(parsed)
-            if redacted == parsed and not _has_repeated_names(text):
+            if redacted == parsed and find_repeated_key(text) is None:
                 return text
             return json.dumps(redacted, ensure_ascii=False)
         return redact_text(text) if encoded is None else text
@@ -207,16 +208,3 @@ def _may_be_json(text: str) -> bool:
 def _is_secret(name: str, value: object) -> bool:
     is_something = value not in (None, "", HIDDEN, [], {}) and not isinstance(value, bool)
     return is_something and is_secret_key(name, value)
-
-
-def _has_repeated_names(text: str) -> bool:
-    repeated = False
-
-    def note(pairs: list[tuple[str, Any]]) -> Mapping[str, Any]:
-        nonlocal repeated
-        members = dict(pairs)
-        repeated = repeated or len(members) < len(pairs)
-        return members
-
-    json.loads(text, object_pairs_hook=note)
-    return repeated

@@ -15,55 +15,26 @@ from ._index import find_digests
 
 MAX_BYTES: Final = 50_000_000
 
-_HEAD: Final = '''"""{run}, to be played again: the model and the tools answer as they did, and each request is compared with the one of then.
+_SOURCE: Final = '''"""{run}, to be played again: the model and the tools answer as they did, and each request is compared with the one of then.
 
 Needs gpt5-agent-driver and pytest. Give `recorded.model` and `recorded.tools` to an agent of your own to see where it asks something else.
 """
-
-import json
-from collections import defaultdict, deque
-from decimal import Decimal
-from itertools import count
 
 import pytest
 from agent_driver import drive
 from agent_loop import AgentRun, Budgets, ModelFailure
 from agent_tooling import RefusedArguments, Tool, ToolOutput
-from run_log import to_plain
+from run_log.replay import ReplayedRun, read_run, to_numbers
 
 
-TEXTS = {{}}
-
-
-def expand(value):
-    """Put the long texts, each of which stands here once, in their places."""
-    if value.keys() == {{"$long_text"}}:
-        return TEXTS.get(value["$long_text"], value)
-    return value["$literal"] if value.keys() == {{"$literal"}} else value
-
-
-TEXTS |= json.loads(
+RUN = read_run(
     r"""
 {texts}
-"""
-)
-RUN = json.loads(
+""",
     r"""
 {data}
 """,
-    object_hook=expand,
 )
-
-
-def restore(value):
-    if isinstance(value, list):
-        return tuple(map(restore, value))
-    return {{name: restore(member) for name, member in value.items()}} if isinstance(value, dict) else value
-
-
-def to_numbers(values):
-    """Return values with the prices, which a log has as texts, as decimals."""
-    return {{name: Decimal(value) if isinstance(value, str) and name != "currency" else value for name, value in (values or {{}}).items()}}
 
 
 class RecordedTool(Tool):
@@ -72,76 +43,31 @@ class RecordedTool(Tool):
         return super().bind(arguments) if error is None else RefusedArguments(error=error)
 
     def invoke(self, args, **_):
-        return self.function(args)
+        return ToolOutput(**self.function(args))
 
 
-class Recorded:
+class Recorded(ReplayedRun):
     """A run of then: `messages`, `model` and `tools` to begin it with, `requests` as they were, `asked` as they are now."""
 
-    def __init__(self, rounds, tools, results, first):
-        self.messages, self.first = rounds[0]["added"], first
-        self.requests, self.asked, self._rounds = [], [], rounds
-        self._results = defaultdict(deque)
-        for result in results:
-            self._results[result["name"], self._key(result["arguments"])].append(result)
-        for index in range(len(rounds)):
-            before = self.requests[-1] if self.requests else []
-            self.requests.append(before[: rounds[index]["kept"]] + rounds[index]["added"])
-        self.tools = [
-            RecordedTool(name=tool["name"], description=tool.get("description") or "", parameters=tool["parameters"],
-                         function=lambda args, name=tool["name"]: self._answer(name, args))
-            for tool in tools
-        ]  # fmt: skip
-
     def model(self, call):
-        """Answer as the model did."""
-        index = len(self.asked)
-        self.asked.append([to_plain(message) for message in call.messages])
-        if index >= len(self._rounds):
-            yield ModelFailure(message="the run of then had no further request", is_transient=False)
-            return
-        answer = self._rounds[index]["answer"]
-        for text, phase in answer["pieces"]:
-            yield {{"text": text, "phase": phase}}
-        if answer["error"]:
-            yield ModelFailure(message=answer["error"], is_transient=answer["is_repeated"])
-            return
-        last = {{name: answer[name] for name in ("finish_reason", "opaque_body") if answer[name] is not None}}
-        calls = [{{**call, "index": place}} for place, call in zip(count(), answer["calls"])]
-        yield {{"text": "", "tool_calls": calls, "usage": to_numbers(answer["usage"]), **last}}
+        for said in self.answer(call.messages):
+            yield ModelFailure(**said) if "is_transient" in said else said
 
-    def difference(self):
-        """Say in which round the first request differs, or return None."""
-        for index, (then, now) in enumerate(zip(self.requests, self.asked, strict=False), 1):
-            if to_bytes(then) != to_bytes(now):
-                return f"the request of round {{index}} differs:\\n{{to_bytes(then)!r}}\\n{{to_bytes(now)!r}}"
-        return None
-
-    def _answer(self, name, args):
-        results = self._results.get((name, self._key(args)))
-        if not results:
-            return ToolOutput(content="", error=f"{{name}} was not called with these arguments then")
-        result = results.popleft() if len(results) > 1 else results[0]
-        return ToolOutput(content=restore(result["content"]), error=result["error"])
-
-    @staticmethod
-    def _key(args):
-        shown = {{name: value for name, value in args.items() if value != "[hidden]"}}
-        return json.dumps(to_plain(shown), sort_keys=True)
-
-
-def to_bytes(request):
-    """Return a request as the log writes it."""
-    return json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode(errors="surrogatepass")
+    @property
+    def tools(self):
+        return [
+            RecordedTool(**tool, function=lambda args, name=tool["name"]: self.find_result(name, args))
+            for tool in RUN["tools"]
+        ]
 
 
 @pytest.fixture
 def recorded():
-    return Recorded(RUN["rounds"], RUN["tools"], RUN["results"], RUN["first"])
+    return Recorded(RUN)
 
 
 def test_{name}_asks_what_it_asked_then(recorded):
-    run = AgentRun(recorded.messages, budgets=Budgets(**to_numbers(RUN["budgets"])), **recorded.first)
+    run = AgentRun(recorded.messages, budgets=Budgets(**to_numbers(RUN["budgets"])), **RUN["first"])
     *_, finished = drive(run, recorded.model, recorded.tools)
     assert recorded.difference() is None
     assert len(recorded.asked) == len(recorded.requests)
@@ -189,7 +115,7 @@ def _write_source(path: Path, file: RunFile, requests: list[LoggedRequest]) -> s
         "refused": record.refused,
     }
     texts = {name: file.find_text(name) for name in dict.fromkeys(find_digests(data))}
-    return _HEAD.format(
+    return _SOURCE.format(
         run=path.stem,
         texts=_write_json({name: text for name, text in texts.items() if text is not None}),
         data=_write_json(data),
@@ -333,4 +259,5 @@ def _new_answer() -> dict[str, Any]:
 
 def _show_tool(tool: dict[str, Any]) -> dict[str, Any]:
     parameters: Any = tool.get("parameters") or {"type": "object", "properties": {}}
-    return {"name": tool["name"], "description": tool.get("description"), "parameters": parameters}
+    description = tool.get("description") or ""
+    return {"name": tool["name"], "description": description, "parameters": parameters}

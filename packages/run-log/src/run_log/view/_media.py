@@ -5,15 +5,10 @@ import binascii
 import re
 from typing import Final
 
+import stream_text
+
 
 _DATA_URL: Final = re.compile(r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w=.+-]+)*;base64,")
-_HEADS: Final = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-    (b"%PDF-", "application/pdf"),
-)
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
 _SAMPLE: Final = 64
 
@@ -27,9 +22,8 @@ def find_media_type(text: str) -> str:
         head = base64.b64decode(sample[: len(sample) // 4 * 4])
     except binascii.Error:
         return ""
-    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
-        return "image/webp"
-    return next((kind for start, kind in _HEADS if head.startswith(start)), "")
+    kind = stream_text.find_media_type(head)
+    return "" if kind.startswith("audio/") else kind
 
 
 def read_media(text: str) -> bytes | None:
