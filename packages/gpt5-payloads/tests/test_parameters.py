@@ -301,3 +301,10 @@ def test_unknown_parameters_are_never_forwarded():
         build(presence_penalty=0.3, user="alice", metadata={"a": 1}, seed=7, model="gpt-5.2")
         == build()
     )
+
+
+def test_a_threshold_of_compaction_goes_along_and_is_bounded():
+    assert build(compact_threshold="200000")["context_management"] == [
+        {"type": "compaction", "compact_threshold": 200_000}
+    ]
+    assert refusal_of(compact_threshold=999).field == "compact_threshold"

@@ -1,4 +1,4 @@
-"""What may be logged of a Responses call, and nothing else."""
+"""An audit log of Responses API calls that cannot contain prompts or keys."""
 
 from ._log import AuditLog
 

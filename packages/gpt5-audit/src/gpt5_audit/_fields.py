@@ -88,7 +88,7 @@ def _parameter(value: object) -> str | None:
 
 
 def _left_out(value: object) -> str | None:
-    """Accept known words with commas between them."""
+    """Accept known words separated by commas."""
     if not isinstance(value, str) or not value:
         return None
     return value if FALLBACKS.issuperset(value.split(",")) else OTHER

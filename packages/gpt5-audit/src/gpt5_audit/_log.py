@@ -1,4 +1,4 @@
-"""The log itself: three events of a call, written only when it is switched on."""
+"""The audit log: three events of a call, written only when the log is on."""
 
 import os
 import secrets
@@ -14,7 +14,7 @@ _ON = frozenset({"1", "true", "yes", "on"})
 
 
 class AuditLog:
-    """A log of what may be logged of Responses calls, one line an event.
+    """An audit log of Responses API calls, one line for each event.
 
     The methods take what a caller has at hand, a request body or an exception, and pick the allowed facts out of it. Prompts, schemas, tool
     arguments, messages, headers and keys are never looked at. A log that is off does not touch what it is given.
@@ -94,7 +94,7 @@ class AuditLog:
         service_tier: str | None = None,
         left_out: Sequence[str] = (),
     ) -> None:
-        """Log that a call came to its end.
+        """Log that a call has succeeded.
 
         Args:
             audit_id: What `request` returned.

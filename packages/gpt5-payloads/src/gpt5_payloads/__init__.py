@@ -1,6 +1,5 @@
 """Parameters to Responses request body: what each GPT-5 model accepts, and nothing it refuses."""
 
-from ._cache_report import CacheReport, CacheWatch
 from ._errors import PayloadError
 from ._formats import json_schema_format
 from ._hosted import (
@@ -13,7 +12,7 @@ from ._hosted import (
     tool_search_tool,
     web_search_tool,
 )
-from ._mcp_tokens import McpTokens
+from ._mcp_tokens import McpTokens, is_token_host
 from ._model_profile import ModelProfile
 from ._profiles import profile_for
 from ._request import build_request
@@ -23,8 +22,6 @@ from ._values import coerce_bool
 
 
 __all__ = [
-    "CacheReport",
-    "CacheWatch",
     "McpTokens",
     "ModelProfile",
     "PayloadError",
@@ -37,6 +34,7 @@ __all__ = [
     "file_search_tool",
     "function_tool",
     "image_generation_tool",
+    "is_token_host",
     "json_schema_format",
     "mcp_tool",
     "namespace_tool",

@@ -12,7 +12,7 @@ from ._values import coerce_bool, copy_json, is_blank, parse_json
 
 _FIELD = "json_schema"
 _DEFAULT_NAME = "structured_output"
-_BARE_NAME = "llm_response"  # as Dify calls it where it names a schema
+_BARE_NAME = "llm_response"  # the name in chat applications that give a schema alone
 # A mapping without a `schema` that has one of these is a schema itself.
 _SCHEMA_KEYWORDS = frozenset({"$ref", "allOf", "anyOf", "enum", "items", "oneOf", "properties"})
 # Source: openai-python 3.54, docstring of `ResponseFormatTextJSONSchemaConfig.name`.
@@ -23,7 +23,7 @@ def json_schema_format(raw: object) -> dict[str, Any]:
     """Build `text.format` from a JSON schema, as text or as a mapping.
 
     Three shapes are accepted: `{"name": ..., "schema": {...}, "strict": true}`, where only `schema` is required; the same
-    wrapped as Chat Completions has it: `{"type": "json_schema", "json_schema": {...}}`; and the schema alone, as some runtimes of Dify send it.
+    wrapped as Chat Completions has it: `{"type": "json_schema", "json_schema": {...}}`; and the schema alone, as some runtimes send it.
 
     Returns:
         `{"type": "json_schema", "name": ..., "schema": {...}, "strict": ...}`, with `description` where there is one. Without a name it is

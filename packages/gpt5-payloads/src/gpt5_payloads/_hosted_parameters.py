@@ -66,7 +66,7 @@ def _iter_tools(set_values: Mapping[str, object]) -> Iterator[tuple[str, dict[st
     if _is_on(set_values, "code_interpreter"):
         yield "code_interpreter", code_interpreter_tool()
     if _is_on(set_values, "image_generation"):
-        # As PNG, which is the server's default, an image is several times larger than a line of Dify's may be.
+        # As PNG, which is the server's default, an image is several times larger, more than some platforms can carry.
         yield "image_generation", image_generation_tool(output_format="jpeg")
     for server in _mcp_servers(set_values.get("mcp_servers")):
         yield "mcp_servers", server

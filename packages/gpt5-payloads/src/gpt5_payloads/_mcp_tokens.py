@@ -18,6 +18,11 @@ _SITE = re.compile(rf"https://({_HOST.pattern})(?:/|\Z)", _HOST.flags)
 _HOST_HEADER = re.compile(r"host|:authority|forwarded", re.IGNORECASE)
 
 
+def is_token_host(text: str) -> bool:
+    """Return whether a text names the host that a token may be for: in ASCII, with a port or without, and nothing else."""
+    return _HOST.fullmatch(text) is not None
+
+
 class _Token(NamedTuple):
     text: str
     host: str | None
@@ -49,7 +54,7 @@ def _read_token(told: object) -> _Token:
     members = cast("Mapping[object, object]", told if isinstance(told, Mapping) else {})
     match dict(members):
         case {"token": str(text), "host": str(host), **others} if (
-            _HOST.fullmatch(host.strip()) and not others
+            is_token_host(host.strip()) and not others
         ):
             return _Token(text.strip(), _compared(host.strip()))
         case _:
