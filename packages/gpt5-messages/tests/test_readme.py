@@ -21,7 +21,7 @@ def test_the_readme_examples_run() -> None:
 
     for example in examples:
         exec(compile(example, str(README), "exec"), {})
-    assert len(examples) == 3
+    assert len(examples) == 4
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)

@@ -139,7 +139,7 @@ def test_a_token_can_stand_alone() -> None:
     assert TOKENS.read(TOKENS.write(POINT, ASKED)) is None
 
 
-@settings(max_examples=6)
+@settings(max_examples=6)  # each try derives a key, which is slow on purpose
 @given(st.data())
 def test_a_token_that_was_changed_is_none(data: st.DataObject) -> None:
     token = TOKENS.write(POINT)

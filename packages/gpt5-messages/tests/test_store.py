@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpt5_messages import History, ItemStore, MessageError, build_input
@@ -496,7 +496,6 @@ QUESTIONS = st.lists(st.sampled_from(["Why?", "How?"]), min_size=3, max_size=3)
 
 
 @given(rounds=ROUNDS, questions=QUESTIONS, max_entries=st.integers(1, 4))
-@settings(max_examples=60)
 def test_with_colliding_ids_no_item_enters_a_request_of_another_conversation(
     rounds: list[tuple[int, str, str]], questions: list[str], max_entries: int
 ) -> None:
@@ -509,7 +508,6 @@ def test_with_colliding_ids_no_item_enters_a_request_of_another_conversation(
 
 
 @given(rounds=ROUNDS, questions=QUESTIONS)
-@settings(max_examples=60)
 def test_with_distinct_ids_everything_is_recalled(
     rounds: list[tuple[int, str, str]], questions: list[str]
 ) -> None:
@@ -556,7 +554,6 @@ class Chat:
 
 
 @given(turns=TURNS, max_entries=st.integers(1, 4))
-@settings(max_examples=60)
 def test_reasoning_comes_back_only_where_all_that_was_said_is_the_same(
     turns: list[tuple[int, str, str]], max_entries: int
 ) -> None:
@@ -568,7 +565,6 @@ def test_reasoning_comes_back_only_where_all_that_was_said_is_the_same(
 
 
 @given(turns=TURNS)
-@settings(max_examples=60)
 def test_where_no_two_chats_look_alike_all_reasoning_comes_back(
     turns: list[tuple[int, str, str]],
 ) -> None:

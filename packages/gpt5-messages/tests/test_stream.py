@@ -3,7 +3,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpt5_messages import (
@@ -531,7 +531,6 @@ def test_half_a_character_that_stays_alone_is_replaced() -> None:
 
 
 @given(text=st.text(alphabet=st.characters(), max_size=40), data=st.data())
-@settings(max_examples=60)
 def test_any_split_of_a_text_into_deltas_gives_the_same_text(
     text: str, data: st.DataObject
 ) -> None:
@@ -581,7 +580,6 @@ HOSTILE = st.builds(
 
 @pytest.mark.untraced
 @given(st.lists(HOSTILE, max_size=12))
-@settings(max_examples=300)
 def test_no_sequence_of_events_raises_or_leaves_a_block_open(
     events: list[dict[str, object]],
 ) -> None:

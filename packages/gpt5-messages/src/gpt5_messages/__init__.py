@@ -1,10 +1,8 @@
 """Conversations to Responses items, stream events to blocks, and completed output back again. No I/O."""
 
-from ._appendix import render_appendix
-from ._citations import Citation, MadeFile, Source
-from ._compaction import without_compacted
-from ._errors import MessageError
-from ._events import (
+from ._completion.appendix import render_appendix
+from ._completion.citations import Citation, MadeFile, Source
+from ._completion.events import (
     BlockDelta,
     BlockKind,
     BlockStart,
@@ -18,10 +16,15 @@ from ._events import (
     UnknownEvent,
     UsageReported,
 )
-from ._failures import find_protocol, protocol_name
-from ._hosted import ApprovalRequest, GeneratedImage, HostedCall, ToolUsage
-from ._input import build_input, carried_items
-from ._items import (
+from ._completion.failures import find_protocol, protocol_name
+from ._completion.hosted import ApprovalRequest, GeneratedImage, HostedCall, ToolUsage
+from ._completion.marked_text import render_addendum, render_sources, without_addenda
+from ._completion.reading import read_response
+from ._completion.values import Completion, FinishReason, Item, Status, ToolCall, Usage
+from ._errors import MessageError
+from ._input.building import build_input, carried_items
+from ._input.compaction import without_compacted
+from ._input.items import (
     ConversationItem,
     MessageItem,
     OtherItem,
@@ -30,17 +33,14 @@ from ._items import (
     ToolOutputItem,
     read_item,
 )
-from ._marked_text import render_addendum, render_sources, without_addenda
-from ._read import read_response
-from ._replay import drop_orphan_outputs, fit_items, replayable_items, without_reasoning
-from ._resume import FoundToken, ResumePoint, ResumeTokens, find_resume_token
-from ._sse import SSEDecoder, parse_object
-from ._stop import StopFilter
+from ._input.replay import drop_orphan_outputs, fit_items, replayable_items, without_reasoning
+from ._input.resume import FoundToken, ResumePoint, ResumeTokens, find_resume_token
+from ._input.turns import History, Turn
 from ._store import ItemStore
-from ._stream import StreamDecoder
-from ._turns import History, Turn
-from ._values import Completion, FinishReason, Item, Status, ToolCall, Usage
-from ._visible import VisibleText
+from ._stream.decoder import StreamDecoder
+from ._stream.sse import SSEDecoder, parse_object
+from ._stream.stop import StopFilter
+from ._stream.visible import VisibleText
 
 
 __all__ = [

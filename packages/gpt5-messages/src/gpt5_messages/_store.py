@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ._completion.reading import read_tool_call
+from ._completion.values import Item
 from ._errors import MessageError
+from ._input.replay import fit_items, replayable_items
+from ._input.turns import History, Turn, call_key
 from ._json import type_of
-from ._read import read_tool_call
-from ._replay import fit_items, replayable_items
-from ._stream import StreamDecoder
-from ._turns import History, Turn, call_key
-from ._values import Item
-from ._visible import VisibleText
+from ._stream.decoder import StreamDecoder
+from ._stream.visible import VisibleText
 
 
 _ENTRIES_OF_IMAGES = 8  # so many at least find room beside each other

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ._values import Item, Status, Usage
+from .values import Item, Status, Usage
 
 
 type BlockContent = Literal["text", "thinking", "input_json"]

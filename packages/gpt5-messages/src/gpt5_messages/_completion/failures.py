@@ -4,9 +4,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ._events import ResponseFailure
-from ._json import mapping, text_or_none, type_of
-from ._text import whole_characters
+from gpt5_messages._json import mapping, text_or_none, type_of
+from gpt5_messages._text import whole_characters
+
+from .events import ResponseFailure
 
 
 _VALUE_CHARACTERS = 200

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
-from ._json import iter_mappings, type_of
+from gpt5_messages._json import iter_mappings, type_of
 
 
 type _Wire = Mapping[str, Any]

@@ -3,16 +3,18 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from ._hosted import ApprovalRequest, GeneratedImage, HostedCall
-from ._json import text_or_none, type_of
-from ._marked_text import render_addendum, render_sources
-from ._values import Completion, Item
+from gpt5_messages._json import text_or_none, type_of
+from gpt5_messages._kinds import types_run_by
+
+from .hosted import ApprovalRequest, GeneratedImage, HostedCall
+from .marked_text import render_addendum, render_sources
+from .values import Completion, Item
 
 
 _MOST_CHARACTERS = 300  # of what a server or a model wrote
 _MOST_NAMES = 20
 # What a caller has to do itself where the server does not.
-_CALLERS = ("shell_call", "local_shell_call", "apply_patch_call", "computer_call")
+_CALLERS = types_run_by("caller")
 _UNFIT_IN_CODE = re.compile(r"[`\s]+")
 _BYTES_PER_CHARACTER = 3 / 4  # of base64
 _MEGABYTE = 1_000_000

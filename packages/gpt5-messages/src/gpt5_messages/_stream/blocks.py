@@ -1,7 +1,13 @@
 """The blocks of a stream: how they start, grow and stop."""
 
-from ._events import BlockDelta, BlockKind, BlockStart, BlockStop, StreamEvent
-from ._text import SurrogateJoiner, whole_characters
+from gpt5_messages._completion.events import (
+    BlockDelta,
+    BlockKind,
+    BlockStart,
+    BlockStop,
+    StreamEvent,
+)
+from gpt5_messages._text import SurrogateJoiner, whole_characters
 
 
 class BlockLog:

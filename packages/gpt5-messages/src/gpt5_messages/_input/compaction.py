@@ -7,9 +7,11 @@ guide has it before.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ._json import type_of
-from ._replay import CALL_OUTPUTS, OUTPUT_TYPES, pair_id
-from ._values import Item
+from gpt5_messages._completion.values import Item
+from gpt5_messages._json import type_of
+from gpt5_messages._kinds import CALL_OUTPUTS, OUTPUT_TYPES
+
+from .replay import pair_id
 
 
 _INSTRUCTIONS = ("system", "developer")

@@ -9,7 +9,7 @@ Source: https://html.spec.whatwg.org/multipage/server-sent-events.html section 9
 import json
 from typing import Any, cast
 
-from ._depth import deep_path
+from .depth import deep_path
 
 
 type Event = dict[str, Any]

@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+from gpt5_messages._completion.values import Completion, Item
+from gpt5_messages._media import are_own_parts
+from gpt5_messages._members import has_member, wrong_kind
 from stream_text import MessageError, read_member
 
-from ._items import MessageItem, OtherItem, ReasoningItem, ToolCallItem, ToolOutputItem
-from ._media import are_own_parts
-from ._members import has_member, wrong_kind
-from ._messages import iter_results, read_calls, read_content, read_role
-from ._pydantic_ai import iter_part_messages
-from ._values import Completion, Item
+from .items import MessageItem, OtherItem, ReasoningItem, ToolCallItem, ToolOutputItem
+from .messages import iter_results, read_calls, read_content, read_role
+from .pydantic_ai import iter_part_messages
 
 
 _LANGCHAIN_ROLES = {

@@ -3,10 +3,9 @@
 from collections.abc import Collection, Iterator, Sequence
 from typing import cast
 
+from gpt5_messages._media import Part, kind_of, media_part
+from gpt5_messages._members import has_member
 from stream_text import MessageError, read_member
-
-from ._media import Part, kind_of, media_part
-from ._members import has_member
 
 
 CALL_KINDS = frozenset({"custom_tool_call", "function_call", "tool_call", "tool_use"})

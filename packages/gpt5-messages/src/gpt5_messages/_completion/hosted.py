@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from ._json import count, iter_mappings, mapping, text_or_none, type_of
-from ._media import seen_type
+from gpt5_messages._json import count, iter_mappings, mapping, text_or_none, type_of
+from gpt5_messages._kinds import CALL_ARGUMENTS, KINDS
+from gpt5_messages._media import seen_type
 
 
 type _Item = Mapping[str, Any]
-
-_NO_HOSTED_CALLS = ("function_call", "custom_tool_call")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +121,7 @@ def iter_hosted_calls(items: Iterable[_Item]) -> Iterator[HostedCall]:
     }
     for item in held:
         kind = type_of(item)
-        if kind not in _READERS and (not kind.endswith("_call") or kind in _NO_HOSTED_CALLS):
+        if kind not in _READERS and (not kind.endswith("_call") or kind in CALL_ARGUMENTS):
             continue
         name, given, came = _READERS.get(kind, _read_any)(item)
         output = outputs.get((kind, text_or_none(item.get("call_id"))), {})
@@ -257,12 +256,7 @@ _READERS: dict[str, Callable[[_Item], tuple[str, str, str]]] = {
     "mcp_list_tools": _read_mcp_list,
     "program": _read_program,
 }
-# The items that hold the output of another one, and the type of that.
-_OUTPUTS = {
-    "shell_call_output": "shell_call",
-    "tool_search_output": "tool_search_call",
-    "program_output": "program",
-}
+_OUTPUTS = {kind.output: name for name, kind in KINDS.items() if kind.output}
 
 
 def _format(data: str) -> str:

@@ -7,10 +7,9 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
+from gpt5_messages._media import is_media
+from gpt5_messages._members import has_member, wrong_kind
 from stream_text import MessageError, read_member
-
-from ._media import is_media
-from ._members import has_member, wrong_kind
 
 
 # Thoughts, what the provider's own tools did, and notes that pydantic-ai keeps for itself.

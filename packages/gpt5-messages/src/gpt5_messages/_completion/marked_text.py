@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from stream_text import strip_think
 
-from ._citations import Source
+from .citations import Source
 
 
 _MARK = "\u2063"

@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
-from ._citations import (
+from gpt5_messages._text import whole_characters
+
+from .citations import (
     Citation,
     MadeFile,
     Source,
@@ -13,7 +15,7 @@ from ._citations import (
     iter_made_files,
     unlinked_sources,
 )
-from ._hosted import (
+from .hosted import (
     ApprovalRequest,
     GeneratedImage,
     HostedCall,
@@ -22,7 +24,6 @@ from ._hosted import (
     iter_hosted_calls,
     iter_images,
 )
-from ._text import whole_characters
 
 
 type Item = Mapping[str, Any]
@@ -33,9 +34,6 @@ OPAQUE_KEY = "responses_output"
 
 MADE_FOR_KEY = "made_for"
 """The key beside it that says whose requests may use a compaction item among them."""
-
-CALL_ARGUMENTS = {"function_call": "arguments", "custom_tool_call": "input"}
-"""The types of calls that the caller answers, and where each has its arguments."""
 
 type Status = Literal["completed", "incomplete", "failed", "cancelled", "queued", "in_progress"]
 """The API's own response states; `in_progress` also stands for a stream that ended without saying how."""

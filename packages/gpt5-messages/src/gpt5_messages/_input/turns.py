@@ -6,15 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gpt5_messages._completion.marked_text import said_text
+from gpt5_messages._completion.reading import read_tool_call
+from gpt5_messages._completion.values import Item, ToolCall
+from gpt5_messages._json import text_or_none, type_of
 from stream_text import InvalidJsonError, parse_json, read_member, without_omissions
 
-from ._histories import Entry, iter_entries
-from ._json import text_or_none, type_of
-from ._marked_text import said_text
-from ._messages import read_content, read_role
-from ._parts import read_text
-from ._read import read_tool_call
-from ._values import Item, ToolCall
+from .histories import Entry, iter_entries
+from .messages import read_content, read_role
+from .parts import read_text
 
 
 type CallKey = tuple[str, str, str]

@@ -6,8 +6,8 @@ Source: docs/contracts/openai-gpt5-responses.md, A53.
 from collections.abc import Iterable
 from typing import Any
 
-from ._json import iter_mappings, text_or_none, type_of
-from ._values import Item
+from gpt5_messages._completion.values import Item
+from gpt5_messages._json import iter_mappings, text_or_none, type_of
 
 
 _MEDIA = ("input_image", "input_file")

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable
 
-from ._events import BlockDelta, BlockStart, StreamEvent
-from ._stop import StopFilter
+from gpt5_messages._completion.events import BlockDelta, BlockStart, StreamEvent
+
+from .stop import StopFilter
 
 
 _OPEN = "<think>\n"

@@ -4,23 +4,16 @@ from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ._blocks import BlockLog
-from ._events import StreamEvent
-from ._json import mapping, text_or_none, type_of
-from ._open_item import OpenItem
-from ._values import CALL_ARGUMENTS, Item
+from gpt5_messages._completion.events import StreamEvent
+from gpt5_messages._completion.values import Item
+from gpt5_messages._json import mapping, text_or_none, type_of
+from gpt5_messages._kinds import CALL_ARGUMENTS, ITEM_TYPES
+
+from .blocks import BlockLog
+from .open_item import OpenItem
 
 
 # The type of the item that an event without its item is about, by the middle of the event's name.
-_ITEM_TYPES = {
-    "output_text": "message",
-    "refusal": "message",
-    "reasoning_text": "reasoning",
-    "reasoning_summary_text": "reasoning",
-    "reasoning_summary_part": "reasoning",
-    "function_call_arguments": "function_call",
-    "custom_tool_call_input": "custom_tool_call",
-}
 
 
 class ItemIndex:
@@ -70,7 +63,7 @@ class ItemIndex:
             return opened  # nearly always, and once for every delta
         item = mapping(event.get("item"))
         item_id = text_or_none(event.get("item_id") or item.get("id"))
-        item_type = type_of(item) or _ITEM_TYPES.get(name.split(".")[1], "")
+        item_type = type_of(item) or ITEM_TYPES.get(name.split(".")[1], "")
         if index is None or self._is_taken(index, name, item, item_id, item_type):
             place = self._likely_index(name, item, item_id, item_type)
         else:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from ._json import count, iter_mappings, text_or_none, type_of
+from gpt5_messages._json import count, iter_mappings, text_or_none, type_of
 
 
 type CitationType = Literal["url_citation", "file_citation", "container_file_citation", "file_path"]

@@ -3,20 +3,15 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ._blocks import Block, BlockLog
-from ._events import BlockKind, StreamEvent
-from ._json import iter_mappings, text_or_none, type_of
-from ._text import whole_characters
-from ._values import CALL_ARGUMENTS, Item, argument_text
+from gpt5_messages._completion.events import BlockKind, StreamEvent
+from gpt5_messages._completion.values import Item, argument_text
+from gpt5_messages._json import iter_mappings, text_or_none, type_of
+from gpt5_messages._kinds import CALL_ARGUMENTS
+from gpt5_messages._text import whole_characters
+
+from .blocks import Block, BlockLog
 
 
-_ITEM_TYPES: dict[BlockKind, str] = {
-    "text": "message",
-    "refusal": "message",
-    "summary_text": "reasoning",
-    "reasoning_text": "reasoning",
-    "tool_use": "function_call",
-}
 # Where a whole item of a type has its texts: the block's kind, the list, the part's type and the part's key.
 _PARTS: dict[str, tuple[tuple[BlockKind, str, str, str], ...]] = {
     "message": (
@@ -27,6 +22,10 @@ _PARTS: dict[str, tuple[tuple[BlockKind, str, str, str], ...]] = {
         ("summary_text", "summary", "summary_text", "text"),
         ("reasoning_text", "content", "reasoning_text", "text"),
     ),
+}
+_ITEM_TYPES: dict[BlockKind, str] = {
+    "tool_use": "function_call",
+    **{kind: item_type for item_type, parts in _PARTS.items() for kind, *_ in parts},
 }
 
 

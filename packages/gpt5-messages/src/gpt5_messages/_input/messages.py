@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 from typing import Any, cast
 
+from gpt5_messages._media import kind_of
+from gpt5_messages._members import wrong_kind
 from stream_text import read_member, read_written_call
 
-from ._media import kind_of
-from ._members import wrong_kind
-from ._parts import CALL_KINDS, RESULT_KINDS
+from .parts import CALL_KINDS, RESULT_KINDS
 
 
 # By the names of other libraries, and of chat completions before there were tools.

@@ -3,14 +3,15 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol, cast, get_args, runtime_checkable
 
-from ._errors import MessageError
-from ._failures import error_details
-from ._hosted import read_tool_usage
-from ._json import count, iter_mappings, mapping, text_or_none, type_of
-from ._text import whole_characters
-from ._validation import check_calls, validate_response
-from ._values import (
-    CALL_ARGUMENTS,
+from gpt5_messages._errors import MessageError
+from gpt5_messages._json import count, iter_mappings, mapping, text_or_none, type_of
+from gpt5_messages._kinds import CALL_ARGUMENTS
+from gpt5_messages._text import whole_characters
+
+from .failures import error_details
+from .hosted import read_tool_usage
+from .validation import check_calls, validate_response
+from .values import (
     Completion,
     FinishReason,
     Item,

@@ -6,10 +6,12 @@ Only that much is validated: most real traffic lacks fields that the official ty
 from collections.abc import Mapping
 from typing import Any
 
-from ._errors import MessageError
-from ._json import MOST_COUNTED, iter_mappings, mapping, type_of
-from ._text import is_too_deep
-from ._values import CALL_ARGUMENTS, Completion, Item
+from gpt5_messages._errors import MessageError
+from gpt5_messages._json import MOST_COUNTED, iter_mappings, mapping, type_of
+from gpt5_messages._kinds import CALL_ARGUMENTS
+from gpt5_messages._text import is_too_deep
+
+from .values import Completion, Item
 
 
 _USAGE = {

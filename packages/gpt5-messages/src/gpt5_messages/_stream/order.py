@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ._json import type_of
+from gpt5_messages._json import type_of
 
 
 _MAX_MISSING = (

@@ -11,9 +11,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from ._blocks import BlockLog
-from ._errors import MessageError
-from ._events import (
+from gpt5_messages._completion.events import (
     BlockKind,
     HostedProgress,
     ItemDone,
@@ -24,16 +22,25 @@ from ._events import (
     UnknownEvent,
     UsageReported,
 )
-from ._failures import error_details, event_details, to_failure, untyped_failure
-from ._item_index import ItemIndex
-from ._json import iter_mappings, mapping, text_or_none, type_of
-from ._open_item import OpenItem
-from ._order import EventOrder
-from ._read import iter_answer, to_completion, with_parts
-from ._sse import PARSE_ERROR
-from ._text import whole_characters
-from ._validation import check_calls, validate_item, validate_response
-from ._values import Completion
+from gpt5_messages._completion.failures import (
+    error_details,
+    event_details,
+    to_failure,
+    untyped_failure,
+)
+from gpt5_messages._completion.reading import iter_answer, to_completion, with_parts
+from gpt5_messages._completion.validation import check_calls, validate_item, validate_response
+from gpt5_messages._completion.values import Completion
+from gpt5_messages._errors import MessageError
+from gpt5_messages._json import iter_mappings, mapping, text_or_none, type_of
+from gpt5_messages._kinds import KINDS
+from gpt5_messages._text import whole_characters
+
+from .blocks import BlockLog
+from .item_index import ItemIndex
+from .open_item import OpenItem
+from .order import EventOrder
+from .sse import PARSE_ERROR
 
 
 _PREVIEW_CHARACTERS = 512
@@ -68,19 +75,10 @@ _QUIET = frozenset(
         ),
     }
 )
-_STAGES = {
-    "web_search_call": ("in_progress", "searching", "completed"),
-    "file_search_call": ("in_progress", "searching", "completed"),
-    "code_interpreter_call": ("in_progress", "interpreting", "completed"),
-    "image_generation_call": ("in_progress", "generating", "completed"),
-    "mcp_list_tools": ("in_progress", "completed", "failed"),
-    "mcp_call": ("in_progress", "completed", "failed"),
-    "compaction": ("compacting",),
-}
 _HOSTED = {
     f"response.{item_type}.{stage}": (item_type, stage)
-    for item_type, stages in _STAGES.items()
-    for stage in stages
+    for item_type, item_kind in KINDS.items()
+    for stage in item_kind.stages
 }
 
 

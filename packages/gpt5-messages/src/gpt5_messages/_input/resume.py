@@ -3,7 +3,7 @@
 A token stands in the text of an answer, because histories of platforms carry nothing else: the response's id, how much of it was shown, and a code that binds both to a
 secret and to the conversation. Whoever has the token and neither of these learns nothing by it but the id.
 
-Dify's histories change what a conversation looks like from one turn to the next: instructions are filled in anew, tool calls are left out, the oldest turns fall out
+Some platforms change what a conversation looks like from one turn to the next: instructions are filled in anew, tool calls are left out, the oldest turns fall out
 of the window. So what binds is the question and what users and answers have said in the few messages before it.
 """
 
@@ -14,10 +14,11 @@ from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ._histories import Entry, iter_entries
-from ._marked_text import said_text
-from ._parts import read_text
-from ._turns import History
+from gpt5_messages._completion.marked_text import said_text
+
+from .histories import Entry, iter_entries
+from .parts import read_text
+from .turns import History
 
 
 _MOST_BEFORE = 6  # messages before the question that bind a token: three turns

@@ -5,26 +5,25 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, cast
 
+from gpt5_messages._completion.hosted import iter_images
+from gpt5_messages._completion.marked_text import said_text
+from gpt5_messages._completion.reading import read_tool_call
+from gpt5_messages._completion.values import MADE_FOR_KEY, OPAQUE_KEY, Item, ToolCall
+from gpt5_messages._json import iter_mappings, type_of
+from gpt5_messages._kinds import CALL_OUTPUTS, CALL_TYPES, OUTPUT_TYPES
+from gpt5_messages._media import Part
+from gpt5_messages._members import wrong_kind
 from stream_text import MessageError, read_member
 
-from ._compaction import compacts, is_compaction, without_compacted
-from ._histories import Entry, iter_entries
-from ._hosted import iter_images
-from ._json import iter_mappings, type_of
-from ._marked_text import said_text
-from ._media import Part
-from ._members import wrong_kind
-from ._parts import read_media, read_parts, read_text
-from ._places import with_media_moved
-from ._read import read_tool_call
-from ._replay import OUTPUT_TYPES, pair_id, replayable_items
-from ._turns import History, Turn, call_key
-from ._values import MADE_FOR_KEY, OPAQUE_KEY, Item, ToolCall
+from .compaction import compacts, is_compaction, without_compacted
+from .histories import Entry, iter_entries
+from .parts import read_media, read_parts, read_text
+from .places import with_media_moved
+from .replay import pair_id, replayable_items
+from .turns import History, Turn, call_key
 
 
 type Recall = Callable[[Turn], Sequence[Item] | None]
-
-_OUTPUT_TYPES = {"function": "function_call_output", "custom": "custom_tool_call_output"}
 
 
 def build_input(  # noqa: PLR0913 - settings, each with a default
@@ -203,7 +202,7 @@ class _InputBuilder:
         caller = self._callers.get(call.call_id) if call else None
         return [
             {
-                "type": _OUTPUT_TYPES[call.type if call else "function"],
+                "type": CALL_OUTPUTS[CALL_TYPES[call.type if call else "function"]],
                 # As the call has it: platforms take off the blanks that some servers send.
                 "call_id": call.call_id if call else call_id,
                 "output": parts if has_media else "".join(part["text"] for part in parts),

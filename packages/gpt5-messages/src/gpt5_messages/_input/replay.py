@@ -12,37 +12,16 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from gpt5_messages._completion.values import Item
+from gpt5_messages._json import text_or_none, type_of
+from gpt5_messages._kinds import CALL_OUTPUTS, KINDS, OUTPUT_TYPES, types_run_by
 from stream_text import render_omission
 
-from ._json import text_or_none, type_of
-from ._values import Item
 
-
-CALL_OUTPUTS = {
-    "function_call": "function_call_output",
-    "custom_tool_call": "custom_tool_call_output",
-    "shell_call": "shell_call_output",
-    "apply_patch_call": "apply_patch_call_output",
-    "computer_call": "computer_call_output",
-    "tool_search_call": "tool_search_output",
-    "mcp_approval_request": "mcp_approval_response",
-}
-"""The calls that must not go back without their output, and the type of that."""
-
-OUTPUT_TYPES = frozenset(CALL_OUTPUTS.values())
-
-_ID_KEYS = {"mcp_approval_request": "id", "mcp_approval_response": "approval_request_id"}
 _IMAGE = "image_generation_call"
 _IMAGE_KEYS = ("id", "type", "status", "result")
-# What the server has run by itself, and knows by an id or in encrypted form; its states in which it is of use.
-_SERVER_CALLS = frozenset(
-    {
-        *("web_search_call", "file_search_call", "code_interpreter_call", _IMAGE),
-        *("mcp_call", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response"),
-        *("program", "program_output"),
-    }
-)
-_SETTINGS = ("configuration_update", "additional_tools", "compaction_trigger")
+_SERVER_CALLS = types_run_by("server")
+# The states in which what the server has run is of use to it.
 _WHOLE = (None, "completed", "searching")
 
 
@@ -151,13 +130,15 @@ def _is_output(item: Item) -> bool:
 
 def pair_id(item: Item) -> str | None:
     """Return the id by which a call and its output belong together; None where it is no text."""
-    return text_or_none(item.get(_ID_KEYS.get(type_of(item), "call_id")))
+    kind = KINDS.get(type_of(item))
+    return text_or_none(item.get("call_id" if kind is None else kind.id_key))
 
 
 def _is_input(item: Item) -> bool:
     """Return whether an item comes from the caller, so that it can't be what reasoning led to."""
-    is_asked = item.get("role") in ("user", "system", "developer") or type_of(item) in _SETTINGS
-    return is_asked or _is_output(item)
+    kind = KINDS.get(type_of(item))
+    is_setting = kind is not None and kind.is_setting
+    return is_setting or item.get("role") in ("user", "system", "developer") or _is_output(item)
 
 
 def _may_be_sent(item: Item, *, is_answered: bool) -> bool:
