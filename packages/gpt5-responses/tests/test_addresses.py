@@ -186,7 +186,7 @@ def test_an_asynchronous_client_looks_twice_as_well(
 ) -> None:
     assert asyncio.run(ask(wire)) == "completed"
     with monkeypatch.context() as rebound:
-        rebound.setattr("gpt5_responses._addresses.is_metadata_address", _seen_twice())
+        rebound.setattr("gpt5_responses._http.addresses.is_metadata_address", _seen_twice())
         with pytest.raises(SettingsError, match="host is not allowed"):
             asyncio.run(ask(wire))
     monkeypatch.setattr(socket, "getaddrinfo", leading_to("169.254.169.254"))

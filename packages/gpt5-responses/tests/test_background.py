@@ -22,7 +22,7 @@ from following import (
     response,
     told,
 )
-from wire import Wire, body_of, chunk, frames, head, stream, whole
+from wire import Wire, body_of, chunk, frames, head, make_pacer, stream, whole
 
 from gpt5_messages import BlockDelta, BlockStart, BlockStop, ResponseEnded, ResponseStarted
 from gpt5_responses import (
@@ -51,7 +51,6 @@ from gpt5_responses import (
     poll_background,
     start_background,
 )
-from gpt5_responses.pacing import Pacer
 from gpt5_simulator import HttpError, Reasoning, ResponsesSimulator, ScriptedModel, Text
 
 
@@ -445,7 +444,7 @@ def test_a_key_that_is_no_longer_accepted_ends_it(stage: str, *, is_async: bool)
 def test_a_server_that_fails_for_too_long_is_given_up(
     monkeypatch: pytest.MonkeyPatch, *, is_async: bool
 ) -> None:
-    monkeypatch.setattr("gpt5_responses._course.MOST_FAILING_SECONDS", 0.1)
+    monkeypatch.setattr("gpt5_responses._background.polling_policy.MOST_FAILING_SECONDS", 0.1)
     answers = (told(response("queued")), refused("500 x", "oh"))
     with Wire(in_turn(*answers)) as wire:
         followed = follow(wire.base_url, is_async=is_async)
@@ -597,7 +596,9 @@ def test_closing_while_it_is_sent_cancels_what_is_begun(transport: Transport) ->
 def test_a_pacer_reads_it_as_any_stream(transport: Transport) -> None:
     with serving(0.3) as server:
         stream_ = BackgroundStream(connect(server), REQUEST, transport=transport)
-        batches = list(Pacer(keep_alive_seconds=0.05).pace(stream_.batches, close=stream_.close))
+        batches = list(
+            make_pacer(keep_alive_seconds=0.05).pace(stream_.batches, close=stream_.close)
+        )
 
     assert [] in batches
     assert [event for batch in batches for event in batch][-1] == ResponseEnded(status="completed")

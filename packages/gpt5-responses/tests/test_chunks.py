@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpt5_responses._chunks import ChunkJoiner  # noqa: PLC2701 - a law that no public name shows
+from gpt5_responses._http.chunks import ChunkJoiner  # noqa: PLC2701 - a law that no public name shows
 
 
 HEAD = b"HTTP/1.1 200 OK\r\nTransfer-Encoding:  chunked\r\na: b\r\n\r\n"

@@ -46,13 +46,14 @@ def test_a_reader_that_waits_ends_at_once(transport: Transport) -> None:
 
 
 @pytest.mark.untraced
+@pytest.mark.parametrize("streams", [30, pytest.param(200, marks=pytest.mark.long)])
 @pytest.mark.parametrize("is_background", [False, True], ids=["plain", "detached"])
 def test_no_reader_stays_behind_where_others_take_the_number_of_its_socket(
-    transport: Transport, *, is_background: bool
+    transport: Transport, *, is_background: bool, streams: int
 ) -> None:
-    model = ScriptedModel([[Text(text="word " * 200)]] * 200)
+    model = ScriptedModel([[Text(text="word " * 200)]] * streams)
     with ResponsesSimulator(model=model, delay_seconds=0.02, background_seconds=60) as server:
-        for _ in range(200):
+        for _ in range(streams):
             stream = (
                 BackgroundStream(
                     _connect(server.base_url), REQUEST, transport=transport, detached=True

@@ -31,7 +31,7 @@ from gpt5_responses import (
     create,
     open_stream,
 )
-from gpt5_responses._http import trusted  # noqa: PLC2701 - what is read once a process is forgotten between tests
+from gpt5_responses._http.client import trusted  # noqa: PLC2701 - what is read once a process is forgotten between tests
 
 
 CERTIFICATE = Path(__file__).parent / "nobody_trusts_this.pem"
@@ -74,7 +74,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         if threading.get_ident() == ours:
             waited.append(seconds)
 
-    monkeypatch.setattr("gpt5_responses._network.Blocking.sleep", wait)
+    monkeypatch.setattr("gpt5_responses._http.steps.Blocking.sleep", wait)
     return waited
 
 
@@ -244,7 +244,7 @@ def test_a_connection_that_the_server_means_to_close_is_not_kept(
 def test_a_connection_is_not_kept_for_long(
     transport: Transport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gpt5_responses._http._IDLE_SECONDS", -1)
+    monkeypatch.setattr("gpt5_responses._http.client._IDLE_SECONDS", -1)
     with Wire(stream(DONE)) as wire:
         for _ in range(2):
             create(wire.connection(), REQUEST, transport=transport)
@@ -255,7 +255,7 @@ def test_a_connection_is_not_kept_for_long(
 def test_no_more_connections_are_kept_than_are_needed(
     transport: Transport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gpt5_responses._http._MOST_IDLE", 1)
+    monkeypatch.setattr("gpt5_responses._http.client._MOST_IDLE", 1)
     with Wire(stream(DONE)) as wire:
         for _ in range(2):
             opened = [open_stream(wire.connection(), REQUEST, transport=transport) for _ in "ab"]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpt5_responses import Connection, create
@@ -27,7 +27,6 @@ def arrived(server: ResponsesSimulator, body: dict[str, Any]) -> Any:
     return server.requests[-1].body
 
 
-@settings(max_examples=25)
 @given(st.lists(st.fixed_dictionaries({"role": st.just("user"), "content": PARTS}), max_size=4))
 def test_whatever_is_large_in_it_a_body_arrives_as_it_is(
     server: ResponsesSimulator, items: list[dict[str, Any]]

@@ -2,10 +2,10 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+from wire import make_pacer
 
 from gpt5_messages import ResponseStarted
 from gpt5_responses import AuthenticationError, Connection, ResponseStream, Transport
-from gpt5_responses.pacing import Pacer
 from gpt5_simulator import HttpError, LateError, ResponsesSimulator, Silence
 
 
@@ -59,9 +59,9 @@ def test_the_event_that_failed_the_response_is_known(transport: Transport) -> No
 def test_closing_while_the_server_is_silent_ends_the_reader(transport: Transport) -> None:
     with ResponsesSimulator(faults=[Silence(after_events=1)]) as server:
         stream = unopened(server, transport)
-        batches = Pacer().pace(stream.batches, close=stream.close)
+        batches = make_pacer().pace(stream.batches, close=stream.close)
         assert isinstance(next(batches)[0], ResponseStarted)
-        readers = [thread for thread in threading.enumerate() if thread.name == "responses-reader"]
+        readers = [thread for thread in threading.enumerate() if thread.name == "stream-reader"]
         batches.close()
         for reader in readers:
             reader.join(timeout=10)
@@ -115,7 +115,7 @@ def test_a_silence_before_the_answer_begins_is_broken_too() -> None:
 
     with ResponsesSimulator() as server:
         transport = Waiting()
-        batches = Pacer(keep_alive_seconds=0.01).pace(unopened(server, transport).batches)
+        batches = make_pacer(keep_alive_seconds=0.01).pace(unopened(server, transport).batches)
         assert next(batches) == next(batches) == []
         go_on.set()
         assert [batch for batch in batches if batch]

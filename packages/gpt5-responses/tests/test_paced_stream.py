@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from itertools import chain, pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from wire import DONE, REQUEST, Wire, chunk, frames, head
+from wire import DONE, REQUEST, Wire, chunk, frames, head, make_pacer
 
 from gpt5_messages import BlockDelta, ResponseEnded, StreamEvent
 from gpt5_responses import (
@@ -24,7 +24,6 @@ from gpt5_responses import (
     StreamInterruptedError,
     Transport,
 )
-from gpt5_responses.pacing import Pacer
 
 
 LONG = 3600.0
@@ -46,7 +45,7 @@ def paced(
     connection: Connection, transport: Transport, *, window: float = LONG
 ) -> Iterator[list[StreamEvent]]:
     stream = ResponseStream(connection, REQUEST, transport=transport)
-    return Pacer(window_seconds=window).pace(stream.batches, close=stream.close)
+    return make_pacer(window_seconds=window).pace(stream.batches, close=stream.close)
 
 
 def text_of(events: list[StreamEvent]) -> str:
@@ -60,7 +59,6 @@ def text_of(events: list[StreamEvent]) -> str:
     window=st.sampled_from([0.0, 0.003, LONG]),
     packs=st.integers(1, 5),
 )
-@settings(max_examples=40)
 def test_a_text_is_the_same_however_its_bytes_are_cut(
     texts: list[str], cuts: set[int], pauses: set[int], window: float, packs: int
 ) -> None:
@@ -134,12 +132,12 @@ def test_a_stream_leaves_nothing_to_the_garbage_collector(
             stream = ResponseStream(wire.connection(), REQUEST, transport=transport)
             left = weakref.ref(stream)
             if is_paced:
-                list(Pacer(window_seconds=0.01).pace(stream.batches, close=stream.close))
+                list(make_pacer(window_seconds=0.01).pace(stream.batches, close=stream.close))
             else:
                 list(stream)
             del stream
             for thread in threading.enumerate():
-                if thread.name == "responses-reader":
+                if thread.name == "stream-reader":
                     thread.join(10)
             assert left() is None
     finally:

@@ -1,3 +1,4 @@
+import asyncio
 import contextlib
 import gzip
 import socket
@@ -9,6 +10,7 @@ import pytest
 
 from gpt5_messages import BlockDelta, ResponseEnded, ResponseStarted, StreamEvent
 from gpt5_responses import (
+    AsyncResponseStream,
     AuthenticationError,
     Connection,
     ConnectionFailedError,
@@ -24,6 +26,7 @@ from gpt5_responses import (
     StreamInterruptedError,
     Transport,
     UnexpectedResponseError,
+    aopen_stream,
     create,
     open_stream,
 )
@@ -425,6 +428,26 @@ def test_a_refused_compaction_is_replaced_by_what_it_stands_for(
     assert [item.get("type", "message") for item in server.requests[-1].body["input"]] == [
         "message" for item in earlier if item is not THOUGHT
     ]
+
+
+def test_an_asynchronous_stream_tells_and_replaces_the_same() -> None:
+    short = {**REQUEST, "input": [FOREIGN, QUESTION]}
+
+    async def read(server: ResponsesSimulator) -> AsyncResponseStream:
+        opened = aopen_stream(connection(server), short, whole=lambda: [QUESTION, SAID, QUESTION])
+        async with opened as stream:
+            assert (stream.event_count, stream.last_event_type) == (0, None)
+            async for _ in stream:
+                pass
+        return stream
+
+    with ResponsesSimulator() as server:
+        stream = asyncio.run(read(server))
+
+    assert stream.left_out[-1] == "without_compaction"
+    assert len(server.requests[-1].body["input"]) == 3
+    assert stream.event_count > 5
+    assert stream.last_event_type == "response.completed"
 
 
 def test_a_refused_compaction_that_nobody_knows_the_conversation_of_is_an_error(

@@ -4,14 +4,19 @@ import json
 import socket
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
+from dify_plugin_kit.pacing import Pacer
+from gpt5_messages import BlockDelta, ResponseEnded, StreamEvent
 from gpt5_responses import Connection
 from gpt5_simulator import RawServer
 
 
 REQUEST = {"model": "gpt-5.2", "input": "Hello there", "stream": True, "store": False}
 WHOLE = {**REQUEST, "stream": False}
+make_pacer = partial(Pacer[StreamEvent], piece=BlockDelta, end=ResponseEnded)
+
 DONE = {"type": "response.completed", "response": {"status": "completed", "output": []}}
 
 type Answer = Callable[[socket.socket], None]

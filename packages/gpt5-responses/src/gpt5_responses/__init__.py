@@ -1,14 +1,20 @@
 """The connection to a Responses server: settings, transport, errors, retries, and a stateless client."""
 
-from ._answer import Answer, AnswerDelta, AsyncAnswer
-from ._async_background import AsyncBackgroundStream, aopen_background
 from ._async_client import AsyncResponsesClient
-from ._async_stream import AsyncResponseStream, acreate, aopen_stream
-from ._background import BackgroundStream
-from ._background_calls import attach_stream, cancel_background, poll_background, start_background
-from ._calls import CompactedWindow, InputItems
+from ._background.async_stream import AsyncBackgroundStream, aopen_background
+from ._background.jobs import CompletionWindow, Job
+from ._background.one_call import (
+    attach_stream,
+    cancel_background,
+    poll_background,
+    start_background,
+)
+from ._background.stream import BackgroundStream
+from ._cache_report import CacheReport, CacheWatch
+from ._calls.calls import CompactedWindow, InputItems
+from ._calls.fallbacks import Fallback
+from ._calls.transport import Transport, prepare_transport
 from ._client import ResponsesClient
-from ._connection import Connection, find_secrets
 from ._conversation import Conversation, RequestSettings
 from ._errors import (
     AuthenticationError,
@@ -28,13 +34,13 @@ from ._errors import (
     StreamInterruptedError,
     UnexpectedResponseError,
 )
-from ._fallbacks import Fallback
-from ._jobs import CompletionWindow, Job
-from ._model_config import ModelConfig
 from ._scheme import Request, ResponsesScheme
+from ._settings.connection import Connection, find_secrets
+from ._settings.model_config import ModelConfig
 from ._shutdown_dates import find_shutdown_date
-from ._stream import ResponseStream, create, open_stream
-from ._transport import Transport, prepare_transport
+from ._streams.answer import Answer, AnswerDelta, AsyncAnswer
+from ._streams.async_stream import AsyncResponseStream, acreate, aopen_stream
+from ._streams.stream import ResponseStream, create, open_stream
 from ._validation import validate_model, validate_server
 
 
@@ -47,6 +53,8 @@ __all__ = [
     "AsyncResponsesClient",
     "AuthenticationError",
     "BackgroundStream",
+    "CacheReport",
+    "CacheWatch",
     "CompactedWindow",
     "CompletionWindow",
     "Connection",

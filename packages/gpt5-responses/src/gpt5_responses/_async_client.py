@@ -1,16 +1,14 @@
-"""A small client for conversations with GPT-5 models, asynchronous, from a declared model: the twin of `_client`."""
+"""A small client for conversations with GPT-5 models, from a declared model."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, Self, Unpack, overload
+from typing import Literal, Unpack, overload
 
 from gpt5_messages import Completion
 
-from ._answer import AsyncAnswer, read_wanted
-from ._async_background import AsyncBackgroundStream
-from ._async_stream import AsyncResponseStream
-from ._attempts import Refusals
-from ._calls import (
-    Call,
+from ._background.async_stream import AsyncBackgroundStream
+from ._background.following import FollowOptions, attached_request, in_background
+from ._background.jobs import CompletionWindow, Job, read_job, submit_call
+from ._calls.calls import (
     CompactedWindow,
     InputItems,
     Order,
@@ -19,19 +17,16 @@ from ._calls import (
     delete_call,
     input_items_call,
     input_tokens_call,
-    make,
     retrieve_call,
     start_call,
 )
-from ._following import FollowOptions, attached_request, in_background
-from ._http import HttpClient, aplay
-from ._jobs import CompletionWindow, Job, read_job, submit_call
-from ._model_config import ModelConfig
-from ._network import Asynchronous
-from ._scheme import Request, ResponsesScheme
+from ._client_sides import AsyncSide
+from ._scheme import Request
+from ._streams.answer import AsyncAnswer, read_wanted
+from ._streams.async_stream import AsyncResponseStream
 
 
-class AsyncResponsesClient:
+class AsyncResponsesClient(AsyncSide):
     """An asynchronous client for one model. Use it as an asynchronous context manager, or call `aclose`.
 
     Args:
@@ -42,31 +37,6 @@ class AsyncResponsesClient:
     Raises:
         SettingsError: If the configuration is not usable.
     """
-
-    def __init__(
-        self,
-        config: ModelConfig,
-        *,
-        scheme: ResponsesScheme | None = None,
-        defaults: Request | None = None,
-    ) -> None:
-        connection = config.connect()
-        self._model = config.model_id
-        self._scheme = scheme or ResponsesScheme()
-        self._defaults = defaults or Request()
-        self._refusals = Refusals()
-        self._http = HttpClient(connection, Asynchronous)
-        self._connection = connection
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *exception: object) -> None:
-        await self.aclose()
-
-    async def aclose(self) -> None:
-        """Close the client's connections."""
-        await aplay(self._http.close())
 
     @overload
     def stream(
@@ -87,37 +57,22 @@ class AsyncResponsesClient:
         background: bool | None = None,
         **options: Unpack[FollowOptions],
     ) -> AsyncResponseStream:
-        """Return the response to a request as a stream of events, sent when it is entered.
+        """Return the response to a request as a stream of events; the request is sent when the stream is entered.
 
         Args:
             request: What is wanted.
-            background: Whether the response is made in the background, which stores it at the server: see `BackgroundStream`, whose twin is returned then. None for
-                what the request says.
-            options: For the background: `seconds`, `detached` and `poll_seconds` of `BackgroundStream`.
+            background: Whether the response is made in the background, which stores it at the server: see `AsyncBackgroundStream`, which is returned then. None for what the
+                request says.
+            options: For the background: `seconds`, `detached` and `poll_seconds` of `AsyncBackgroundStream`.
 
         Raises:
+            ResponsesError: If the server cannot be reached, refuses the request, or answers with something else.
             SettingsError: If an option is out of its range, or for the background alone.
             PayloadError: If something of the request cannot be sent.
             MessageError: If a message cannot be read.
         """
-        request = in_background(request, background, options)
-        body = self._body(request)
-        if request.background:
-            return AsyncBackgroundStream(
-                self._http,
-                self._connection,
-                body,
-                self._refusals,
-                flex_fallback=self._scheme.flex_fallback,
-                **options,
-            )
-        return AsyncResponseStream(
-            self._http,
-            self._connection,
-            body,
-            self._refusals,
-            flex_fallback=self._scheme.flex_fallback,
-        )
+        stream = self._open(in_background(request, background, options), **options)
+        return self._begin(stream)
 
     def attach(
         self,
@@ -127,23 +82,20 @@ class AsyncResponsesClient:
         include: Sequence[str] = (),
         **options: Unpack[FollowOptions],
     ) -> AsyncBackgroundStream:
-        """Return the events of a background response that was begun before, in this process or another: the twin of `attach_stream`.
+        """Return the events of a background response that was begun before, in this process or another; see `attach_stream`.
 
         Args:
             response_id: Its id.
             starting_after: The number of the last event that the caller has had.
             include: What else to tell of it.
-            options: `seconds`, `detached` and `poll_seconds` of `BackgroundStream`.
+            options: `seconds`, `detached` and `poll_seconds` of `AsyncBackgroundStream`.
 
         Raises:
             InvalidRequestError: If that is no id.
             SettingsError: If a number is out of its range.
         """
-        return AsyncBackgroundStream(
-            self._http,
-            self._connection,
+        return self._background(
             attached_request(include),
-            self._refusals,
             response_id=response_id,
             starting_after=starting_after,
             **options,
@@ -174,7 +126,7 @@ class AsyncResponsesClient:
             return stream.completion
 
     def answer(self, call: object) -> AsyncAnswer:
-        """Answer what an agent run asks for, such as a `CallModel` of `agent_loop`, in pieces that it takes as they are.
+        """Return the answer to an agent run's model call, such as a `CallModel` of `agent_loop`, in pieces that the run accepts as they are.
 
         Args:
             call: Anything with `messages`, `tools`, `tool_choice` and, where they are wanted, `allowed_tools` (names of the only ones that may be called) and `answer_schema` (a JSON schema) as
@@ -184,23 +136,22 @@ class AsyncResponsesClient:
             PayloadError: If something of the request cannot be sent.
             MessageError: If a message cannot be read.
         """
-        return AsyncAnswer(self.stream(read_wanted(call, self._defaults)))
+        return AsyncAnswer(self._open(read_wanted(call, self._defaults)))
 
     async def input_tokens(self, request: Request) -> int:
-        """Return how many tokens of input a request would have, as the server counts them; it makes no response.
+        """Return how many input tokens a request has, as the server counts them; no response is made.
 
         Raises:
             ResponsesError: If the server cannot be reached, or does not count it.
             PayloadError: If something of the request cannot be sent.
             MessageError: If a message cannot be read.
         """
-        body = self._body(request)
-        return await self._make(input_tokens_call(body))
+        return await self._make(input_tokens_call(self._body(request)))
 
     async def compact(self, request: Request) -> CompactedWindow:
-        """Have a request's conversation made shorter by the server.
+        """Have the server shorten a request's conversation, and return the shortened one.
 
-        The window that comes back is the next input: `Conversation.replace` takes it; `Request(items=(*window.items, question))` sends it; and an agent's messages
+        The returned window is the next input: `Conversation.replace` takes it; `Request(items=(*window.items, question))` sends it; and an agent's messages
         go on as `[system, {"role": "assistant", "content": "", "opaque_body": window.opaque_body}, *newer]`. Nothing may be taken out of it, system messages stand
         before it again, and the conversation must still fit the model's context to be made shorter. Other models, users and keys cannot use it.
 
@@ -209,11 +160,10 @@ class AsyncResponsesClient:
             PayloadError: If something of the request cannot be sent.
             MessageError: If a message cannot be read.
         """
-        body = self._body(request)
-        return await self._make(compact_call(body))
+        return await self._make(compact_call(self._body(request)))
 
     async def start(self, request: Request) -> Completion:
-        """Have a response made in the background, and return what is known of it at once: its `response_id` and `status`.
+        """Start a background response and return its `response_id` and `status` at once.
 
         The server keeps it, whatever the scheme says; ask for it by `retrieve` until it is neither `queued` nor `in_progress`.
 
@@ -222,8 +172,7 @@ class AsyncResponsesClient:
             PayloadError: If something of the request cannot be sent.
             MessageError: If a message cannot be read.
         """
-        body = self._body(request)
-        return await self._make(start_call(body))
+        return await self._make(start_call(self._body(request)))
 
     async def submit(
         self,
@@ -232,7 +181,7 @@ class AsyncResponsesClient:
         completion_window: CompletionWindow,
         continuation_id: str | None = None,
     ) -> Job:
-        """Have a response made within some hours, for less (`Job.price_factor`), and return what is known of it at once.
+        """Submit a job: a response made within some hours, at a lower price (`Job.price_factor`). Return it as it is now.
 
         The server stores it, as `Job` says. It is not streamed; the request is sent once. Whoever has the key collects it by its `response_id`, also after this process has ended.
 
@@ -251,7 +200,7 @@ class AsyncResponsesClient:
         return read_job(await self._make(call))
 
     async def collect(self, response_id: str, *, include: Sequence[str] = ()) -> Job:
-        """Look at a job once and return it as it is now, in any process that has the key.
+        """Return a job in its current state. Any process that has the key may ask.
 
         Args:
             response_id: The job's.
@@ -264,7 +213,7 @@ class AsyncResponsesClient:
         return read_job(await self._make(retrieve_call(response_id, include)), response_id)
 
     async def retrieve(self, response_id: str, *, include: Sequence[str] = ()) -> Completion:
-        """Return a stored response as it is now; one that has failed is returned too, with its `error`.
+        """Return a stored response in its current state; a failed one too, with its `error`.
 
         Args:
             response_id: Its id.
@@ -277,7 +226,7 @@ class AsyncResponsesClient:
         return await self._make(retrieve_call(response_id, include))
 
     async def cancel(self, response_id: str) -> Completion:
-        """Stop a response that is made in the background, and return it as it is then.
+        """Cancel a background response and return its final state.
 
         Raises:
             NotFoundError: If the server has none of this id.
@@ -303,7 +252,7 @@ class AsyncResponsesClient:
         order: Order | None = None,
         include: Sequence[str] = (),
     ) -> InputItems:
-        """Return a page of what a stored response was asked with.
+        """Return a page of a stored response's input items.
 
         Args:
             response_id: Its id.
@@ -319,9 +268,7 @@ class AsyncResponsesClient:
         call = input_items_call(response_id, after=after, limit=limit, order=order, include=include)
         return await self._make(call)
 
-    def _body(self, request: Request) -> dict[str, Any]:
-        tokens = self._connection.mcp_tokens
-        return self._scheme.build_body(request, model=self._model, mcp_tokens=tokens)
-
-    async def _make[T](self, call: Call[T]) -> T:
-        return await aplay(make(self._http, call, self._connection.secrets))
+    def _open(self, request: Request, **options: Unpack[FollowOptions]) -> AsyncResponseStream:
+        """Return a stream whose request has not been sent yet."""
+        body = self._body(request)
+        return self._background(body, **options) if request.background else self._response(body)

@@ -1,15 +1,15 @@
+# Generated from _async_client.py by tools/repository/blocking.py (nox -s blocking).
 """A small client for conversations with GPT-5 models, from a declared model."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, Unpack, overload
+from typing import Literal, Unpack, overload
 
 from gpt5_messages import Completion
 
-from ._answer import Answer, read_wanted
-from ._background import BackgroundStream
-from ._background_calls import attach_stream
-from ._calls import (
-    Call,
+from ._background.following import FollowOptions, attached_request, in_background
+from ._background.jobs import CompletionWindow, Job, read_job, submit_call
+from ._background.stream import BackgroundStream
+from ._calls.calls import (
     CompactedWindow,
     InputItems,
     Order,
@@ -21,15 +21,13 @@ from ._calls import (
     retrieve_call,
     start_call,
 )
-from ._following import FollowOptions, in_background
-from ._jobs import CompletionWindow, Job, read_job, submit_call
-from ._model_config import ModelConfig
-from ._scheme import Request, ResponsesScheme
-from ._stream import ResponseStream
-from ._transport import TRANSPORT, Transport
+from ._client_sides import BlockingSide
+from ._scheme import Request
+from ._streams.answer import Answer, read_wanted
+from ._streams.stream import ResponseStream
 
 
-class ResponsesClient:
+class ResponsesClient(BlockingSide):
     """A blocking client for one model.
 
     Args:
@@ -41,20 +39,6 @@ class ResponsesClient:
     Raises:
         SettingsError: If the configuration is not usable.
     """
-
-    def __init__(
-        self,
-        config: ModelConfig,
-        *,
-        scheme: ResponsesScheme | None = None,
-        defaults: Request | None = None,
-        transport: Transport = TRANSPORT,
-    ) -> None:
-        self._model = config.model_id
-        self._connection = config.connect()
-        self._scheme = scheme or ResponsesScheme()
-        self._defaults = defaults or Request()
-        self._transport = transport
 
     @overload
     def stream(
@@ -90,8 +74,7 @@ class ResponsesClient:
             MessageError: If a message cannot be read.
         """
         stream = self._open(in_background(request, background, options), **options)
-        stream.open()
-        return stream
+        return self._begin(stream)
 
     def attach(
         self,
@@ -101,7 +84,7 @@ class ResponsesClient:
         include: Sequence[str] = (),
         **options: Unpack[FollowOptions],
     ) -> BackgroundStream:
-        """Return the events of a background response that was begun before, in this process or another: see `attach_stream`.
+        """Return the events of a background response that was begun before, in this process or another; see `attach_stream`.
 
         Args:
             response_id: Its id.
@@ -113,12 +96,10 @@ class ResponsesClient:
             InvalidRequestError: If that is no id.
             SettingsError: If a number is out of its range.
         """
-        return attach_stream(
-            self._connection,
-            response_id,
+        return self._background(
+            attached_request(include),
+            response_id=response_id,
             starting_after=starting_after,
-            include=include,
-            transport=self._transport,
             **options,
         )
 
@@ -147,7 +128,7 @@ class ResponsesClient:
             return stream.completion
 
     def answer(self, call: object) -> Answer:
-        """Answer what an agent run asks for, such as a `CallModel` of `agent_loop`, in pieces that it takes as they are.
+        """Return the answer to an agent run's model call, such as a `CallModel` of `agent_loop`, in pieces that the run accepts as they are.
 
         Args:
             call: Anything with `messages`, `tools`, `tool_choice` and, where they are wanted, `allowed_tools` (names of the only ones that may be called) and `answer_schema` (a JSON schema) as
@@ -160,20 +141,19 @@ class ResponsesClient:
         return Answer(self._open(read_wanted(call, self._defaults)))
 
     def input_tokens(self, request: Request) -> int:
-        """Return how many tokens of input a request would have, as the server counts them; it makes no response.
+        """Return how many input tokens a request has, as the server counts them; no response is made.
 
         Raises:
             ResponsesError: If the server cannot be reached, or does not count it.
             PayloadError: If something of the request cannot be sent.
             MessageError: If a message cannot be read.
         """
-        body = self._body(request)
-        return self._make(input_tokens_call(body))
+        return self._make(input_tokens_call(self._body(request)))
 
     def compact(self, request: Request) -> CompactedWindow:
-        """Have a request's conversation made shorter by the server.
+        """Have the server shorten a request's conversation, and return the shortened one.
 
-        The window that comes back is the next input: `Conversation.replace` takes it; `Request(items=(*window.items, question))` sends it; and an agent's messages
+        The returned window is the next input: `Conversation.replace` takes it; `Request(items=(*window.items, question))` sends it; and an agent's messages
         go on as `[system, {"role": "assistant", "content": "", "opaque_body": window.opaque_body}, *newer]`. Nothing may be taken out of it, system messages stand
         before it again, and the conversation must still fit the model's context to be made shorter. Other models, users and keys cannot use it.
 
@@ -182,11 +162,10 @@ class ResponsesClient:
             PayloadError: If something of the request cannot be sent.
             MessageError: If a message cannot be read.
         """
-        body = self._body(request)
-        return self._make(compact_call(body))
+        return self._make(compact_call(self._body(request)))
 
     def start(self, request: Request) -> Completion:
-        """Have a response made in the background, and return what is known of it at once: its `response_id` and `status`.
+        """Start a background response and return its `response_id` and `status` at once.
 
         The server keeps it, whatever the scheme says; ask for it by `retrieve` until it is neither `queued` nor `in_progress`.
 
@@ -195,8 +174,7 @@ class ResponsesClient:
             PayloadError: If something of the request cannot be sent.
             MessageError: If a message cannot be read.
         """
-        body = self._body(request)
-        return self._make(start_call(body))
+        return self._make(start_call(self._body(request)))
 
     def submit(
         self,
@@ -205,7 +183,7 @@ class ResponsesClient:
         completion_window: CompletionWindow,
         continuation_id: str | None = None,
     ) -> Job:
-        """Have a response made within some hours, for less (`Job.price_factor`), and return what is known of it at once.
+        """Submit a job: a response made within some hours, at a lower price (`Job.price_factor`). Return it as it is now.
 
         The server stores it, as `Job` says. It is not streamed; the request is sent once. Whoever has the key collects it by its `response_id`, also after this process has ended.
 
@@ -224,7 +202,7 @@ class ResponsesClient:
         return read_job(self._make(call))
 
     def collect(self, response_id: str, *, include: Sequence[str] = ()) -> Job:
-        """Look at a job once and return it as it is now, in any process that has the key.
+        """Return a job in its current state. Any process that has the key may ask.
 
         Args:
             response_id: The job's.
@@ -237,7 +215,7 @@ class ResponsesClient:
         return read_job(self._make(retrieve_call(response_id, include)), response_id)
 
     def retrieve(self, response_id: str, *, include: Sequence[str] = ()) -> Completion:
-        """Return a stored response as it is now; one that has failed is returned too, with its `error`.
+        """Return a stored response in its current state; a failed one too, with its `error`.
 
         Args:
             response_id: Its id.
@@ -250,7 +228,7 @@ class ResponsesClient:
         return self._make(retrieve_call(response_id, include))
 
     def cancel(self, response_id: str) -> Completion:
-        """Stop a response that is made in the background, and return it as it is then.
+        """Cancel a background response and return its final state.
 
         Raises:
             NotFoundError: If the server has none of this id.
@@ -276,7 +254,7 @@ class ResponsesClient:
         order: Order | None = None,
         include: Sequence[str] = (),
     ) -> InputItems:
-        """Return a page of what a stored response was asked with.
+        """Return a page of a stored response's input items.
 
         Args:
             response_id: Its id.
@@ -293,26 +271,6 @@ class ResponsesClient:
         return self._make(call)
 
     def _open(self, request: Request, **options: Unpack[FollowOptions]) -> ResponseStream:
-        """Return a stream that is opened when it is read."""
+        """Return a stream whose request has not been sent yet."""
         body = self._body(request)
-        if request.background:
-            return BackgroundStream(
-                self._connection,
-                body,
-                transport=self._transport,
-                flex_fallback=self._scheme.flex_fallback,
-                **options,
-            )
-        return ResponseStream(
-            self._connection,
-            body,
-            transport=self._transport,
-            flex_fallback=self._scheme.flex_fallback,
-        )
-
-    def _body(self, request: Request) -> dict[str, Any]:
-        tokens = self._connection.mcp_tokens
-        return self._scheme.build_body(request, model=self._model, mcp_tokens=tokens)
-
-    def _make[T](self, call: Call[T]) -> T:
-        return self._transport.ask(self._connection, call)
+        return self._background(body, **options) if request.background else self._response(body)

@@ -1,4 +1,4 @@
-"""A conversation that grows: what was asked, what came back, what the tools said."""
+"""A conversation: questions, answers and tool results."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
@@ -14,7 +14,7 @@ from gpt5_messages import (
     without_compacted,
 )
 
-from ._calls import CompactedWindow
+from ._calls.calls import CompactedWindow
 from ._errors import InvalidRequestError
 from ._scheme import Request
 
@@ -45,7 +45,7 @@ class RequestSettings(TypedDict, total=False):
 
 
 class Conversation:
-    """The items of a conversation, all of which go out with each request, unless the server keeps it (`follow`).
+    """The items of a conversation. Each request sends all of them, unless the server stores the conversation (`follow`).
 
     Example:
         >>> from gpt5_messages import read_response
@@ -70,7 +70,7 @@ class Conversation:
         self._items.append(MessageItem.of_text("user", text))
 
     def add(self, completion: Completion) -> None:
-        """Add what the model said: every item, its reasoning included, to go back verbatim.
+        """Add every item of a response, reasoning included, to be sent back verbatim.
 
         Where the server has made the conversation shorter (`compact_threshold`), what its compaction item stands for goes; not after `follow`, where the server has it.
         """
@@ -81,7 +81,7 @@ class Conversation:
             self._items = [read_item(item) for item in held]
 
     def follow(self, completion: Completion) -> None:
-        """Go on from a response that the server keeps, such as one made in the background: it stands for all that was said before it.
+        """Continue from a response that the server stores, such as a background response; it stands for everything before it.
 
         Its reasoning comes back without `encrypted_content`, so it can't be carried in any other way. What follows is sent along with its id (`previous_response_id`) for as
         long as the server keeps it, and what came before it is billed as input all the same.
@@ -96,12 +96,12 @@ class Conversation:
         self._previous_response_id = completion.response_id
 
     def answer(self, call: ToolCall, output: str) -> None:
-        """Add what a tool answered to one of the model's calls."""
+        """Add a tool's result for one of the model's calls."""
         kind = "custom_tool_call_output" if call.type == "custom" else "function_call_output"
         self._items.append(ToolOutputItem(type=kind, call_id=call.call_id, output=output))
 
     def replace(self, window: CompactedWindow) -> None:
-        """Go on from a conversation that the server has made shorter, as `compact` of a client returns it.
+        """Continue from a shortened conversation, as a client's `compact` returns it.
 
         The operator's messages at the beginning stay where they are, before it: what a window keeps of them fades when it is made shorter once more.
         """

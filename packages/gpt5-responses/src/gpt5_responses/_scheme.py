@@ -1,4 +1,4 @@
-"""The stateless scheme: what the wire needs to keep a reasoning conversation going without a server that remembers.
+"""The stateless scheme: how a reasoning conversation is carried by requests alone.
 
 Every request carries the whole conversation, the model's own reasoning included, and nothing is stored at the server.
 
@@ -12,7 +12,7 @@ from typing import Any, Literal
 from gpt5_messages import ConversationItem, build_input, replayable_items
 from gpt5_payloads import McpTokens, build_request
 
-from ._calls import background_body
+from ._calls.calls import background_body
 
 
 type ItemLike = ConversationItem | Mapping[str, Any]
@@ -22,7 +22,7 @@ _ENCRYPTED_REASONING = "reasoning.encrypted_content"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What a caller wants of one response.
+    """What the caller wants from one response.
 
     Attributes:
         items: The conversation, oldest first: item values of `gpt5_messages`, or items as on the wire.
@@ -74,7 +74,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResponsesScheme:
-    """What is decided about the wire, apart from what a caller asks for and from what a model can do.
+    """The decisions about the wire that depend neither on the caller nor on the model.
 
     Attributes:
         store: Whether the server keeps the response.
@@ -167,30 +167,30 @@ class ResponsesScheme:
         return replayable_items(wire, answered=answered)
 
     def _with_system_role(self, item: dict[str, Any]) -> dict[str, Any]:
-        """Return the item under the role that the server takes, whatever the model's profile says."""
+        """Return the item with the system role that this scheme uses, whatever the model's profile says."""
         is_system = item.get("role") in ("system", "developer")
         return {**item, "role": self.system_role} if is_system else item
 
     def _reasoning(self, request: Request, built: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return what is asked of the reasoning, which only models that reason can be asked for."""
+        """Return the `reasoning` options; only reasoning models have any."""
         asked = {
             "effort": request.effort,
             "mode": request.reasoning_mode,
             "context": request.reasoning_context,
         }
         reasoning: dict[str, Any] = built.get("reasoning", {})
-        told = {key: reasoning[key] for key, value in asked.items() if value and key in reasoning}
-        if told and self.summary:
-            told["summary"] = self.summary
+        chosen = {key: reasoning[key] for key, value in asked.items() if value and key in reasoning}
+        if chosen and self.summary:
+            chosen["summary"] = self.summary
         # Some models pass over the reasoning of earlier turns that is sent back to them, unless they are told to read it.
         if "context" in reasoning and any(
             item.get("type") == "reasoning" for item in built["input"]
         ):
-            told["context"] = reasoning["context"]
-        return told or None
+            chosen["context"] = reasoning["context"]
+        return chosen or None
 
     def _include(self, built: Mapping[str, Any]) -> list[str] | None:
-        """Return what a response is to tell besides: its reasoning, also of a model that is not known to reason, and what its tools brought."""
+        """Return the `include` list: encrypted reasoning, even of models not known to reason, and results of hosted tools."""
         of_tools = [name for name in built.get("include", ()) if name != _ENCRYPTED_REASONING]
         encrypted = [_ENCRYPTED_REASONING] if self.include_encrypted_content else []
         return [*encrypted, *of_tools] or None
@@ -200,7 +200,7 @@ class ResponsesScheme:
         return built["max_output_tokens"] if is_sent else None
 
     def _text(self, request: Request, built: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the scheme's options, and over them what the request asks for."""
+        """Return the scheme's `text` options, overridden by the request's."""
         asked = {"verbosity": request.verbosity, "format": request.response_format}
         text: dict[str, Any] = built["text"]
         over = {key: text[key] for key, value in asked.items() if value and key in text}

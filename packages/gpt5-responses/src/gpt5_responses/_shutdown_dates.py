@@ -1,4 +1,4 @@
-"""When servers shut models down, as their lists of models say.
+"""The days on which servers shut models down, from their lists of models.
 
 Source: `types/model.py` of openai 3.54.0: `shutdown_date` of an entry of `GET /v1/models` is a day or null.
 """
@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 from gpt5_payloads import profile_for
 
-from ._connection import AZURE_HOSTS, Connection
-from ._transport import TRANSPORT, Transport
+from ._calls.transport import TRANSPORT, Transport
+from ._settings.connection import AZURE_HOSTS, Connection
 
 
 _MOST_MODELS = 2_000  # far beyond what any server lists
@@ -29,15 +29,15 @@ def find_shutdown_date(
     What the server's list of models said counts, once `validate_server` has read it in this process; for what it did not say, what
     `gpt5_payloads.profile_for` knows of OpenAI's own calendar, which Azure and Bedrock do not follow.
     """
-    told = transport.shutdown_dates(connection)
-    if model in told:
-        return told[model]
+    dates = transport.shutdown_dates(connection)
+    if model in dates:
+        return dates[model]
     host = urlsplit(connection.base_url).hostname or ""
     return None if host.endswith(_OTHER_CALENDARS) else profile_for(model).shutdown_date
 
 
 def read_shutdown_dates(models: Mapping[str, Any]) -> dict[str, str | None]:
-    """Return the days that a list of models tells, by model; those that it says to have none, with None.
+    """Return each model's shutdown date from a list of models; None for a model that is listed without one.
 
     Whatever is not as it should be is passed over: a check of credentials does not fail because of it.
     """
@@ -46,9 +46,9 @@ def read_shutdown_dates(models: Mapping[str, Any]) -> dict[str, str | None]:
         return {}
     dates: dict[str, str | None] = {}
     for entry in cast("list[object]", entries)[:_MOST_MODELS]:
-        told = cast("dict[str, object]", entry) if isinstance(entry, dict) else {}
-        name, day = told.get("id"), told.get("shutdown_date")
-        if isinstance(name, str) and "shutdown_date" in told and (day is None or _is_day(day)):
+        members = cast("dict[str, object]", entry) if isinstance(entry, dict) else {}
+        name, day = members.get("id"), members.get("shutdown_date")
+        if isinstance(name, str) and "shutdown_date" in members and (day is None or _is_day(day)):
             dates[name] = cast("str | None", day)
     return dates
 

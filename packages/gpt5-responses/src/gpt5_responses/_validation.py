@@ -1,12 +1,11 @@
-"""Trying credentials out, with answers that may be shown to whoever typed them."""
+"""Validating credentials, with errors that may be shown to whoever typed them."""
 
 from typing import Any, cast
 
 from gpt5_messages import ResponseFailure
 from stream_text import InvalidJsonError, parse_json
 
-from ._connection import Connection
-from ._error_answer import ErrorAnswer
+from ._calls.transport import TRANSPORT, Transport
 from ._errors import (
     InvalidRequestError,
     ModelNotFoundError,
@@ -14,12 +13,13 @@ from ._errors import (
     ResponseFailedError,
     ResponsesError,
 )
-from ._failures import from_event, to_responses_error
-from ._http import HttpClient, play
-from ._reader import find_error
+from ._http.client import HttpClient, play
+from ._http.error_answer import ErrorAnswer
+from ._http.error_messages import from_event, to_responses_error
+from ._settings.connection import Connection
 from ._shutdown_dates import read_shutdown_dates
-from ._stream import create
-from ._transport import TRANSPORT, Transport
+from ._streams.reader import find_error
+from ._streams.stream import create
 
 
 _CHEAPEST_MODEL = "gpt-6-luna"
@@ -32,7 +32,7 @@ _NO_SUCH_ROUTE = (403, 404, 405, 410, 501)
 
 
 def validate_server(connection: Connection, *, transport: Transport = TRANSPORT) -> None:
-    """Make sure that the server is there and takes the key, without paying for an answer where that is possible.
+    """Raise unless the server is reachable and accepts the key; where possible without paying for an answer.
 
     Lists the models, and keeps on which days the server shuts them down. Many gateways have no such route; there a minimal call decides, and a server that only
     misses its model, because it never had it or has it no more, passes.
@@ -44,8 +44,8 @@ def validate_server(connection: Connection, *, transport: Transport = TRANSPORT)
         try:
             models = _read_models(client, connection)
         except Exception as error:  # noqa: BLE001  the client lets some errors of its HTTP library through
-            told = to_responses_error(error, model=_CHEAPEST_MODEL, secrets=connection.secrets)
-            raise _without_server_text(told, _CHEAPEST_MODEL) from None
+            failure = to_responses_error(error, model=_CHEAPEST_MODEL, secrets=connection.secrets)
+            raise _without_server_text(failure, _CHEAPEST_MODEL) from None
     if models is not None:
         transport.learn_shutdown_dates(connection, read_shutdown_dates(models))
         return
@@ -59,7 +59,7 @@ def validate_server(connection: Connection, *, transport: Transport = TRANSPORT)
 
 
 def validate_model(connection: Connection, model: str, *, transport: Transport = TRANSPORT) -> None:
-    """Make sure that the server answers with this model, by the smallest request it accepts.
+    """Raise unless the server answers with this model, by the smallest request that it accepts.
 
     Raises:
         ResponsesError: If it does not. The message holds nothing of what the server wrote.
@@ -78,7 +78,7 @@ def validate_model(connection: Connection, model: str, *, transport: Transport =
 
 
 def _without_server_text(error: ResponsesError, model: str) -> ResponsesError:
-    """Return the error as whoever fills in a form may read it: only refusals and failures quote the server."""
+    """Return the error without any text of the server's, for whoever fills in a form."""
     if not isinstance(error, (InvalidRequestError, ResponseFailedError)):
         return error
     return type(error)(
@@ -91,7 +91,7 @@ def _without_server_text(error: ResponsesError, model: str) -> ResponsesError:
 
 
 def _read_models(client: HttpClient, connection: Connection) -> dict[str, Any] | None:
-    """Return the server's list of models, or None where it has none; a web page instead of it is none.
+    """Return the server's list of models; None where there is none, or a web page instead.
 
     Raises:
         ResponsesError: If the server says under a good status that it failed.

@@ -1,0 +1,1 @@
+"""Background responses: followed across broken streams, polled, attached to, submitted as jobs."""

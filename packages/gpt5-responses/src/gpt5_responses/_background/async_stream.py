@@ -1,0 +1,228 @@
+"""One background response, followed asynchronously."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Mapping
+from contextlib import suppress
+from typing import Any, Self, Unpack, override
+
+from gpt5_messages import StreamEvent
+from gpt5_responses._calls.calls import Call, background_body, cancel_call, make, poll_call
+from gpt5_responses._calls.fallback_requests import Refusals, post, resume
+from gpt5_responses._errors import ResponsesError
+from gpt5_responses._http.client import Answer, HttpClient, aplay
+from gpt5_responses._http.steps import Asynchronous
+from gpt5_responses._settings.connection import Connection
+from gpt5_responses._streams.async_stream import AsyncResponseStream
+
+from .following import LAST_SECONDS, POLL_SECONDS, FollowedFacts, Following, FollowOptions
+
+
+class AsyncBackgroundStream(FollowedFacts, AsyncResponseStream):
+    """The events of one background response, read asynchronously; everything said of `BackgroundStream` holds here too.
+
+    Within `async with`, which sends the request and reads until the response's id is known. Leaving the block, being cancelled, or an error has the server cancel
+    the response, unless it is over or detached.
+
+    Attributes:
+        left_out: What the server refused and was therefore left out of the request.
+    """
+
+    def __init__(  # noqa: PLR0913  one stream has these surroundings
+        self,
+        client: HttpClient,
+        connection: Connection,
+        body: Mapping[str, Any],
+        refusals: Refusals,
+        *,
+        owns_client: bool = False,
+        flex_fallback: bool = False,
+        seconds: float | None = None,
+        detached: bool = False,
+        poll_seconds: float = POLL_SECONDS,
+        response_id: str | None = None,
+        starting_after: int | None = None,
+    ) -> None:
+        sent = background_body(body)
+        super().__init__(
+            client,
+            connection,
+            sent,
+            refusals,
+            owns_client=owns_client,
+            flex_fallback=flex_fallback,
+        )
+        self._following = Following(
+            connection,
+            sent,
+            seconds=seconds,
+            detached=detached,
+            poll_seconds=poll_seconds,
+            response_id=response_id,
+            told_until=starting_after,
+        )
+        self._reader, self._limits = self._following.reader, self._following.limits
+        self._answer: Answer | None = None
+        self._begun: list[StreamEvent] = []
+        self._first: AsyncGenerator[StreamEvent] | None = None
+        self._told: AsyncGenerator[StreamEvent] | None = None
+
+    @override
+    async def __aenter__(self) -> Self:
+        try:
+            if not self._following.response_id:
+                await self._begin()
+        except BaseException:
+            await self.__aexit__()
+            raise
+        self._events = self._told = self._follow()
+        return self
+
+    @override
+    async def __aexit__(self, *exception: object) -> None:
+        try:
+            if self._told is not None:
+                await self._told.aclose()
+            await self._leave()
+        finally:
+            await self._opened.aclose()
+
+    def detach(self) -> str:
+        """Let the response continue when the caller leaves, and return its id, by which anyone with the key finds it."""
+        self._following.is_detached = True
+        return self._following.response_id
+
+    async def _begin(self) -> None:
+        """Send the request and read until the response's id is known. A caller that is cancelled meanwhile waits for the id, so that the response can be cancelled at the server."""
+        task = asyncio.ensure_future(self._send_and_read())
+        try:
+            async with asyncio.timeout(self._limits.seconds_left):
+                await asyncio.shield(task)
+        except (TimeoutError, asyncio.CancelledError) as error:
+            await asyncio.wait({task}, timeout=LAST_SECONDS)
+            task.cancel()
+            await asyncio.wait({task})
+            self._following.is_detached = False
+            if isinstance(error, TimeoutError):
+                raise self._following.took_too_long() from None
+            raise
+
+    async def _send_and_read(self) -> None:
+        steps = post(
+            self._client,
+            self._body,
+            self._refusals,
+            self._secrets,
+            flex_fallback=self._flex_fallback,
+        )
+        answer, self.left_out = await aplay(steps)
+        self._first = events = self._iter_answer(answer)
+        while not self.response_id and (event := await anext(events, None)) is not None:
+            self._begun.append(event)
+
+    async def _follow(self) -> AsyncGenerator[StreamEvent]:
+        try:
+            for event in self._begun:
+                yield event
+            if self._first is not None:
+                async for event in self._first:
+                    yield event
+            while not self._reader.is_over:
+                await asyncio.sleep(self._following.pause_seconds)
+                self._following.validate_time()
+                is_resumed = self._following.polling.step == "resume"
+                async for event in self._resume() if is_resumed else self._poll():
+                    yield event
+        finally:
+            await self._leave()
+
+    async def _resume(self) -> AsyncGenerator[StreamEvent]:
+        """Resume the stream and yield the rest of its events."""
+        steps = resume(self._client, self._following.rest_path, self._secrets)
+        try:
+            answer = await self._within(aplay(steps))
+        except ResponsesError as error:
+            self._following.note_failed_step(error)
+            return
+        async for event in self._iter_answer(answer):
+            yield event
+
+    async def _poll(self) -> AsyncGenerator[StreamEvent]:
+        """Poll the response and yield what is new."""
+        call = poll_call(self._following.response_id, self._following.include)
+        try:
+            response = await self._within(self._ask(call))
+        except ResponsesError as error:
+            self._following.note_failed_step(error)
+            return
+        for events in self._following.reader.take(response):
+            for event in events:
+                yield event
+        self._following.polling.note_running()
+
+    async def _iter_answer(self, answer: Answer) -> AsyncGenerator[StreamEvent]:
+        """Yield the events of one HTTP answer; a broken connection is no error while the response goes on."""
+        self._answer = answer
+        failure: ResponsesError | None = None
+        try:
+            self._following.begin_answer(status_code=answer.status_code, headers=answer.headers)
+            async for event in self._iterate(answer):
+                yield event
+        except ResponsesError as error:
+            failure = error
+        finally:
+            await self._release()
+        self._following.note_answer(failure)
+
+    async def _within[T](self, doing: Awaitable[T]) -> T:
+        try:
+            async with asyncio.timeout(self._limits.seconds_left):
+                return await doing
+        except TimeoutError:
+            raise self._following.took_too_long() from None
+
+    async def _ask[T](self, call: Call[T]) -> T:
+        return await aplay(make(self._client, call, self._secrets))
+
+    async def _release(self) -> None:
+        answer, self._answer = self._answer, None
+        if answer is not None:
+            await aplay(self._client.end(answer))
+
+    async def _leave(self) -> None:
+        """Close the connection, and cancel the response at the server unless it is over or detached."""
+        await self._release()
+        if self._following.leave():
+            with suppress(ResponsesError, TimeoutError):  # it ends by itself some time
+                async with asyncio.timeout(LAST_SECONDS):
+                    await self._ask(cancel_call(self._following.response_id))
+
+
+def aopen_background(
+    connection: Connection,
+    request: Mapping[str, Any],
+    *,
+    flex_fallback: bool = False,
+    **options: Unpack[FollowOptions],
+) -> AsyncBackgroundStream:
+    """Return the events of a background response; the request is sent when the stream is entered. The asynchronous form of `BackgroundStream`.
+
+    It has a client of its own, closed with it. Who makes more than a few calls keeps an `AsyncResponsesClient`, which keeps its connections.
+
+    Args:
+        connection: Where to send it.
+        request: The request body, as `gpt5_payloads.build_request` makes it.
+        flex_fallback: As for `ResponseStream`.
+        options: `seconds`, `detached` and `poll_seconds` of `BackgroundStream`.
+
+    Raises:
+        ResponsesError: If the connection's settings are refused, or an option is out of its range.
+    """
+    return AsyncBackgroundStream(
+        HttpClient(connection, Asynchronous),
+        connection,
+        request,
+        Refusals(),
+        owns_client=True,
+        flex_fallback=flex_fallback,
+        **options,
+    )

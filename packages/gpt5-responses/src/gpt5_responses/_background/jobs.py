@@ -1,0 +1,92 @@
+"""Jobs: responses that may take hours at a lower price, submitted by one process and collected by another.
+
+Source: `background_options` in `response_create_params.py` of openai 3.54.0; https://platform.openai.com/docs/guides/flex-processing, read 2026-11-22, for the discounts.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Literal, cast
+
+from gpt5_messages import Completion
+from gpt5_responses._calls.calls import Call, start_call
+from gpt5_responses._errors import InvalidRequestError, UnexpectedResponseError
+from gpt5_responses._http.error_messages import instead
+
+from .reader import RUNNING
+
+
+type CompletionWindow = Literal["2h", "8h"]
+"""Within which time a job is to be done."""
+
+PRICE_FACTORS: Mapping[str, Decimal] = {"2h": Decimal("0.70"), "8h": Decimal("0.60")}
+"""What each window multiplies the standard prices by: 30 and 40 % less, for what follows on the response too."""
+
+_WINDOW_KEY = "completion_window"  # among the metadata, which the server keeps and tells; it does not tell the window
+_NOT_IN_A_WINDOW = (None, "auto", "default")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A job, in its state when it was submitted or collected.
+
+    The server stores it, with its input, as any background response: for 30 days, or until it is deleted; projects with zero data retention keep it for about
+    10 minutes after its end, so there it has to be looked at often enough.
+
+    Attributes:
+        response_id: The id by which any process with the key collects it.
+        completion_window: The time within which it is to be done; None where the response was not submitted as a job.
+        completion: All that is known of it: the answer once `is_done`, with an `error` if it has failed.
+    """
+
+    response_id: str
+    completion_window: CompletionWindow | None
+    completion: Completion
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it has ended: completed, incomplete, failed or cancelled."""
+        return self.completion.status not in RUNNING
+
+    @property
+    def price_factor(self) -> Decimal:
+        """The factor on the model's standard prices: 0.70, 0.60, or 1 without a window."""
+        return PRICE_FACTORS.get(self.completion_window or "", Decimal(1))
+
+
+def submit_call(
+    body: Mapping[str, Any], completion_window: CompletionWindow, continuation_id: str | None
+) -> Call[Completion]:
+    """Return the call that submits a job.
+
+    Raises:
+        InvalidRequestError: If the window is none, or the request asks for what cannot have one.
+    """
+    if completion_window not in PRICE_FACTORS:
+        reason = f"must be '2h' or '8h', got {completion_window!r:.50}"
+        raise _unsendable("completion_window", reason)
+    if body.get("service_tier") not in _NOT_IN_A_WINDOW:
+        raise _unsendable("service_tier", "must be the default one for a job with a window")
+    metadata: dict[str, str] = {**body.get("metadata", {}), _WINDOW_KEY: completion_window}
+    options: dict[str, str] = {_WINDOW_KEY: completion_window}
+    if continuation_id is not None:
+        options["continuation_id"] = continuation_id
+    return start_call({**body, "metadata": metadata}, options=options)
+
+
+def read_job(completion: Completion, response_id: str | None = None) -> Job:
+    """Return the job that a response is.
+
+    Raises:
+        UnexpectedResponseError: If the server gave it no id.
+    """
+    found = completion.response_id or response_id
+    if not found:
+        raise UnexpectedResponseError(instead("a response without an id"))
+    value = completion.metadata.get(_WINDOW_KEY)
+    window = cast("CompletionWindow", value) if value in PRICE_FACTORS else None
+    return Job(response_id=found, completion_window=window, completion=completion)
+
+
+def _unsendable(field: str, why: str) -> InvalidRequestError:
+    return InvalidRequestError(f"The job cannot be submitted: {field} {why}.", param=field)

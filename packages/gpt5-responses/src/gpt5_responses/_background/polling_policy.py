@@ -1,0 +1,122 @@
+"""The polling policy for a background response: when to resume its stream, when to poll it, when to give up. No I/O.
+
+A stream can be gone on with for 5 minutes after its response was begun, and then the server refuses it (400); so do gateways that have no such thing. Then the
+response is looked at, from time to time, until it is there.
+
+Source: the 400 that says "This response can no longer be streamed because it is more than 5 minutes old", https://github.com/openai/openai-python/issues/2828;
+https://platform.openai.com/docs/guides/background, read 2026-11-22; the numbers are our choice.
+"""
+
+import time
+from typing import Literal
+
+from gpt5_responses._errors import (
+    AuthenticationError,
+    InvalidRequestError,
+    NotFoundError,
+    PermissionDeniedError,
+    RequestRefusedError,
+    ResponsesError,
+)
+from gpt5_responses._http.error_answer import usual_pause_seconds
+
+
+_FIRST_POLL_SECONDS = 0.25  # a short answer is there at once; with the growth, ten polls take 30 s
+_POLL_GROWTH = 1.5
+_MOST_FRUITLESS = 3  # streams in a row that brought no event
+_MOST_MISSING = (
+    4  # looks in a row at which there was no such response: it may not be everywhere at once
+)
+MOST_FAILING_SECONDS = 600.0
+"""How long no look at a response may succeed."""
+
+_LASTING = (AuthenticationError, PermissionDeniedError)
+
+type Step = Literal["resume", "poll"]
+"""What comes next: the rest of the stream, or a look at the response."""
+
+
+class PollingPolicy:
+    """The policy by which one background response is followed.
+
+    Args:
+        is_streamed: Whether the response was asked for as a stream.
+        poll_seconds: The longest pause between two looks.
+
+    Attributes:
+        pause_seconds: How long to wait before the next step.
+    """
+
+    def __init__(
+        self,
+        *,
+        is_streamed: bool,
+        poll_seconds: float,
+    ) -> None:
+        self.pause_seconds = 0.0
+        self._is_streamed = is_streamed
+        self._poll_seconds = poll_seconds
+        self._polls = 0  # since the stream was given up
+        self._fruitless = 0
+        self._missing = 0
+        self._failures = 0
+        self._failing_since: float | None = None
+
+    @property
+    def step(self) -> Step:
+        """The next step, after `pause_seconds`."""
+        return "resume" if self._is_streamed else "poll"
+
+    def note_cut(self, *, had_events: bool, is_numbered: bool) -> None:
+        """Note that a stream has ended before its response.
+
+        Args:
+            had_events: Whether it brought any event that had not come before.
+            is_numbered: Whether the server numbers events, so that the rest can be asked for.
+        """
+        self._fruitless = 0 if had_events else self._fruitless + 1
+        self.pause_seconds = usual_pause_seconds(self._fruitless - 1) if self._fruitless else 0.0
+        if self._fruitless >= _MOST_FRUITLESS or not is_numbered:
+            self._give_up_stream()
+
+    def note_refused_stream(self, error: ResponsesError) -> None:
+        """Note that the stream could not be resumed.
+
+        Raises:
+            ResponsesError: If it would refuse everything else, too.
+        """
+        if isinstance(error, _LASTING):
+            raise error
+        if isinstance(error, RequestRefusedError):
+            self._give_up_stream()
+        else:
+            self.note_cut(had_events=False, is_numbered=True)
+
+    def note_running(self) -> None:
+        """Note that a poll found the response still running."""
+        self._missing = self._failures = 0
+        self._failing_since = None
+        grown = _FIRST_POLL_SECONDS * _POLL_GROWTH ** min(self._polls, 50)
+        self.pause_seconds = min(grown, self._poll_seconds)
+        self._polls += 1
+
+    def note_failed_poll(self, error: ResponsesError) -> None:
+        """Note that a poll failed.
+
+        Raises:
+            ResponsesError: If there is no such response, or it has not been to be looked at for too long.
+        """
+        now = time.monotonic()
+        if self._failing_since is None:
+            self._failing_since = now
+        self._failures += 1
+        self._missing = self._missing + 1 if isinstance(error, NotFoundError) else 0
+        is_lasting = isinstance(error, (*_LASTING, InvalidRequestError))
+        is_missing = self._missing >= _MOST_MISSING
+        if is_lasting or is_missing or now - self._failing_since >= MOST_FAILING_SECONDS:
+            raise error
+        self.pause_seconds = min(usual_pause_seconds(self._failures - 1), self._poll_seconds)
+
+    def _give_up_stream(self) -> None:
+        self._is_streamed = False
+        self.pause_seconds = 0.0

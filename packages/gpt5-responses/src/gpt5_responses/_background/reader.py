@@ -1,0 +1,153 @@
+"""One background response, read from any number of HTTP answers: streams, resumed streams and polls.
+
+All of them go into one decoder, which knows what has been emitted already: events by their numbers, texts by their beginnings. So the reader of the events need not know
+how they came.
+
+Source: docs/evidence/responses-api.md, R24; recorded background streams, their resumption, and polled responses.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, cast, override
+
+from gpt5_messages import StreamEvent
+from gpt5_responses._errors import ResponsesError, StreamInterruptedError
+from gpt5_responses._http.error_messages import INTERRUPTED
+from gpt5_responses._streams.reader import ResponseReader, terminal_type
+from stream_text import KnownSecrets
+
+
+RUNNING = ("queued", "in_progress")
+"""The states of a response that is still being made."""
+
+_ERRORS = ("error", "response.error")
+
+
+class BackgroundReader(ResponseReader):
+    """The answers about one background response, as the events of one stream.
+
+    Call `begin`, `feed` and `close` for each HTTP answer that is a stream or a whole response, and `take` with each look at it. An answer that ends
+    before the response does raises `StreamInterruptedError` and leaves everything as it was, for the next one to go on from.
+
+    Args:
+        model: The model that was asked for.
+        secrets: What must not stand in an error.
+        told_until: The number of the last event that the caller has already; None for none. Events up to it are read and not told again.
+
+    Attributes:
+        response_id: The response's id, once it is known.
+        last_number: The number of the last event that has come; None where the server does not number them.
+        status: The response's state, as far as it has been told.
+    """
+
+    def __init__(
+        self,
+        *,
+        model: str,
+        secrets: KnownSecrets,
+        response_id: str | None = None,
+        told_until: int | None = None,
+    ) -> None:
+        super().__init__(model=model, secrets=secrets)
+        self.response_id = response_id
+        self.last_number: int | None = None
+        self.status: str | None = None
+        self._told_until = -1 if told_until is None else told_until
+        self._has_started = False
+
+    @override
+    def begin(self, *, status_code: int, headers: Mapping[str, str]) -> None:
+        self.begin_body()
+        super().begin(status_code=status_code, headers=headers)
+
+    @override
+    def close(self) -> Iterator[list[StreamEvent]]:
+        if self.is_stream:
+            raise self._broken_off()
+        whole = self.read_whole()
+        if isinstance(whole.get("id"), str) and isinstance(whole.get("status"), str):
+            yield from self.take(whole)
+        else:
+            yield from super().close()
+
+    def take(self, response: Mapping[str, Any]) -> Iterator[list[StreamEvent]]:
+        """Yield the events that a polled response adds to those emitted so far.
+
+        Args:
+            response: The response, as the server writes it.
+
+        Raises:
+            ResponsesError: If it has failed, or was cancelled before it had an answer.
+        """
+        self.status = str(response.get("status"))
+        events: list[StreamEvent] = []
+        if not self._has_started:
+            events += self._feed({"type": "response.created", "response": response})
+        if self.status in RUNNING:
+            events += self._take_items(response)
+        else:
+            events += self.decoder.feed({"type": terminal_type(response), "response": response})
+            if not self.is_over:  # a failure that does not say why: nothing will
+                events += self.decoder.close()
+        self.progress += 1
+        yield from self.until_failure(events)
+
+    def _take_items(self, response: Mapping[str, Any]) -> list[StreamEvent]:
+        """Return the events of the finished items, up to the first unfinished one."""
+        output: object = response.get("output")
+        items = cast("list[object]", output) if isinstance(output, list) else []
+        events: list[StreamEvent] = []
+        for index, value in enumerate(items):
+            item = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+            if item.get("status") != "completed":
+                break
+            done = {"type": "response.output_item.done", "output_index": index, "item": item}
+            events += self.decoder.feed(done)
+        return events
+
+    @override
+    def _decode(self, events: list[dict[str, Any]]) -> Iterator[list[StreamEvent]]:
+        self.progress += len(events)
+        decoded: list[StreamEvent] = []
+        for event in events:
+            self.note_event(event)
+            if event["type"] in _ERRORS or _is_unexplained(event):
+                # It may be the stream that has failed, and not the response: whoever looks at that will know.
+                yield decoded
+                raise self._broken_off()
+            decoded += self._feed(event)
+            if self.is_over:
+                break
+        yield from self.until_failure(decoded)
+
+    def _feed(self, event: Mapping[str, Any]) -> list[StreamEvent]:
+        number = event.get("sequence_number")
+        if isinstance(number, int):
+            self.last_number = max(number, -1 if self.last_number is None else self.last_number)
+        response = event.get("response")
+        if isinstance(response, dict):
+            self._note_response(cast("dict[str, Any]", response))
+        if event["type"] == "response.created":
+            if self._has_started:  # a server that begins again from its first event without numbers
+                return []
+            self._has_started = True
+        events = self.decoder.feed(event)
+        is_told = isinstance(number, int) and number <= self._told_until and not self.is_over
+        return [] if is_told else events
+
+    def _note_response(self, response: Mapping[str, Any]) -> None:
+        found, status = response.get("id"), response.get("status")
+        if self.response_id is None and isinstance(found, str) and found:
+            self.response_id = found
+        self.status = status if isinstance(status, str) else self.status
+
+    def _broken_off(self) -> ResponsesError:
+        return StreamInterruptedError(INTERRUPTED, request_id=self.request_id)
+
+
+def _is_unexplained(event: Mapping[str, Any]) -> bool:
+    """Return whether an event says that the response has failed without saying why."""
+    if event["type"] != "response.failed":
+        return False
+    response: object = event.get("response")
+    failed = cast("dict[str, Any]", response) if isinstance(response, dict) else {}
+    return not (failed.get("error") or event.get("error"))

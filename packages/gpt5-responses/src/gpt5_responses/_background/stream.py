@@ -1,0 +1,235 @@
+"""One background response, followed until it ends, across broken streams, failing servers and polls."""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from itertools import chain
+from typing import Any, override
+
+from gpt5_messages import StreamEvent
+from gpt5_responses._calls.calls import background_body, cancel_call, poll_call
+from gpt5_responses._calls.transport import TRANSPORT, SentRequest, Transport
+from gpt5_responses._errors import ResponsesError
+from gpt5_responses._settings.connection import Connection
+from gpt5_responses._streams.body_reads import Pause, iter_batches
+from gpt5_responses._streams.deadline import within
+from gpt5_responses._streams.stream import ResponseStream
+from gpt5_responses._streams.time_limits import TimeLimits
+
+from .following import LAST_SECONDS, POLL_SECONDS, FollowedFacts, Following
+
+
+class BackgroundStream(FollowedFacts, ResponseStream):
+    """The events of one background response: the same as those of a `ResponseStream`, however they are fetched.
+
+    A stream that breaks off is gone on with after its last event. Where the server refuses that, as it does after 5 minutes, or the response was not asked
+    for as a stream, the response is looked at from time to time, and what it says beyond what has been told comes as the same kinds of events. A server that
+    fails meanwhile is asked again, for up to 10 minutes.
+
+    The server **stores** the response (`store` is true, whatever the request says), with its input and output: for 30 days, or until it is deleted. Projects with
+    zero data retention keep it for about 10 minutes after its end, within which it has to be fetched. Its reasoning is kept there too and comes back without
+    `encrypted_content`, so a conversation goes on by `previous_response_id` (`Conversation.follow`).
+
+    Whoever leaves before the end, by closing the stream or its iterator, by an error, or because `seconds` are over, has the server cancel the response, unless it is
+    detached: then it goes on there, and `attach_stream` finds it by its id, in another process too.
+
+    The request is sent once. Where its answer breaks off before the response's id is known, nothing is sent again, since both might be made and billed.
+
+    Args:
+        connection: Where to send the request. Its `total_seconds` limit all of this, too.
+        request: The request body, as `gpt5_payloads.build_request` makes it. `background` and `store` are set, encrypted reasoning is not asked for.
+        transport: Who sends it; the process's own by default.
+        flex_fallback: As for `ResponseStream`.
+        seconds: How long the caller waits in all, from when the stream is opened; None for no limit. Then iterating raises a `StillRunningError`.
+        detached: Whether the response goes on at the server when the caller leaves.
+        poll_seconds: The longest pause between two looks, in seconds, above 0.
+        response_id: The id of a response that was begun before: then no request is sent, and of `request` only `stream` and `include` count. See `attach_stream`.
+        starting_after: The number of the last event of that response that the caller has had.
+
+    Raises:
+        InvalidRequestError: If that is no id.
+        SettingsError: If a number is out of its range.
+
+    Attributes:
+        left_out: What the server refused and was therefore left out of the request.
+
+    Source: https://platform.openai.com/docs/guides/background, read 2026-11-22; recorded background streams.
+    """
+
+    def __init__(  # noqa: PLR0913  each is a decision of the caller's
+        self,
+        connection: Connection,
+        request: Mapping[str, Any],
+        *,
+        transport: Transport = TRANSPORT,
+        flex_fallback: bool = False,
+        seconds: float | None = None,
+        detached: bool = False,
+        poll_seconds: float = POLL_SECONDS,
+        response_id: str | None = None,
+        starting_after: int | None = None,
+    ) -> None:
+        body = background_body(request)
+        super().__init__(connection, body, transport=transport, flex_fallback=flex_fallback)
+        self._following = Following(
+            connection,
+            body,
+            seconds=seconds,
+            detached=detached,
+            poll_seconds=poll_seconds,
+            response_id=response_id,
+            told_until=starting_after,
+        )
+        self._reader, self._limits = self._following.reader, self._following.limits
+        self._has_begun = response_id is not None
+        self._begun: Iterator[list[StreamEvent]] = iter(())
+        self._left = threading.Event()
+        self._pause: Pause | None = None
+
+    def detach(self) -> str:
+        """Close the connection without cancelling, and return the response's id, by which anyone with the key finds it.
+
+        Raises:
+            ResponsesError: If the request had still to be sent, and was not taken.
+        """
+        self._following.is_detached = True
+        self.open()
+        self.close()
+        return self._following.response_id
+
+    @override
+    def open(self) -> None:
+        """Send the request, unless it has been sent or the stream is closed, and read until the response's id is known.
+
+        Raises:
+            ResponsesError: If the server cannot be reached, refuses the request, or answers with something else.
+        """
+        if self._has_begun or self._is_closed:
+            return
+        self._has_begun = True
+        sent = self._within(self._send_now, drop=self._cancel_late)
+        self.left_out = sent.left_out
+        if not self._hold(sent):
+            self._cancel_late(sent)
+            return
+        events = self._iter_answer(sent)
+        begun: list[list[StreamEvent]] = []
+        try:
+            while not self.response_id and (batch := next(events, None)) is not None:
+                begun.append(batch)
+        except BaseException:
+            self.close()
+            raise
+        self._begun = chain(begun, events)
+
+    @override
+    def close(self) -> None:
+        """Close the connection, and cancel the response at the server unless it is over or detached."""
+        # One step under the lock, so that of several threads that close the stream one cancels the response.
+        with self._lock:
+            self._is_closed = True
+            must_cancel = self._following.leave()
+            sent = self._sent
+        self._left.set()  # ends a pause between two polls
+        if sent is not None:
+            sent.wake()
+        if must_cancel:
+            self._cancel()
+        self._release()
+
+    @override
+    def batches(self, pause: Pause | None = None) -> Iterator[list[StreamEvent]]:
+        self._pause = pause
+        try:
+            self.open()
+            yield from self._begun
+            while not (self._reader.is_over or self._left.wait(self._following.pause_seconds)):
+                self._following.validate_time()
+                yield from self._step()
+        finally:
+            self.close()
+
+    def _step(self) -> Iterator[list[StreamEvent]]:
+        return self._resume() if self._following.polling.step == "resume" else self._poll()
+
+    def _resume(self) -> Iterator[list[StreamEvent]]:
+        """Resume the stream and yield the rest of its events."""
+        path = self._following.rest_path
+        try:
+            sent = self._within(
+                lambda: self._transport.resume(self._connection, path), drop=_close_answer
+            )
+        except ResponsesError as error:
+            self._following.note_failed_step(error)
+            return
+        if self._hold(sent):
+            yield from self._iter_answer(sent)
+        else:
+            sent.close()
+
+    def _poll(self) -> Iterator[list[StreamEvent]]:
+        """Poll the response and yield what is new."""
+        call = poll_call(self._following.response_id, self._following.include)
+        try:
+            response = self._within(lambda: self._transport.ask(self._connection, call))
+        except ResponsesError as error:
+            self._following.note_failed_step(error)
+            return
+        yield from self._following.reader.take(response)
+        self._following.polling.note_running()
+
+    def _iter_answer(self, sent: SentRequest) -> Iterator[list[StreamEvent]]:
+        """Yield the events of one HTTP answer; a broken connection is no error while the response goes on."""
+        answer = sent.answer
+        failure: ResponsesError | None = None
+        try:
+            self._following.begin_answer(status_code=answer.status_code, headers=answer.headers)
+            yield from self._read(
+                iter_batches(answer, self._reader, self._limits, self._look_again)
+            )
+        except ResponsesError as error:
+            failure = error
+        finally:
+            self._release()
+        if self._reader.is_over or not self._is_closed:
+            self._following.note_answer(failure)
+
+    def _look_again(self) -> bool:
+        return self._pause is not None and self._pause()
+
+    def _within[T](self, do: Callable[[], T], *, drop: Callable[[T], object] = lambda _: None) -> T:
+        try:
+            return within(self._limits.seconds_left, do, drop=drop)
+        except TimeoutError:
+            raise self._following.took_too_long() from None
+
+    def _hold(self, sent: SentRequest) -> bool:
+        """Keep the answer being read, so that `close` from another thread finds it; return False if the stream is closed."""
+        with self._lock:
+            if not self._is_closed:
+                self._sent = sent
+            return not self._is_closed
+
+    def _cancel(self) -> None:
+        call = cancel_call(self._following.response_id)
+        with suppress(ResponsesError, TimeoutError):  # it ends by itself some time
+            within(LAST_SECONDS, lambda: self._transport.ask(self._connection, call))
+
+    def _cancel_late(self, sent: SentRequest) -> None:
+        """Cancel a response that began too late for its caller; its id has to be read first."""
+        answer, limits = sent.answer, TimeLimits(self._connection, seconds=LAST_SECONDS)
+        try:
+            self._following.begin_answer(status_code=answer.status_code, headers=answer.headers)
+            batches = iter_batches(answer, self._reader, limits, None)
+            while not self.response_id:
+                next(batches)
+        except (ResponsesError, StopIteration):
+            pass  # what is known of it is all there is
+        finally:
+            sent.close()
+        if self.response_id and not self._reader.is_over:
+            self._cancel()
+
+
+def _close_answer(sent: SentRequest) -> None:
+    sent.close()

@@ -1,0 +1,172 @@
+"""What can be left out of a refused request so that it passes the second time.
+
+Some refusals are not the caller's fault: an organisation that is not verified may have neither reasoning summaries nor streaming, a
+server may not know encrypted reasoning, and reasoning items from an earlier response may not be accepted any more. Each is answered
+once, by asking for less. So is a flex tier without capacity, where the caller has allowed it, for the default one costs more.
+
+Source: docs/evidence/responses-api.md, R1 to R5.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, cast
+
+from gpt5_messages import without_reasoning
+from gpt5_responses._http.error_answer import ErrorAnswer
+
+
+type Fallback = Literal[
+    "without_summary",
+    "without_streaming",
+    "without_include",
+    "without_reasoning_items",
+    "without_compaction",
+    "without_flex",
+]
+"""What is left out: the reasoning summary, streaming, encrypted reasoning in the answer, earlier reasoning in the input, compactions, or the flex tier."""
+
+type Request = Mapping[str, Any]
+
+_REFUSED_STATUSES = (400, 403, 404)
+_NO_CAPACITY_STATUS = 429
+_REASONING_WORDS = ("encrypted content", "encrypted_content", "type 'reasoning'", "item with id '")
+
+
+def find_fallback(
+    error: ErrorAnswer,
+    request: Request,
+    *,
+    flex_fallback: bool = False,
+    has_whole: bool = False,
+) -> Fallback | None:
+    """Return what to leave out after a refusal; None if the refusal stands.
+
+    Args:
+        error: The refusal.
+        request: The body that was refused.
+        flex_fallback: Whether the default tier may take the place of flex.
+        has_whole: Whether the conversation is known without its compactions.
+    """
+    if has_whole and error.status_code in _REFUSED_STATUSES and _is_of_compaction(error, request):
+        return "without_compaction"
+    if flex_fallback and _has_no_capacity(error, request):
+        return "without_flex"
+    return _find_relief(error, request) if error.status_code in _REFUSED_STATUSES else None
+
+
+def _find_relief(error: ErrorAnswer, request: Request) -> Fallback | None:
+    """Return the part of a refused request that the refusal is about."""
+    message = error.message.lower()
+    param = error.param if isinstance(error.param, str) else ""  # whatever the server sent
+    if "summary" in (request.get("reasoning") or {}) and (
+        param == "reasoning.summary" or "reasoning summar" in message
+    ):
+        return "without_summary"
+    if request.get("stream") and (
+        param == "stream" or ("verified" in message and "stream" in message)
+    ):
+        return "without_streaming"
+    if request.get("include") and (
+        param.startswith("include")
+        or ("encrypted content" in message and "not supported" in message)
+    ):
+        return "without_include"
+    if _has_reasoning_items(request) and (
+        error.code == "invalid_encrypted_content"
+        or any(word in message for word in _REASONING_WORDS)
+    ):
+        return "without_reasoning_items"
+    return None
+
+
+def _is_of_compaction(error: ErrorAnswer, request: Request) -> bool:
+    """Return whether a refusal is about a compaction item: it names one, or the request has nothing else that it could be about."""
+    items = request.get("input")
+    if not isinstance(items, list) or not any(
+        item.get("type") == "compaction" for item in cast("list[dict[str, Any]]", items)
+    ):
+        return False
+    message = error.message.lower()
+    if any(word in message for word in ("cmp_", "'compaction'")):
+        return True
+    is_of_items = error.code == "invalid_encrypted_content" or any(
+        word in message for word in _REASONING_WORDS
+    )
+    return is_of_items and not _has_reasoning_items(request)
+
+
+def relax(
+    request: Request, fallback: Fallback, *, whole: Callable[[], Sequence[Mapping[str, Any]]] = list
+) -> dict[str, Any]:
+    """Return the request with less in it.
+
+    Args:
+        request: The request.
+        fallback: What goes.
+        whole: Returns the input without compactions, which is longer.
+    """
+    if fallback == "without_compaction":
+        return {**request, "input": without_reasoning(whole())}
+    return _RELAXATIONS[fallback](request)
+
+
+def retried_sentence(left_out: Sequence[Fallback]) -> str:
+    """Return the sentence that names the parts left out of a repeated request; empty if there are none."""
+    if not left_out:
+        return ""
+    parts = " and ".join(_LEFT_OUT_WORDS[name] for name in left_out)
+    return f"It was sent again without {parts} and refused again."
+
+
+def _has_no_capacity(error: ErrorAnswer, request: Request) -> bool:
+    """Return whether the flex tier has no capacity for a request. An account without quota is another matter: the default tier would refuse it too."""
+    is_refused = error.status_code == _NO_CAPACITY_STATUS and error.code != "insufficient_quota"
+    return is_refused and request.get("service_tier") == "flex"
+
+
+def _has_reasoning_items(request: Request) -> bool:
+    """Return whether the input has items that only the server that made them can read."""
+    items = request.get("input")
+    if not isinstance(items, list):
+        return False
+    held = cast("list[dict[str, Any]]", items)
+    return len(without_reasoning(held)) < len(held)
+
+
+def _without_summary(request: Request) -> dict[str, Any]:
+    kept = {key: value for key, value in request["reasoning"].items() if key != "summary"}
+    rest = {key: value for key, value in request.items() if key != "reasoning"}
+    return {**rest, "reasoning": kept} if kept else rest
+
+
+def _without_streaming(request: Request) -> dict[str, Any]:
+    rest = {key: value for key, value in request.items() if key != "stream_options"}
+    return {**rest, "stream": False}
+
+
+def _without_include(request: Request) -> dict[str, Any]:
+    return {key: value for key, value in request.items() if key != "include"}
+
+
+def _without_reasoning_items(request: Request) -> dict[str, Any]:
+    return {**request, "input": without_reasoning(request["input"])}
+
+
+def _without_flex(request: Request) -> dict[str, Any]:
+    return {**request, "service_tier": "default"}
+
+
+_LEFT_OUT_WORDS: dict[Fallback, str] = {
+    "without_summary": "the reasoning summary",
+    "without_streaming": "streaming",
+    "without_include": "encrypted reasoning",
+    "without_reasoning_items": "earlier reasoning and what hosted tools did",
+    "without_compaction": "compactions and earlier reasoning",
+    "without_flex": "the flex tier",
+}
+_RELAXATIONS: dict[Fallback, Callable[[Request], dict[str, Any]]] = {
+    "without_summary": _without_summary,
+    "without_streaming": _without_streaming,
+    "without_include": _without_include,
+    "without_reasoning_items": _without_reasoning_items,
+    "without_flex": _without_flex,
+}

@@ -1,0 +1,216 @@
+"""The HTTP clients of a process, one for each connection, kept between calls with what their servers have refused or announced."""
+
+import atexit
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from gpt5_responses._http.client import Answer, HttpClient, Steps, play
+from gpt5_responses._settings.connection import Connection
+
+from .calls import Call, make
+from .fallback_requests import Refusals, Whole, post, resume
+from .fallbacks import Fallback
+
+
+@dataclass(frozen=True, slots=True)
+class SentRequest:
+    """A request with its answer.
+
+    Attributes:
+        answer: Its answer, whose body has not been read yet.
+        close: Closes the connection, at any time.
+        left_out: What the server refused and was left out of the request.
+        wake: Ends a read that waits in another thread, which closes the connection itself: its number could serve another one while it is still read from.
+    """
+
+    answer: Answer
+    close: Callable[[], None]
+    left_out: tuple[Fallback, ...]
+    wake: Callable[[], None]
+
+
+class _Client:
+    """An HTTP client, what its server refuses, when it shuts models down, and how many calls use it."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.secrets = connection.secrets
+        self.http = HttpClient(connection)
+        self.refusals = Refusals()
+        self.shutdown_dates: Mapping[str, str | None] = {}
+        self.users = 0
+        self.is_retired = False
+
+    def close_if_unused(self) -> None:
+        """Close the client's sockets if it has left the pool and no call uses it."""
+        if self.is_retired and not self.users:
+            play(self.http.close())
+
+
+class Transport:
+    """The HTTP clients of a process, one for each connection.
+
+    They share what is trusted and nothing else: no connection and no cookie goes from one to another. A client that falls out of the pool is closed when the last response that it
+    is reading has been closed. Safe to use from several threads.
+
+    Args:
+        max_clients: How many clients are kept, from 1.
+    """
+
+    def __init__(self, *, max_clients: int = 256) -> None:
+        self._max_clients = max_clients
+        # The least recently used first. A connection is its own key: those that differ in a secret share nothing.
+        self._clients: OrderedDict[Connection, _Client] = OrderedDict()
+        self._lock = (
+            threading.Lock()
+        )  # also over the users of each client, so that none is closed under a new user
+
+    def send(
+        self,
+        connection: Connection,
+        request: Mapping[str, Any],
+        *,
+        flex_fallback: bool = False,
+        whole: Whole | None = None,
+    ) -> SentRequest:
+        """Send a request until a server takes it on, asking for less where that is known to help.
+
+        Args:
+            connection: Where to send it.
+            request: The request body.
+            flex_fallback: Whether the default tier may take the place of flex.
+            whole: Returns the input without compactions, should the server refuse those.
+
+        Raises:
+            ResponsesError: If the server cannot be reached, or refuses the request.
+        """
+
+        def steps(client: _Client) -> Steps[tuple[Answer, tuple[Fallback, ...]]]:
+            return post(
+                client.http,
+                request,
+                client.refusals,
+                client.secrets,
+                flex_fallback=flex_fallback,
+                whole=whole,
+            )
+
+        return self._open(connection, steps)
+
+    def resume(self, connection: Connection, path: str) -> SentRequest:
+        """Resume a stream.
+
+        Args:
+            connection: Where it is.
+            path: Its path below the base URL, with the query.
+
+        Raises:
+            ResponsesError: If the server cannot be reached, or does not stream it.
+        """
+
+        def steps(client: _Client) -> Steps[tuple[Answer, tuple[Fallback, ...]]]:
+            return (yield from resume(client.http, path, client.secrets)), ()
+
+        return self._open(connection, steps)
+
+    def ask[T](self, connection: Connection, call: Call[T]) -> T:
+        """Make a call other than `POST /responses` and return its result.
+
+        Args:
+            connection: Where the server is.
+            call: The call.
+
+        Raises:
+            ResponsesError: If the server cannot be reached, refuses the call, or answers with something else.
+        """
+        with self.lend(connection) as client:
+            return play(make(client, call, connection.secrets))
+
+    @contextmanager
+    def lend(self, connection: Connection) -> Generator[HttpClient]:
+        """Lend the HTTP client of a connection, for calls that are not responses.
+
+        Raises:
+            ResponsesError: If the machine's settings of proxies or certificates are not usable.
+        """
+        client = self._take(connection)
+        try:
+            yield client.http
+        finally:
+            self._give_back(client)
+
+    def learn_shutdown_dates(self, connection: Connection, dates: Mapping[str, str | None]) -> None:
+        """Remember when a connection's server shuts its models down, for as long as its client is kept."""
+        with self._lock:
+            if connection in self._clients:
+                self._clients[connection].shutdown_dates = dates
+
+    def shutdown_dates(self, connection: Connection) -> Mapping[str, str | None]:
+        """Return the days on which a connection's server shuts models down, as far as it has announced them."""
+        with self._lock:
+            client = self._clients.get(connection)
+            return {} if client is None else client.shutdown_dates
+
+    def close(self) -> None:
+        """Close all clients; those in use when their responses are closed."""
+        with self._lock:
+            while self._clients:
+                self._retire_oldest()
+
+    def _open(
+        self,
+        connection: Connection,
+        steps: Callable[[_Client], Steps[tuple[Answer, tuple[Fallback, ...]]]],
+    ) -> SentRequest:
+        client = self._take(connection)
+        try:
+            answer, left_out = play(steps(client))
+        except BaseException:
+            self._give_back(client)
+            raise
+
+        def close() -> None:
+            # A reader in another thread wakes first; only then may its socket's number be free for another.
+            client.http.end_reading(answer)
+            play(client.http.end(answer))
+            self._give_back(client)
+
+        return SentRequest(answer, close, left_out, lambda: client.http.end_reading(answer))
+
+    def _take(self, connection: Connection) -> _Client:
+        with self._lock:
+            client = self._clients.pop(connection, None) or _Client(
+                connection
+            )  # to the end: most recently used
+            self._clients[connection] = client
+            client.users += 1
+            while len(self._clients) > self._max_clients:
+                self._retire_oldest()
+            return client
+
+    def _give_back(self, client: _Client) -> None:
+        with self._lock:
+            client.users -= 1
+            client.close_if_unused()
+
+    def _retire_oldest(self) -> None:
+        _, client = self._clients.popitem(last=False)
+        client.is_retired = True
+        client.close_if_unused()
+
+
+TRANSPORT = Transport()
+"""The transport of this process, shared by all calls; what it keeps is closed when the process ends."""
+atexit.register(TRANSPORT.close)
+
+
+def prepare_transport() -> None:
+    """Load certificates and HTTP classes now, so that the first call need not wait for them.
+
+    Raises:
+        ResponsesError: If no client can be made.
+    """
+    HttpClient(Connection(api_key="none"))

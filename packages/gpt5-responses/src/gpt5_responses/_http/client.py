@@ -1,0 +1,376 @@
+"""The HTTP client of one connection: requests, retries, and which network connections are reused.
+
+It follows no redirects, because a prompt goes to the server that was named and to no other, and keeps no cookies. What a server answers beside the response that was
+asked for, such as an error, is read up to a bound.
+
+All of it is written once, as generators that yield each step on the network and get back what came of it. `play` takes the steps of a blocking client, in which a step has
+been taken when it is yielded, and `aplay` those of an asynchronous one, in which it is waited for.
+"""
+
+import os
+import socket
+import ssl
+import threading
+import time
+from collections import deque
+from collections.abc import Generator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import certifi
+import httpcore
+
+from gpt5_responses._settings.connection import Connection
+from stream_text.addresses import plain_host
+
+from .async_network import AsyncNetwork
+from .bodies import ACCEPTED, MOST_WHOLE_BYTES, BoundedBody
+from .connection_errors import NoAnswerError
+from .error_answer import ErrorAnswer, usual_pause_seconds
+from .error_messages import to_responses_error
+from .network import Network
+from .proxies import find_proxy
+from .request_body import RequestBody
+from .steps import Blocking, NetworkKind
+
+
+_MOST_ERROR_BYTES = 64 * 1024
+_MOST_IDLE = 100  # as many as the official client keeps
+_IDLE_SECONDS = (
+    5.0  # as httpx; servers allow more, so that a kept connection is seldom closed at their end
+)
+_SUCCESS = range(200, 300)
+_PORTS = {"http": 80, "https": 443}
+_TARGET_CHARACTERS = (
+    "%/:=&?~+!$,;'@()*[]"  # stay as they are in a path or query that was escaped already
+)
+_FAILURES = (
+    httpcore.TimeoutException,
+    httpcore.NetworkError,
+    httpcore.ProtocolError,
+    httpcore.ProxyError,
+    OSError,  # that the library lets through
+)
+
+# Failures before anything of a request has been sent.
+_UNSENT = (httpcore.ConnectError, httpcore.ConnectTimeout, httpcore.ProxyError)
+
+type Steps[T] = Generator[Any, Any, T]
+"""What a client does, step by step on the network."""
+
+
+def play[T](steps: Steps[T]) -> T:
+    """Run the steps of a blocking client, each of which is done when it is yielded."""
+    outcome: Any = None
+    while True:
+        try:
+            outcome = steps.send(outcome)
+        except StopIteration as end:
+            return end.value
+
+
+async def aplay[T](steps: Steps[T]) -> T:
+    """Run the steps of an asynchronous client."""
+    try:
+        step = next(steps)
+        while True:
+            try:
+                outcome = await step
+            except BaseException as error:  # noqa: BLE001  what comes of it is the steps' business
+                step = steps.throw(error)
+            else:
+                step = steps.send(outcome)
+    except StopIteration as end:
+        return end.value
+
+
+@dataclass(slots=True, eq=False)
+class Answer:
+    """An HTTP answer whose body has not been read yet.
+
+    Attributes:
+        status_code: Its HTTP status.
+        headers: Its headers, by names in lower case; of what stands there twice, all.
+        response: The HTTP library's, which has the body.
+        connection: The HTTP library's connection that it came by.
+        network: What made that connection.
+        is_read: Whether its body has been read to its end, so that its connection can serve another call.
+    """
+
+    status_code: int
+    headers: dict[str, str]
+    response: Any
+    connection: Any
+    network: Network | AsyncNetwork
+    is_read: bool = False
+
+    @property
+    def stream(self) -> Any:
+        """The network stream; a `BodyStream` in a blocking client."""
+        return self.response.extensions["network_stream"]
+
+
+class HttpClient:
+    """The client of one connection. Its methods yield steps, for `play` or `aplay` to run.
+
+    Args:
+        connection: Where the server is and how to reach it.
+        kind: Whether it is a blocking or an asynchronous client.
+
+    Raises:
+        ResponsesError: If the machine's settings of proxies or certificates are not usable.
+    """
+
+    def __init__(self, connection: Connection, kind: NetworkKind = Blocking) -> None:
+        parts = urlsplit(connection.base_url)
+        host = plain_host(parts.hostname or "")
+        self._kind = kind
+        self._origin = httpcore.Origin(
+            parts.scheme.encode(), host.encode(), parts.port or _PORTS[parts.scheme]
+        )
+        self._path, self._query = parts.path, parts.query
+        self._headers = _headers(connection, host, parts.port)
+        self._timeouts = dict.fromkeys(("connect", "read", "write"), connection.try_seconds)
+        self._max_retries = connection.max_retries
+        # Each with when it is too old; the most recently used last, where it is taken from.
+        self._idle: deque[tuple[float, Any, Network | AsyncNetwork]] = deque()
+        self._lock = threading.Lock()  # looking at an idle connection and taking it are one step
+        self._is_closed = False
+        try:
+            self._proxy = find_proxy(parts.scheme, host, trusted())
+            self._connect()  # connects to nothing yet, but fails here where settings are not usable
+        except Exception as error:  # noqa: BLE001  of a proxy's address or a file of certificates that is not usable there is no one kind
+            raise to_responses_error(error, model="") from None
+
+    def post(self, path: str, content: RequestBody, *, only_once: bool = False) -> Steps[Answer]:
+        """Post content, with retries, and return the answer.
+
+        Args:
+            path: Where, below the base URL.
+            content: What is sent.
+            only_once: Whether it must not be sent again where the server may have it, because closing the connection does not end its work.
+
+        Raises:
+            ErrorAnswer: If the server does not serve the request.
+            NoAnswerError: If no answer comes.
+            ResponsesError: If the server's address leads to a metadata service.
+        """
+        return self._ask(b"POST", path, content, only_once=only_once)
+
+    def get(self, path: str) -> Steps[Answer]:
+        """Get an answer whose body is read as it arrives.
+
+        Raises:
+            ErrorAnswer: If the server does not have it.
+            NoAnswerError: If no answer comes.
+            ResponsesError: If the server's address leads to a metadata service.
+        """
+        return self._ask(b"GET", path)
+
+    def call(
+        self,
+        method: bytes,
+        path: str,
+        content: RequestBody | None = None,
+        *,
+        only_once: bool = False,
+    ) -> Steps[bytes]:
+        """Make a request and return the body of the answer, up to a bound.
+
+        Raises:
+            ErrorAnswer: If the server does not have it, or does not do it.
+            NoAnswerError: If no answer comes.
+            ResponsesError: If the server's address leads to a metadata service.
+        """
+        answer = yield from self._ask(method, path, content, only_once=only_once)
+        try:
+            return (yield from self._read(answer, MOST_WHOLE_BYTES))
+        except _FAILURES as error:
+            raise NoAnswerError(
+                is_proxied=answer.network.is_proxied, may_be_at_work=only_once
+            ) from error
+
+    def end(self, answer: Answer) -> Steps[None]:
+        """Close an answer, and keep its network connection for the next call if it can be reused."""
+        yield self._kind.close(answer.response)
+        if not answer.connection.is_idle():
+            return
+        if self._is_closed or len(self._idle) >= _MOST_IDLE:
+            yield self._kind.close(answer.connection)
+        else:
+            idle_until = time.monotonic() + _IDLE_SECONDS
+            self._idle.append((idle_until, answer.connection, answer.network))
+
+    def end_reading(self, answer: Answer) -> None:
+        """Wake a thread that waits for more of a body. Closing the socket would not: the thread would wait for the server until its timeout."""
+        if not answer.is_read:
+            with suppress(OSError):  # the server may have closed it first
+                answer.stream.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> Steps[None]:
+        """Close all network connections but those in use, which are closed when their answers are."""
+        self._is_closed = True
+        while self._idle:
+            yield self._kind.close(self._idle.pop()[1])
+
+    def _ask(
+        self,
+        method: bytes,
+        path: str,
+        content: RequestBody | None = None,
+        *,
+        only_once: bool = False,
+    ) -> Steps[Answer]:
+        request, tried = self._request(method, path, content), 0
+        while True:
+            is_last = tried == self._max_retries
+            answer = yield from self._answer(request, may_fail=not is_last, only_once=only_once)
+            if answer is None:
+                pause = usual_pause_seconds(tried)
+            elif answer.status_code in _SUCCESS:
+                return answer
+            else:
+                body = b""
+                with suppress(Exception):  # its status says enough
+                    body = yield from self._read(answer, _MOST_ERROR_BYTES)
+                refusal = ErrorAnswer(answer.status_code, answer.headers, body)
+                if is_last or not refusal.is_passing:
+                    raise refusal
+                pause = refusal.pause_seconds(tried)
+            tried += 1
+            yield self._kind.sleep(pause)
+
+    def _answer(
+        self, request: httpcore.Request, *, may_fail: bool, only_once: bool
+    ) -> Steps[Answer | None]:
+        """Send a request, a second time if a kept connection turns out to be closed or out of step; return None if it failed and may.
+
+        What does not come in time is not asked for again: the server may be at work on it, and would be paid twice. What must be sent only once goes by a new
+        connection, for one that had been kept may end before or after the server has the request.
+        """
+        if only_once:
+            (connection, network), is_kept = self._connect(), False
+        else:
+            connection, network, is_kept = yield from self._take()
+        while True:
+            try:
+                response = yield self._kind.send(connection, request)
+            except _FAILURES as error:
+                may_be_at_work = only_once and not isinstance(error, _UNSENT)
+                is_silent = isinstance(error, httpcore.ReadTimeout) or may_be_at_work
+                if is_kept and not is_silent and not network.has_answered:
+                    (connection, network), is_kept = self._connect(), False
+                elif may_fail and not is_silent:
+                    return None
+                else:
+                    raise NoAnswerError(
+                        is_proxied=network.is_proxied, may_be_at_work=may_be_at_work
+                    ) from error
+            else:
+                if network.has_answered:
+                    headers = _read_headers(response.headers)
+                    return Answer(response.status, headers, response, connection, network)
+                # It came along with an answer before, and would be somebody else's.
+                yield self._kind.close(connection)
+                (connection, network), is_kept = self._connect(), False
+
+    def _take(self) -> Steps[tuple[Any, Network | AsyncNetwork, bool]]:
+        """Return the most recently used idle connection, or a new one, and whether it was kept."""
+        now = time.monotonic()
+        while True:
+            with self._lock:
+                if not self._idle:
+                    return (*self._connect(), False)
+                # The oldest first, while they are too old: they would not be looked at as long as others serve.
+                is_old = self._idle[0][0] < now
+                _, connection, network = self._idle.popleft() if is_old else self._idle.pop()
+            if not is_old and not connection.has_expired():
+                return connection, network, True
+            yield self._kind.close(connection)
+
+    def _connect(self) -> tuple[Any, Network | AsyncNetwork]:
+        """Return a network connection that connects when it is first used."""
+        network = self._kind.network(is_proxied=self._proxy is not None)
+        make_pool: Any = self._kind.pool
+        pool = make_pool(ssl_context=trusted(), proxy=self._proxy, network_backend=network)
+        return pool.create_connection(self._origin), network
+
+    def _read(self, answer: Answer, max_bytes: int) -> Steps[bytes]:
+        body = BoundedBody(answer.headers.get("content-encoding", ""), max_bytes=max_bytes)
+        try:
+            yield self._kind.read(answer.response, body)
+        except Exception:
+            if answer.status_code in _SUCCESS:
+                raise
+        finally:
+            yield from self.end(answer)
+        return body.content
+
+    def _request(self, method: bytes, path: str, content: RequestBody | None) -> httpcore.Request:
+        path, _, asked = path.partition("?")
+        query = "&".join(filter(None, (self._query, asked)))
+        whole = f"{self._path}{path}{query and '?'}{query}"
+        target = quote(whole, safe=_TARGET_CHARACTERS)
+        sent: list[tuple[bytes, bytes]] = []
+        if content is not None:
+            size = str(len(content)).encode()
+            sent = [(b"Content-Type", b"application/json"), (b"Content-Length", size)]
+        elif method == b"POST":
+            sent = [(b"Content-Length", b"0")]  # some servers refuse one of unknown length
+        origin = self._origin
+        url = httpcore.URL(
+            scheme=origin.scheme, host=origin.host, port=origin.port, target=target.encode()
+        )
+        return httpcore.Request(
+            method,
+            url,
+            headers=[*self._headers, *sent],
+            content=content,
+            extensions={"timeout": self._timeouts},
+        )
+
+
+@cache
+def trusted() -> ssl.SSLContext:
+    """Return the trusted certificates, loaded once for all clients: they cost far more time and memory than the rest of a client.
+
+    Raises:
+        OSError: If the file or folder that the environment names cannot be read.
+    """
+    file, folder = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
+    if file or folder:
+        return ssl.create_default_context(cafile=file or None, capath=folder or None)
+    context = ssl.create_default_context()
+    if not context.cert_store_stats()["x509_ca"]:  # a machine without certificates of its own
+        context.load_verify_locations(certifi.where())
+    return context
+
+
+def _headers(connection: Connection, host: str, port: int | None) -> list[tuple[bytes, bytes]]:
+    """Return the headers of every request; extra headers replace the client's own."""
+    name = f"[{host}]" if ":" in host else host
+    own = {
+        "Host": name if port is None else f"{name}:{port}",
+        "Accept": "application/json",
+        "Accept-Encoding": ACCEPTED,
+        "Connection": "keep-alive",
+        "User-Agent": "gpt5-responses",
+        "Authorization": f"Bearer {connection.api_key}",
+    }
+    if connection.organization is not None:
+        own["OpenAI-Organization"] = connection.organization
+    replaced = {key.lower() for key in connection.extra_headers}
+    kept = {key: value for key, value in own.items() if key.lower() not in replaced}
+    headers = {**kept, **connection.extra_headers}
+    return [(key.encode("ascii"), value.encode("ascii")) for key, value in headers.items()]
+
+
+def _read_headers(headers: list[tuple[bytes, bytes]]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for raw_name, raw_value in headers:
+        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+        found[name] = f"{found[name]}, {value}" if name in found else value
+    return found

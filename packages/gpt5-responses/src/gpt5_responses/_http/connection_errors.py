@@ -1,0 +1,106 @@
+"""Connection errors: why no answer came, found in what the HTTP library raised."""
+
+import re
+import socket
+import ssl
+from collections.abc import Iterator, Mapping
+
+
+_CHECK = "Check the network and base_url."
+_TOO_SLOW = "The server did not answer in time. Try again, or raise timeout_seconds or lower reasoning_effort."
+_CERTIFICATES = ("SSL_CERT_FILE", "SSLKEYLOGFILE")
+_PROXIES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY")
+
+
+class NoAnswerError(Exception):
+    """A request without an answer; its cause is the HTTP library's error.
+
+    Attributes:
+        is_proxied: Whether it went to a proxy.
+        may_be_at_work: Whether the server may have it, and go on with it though the connection has ended.
+    """
+
+    def __init__(self, *, is_proxied: bool, may_be_at_work: bool = False) -> None:
+        super().__init__()
+        self.is_proxied = is_proxied
+        self.may_be_at_work = may_be_at_work
+
+    @property
+    def is_timeout(self) -> bool:
+        """Whether it took too long."""
+        return any(name.endswith("Timeout") for name in _names(self))
+
+
+def connection_sentence(error: NoAnswerError) -> str:
+    """Return the error message for a failed connection."""
+    cause = _cause(error)
+    return (
+        f"The server could not be reached: {cause}. {_CHECK}"
+        if cause
+        else f"The server could not be reached. {_CHECK}"
+    )
+
+
+def timeout_sentence(error: NoAnswerError) -> str:
+    """Return the error message for a server that took too long to connect or to answer."""
+    if "ConnectTimeout" not in _names(error):
+        return _TOO_SLOW
+    return f"The server could not be reached: {_who(error)} did not take the connection in time. {_CHECK}"
+
+
+def unusable_sentence(error: Exception, environ: Mapping[str, str]) -> str:
+    """Return the error message for a client that could not be made, naming the environment variables that may be the reason."""
+    # Certificates fail as files do, and addresses of proxies do not.
+    asked = _CERTIFICATES if isinstance(error, OSError) else _PROXIES
+    names = [name for upper in asked for name in (upper, upper.lower()) if environ.get(name)]
+    named = f" ({', '.join(names)})" if names else ""
+    return f"The connection could not be made. Check the machine's proxy and certificate settings{named}, and base_url."
+
+
+def find_cause[E: BaseException](error: BaseException, kind: type[E]) -> E | None:
+    """Return the first error of a kind in an error's chain of causes."""
+    return next((cause for cause in _chain(error) if isinstance(cause, kind)), None)
+
+
+def _cause(error: NoAnswerError) -> str:
+    who = _who(error)
+    if (tls := find_cause(error, ssl.SSLError)) is not None:
+        return f"TLS with {who} failed ({_tls_reason(tls)})"
+    if find_cause(error, socket.gaierror) is not None:
+        return f"the name of {who} was not found"
+    if find_cause(error, ConnectionRefusedError) is not None:
+        return f"{who} refused the connection"
+    if (
+        proxy := next(
+            (cause for cause in _chain(error) if type(cause).__name__ == "ProxyError"), None
+        )
+    ) is not None:
+        status = re.match(r"\d{3}\b", str(proxy))
+        return f"the proxy did not connect to it{f' (status {status[0]})' if status else ''}"
+    if "RemoteProtocolError" in _names(error):
+        return f"{who} closed the connection without an answer, or answered with something that is no HTTP"
+    failed = find_cause(error, OSError)
+    return f"{failed.strerror}" if failed is not None and failed.errno and failed.strerror else ""
+
+
+def _tls_reason(error: ssl.SSLError) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return error.verify_message.rstrip(".")
+    return (error.reason or "the handshake broke off").replace("_", " ").lower()
+
+
+def _who(error: NoAnswerError) -> str:
+    return "the proxy" if error.is_proxied else "the server"
+
+
+def _names(error: BaseException) -> set[str]:
+    return {type(cause).__name__ for cause in _chain(error)}
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        yield cause
+        cause = cause.__cause__ or cause.__context__

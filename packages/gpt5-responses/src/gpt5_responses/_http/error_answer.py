@@ -1,0 +1,106 @@
+"""Answers with an error status, and which of them are worth a retry.
+
+Source: the error envelope and the pauses are those of the official client, `_base_client.py` and `_exceptions.py` of openai 3.51.0.
+"""
+
+import math
+import time
+from collections.abc import Mapping
+from email.utils import mktime_tz, parsedate_tz
+from random import Random
+from typing import Any, cast
+
+from stream_text import InvalidJsonError, parse_json
+
+
+_FIRST_PAUSE_SECONDS = 0.5
+_LONGEST_PAUSE_SECONDS = 8.0
+_LONGEST_ASKED_SECONDS = 120.0  # for which a server can be waited for
+_JITTER = 0.25
+_PASSING_STATUSES = (408, 409, 429)
+_FIRST_SERVER_STATUS = 500
+# Of its own: pauses neither follow from a seed that a program sets, nor change what it draws.
+_random = Random()  # noqa: S311  so that clients do not come back all at once
+
+
+class ErrorAnswer(Exception):  # noqa: N818  it is what the server answered; the package's errors are what is raised for it
+    """An answer with an error status.
+
+    Args:
+        status_code: Its HTTP status.
+        headers: Its headers, found by names in lower case.
+        body: As much of its body as has been read.
+
+    Attributes:
+        code: The error's code, or whatever the server sent for it; `param` likewise.
+        message: The server's explanation; empty if there is none.
+        request_id: The server's id of the request.
+    """
+
+    def __init__(self, status_code: int, headers: Mapping[str, str], body: bytes) -> None:
+        super().__init__(status_code)
+        self.status_code = status_code
+        self.request_id = headers.get("x-request-id")
+        self._headers = headers
+        error = _error_of(body)
+        self.code: object = error.get("code")
+        self.param: object = error.get("param")
+        message = error.get("message")
+        self.message = message if isinstance(message, str) else ""
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The status, code, parameter and request id, for `build_error`."""
+        names = ("status_code", "code", "param", "request_id")
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def is_passing(self) -> bool:
+        """Whether a retry may succeed, by the server's headers or else its status."""
+        asked = _asked_seconds(self._headers)
+        if asked is not None and math.isfinite(asked) and asked > _LONGEST_ASKED_SECONDS:
+            return False
+        should_retry = self._headers.get("x-should-retry")
+        if should_retry in ("true", "false"):
+            return should_retry == "true"
+        return self.status_code in _PASSING_STATUSES or self.status_code >= _FIRST_SERVER_STATUS
+
+    def pause_seconds(self, tried: int) -> float:
+        """Return how many seconds to wait before the next try: as the server asks, or growing from try to try."""
+        asked = _asked_seconds(self._headers)
+        if asked is not None and 0 < asked <= _LONGEST_ASKED_SECONDS:
+            return asked
+        return usual_pause_seconds(tried)
+
+
+def usual_pause_seconds(tried: int) -> float:
+    """Return the usual back-off after a number of tries, in seconds."""
+    longest = min(_FIRST_PAUSE_SECONDS * 2.0 ** min(tried, 10), _LONGEST_PAUSE_SECONDS)
+    return longest * (1 - _JITTER * _random.random())
+
+
+def _asked_seconds(headers: Mapping[str, str]) -> float | None:
+    """Return how many seconds the server asks to wait; None where it does not say, or not readably."""
+    for name, unit in (("retry-after-ms", 1_000), ("retry-after", 1)):
+        try:
+            return float(headers.get(name, "")) / unit
+        except ValueError:
+            continue
+    try:
+        date = parsedate_tz(headers.get("retry-after", ""))
+        return None if date is None else mktime_tz(date) - time.time()
+    except (ValueError, OverflowError, TypeError):
+        return None
+
+
+def _error_of(body: bytes) -> Mapping[str, Any]:
+    """Read the API's error object; a body without one gives an empty mapping."""
+    try:
+        parsed = parse_json(body.decode(errors="replace"))
+    except InvalidJsonError:
+        return {}
+    if not isinstance(parsed, dict):
+        return {}
+    whole = cast("dict[str, Any]", parsed)
+    error = whole.get("error", whole)
+    return cast("dict[str, Any]", error) if isinstance(error, dict) else {}

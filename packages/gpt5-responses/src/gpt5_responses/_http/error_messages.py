@@ -1,0 +1,249 @@
+"""Error messages: failures of the HTTP client and of streams as this package's errors, without the secrets that servers repeat."""
+
+import os
+
+from gpt5_messages import ResponseFailure, protocol_name
+from gpt5_payloads import profile_for
+from gpt5_responses._errors import (
+    AuthenticationError,
+    ConnectionFailedError,
+    ConnectionTimeoutError,
+    InvalidRequestError,
+    ModelNotFoundError,
+    NotFoundError,
+    PermissionDeniedError,
+    RateLimitError,
+    ResponseFailedError,
+    ResponsesError,
+    ServerError,
+    StreamInterruptedError,
+    UnexpectedResponseError,
+)
+from stream_text import KnownSecrets, redact_text
+
+from .connection_errors import (
+    NoAnswerError,
+    connection_sentence,
+    find_cause,
+    timeout_sentence,
+    unusable_sentence,
+)
+from .error_answer import ErrorAnswer
+
+
+_EXPLANATION_CHARACTERS = 300
+_FACT_CHARACTERS = 100  # far more than any code or name of a parameter
+_NO_SECRETS = KnownSecrets(())
+_FIRST_SERVER_STATUS = 500
+_REDIRECTS = range(300, 400)
+
+_REDIRECTED = (
+    "The server sends the request on to another address, which is not followed. Check base_url."
+)
+_INSTEAD = "The server answered with {} where the Responses API was expected. Check base_url."
+_SENTENCES: dict[type[ResponsesError], str] = {
+    AuthenticationError: "The server does not accept the API key. Check api_key and base_url.",
+    PermissionDeniedError: "The API key is not allowed to do this. Check the key's project, organisation and permissions.",
+    NotFoundError: "The server has no such address. Check base_url.",
+    RateLimitError: "Too many requests or tokens for now. Wait and try again, or raise the limits of the account.",
+    ServerError: "The server failed to answer. Try again later.",
+}
+_NO_QUOTA = "The account has no quota left. Check its plan, credit and billing."
+# Azure's own word is the second.
+_NO_MODEL_CODES = ("model_not_found", "DeploymentNotFound")
+_STATUS_ERRORS: dict[int, type[ResponsesError]] = {
+    401: AuthenticationError,
+    403: PermissionDeniedError,
+    404: NotFoundError,
+    410: NotFoundError,
+    408: ServerError,
+    409: ServerError,
+    429: RateLimitError,
+}
+_EVENT_ERRORS: dict[str, type[ResponsesError]] = {
+    "rate_limit_exceeded": RateLimitError,
+    "rate_limit_error": RateLimitError,
+    "too_many_requests": RateLimitError,
+    "insufficient_quota": RateLimitError,
+    "invalid_api_key": AuthenticationError,
+    "authentication_error": AuthenticationError,
+    "permission_error": PermissionDeniedError,
+    "server_error": ServerError,
+    "service_unavailable": ServerError,
+    "overloaded": ServerError,
+    "invalid_request_error": InvalidRequestError,
+    "invalid_prompt": InvalidRequestError,
+    "context_length_exceeded": InvalidRequestError,
+    "model_not_found": ModelNotFoundError,
+    "parse_error": UnexpectedResponseError,
+    "inconsistent_stream": UnexpectedResponseError,
+    "stream_ended_early": StreamInterruptedError,
+}
+_MAY_BE_AT_WORK = (
+    "The server may have begun the response all the same, and bill it; nothing was sent again."
+)
+SILENT = "The server kept the connection open and sent no event in time. Try again, or raise timeout_seconds or lower reasoning_effort."
+INTERRUPTED = "The connection broke off before the response was complete. What arrived is shown; try again for the rest."
+
+
+def instead(what: str) -> str:
+    """Return the error message for a server that answered with something else."""
+    return _INSTEAD.format(what)
+
+
+def build_error(
+    kind: type[ResponsesError],
+    message: str,
+    *,
+    secrets: KnownSecrets,
+    status_code: int | None = None,
+    **facts: object,
+) -> ResponsesError:
+    """Return an error without secrets, whose facts from the server are short and can be encoded as UTF-8.
+
+    The facts are `code`, `param` and `request_id`.
+    """
+    short = {name: short_fact(value, secrets) for name, value in facts.items()}
+    return kind(_whole(secrets.redact(message)), status_code=status_code, **short)
+
+
+def short_fact(value: object, secrets: KnownSecrets) -> str | None:
+    """Return a server's code, name or id as a short text without secrets; None for any other value."""
+    if not isinstance(value, str | int) or isinstance(value, bool):
+        return None
+    return _whole(secrets.redact(str(value)))[:_FACT_CHARACTERS]
+
+
+def _whole(text: str) -> str:
+    """Return a text that UTF-8 can carry: JSON can hold half a character, and the SDK never answers where it cannot write one."""
+    return text.encode(errors="replace").decode()
+
+
+def to_responses_error(
+    error: Exception, *, model: str, tried: str = "", secrets: KnownSecrets = _NO_SECRETS
+) -> ResponsesError:
+    """Map what the HTTP client raises to this package's errors.
+
+    Args:
+        error: What the client raised, or let through of its library.
+        model: The model that was asked for, to be named where it is missing or retired.
+        tried: A sentence about what has been tried already; it ends the message where the server answered.
+        secrets: What must not stand in the error.
+    """
+    ours = find_cause(error, ResponsesError)
+    match error:
+        case _ if ours is not None:
+            return ours
+        case NoAnswerError():
+            unsure = f" {_MAY_BE_AT_WORK}" if error.may_be_at_work else ""
+            if error.is_timeout:
+                return ConnectionTimeoutError(timeout_sentence(error) + unsure)
+            return ConnectionFailedError(connection_sentence(error) + unsure)
+        case ErrorAnswer():
+            return _from_status(error, model, tried, secrets)
+        case _:
+            return ConnectionFailedError(unusable_sentence(error, os.environ))
+
+
+def from_event(
+    event: ResponseFailure,
+    *,
+    model: str,
+    request_id: str | None,
+    secrets: KnownSecrets = _NO_SECRETS,
+) -> ResponsesError:
+    """Map an error that came inside a stream, by its code."""
+    protocol = protocol_name(event.code)
+    usual = ResponseFailedError if protocol is None else UnexpectedResponseError
+    kind = _EVENT_ERRORS.get(event.code or "", usual)
+    if kind is StreamInterruptedError:
+        message = INTERRUPTED
+    elif protocol is not None:
+        message = instead(protocol)
+    elif kind is ModelNotFoundError:
+        message = _model_sentence(model, event.code)
+    elif kind in _SENTENCES:
+        message = _sentence(kind, event.code)
+    else:
+        details = _details(event.code, event.param, secrets)
+        message = f"The response failed{details}: {explanation(event.message, secrets)}"
+    return build_error(
+        kind, message, secrets=secrets, code=event.code, param=event.param, request_id=request_id
+    )
+
+
+def interrupted(error: Exception, *, request_id: str | None) -> ResponsesError:
+    """Return the error for a connection that broke, or went silent, while the stream was being read."""
+    if type(error).__name__ == "ReadTimeout":
+        return ConnectionTimeoutError(SILENT, request_id=request_id)
+    return StreamInterruptedError(INTERRUPTED, request_id=request_id)
+
+
+def explanation(text: str, secrets: KnownSecrets) -> str:
+    """Return a server's explanation, shortened, without secrets and whatever looks like a key."""
+    plain = " ".join(redact_text(secrets.redact(text)).split())
+    if len(plain) <= _EXPLANATION_CHARACTERS:
+        return plain
+    return plain[:_EXPLANATION_CHARACTERS] + "..."
+
+
+def _from_status(
+    error: ErrorAnswer, model: str, tried: str, secrets: KnownSecrets
+) -> ResponsesError:
+    kind = _status_kind(error, model)
+    if error.status_code in _REDIRECTS:
+        message = _REDIRECTED
+    elif kind is ModelNotFoundError:
+        message = _model_sentence(model, error.code)
+    elif kind is InvalidRequestError:
+        message = _refusal_sentence(error, secrets)
+    else:
+        message = _sentence(kind, error.code)
+    if kind in {NotFoundError, ServerError}:  # what answers may be no Responses API at all
+        message = message.replace(".", f" (status {error.status_code}).", 1)
+    return build_error(
+        kind,
+        f"{message} {tried}".strip(),
+        secrets=secrets,
+        **error.facts,
+    )
+
+
+def _status_kind(error: ErrorAnswer, model: str) -> type[ResponsesError]:
+    if error.status_code in _REDIRECTS:
+        return UnexpectedResponseError
+    is_failure = error.status_code >= _FIRST_SERVER_STATUS
+    kind = _STATUS_ERRORS.get(error.status_code, ServerError if is_failure else InvalidRequestError)
+    is_about_model = kind is NotFoundError and (error.param == "model" or _names(error, model))
+    return ModelNotFoundError if error.code in _NO_MODEL_CODES or is_about_model else kind
+
+
+def _names(error: ErrorAnswer, model: str) -> bool:
+    """Return whether a server's explanation quotes the model, as that of servers without codes does."""
+    return any(f"{mark}{model}{mark}" in error.message for mark in "'`\"")
+
+
+def _refusal_sentence(error: ErrorAnswer, secrets: KnownSecrets) -> str:
+    reason = explanation(error.message, secrets) or "no reason was given."
+    details = _details(error.code, error.param, secrets)
+    return f"The server refused the request (status {error.status_code}){details}: {reason}"
+
+
+def _sentence(kind: type[ResponsesError], code: object) -> str:
+    return _NO_QUOTA if code == "insufficient_quota" else _SENTENCES[kind]
+
+
+def _model_sentence(model: str, code: object) -> str:
+    if code == "DeploymentNotFound":
+        return f"The server has no deployment {model!r}. On Azure a model's name is that of its deployment; a new one needs a few minutes."
+    profile = profile_for(model)
+    if profile.retired:
+        return f"The model {model!r} has been shut down by OpenAI. Use {profile.replacement!r} instead."
+    if profile.replacement:
+        return f"The server has no model {model!r}, which OpenAI shuts down on {profile.shutdown_date}. Use {profile.replacement!r} instead."
+    return f"The server has no model {model!r}, or not for this key. Check the name and the key's access to it."
+
+
+def _details(code: object, param: object, secrets: KnownSecrets) -> str:
+    facts = (("code", short_fact(code, secrets)), ("param", short_fact(param, secrets)))
+    return "".join(f", {name} {value!r}" for name, value in facts if value)

@@ -1,0 +1,105 @@
+# Generated from async_network.py by tools/repository/blocking.py (nox -s blocking).
+"""Network connections of the HTTP library: where each may lead, and how answers are read from it.
+
+A connection is the library's own, looked at before anything is sent.
+"""
+
+import ssl
+from collections.abc import Callable
+from typing import Any, cast, override
+
+import httpcore
+
+from .addresses import resolve, validate_addresses
+from .chunks import ChunkJoiner
+
+
+_BACKEND = httpcore.SyncBackend()
+
+type Read = Callable[[int, float | None], bytes]
+
+
+class Network(httpcore.NetworkBackend):
+    """What makes one blocking connection, which leads to no metadata service of a cloud.
+
+    Args:
+        is_proxied: Whether it is one to a proxy: that is the operator's business, and where it leads only the proxy knows.
+
+    Attributes:
+        has_answered: Whether anything has been read since something was written last.
+    """
+
+    def __init__(self, *, is_proxied: bool) -> None:
+        self.is_proxied = is_proxied
+        self.has_answered = False
+
+    @override
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Any = None,
+    ) -> httpcore.NetworkStream:
+        if not self.is_proxied:
+            validate_addresses(resolve(host))
+        stream = _BACKEND.connect_tcp(host, port, timeout, local_address, socket_options)
+        try:
+            _validate_peer(stream, self)
+        except BaseException:
+            stream.close()
+            raise
+        return BodyStream(stream, self)
+
+
+class BodyStream(httpcore.NetworkStream):
+    """A blocking connection, read in large chunks.
+
+    Attributes:
+        read_network: What reads from the network; whoever waits for a body in a way of its own puts that here meanwhile.
+        read_plainly: What reads from the network, whatever `read_network` is.
+    """
+
+    def __init__(self, stream: httpcore.NetworkStream, network: Network) -> None:
+        self._stream = stream
+        self._network = network
+        self._joiner = ChunkJoiner()
+        self.read_network: Read = stream.read
+        self.read_plainly: Read = stream.read
+
+    @override
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        data = self.read_network(max_bytes, timeout)
+        self._network.has_answered |= bool(data)
+        return self._joiner.feed(data)
+
+    @override
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._network.has_answered = False
+        self._joiner.begin()
+        # As a view: what a send leaves over of megabytes would be copied for the next one.
+        self._stream.write(cast("bytes", memoryview(buffer)), timeout)
+
+    @override
+    def close(self) -> None:
+        self._stream.close()
+
+    @override
+    def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
+    ) -> httpcore.NetworkStream:
+        stream = self._stream.start_tls(ssl_context, server_hostname, timeout)
+        return BodyStream(stream, self._network)
+
+    @override
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+
+def _validate_peer(stream: httpcore.NetworkStream, network: Network) -> None:
+    if not network.is_proxied:
+        validate_addresses([str(stream.get_extra_info("server_addr")[0])])

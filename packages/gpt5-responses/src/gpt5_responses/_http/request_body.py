@@ -1,0 +1,112 @@
+"""Request bodies as bytes, or the error that names a field which cannot be sent."""
+
+import json
+import math
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, cast
+
+from gpt5_responses._errors import InvalidRequestError
+from stream_text import MAX_DEPTH
+
+from .large_texts import LargeTexts
+
+
+_NAMED_LEVELS = 4  # such as `tools[0].parameters.properties`
+_MOST_LOOKED_AT = 1_000_000  # values; what holds itself has no end
+_DEEP = f"nests over {MAX_DEPTH} levels deep"
+_STRANGE = "is nothing that JSON can hold"
+
+type Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RequestBody:
+    """A body in pieces, which either kind of client may send any number of times."""
+
+    pieces: tuple[bytes, ...]
+
+    def __len__(self) -> int:
+        """How many bytes it has."""
+        return sum(map(len, self.pieces))
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield its pieces."""
+        return iter(self.pieces)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """Yield its pieces."""
+        for piece in self.pieces:
+            yield piece
+
+
+def write_body(request: Mapping[str, Any]) -> RequestBody:
+    """Return the JSON of a request.
+
+    Raises:
+        InvalidRequestError: If something in it nests over 200 levels deep, or is nothing that JSON has; by the name of its field.
+    """
+    large = LargeTexts()
+    written = large.without(request)
+    try:
+        text = json.dumps(written, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except (RecursionError, TypeError, ValueError):
+        raise _unsendable(request) from None
+    # Nearly no request has so many levels even if each were inside the one before.
+    if text.count("[") + text.count("{") > MAX_DEPTH and _is_deep(request):
+        raise _unsendable(request)
+    return RequestBody(tuple(large.put_into(text.encode(errors="replace"))))
+
+
+def _is_deep(request: Mapping[str, Any]) -> bool:
+    level: list[Any] = [request]
+    for _ in range(MAX_DEPTH):
+        inner: list[Any] = []
+        for outer in level:
+            inner += outer.values() if isinstance(outer, dict) else outer
+        level = [value for value in inner if isinstance(value, (dict, list, tuple))]
+    return bool(level)
+
+
+def _unsendable(request: Mapping[str, Any]) -> InvalidRequestError:
+    """Return the error naming the first field that cannot be sent."""
+    path, why = next(_iter_faults(request), ((), _STRANGE))
+    named = list(path[:_NAMED_LEVELS])
+    while named and isinstance(named[-1], int):
+        named.pop()
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in named)
+    field = "".join(steps).removeprefix(".") or "it"
+    return InvalidRequestError(f"The request cannot be sent: {field} {why}.", param=field)
+
+
+def _iter_faults(request: object) -> Iterator[tuple[Path, str]]:
+    for path, value in islice(_iter_values(request), _MOST_LOOKED_AT):
+        if len(path) >= MAX_DEPTH and isinstance(value, (dict, list, tuple)):
+            yield path, _DEEP
+        elif not _is_json(value):
+            yield path, _STRANGE
+
+
+def _is_json(value: object) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, (dict, list, tuple, str, int, type(None)))
+
+
+def _iter_values(request: object) -> Iterator[tuple[Path, object]]:
+    """Yield each value with its path; below what nests too deep, nothing."""
+    left: list[tuple[Path, object]] = [((), request)]
+    while left:
+        path, value = left.pop()
+        yield path, value
+        if len(path) < MAX_DEPTH:
+            left += [((*path, step), inner) for step, inner in _members(value)]
+
+
+def _members(value: object) -> Iterator[tuple[str | int, object]]:
+    if isinstance(value, dict):
+        for name, inner in cast("dict[object, object]", value).items():
+            yield str(name), inner
+    elif isinstance(value, (list, tuple)):
+        yield from enumerate(cast("list[object]", value))

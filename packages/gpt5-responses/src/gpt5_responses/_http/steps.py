@@ -1,0 +1,84 @@
+"""The steps on the network of the two kinds of client, under the same names; a step of a blocking client has been taken when it returns."""
+
+import asyncio
+import time
+from typing import Any
+
+import httpcore
+
+from .async_network import AsyncNetwork
+from .bodies import BoundedBody
+from .network import BodyStream, Network
+
+
+_MOST_SECONDS = 10.0  # for a body that only says what failed, or for a list
+_SHORTEST_WAIT = 0.001
+
+
+class Blocking:
+    """The steps of a blocking client."""
+
+    pool = httpcore.ConnectionPool
+    network = Network
+
+    @staticmethod
+    def send(connection: Any, request: httpcore.Request) -> httpcore.Response:
+        """Send a request and return its answer, unread."""
+        return connection.handle_request(request)
+
+    @staticmethod
+    def close(it: Any) -> None:
+        """Close a connection or an answer."""
+        it.close()
+
+    @staticmethod
+    def sleep(seconds: float) -> None:
+        """Wait."""
+        time.sleep(seconds)
+
+    @staticmethod
+    def read(response: Any, body: BoundedBody) -> None:
+        """Read an answer until its bounded body is full."""
+        stream: BodyStream = response.extensions["network_stream"]
+        until = time.monotonic() + _MOST_SECONDS
+
+        def read(max_bytes: int, timeout: float | None) -> bytes:
+            left = max(until - time.monotonic(), _SHORTEST_WAIT)
+            return plainly(max_bytes, left if timeout is None else min(timeout, left))
+
+        plainly, stream.read_network = stream.read_network, read
+        try:
+            for chunk in response.iter_stream():
+                if not body.take(chunk):
+                    break
+        finally:
+            stream.read_network = plainly
+
+
+class Asynchronous:
+    """The steps of an asynchronous client; each is awaited."""
+
+    pool = httpcore.AsyncConnectionPool
+    network = AsyncNetwork
+    sleep = staticmethod(asyncio.sleep)
+
+    @staticmethod
+    async def send(connection: Any, request: httpcore.Request) -> httpcore.Response:
+        """Send a request and return its answer, unread."""
+        return await connection.handle_async_request(request)
+
+    @staticmethod
+    async def close(it: Any) -> None:
+        """Close a connection or an answer."""
+        await it.aclose()
+
+    @staticmethod
+    async def read(response: Any, body: BoundedBody) -> None:
+        """Read an answer until its bounded body is full."""
+        async with asyncio.timeout(_MOST_SECONDS):
+            async for chunk in response.aiter_stream():
+                if not body.take(chunk):
+                    break
+
+
+type NetworkKind = type[Blocking | Asynchronous]

@@ -1,0 +1,1 @@
+"""Settings as people type them, normalised or refused by name."""

@@ -1,0 +1,404 @@
+"""The connection to a server: settings as people type them, normalised or refused by name."""
+
+import hashlib
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self, cast
+from urllib.parse import SplitResult, parse_qsl, urlsplit
+
+from gpt5_payloads import McpTokens
+from gpt5_responses._errors import SettingsError
+from stream_text import KnownSecrets, is_secret_setting, iter_header_secrets
+from stream_text.addresses import is_metadata_host, plain_host
+
+from .extra_headers import read_extra_headers
+from .header_settings import SecretTexts
+from .mcp_tokens import iter_token_secrets, list_texts, read_mcp_tokens
+
+
+ALLOWED_HOSTS_VARIABLE = "OPENAI_GPT5_ALLOWED_BASE_URL_HOSTS"
+"""Environment variable: a comma-separated list of the hosts that a base URL may name; no limit where it is empty."""
+
+TOTAL_SECONDS_VARIABLE = "OPENAI_GPT5_TOTAL_TIMEOUT_SECONDS"
+"""Environment variable: how many seconds a call may take in all; no limit where it is empty or 0."""
+
+PLATFORM_SECONDS_VARIABLE = "PLUGIN_MAX_EXECUTION_TIMEOUT"
+"""Environment variable of the plugin daemon, which hands it on: after so many seconds it ends a call without a word from the plugin."""
+
+DEFAULT_BASE_URL = "https://api.openai.com/v1"
+
+# Where Azure has the API.
+# Source: https://learn.microsoft.com/en-us/azure/foundry/openai/api-version-lifecycle, read 2026-11-22.
+AZURE_HOSTS = (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com")
+_AZURE_PATH = "/openai/v1"
+
+# What can be looked up, once international names are written in ASCII. A `%` in it would be read in two ways.
+_HOST = re.compile(r"[a-z0-9._-]*")
+
+_NO_LIMIT = float("inf")
+_PLATFORM_MARGIN = (
+    10.0  # seconds, for the daemon counts from before the plugin has a call to after its last word
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connection:
+    """A server, a key, and how to reach the one with the other.
+
+    Attributes:
+        api_key: The key; never part of `repr`.
+        base_url: The API's root, ending in `/v1` unless the server has another. A query, such as `?api-version=preview`, goes along with every request.
+        organization: The organisation to bill, if not the key's own.
+        timeout_seconds: Seconds to wait for a connection, and then for each next event, from 30 to 900.
+        max_retries: How often a request that could not be started is sent again, from 0 to 5.
+        total_seconds: Seconds that a call may take in all, its retries included; None for no limit.
+        total_limit: The setting that `total_seconds` comes from, for the error.
+        extra_headers: Headers for every request, for gateways; never part of `repr`. They replace what the client says of
+            itself, such as `User-Agent`. What the connection needs, such as `Authorization` or `Host`, cannot be set.
+        mcp_tokens: The tokens of MCP servers by the servers' labels, each `{"token": ..., "host": ...}` or, for connectors and tunnels, a text, for
+            `gpt5_payloads.build_request`; never part of `repr`.
+
+    Raises:
+        SettingsError: If the key is missing, the base URL is not usable or names the metadata service of a cloud, key or organisation cannot
+            stand in a header, a further header or a token is not usable, or a field is of another type or not above 0.
+    """
+
+    api_key: str = field(repr=False)
+    base_url: str = DEFAULT_BASE_URL
+    organization: str | None = None
+    timeout_seconds: float = 300.0
+    max_retries: int = 1
+    total_seconds: float | None = None
+    total_limit: str = TOTAL_SECONDS_VARIABLE
+    extra_headers: Mapping[str, str] = field(default_factory=lambda: SecretTexts({}), repr=False)
+    mcp_tokens: McpTokens = field(default_factory=lambda: SecretTexts({}), repr=False)
+
+    def __post_init__(self) -> None:
+        """Raise now for settings that would fail or do harm when the first request is sent."""
+        for name in ("api_key", "base_url", "organization", "total_limit"):
+            if name != "organization" or self.organization is not None:
+                _validate_text(getattr(self, name), name)
+        _validate_header_text(self.api_key, _OWN_NAMES.api_key, required=True)
+        _validate_header_text(self.organization or "", _OWN_NAMES.organization)
+        _checked_url(self.base_url, "", _OWN_NAMES.base_url)
+        if not isinstance(self.extra_headers, SecretTexts):
+            headers = _extra_headers(self.extra_headers, _OWN_NAMES)
+            object.__setattr__(self, "extra_headers", headers)
+        if not isinstance(self.mcp_tokens, SecretTexts):
+            tokens = read_mcp_tokens(self.mcp_tokens, _OWN_NAMES.mcp_tokens)
+            object.__setattr__(self, "mcp_tokens", tokens)
+        _validate_seconds(self.timeout_seconds, _OWN_NAMES.timeout_seconds)
+        if self.total_seconds is not None:
+            _validate_seconds(self.total_seconds, _OWN_NAMES.total_seconds)
+        if type(self.max_retries) is not int or self.max_retries < 0:
+            got = f"got {self.max_retries!r:.50}"
+            raise SettingsError(
+                f"max_retries must be a whole number from 0, {got}", field="max_retries"
+            )
+
+    @classmethod
+    def from_credentials(
+        cls, credentials: Mapping[str, Any], *, environ: Mapping[str, str] | None = None
+    ) -> Self:
+        """Read the credentials of the plugin's form.
+
+        Args:
+            credentials: `openai_api_key`, and optionally `openai_organization`, `openai_api_base`,
+                `request_timeout_seconds` (default 300, brought within 30 to 900), `max_retries` (default 1, brought within 0 to 5) and
+                `extra_headers` and `mcp_tokens` (each a JSON object, or a mapping).
+            environ: Environment variables; the process's own if None. A call stays under the plugin daemon's limit where it is among them.
+
+        Raises:
+            SettingsError: If the key is missing, or the key, organisation, base URL, a further header or a token is not usable.
+
+        Source: docs/contracts/openai-gpt5-responses.md, A4 to A7.
+        """
+        return cls._read(credentials, _CREDENTIAL_NAMES, environ)
+
+    @classmethod
+    def from_settings(
+        cls, settings: Mapping[str, Any], *, environ: Mapping[str, str] | None = None
+    ) -> Self:
+        """Read settings under this class's own field names, validated the same way.
+
+        Args:
+            settings: `api_key`, and optionally the other fields; `extra_headers` and `mcp_tokens` may be mappings.
+            environ: Environment variables; the process's own if None.
+
+        Raises:
+            SettingsError: If the key is missing, or the key, organisation, base URL, a further header or a token is not usable.
+        """
+        return cls._read(settings, _OWN_NAMES, environ)
+
+    @classmethod
+    def _read(
+        cls, values: Mapping[str, Any], names: "_Names", environ: Mapping[str, str] | None
+    ) -> Self:
+        variables = os.environ if environ is None else environ
+        url, allowed_hosts = (
+            _text(values, names.base_url),
+            variables.get(ALLOWED_HOSTS_VARIABLE, ""),
+        )
+        total_seconds, total_limit = _total_seconds(values, names, variables)
+        return cls(
+            api_key=_header_text(values, names.api_key, required=True),
+            organization=_header_text(values, names.organization) or None,
+            base_url=_base_url(url, allowed_hosts, names.base_url),
+            timeout_seconds=float(_clamped(values, names.timeout_seconds, 300, 30, 900)),
+            max_retries=_clamped(values, names.max_retries, 1, 0, 5),
+            total_seconds=total_seconds,
+            total_limit=total_limit,
+            extra_headers=_extra_headers(values.get(names.extra_headers), names),
+            mcp_tokens=read_mcp_tokens(values.get(names.mcp_tokens), names.mcp_tokens),
+        )
+
+    @property
+    def secrets(self) -> KnownSecrets:
+        """The secrets that no text about a call may contain: the key, values of extra headers, tokens of MCP servers, and secrets in the base URL's query."""
+        return KnownSecrets(
+            (
+                self.api_key,
+                *iter_header_secrets(self.extra_headers),
+                *iter_token_secrets(self.mcp_tokens),
+                *_query_secrets(self.base_url),
+            )
+        )
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest that tells connections apart without telling their secrets: 32 hexadecimal digits."""
+        headers = (text for pair in self.extra_headers.items() for text in pair)
+        # A line feed, which no token has, stands between its host and a token.
+        tokens = (
+            text
+            for label, token in self.mcp_tokens.items()
+            for text in (label, "\n".join(list_texts(token)))
+        )
+        # Between them stands what is no header's name, so that none passes for a token.
+        texts = (*headers, "", *tokens)
+        identity = "\0".join((self.api_key, self.base_url, self.organization or "", *texts))
+        return hashlib.sha256(identity.encode()).hexdigest()[:32]
+
+    @property
+    def try_seconds(self) -> float:
+        """How long one try may wait for an answer: slightly longer than the whole call may take, so that the call's own limit applies first."""
+        most = _NO_LIMIT if self.total_seconds is None else self.total_seconds + 1
+        return min(self.timeout_seconds, most)
+
+    @property
+    def host(self) -> str:
+        """The server's host name, without user info or port."""
+        return urlsplit(self.base_url).hostname or ""
+
+    @property
+    def is_default_server(self) -> bool:
+        """Whether this is OpenAI's own API."""
+        return self.base_url == DEFAULT_BASE_URL
+
+
+def find_secrets(credentials: object) -> KnownSecrets:
+    """Return the secrets in credentials, whether the credentials are valid or not.
+
+    Args:
+        credentials: The credentials of the plugin's form; what is no mapping counts as a key itself.
+    """
+    if not isinstance(credentials, Mapping):
+        return KnownSecrets((str(credentials or ""),))
+    given = cast("Mapping[str, object]", credentials)
+    names = _CREDENTIAL_NAMES
+    key, url = (str(given.get(name) or "").strip() for name in (names.api_key, names.base_url))
+    return KnownSecrets(
+        (
+            key,
+            *iter_header_secrets(given.get(names.extra_headers)),
+            *iter_token_secrets(given.get(names.mcp_tokens)),
+            *_query_secrets(url),
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """The settings' names at their source, for error messages."""
+
+    api_key: str = "api_key"
+    organization: str = "organization"
+    base_url: str = "base_url"
+    timeout_seconds: str = "timeout_seconds"
+    max_retries: str = "max_retries"
+    total_seconds: str = "total_seconds"
+    extra_headers: str = "extra_headers"
+    mcp_tokens: str = "mcp_tokens"
+    platform_seconds: str | None = None
+
+
+_OWN_NAMES = _Names()
+# Where the platform sets a limit of its own, and only there, `platform_seconds` counts.
+_CREDENTIAL_NAMES = _Names(
+    api_key="openai_api_key",
+    organization="openai_organization",
+    base_url="openai_api_base",
+    timeout_seconds="request_timeout_seconds",
+    platform_seconds=PLATFORM_SECONDS_VARIABLE,
+)
+
+
+def _text(values: Mapping[str, Any], name: str) -> str:
+    value = values.get(name)
+    if value is None:
+        return ""
+    _validate_text(value, name)
+    return value.strip()
+
+
+def _number_text(values: Mapping[str, Any], name: str) -> str:
+    """Return a number as text, as forms and variables hold it."""
+    value = values.get(name)
+    if not isinstance(value, str | int | float | None):
+        raise SettingsError(
+            f"{name} must be a number, got a value of type {type(value).__name__}", field=name
+        )
+    try:
+        return "" if value is None else str(value).strip()
+    except ValueError:  # a number of thousands of digits
+        return ""
+
+
+def _validate_text(value: object, name: str) -> None:
+    if not isinstance(value, str):
+        # What it is stays out: it may be a key.
+        raise SettingsError(
+            f"{name} must be a text, got a value of type {type(value).__name__}", field=name
+        )
+
+
+def _validate_seconds(value: object, name: str) -> None:
+    is_bool = isinstance(value, bool)
+    if is_bool or not (isinstance(value, int | float) and 0 < value < _NO_LIMIT):
+        raise SettingsError(
+            f"{name} must be a number of seconds above 0, got {value!r:.50}", field=name
+        )
+
+
+def _header_text(values: Mapping[str, Any], name: str, *, required: bool = False) -> str:
+    text = _text(values, name)
+    _validate_header_text(text, name, required=required)
+    return text
+
+
+def _validate_header_text(text: str, name: str, *, required: bool = False) -> None:
+    """Raise if a text cannot stand in an HTTP header, which takes visible ASCII only."""
+    if required and not text:
+        raise SettingsError(f"{name} is required", field=name)
+    if not all("!" <= character <= "~" for character in text):
+        raise SettingsError(f"{name} must be visible ASCII characters without spaces", field=name)
+
+
+def _extra_headers(value: object, names: _Names) -> SecretTexts[str]:
+    own = {"authorization": names.api_key, "openai-organization": names.organization}
+    return read_extra_headers(value, names.extra_headers, own)
+
+
+def _total_seconds(
+    values: Mapping[str, Any], names: _Names, environ: Mapping[str, str]
+) -> tuple[float | None, str]:
+    """Return the limit of a whole call and the setting that it comes from: the operator's, or the platform's less what it takes to say so."""
+    text = _number_text(values, names.total_seconds) or environ.get(TOTAL_SECONDS_VARIABLE, "")
+    limits = [(_seconds(text), TOTAL_SECONDS_VARIABLE)]
+    if names.platform_seconds is not None:
+        most = _seconds(environ.get(names.platform_seconds, ""))
+        limits.append((most - min(_PLATFORM_MARGIN, most / 10), names.platform_seconds))
+    seconds, name = min(limits)
+    return (None, TOTAL_SECONDS_VARIABLE) if seconds == _NO_LIMIT else (seconds, name)
+
+
+def _seconds(text: str) -> float:
+    """Return a limit in seconds; anything but a number above 0 means no limit."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        return _NO_LIMIT
+    return seconds if seconds > 0 else _NO_LIMIT
+
+
+def _clamped(values: Mapping[str, Any], name: str, default: int, lowest: int, highest: int) -> int:
+    text = _number_text(values, name)
+    try:
+        number = int(text)
+    except ValueError:
+        number = default
+    return max(lowest, min(highest, number))
+
+
+def _base_url(text: str, allowed_hosts: str, name: str) -> str:
+    """Complete a base URL, or refuse it before a key is ever sent there."""
+    if not text:
+        return DEFAULT_BASE_URL
+    parts = _checked_url(text, allowed_hosts, name)
+    path = parts.path.rstrip("/")
+    if not path and (parts.hostname or "").endswith(AZURE_HOSTS):
+        path = _AZURE_PATH
+    return parts._replace(path=path if path.endswith("/v1") else f"{path}/v1").geturl()
+
+
+def _checked_url(text: str, allowed_hosts: str, name: str) -> SplitResult:
+    parts = _split(text, name)
+    if not _is_allowed(_host(parts, name), allowed_hosts):
+        raise _refused_base(name, "host is not allowed")
+    return parts
+
+
+def _query(url: str) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(urlsplit(url).query, keep_blank_values=True)
+    except ValueError:  # of what is no URL
+        return []
+
+
+def _query_secrets(url: str) -> list[str]:
+    """List the values in a query whose names say that they are secrets."""
+    return [value for name, value in _query(url) if is_secret_setting(name)]
+
+
+def _split(text: str, name: str) -> SplitResult:
+    try:
+        parts = urlsplit(text)
+        _ = parts.port  # reading it is what checks it
+    except ValueError:
+        raise _refused_base(name, "must be a URL such as https://api.openai.com/v1") from None
+    if parts.scheme not in ("http", "https"):
+        raise _refused_base(name, "must use http or https")
+    if parts.username is not None or parts.password is not None:
+        raise _refused_base(name, "must not include credentials")
+    if parts.fragment:
+        raise _refused_base(name, "must not have a fragment")
+    keys = [key for key, _ in _query(text)]
+    if len(set(keys)) < len(keys):
+        raise _refused_base(name, "must not name a parameter of its query twice")
+    if any(character.isspace() or not character.isprintable() for character in text):
+        raise _refused_base(name, "must not contain white space")
+    return parts
+
+
+def _host(parts: SplitResult, name: str) -> str:
+    try:
+        host = plain_host(parts.hostname or "")
+    except UnicodeError:
+        host = "?"
+    if not _HOST.fullmatch(host) and ":" not in host:
+        raise _refused_base(name, "host is not a name that can be looked up")
+    if not host:
+        raise _refused_base(name, "host is required")
+    return host
+
+
+def _is_allowed(host: str, allowed_hosts: str) -> bool:
+    allowed = {name.strip().strip(".").lower() for name in allowed_hosts.split(",")} - {""}
+    return not is_metadata_host(host) and (not allowed or host in allowed)
+
+
+def _refused_base(name: str, reason: str) -> SettingsError:
+    check = "Check API Base URL." if name == _CREDENTIAL_NAMES.base_url else ""
+    return SettingsError(f"{name} {reason}. {check}".strip(), field=name)

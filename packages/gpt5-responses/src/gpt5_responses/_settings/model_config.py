@@ -1,0 +1,46 @@
+"""A model and where it is, declared in one value."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+
+from gpt5_payloads import McpTokens
+
+from .connection import DEFAULT_BASE_URL, Connection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelConfig:
+    """A model and where it is.
+
+    Attributes:
+        model_id: The model's name, such as `gpt-5`.
+        api_key: The key; never part of `repr`.
+        base_url: The API's root; `/v1` is added where it is missing.
+        organization: The organisation to bill, if not the key's own.
+        timeout_seconds: Seconds to wait for a connection, and then for each next event, brought within 30 to 900.
+        max_retries: How often a request that could not be started is sent again, brought within 0 to 5.
+        total_seconds: Seconds that a call may take in all; None for what the environment says, which is no limit unless it is set.
+        extra_headers: Further headers for every request, for gateways; never part of `repr`. See `Connection`.
+        mcp_tokens: The tokens of MCP servers by the servers' labels: `{"token": ..., "host": ...}` for a server with an address, a text alone for a connector
+            or tunnel; never part of `repr`. They go along with the servers that a request names, a request for another host is refused.
+    """
+
+    model_id: str
+    api_key: str = field(repr=False)
+    base_url: str = DEFAULT_BASE_URL
+    organization: str | None = None
+    timeout_seconds: int = 300
+    max_retries: int = 1
+    total_seconds: float | None = None
+    extra_headers: Mapping[str, str] | None = field(default=None, repr=False, hash=False)
+    mcp_tokens: McpTokens | None = field(default=None, repr=False, hash=False)
+
+    def connect(self) -> Connection:
+        """Return the connection that this describes.
+
+        Raises:
+            SettingsError: If the key is missing, or the key, organisation, base URL, a further header or a token is not usable.
+        """
+        return Connection.from_settings(
+            {setting.name: getattr(self, setting.name) for setting in fields(self)}
+        )

@@ -1,0 +1,1 @@
+"""One response as a stream of events, blocking and asynchronous, within its time limits."""

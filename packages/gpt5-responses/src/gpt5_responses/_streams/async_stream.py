@@ -1,0 +1,176 @@
+"""One response, read asynchronously."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import AsyncExitStack, suppress
+from typing import Any, Self
+
+from gpt5_messages import Completion, StreamEvent
+from gpt5_responses._calls.fallback_requests import Refusals, Whole, post
+from gpt5_responses._calls.fallbacks import Fallback
+from gpt5_responses._errors import ResponsesError
+from gpt5_responses._http.client import Answer, HttpClient, aplay
+from gpt5_responses._http.error_messages import interrupted
+from gpt5_responses._http.steps import Asynchronous
+from gpt5_responses._settings.connection import Connection
+
+from .reader import ResponseReader, StreamFacts
+from .time_limits import MOST_REST_BYTES, REST_SECONDS, TimeLimits, is_delimited
+
+
+class AsyncResponseStream(StreamFacts):
+    """The events of one response, within `async with`, which sends the request and closes its connection.
+
+    Attributes:
+        left_out: What the server refused and was therefore left out of the request.
+    """
+
+    def __init__(  # noqa: PLR0913  one stream has these surroundings
+        self,
+        client: HttpClient,
+        connection: Connection,
+        body: dict[str, Any],
+        refusals: Refusals,
+        *,
+        owns_client: bool = False,
+        flex_fallback: bool = False,
+        whole: Whole | None = None,
+    ) -> None:
+        self._client = client
+        self._body = body
+        self._refusals = refusals
+        self._flex_fallback = flex_fallback
+        self._whole = whole
+        self._secrets = connection.secrets
+        self._reader = ResponseReader(model=str(body.get("model")), secrets=self._secrets)
+        self._limits = TimeLimits(connection)
+        self._opened = AsyncExitStack()
+        if owns_client:
+            self._opened.push_async_callback(aplay, client.close())
+        self.left_out: tuple[Fallback, ...] = ()
+
+    async def __aenter__(self) -> Self:
+        try:
+            async with asyncio.timeout(self._limits.seconds_left):
+                answer = await self._send()
+            self._reader.begin(status_code=answer.status_code, headers=answer.headers)
+        except TimeoutError:
+            await self._opened.aclose()
+            raise self._limits.took_too_long() from None
+        except BaseException:
+            await self._opened.aclose()
+            raise
+        self._events = self._iterate(answer)
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self._events.aclose()
+        await self._opened.aclose()
+
+    def __aiter__(self) -> AsyncIterator[StreamEvent]:
+        return self._events
+
+    async def _send(self) -> Answer:
+        steps = post(
+            self._client,
+            self._body,
+            self._refusals,
+            self._secrets,
+            flex_fallback=self._flex_fallback,
+            whole=self._whole,
+        )
+        answer, self.left_out = await aplay(steps)
+        self._opened.push_async_callback(aplay, self._client.end(answer))
+        return answer
+
+    async def _iterate(self, answer: Answer) -> AsyncGenerator[StreamEvent]:
+        chunks = self._bytes(answer)
+        async for data in chunks:
+            for events in self._reader.feed(data):
+                for event in events:
+                    yield event
+            if self._reader.is_over:
+                await _read_rest(chunks, answer)
+                return
+        for events in self._reader.close():
+            for event in events:
+                yield event
+
+    async def _bytes(self, answer: Answer) -> AsyncGenerator[bytes]:
+        """Yield the body as it arrives; anything the HTTP library raises counts as a broken connection."""
+        chunks = aiter(answer.response.aiter_stream())
+        while True:
+            try:
+                async with asyncio.timeout(self._limits.seconds_left):
+                    data = await anext(chunks, None)
+            except TimeoutError:
+                raise self._limits.took_too_long() from None
+            except Exception as error:  # noqa: BLE001  whatever it is
+                raise interrupted(error, request_id=self.request_id) from None
+            if data is None:
+                return
+            yield data
+            self._limits.note(self._reader.progress)
+
+
+async def _read_rest(chunks: AsyncGenerator[bytes], answer: Answer) -> None:
+    """Read the rest of a body after its response has ended, so that the connection can be reused."""
+    if is_delimited(answer.headers):
+        with suppress(ResponsesError, TimeoutError):
+            async with asyncio.timeout(REST_SECONDS):
+                size = 0
+                async for data in chunks:
+                    size += len(data)
+                    if size > MOST_REST_BYTES:
+                        return
+
+
+def aopen_stream(
+    connection: Connection,
+    request: Mapping[str, Any],
+    *,
+    flex_fallback: bool = False,
+    whole: Whole | None = None,
+) -> AsyncResponseStream:
+    """Return the response to a request as a stream of events; the request is sent when the stream is entered. The asynchronous form of `open_stream`.
+
+    It has a client of its own, closed with it. Who makes more than a few calls keeps an `AsyncResponsesClient`, which keeps its connections.
+
+    Args:
+        connection: Where to send it.
+        request: The request body, as `gpt5_payloads.build_request` makes it.
+        flex_fallback: As for `ResponseStream`.
+        whole: As for `ResponseStream`.
+
+    Raises:
+        ResponsesError: If the connection's settings are refused.
+    """
+    client = HttpClient(connection, Asynchronous)
+    return AsyncResponseStream(
+        client,
+        connection,
+        dict(request),
+        Refusals(),
+        owns_client=True,
+        flex_fallback=flex_fallback,
+        whole=whole,
+    )
+
+
+async def acreate(
+    connection: Connection, request: Mapping[str, Any], *, flex_fallback: bool = False
+) -> Completion:
+    """Send a request and return the whole answer, streamed or not. The asynchronous form of `create`.
+
+    Args:
+        connection: Where to send it.
+        request: The request body, as `gpt5_payloads.build_request` makes it.
+        flex_fallback: As for `ResponseStream`.
+
+    Raises:
+        ResponsesError: If the server cannot be reached, refuses the request, or fails underway.
+    """
+    async with aopen_stream(connection, request, flex_fallback=flex_fallback) as stream:
+        async for _ in stream:
+            pass
+        return stream.completion

@@ -1,0 +1,129 @@
+"""Reading one body from its connection: available bytes are taken without waiting, and waiting has time limits.
+
+That all which has come of a body is used up, and more is about to be waited for, shows nowhere but where the HTTP library reads its connection.
+"""
+
+import ssl
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
+from traceback import clear_frames
+from typing import Self
+
+from gpt5_messages import StreamEvent
+from gpt5_responses._errors import ResponsesError
+from gpt5_responses._http.client import Answer
+from gpt5_responses._http.error_messages import interrupted
+from gpt5_responses._http.network import BodyStream
+
+from .reader import ResponseReader
+from .time_limits import MOST_REST_BYTES, TimeLimits, is_delimited
+
+
+_TURN_BYTES = (
+    8 * 1024
+)  # some dozens of events: little enough that others wait for milliseconds at most
+_NOTHING_THERE = (BlockingIOError, ssl.SSLWantReadError)
+
+type Pause = Callable[[], bool]
+"""Called when all that has come has been handed out; returns whether to look for more once again before waiting for it."""
+
+
+class BodyReads:
+    """The reader of a connection while one body arrives. Use it as a context manager around everything that reads the body.
+
+    Args:
+        stream: The network connection that the body comes from.
+        reader: Says how far the response has come.
+        limits: How long may be waited.
+        pause: What is done before waiting, if anything.
+    """
+
+    def __init__(
+        self, stream: BodyStream, reader: ResponseReader, limits: TimeLimits, pause: Pause | None
+    ) -> None:
+        self._stream = stream
+        self._read = stream.read_plainly
+        self._reader = reader
+        self._limits = limits
+        self._pause = pause
+
+    def __enter__(self) -> Self:
+        self._stream.read_network = self._read_body
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._stream.read_network == self._read_body:  # the next call may have put its own there
+            self._stream.read_network = self._read
+
+    def _read_body(self, max_bytes: int, _timeout: float | None) -> bytes:
+        self._limits.note(self._reader.progress)
+        while self._pause is not None:
+            try:
+                return self._read(max_bytes, 0)
+            except Exception as error:  # the HTTP library's own; what it was made of says more
+                if not isinstance(error.__cause__, _NOTHING_THERE):
+                    raise
+                # Its frames hold one another, and with them all of the stream until garbage is collected.
+                clear_frames(error.__traceback__)
+            if not self._pause():
+                break
+            self._limits.note(self._reader.progress)
+        return self._read(max_bytes, self._limits.wait_seconds())
+
+
+def iter_batches(
+    answer: Answer, reader: ResponseReader, limits: TimeLimits, pause: Pause | None
+) -> Generator[list[StreamEvent]]:
+    """Yield the events of one HTTP answer in lists, each as long as what has arrived together; some are empty.
+
+    Args:
+        answer: The answer, whose head the reader has been told.
+        reader: What reads it.
+        limits: How long may be waited.
+        pause: Called when all that has arrived has been yielded, if anything.
+
+    Raises:
+        ResponsesError: If the server reports a failure, the connection breaks or is silent for too long, or the body is no response.
+    """
+    with BodyReads(answer.stream, reader, limits, pause):
+        chunks = _iter_bytes(answer, reader, limits)
+        for data in chunks:
+            yield from reader.feed(data)
+            if reader.is_over:
+                if is_delimited(answer.headers):
+                    _read_rest(chunks, limits)
+                return
+        yield from reader.close()
+
+
+def _iter_bytes(answer: Answer, reader: ResponseReader, limits: TimeLimits) -> Iterator[bytes]:
+    """Yield the body as it arrives; anything the HTTP library raises counts as a broken connection."""
+    turn, chunks = 0, iter(answer.response.iter_stream())
+    while True:
+        try:
+            data = next(chunks, None)
+        except ResponsesError:
+            raise
+        except Exception as error:  # noqa: BLE001  whatever it is
+            limits.validate()
+            raise interrupted(error, request_id=reader.request_id) from None
+        if data is None:
+            answer.is_read = True
+            return
+        yield data
+        turn += len(data)
+        if turn > _TURN_BYTES:  # under gevent others would wait while all that has come is read
+            turn = 0
+            time.sleep(0)
+
+
+def _read_rest(chunks: Iterator[bytes], limits: TimeLimits) -> None:
+    """Read the rest of a body after its response has ended, so that the connection can be reused."""
+    limits.begin_rest()
+    size = 0
+    with suppress(ResponsesError):  # the answer is whole all the same
+        for data in chunks:
+            size += len(data)
+            if size > MOST_REST_BYTES:
+                return

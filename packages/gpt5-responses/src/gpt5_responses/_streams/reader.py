@@ -1,0 +1,288 @@
+"""One HTTP answer, read without I/O: bytes in, stream events out, errors where they belong in the order."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from gpt5_messages import (
+    Completion,
+    ResponseFailure,
+    SSEDecoder,
+    StreamDecoder,
+    StreamEvent,
+    find_protocol,
+    parse_object,
+    protocol_name,
+)
+from gpt5_responses._errors import ResponsesError, UnexpectedResponseError
+from gpt5_responses._http.bodies import MOST_WHOLE_BYTES, Unpacker
+from gpt5_responses._http.error_messages import build_error, from_event, instead, short_fact
+from stream_text import InvalidJsonError, KnownSecrets, parse_json
+
+
+# A response that has one of these states and no output has no answer; what states there are besides, nobody promised.
+_TERMINAL_TYPES = {
+    "incomplete": "response.incomplete",
+    "failed": "response.failed",
+    "cancelled": "response.failed",
+}
+_WITHOUT_ANSWER = ("cancelled", "queued", "in_progress")
+# Every response has one, however little of it a gateway fills in; unless it says what has failed.
+_RESPONSE_FIELDS = ("output", "status")
+_MAX_BYTES = 128 * 1024 * 1024  # far beyond any answer, and within a server's memory
+_CHECK = "Check base_url."
+_NO_RESPONSE = f"The server's answer is not a response of the Responses API. {_CHECK}"
+
+
+class ResponseReader:
+    """The reader of one HTTP answer: an event stream, or a JSON body, which counts as one event.
+
+    Call `begin` with the answer's head, `feed` with each piece of its body, and `close` at the body's end.
+
+    Args:
+        model: The model that was asked for.
+        secrets: What must not stand in an error.
+
+    Attributes:
+        request_id: The server's id of the request, once it has answered.
+        event_count: How many events the server has streamed so far.
+        last_event_type: The type of the last event that the server has streamed.
+        progress: A number that grows with what the server says, and not with what only keeps a connection alive.
+        decoder: What knows all that the response has said.
+    """
+
+    def __init__(self, *, model: str, secrets: KnownSecrets) -> None:
+        self.request_id: str | None = None
+        self.event_count = 0
+        self.last_event_type: str | None = None
+        self.progress = 0
+        self._model = model
+        self._secrets = secrets
+        self._is_stream = False
+        self._has_begun = False  # whether any event was one of a response
+        self._size = 0
+        self._unpacker: Unpacker | None = None
+        self._frames = SSEDecoder(max_frame_bytes=MOST_WHOLE_BYTES)
+        self._body: list[bytes] = []
+        self.decoder = StreamDecoder()
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether the answer is an event stream."""
+        return self._is_stream
+
+    def begin_body(self) -> None:
+        """Forget the bytes of the last answer's body, but not the events in them."""
+        self._size, self._body, self._unpacker = 0, [], None
+        self._frames = SSEDecoder(max_frame_bytes=MOST_WHOLE_BYTES)
+
+    def begin(self, *, status_code: int, headers: Mapping[str, str]) -> None:
+        """Read the answer's head.
+
+        Args:
+            status_code: The answer's HTTP status.
+            headers: The answer's headers, found by names in lower case.
+
+        Raises:
+            UnexpectedResponseError: If the content type is neither an event stream's nor JSON's, or the body is packed in an unknown way.
+        """
+        self.request_id = short_fact(headers.get("x-request-id"), self._secrets)
+        content_type = headers.get("content-type", "").partition(";")[0].strip()
+        media_type = content_type.lower()
+        if media_type not in ("text/event-stream", "application/json"):
+            # As it came: a secret in small letters is not known.
+            shown = short_fact(content_type, self._secrets)
+            found = repr(shown) if shown else "no content type"
+            raise self._unexpected(
+                f"The server answered with {found} where an event stream or JSON was expected. {_CHECK}",
+                status_code=status_code,
+            )
+        self._is_stream = media_type == "text/event-stream"
+        # Hardly any event stream is packed, and unpacking what is not costs time for every delta.
+        if encoding := headers.get("content-encoding"):
+            self._unpacker = Unpacker(encoding)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the response has ended, so that nothing more needs to be read."""
+        return self.decoder.is_over
+
+    @property
+    def completion(self) -> Completion:
+        """What the response has said so far."""
+        return self.decoder.completion
+
+    def feed(self, data: bytes) -> Iterator[list[StreamEvent]]:
+        """Decode the next bytes and yield the completed events in lists.
+
+        Raises:
+            ResponsesError: If the server reports a failure, after the events before it, or if its answer has no end.
+        """
+        for piece in (data,) if self._unpacker is None else self._unpacker.unpack(data):
+            self._size += len(piece)
+            max_bytes = _MAX_BYTES if self._is_stream else MOST_WHOLE_BYTES
+            if self._size > max_bytes:
+                raise self._unexpected(
+                    f"The server's answer was given up: it is larger than {max_bytes // 1024 // 1024} MiB."
+                )
+            if self._is_stream:
+                yield from self._decode(self._frames.feed(piece))
+            else:
+                self.progress += bool(piece.strip())
+                self._body.append(piece)
+
+    def close(self) -> Iterator[list[StreamEvent]]:
+        """Yield the events that the end of the body completes.
+
+        Raises:
+            ResponsesError: If the server reports a failure, or the body ends too early or is no response.
+        """
+        if self._is_stream:
+            yield from self._decode(self._frames.close())
+            if not self.is_over and (problem := self._instead_of_events()):
+                raise self._unexpected(problem)
+        else:
+            yield from self.until_failure(self.decoder.feed(self._whole_response()))
+        yield from self.until_failure(self.decoder.close())
+
+    def _decode(self, events: list[dict[str, Any]]) -> Iterator[list[StreamEvent]]:
+        self.progress += len(events)
+        decoded: list[StreamEvent] = []
+        for event in events:
+            self.note_event(event)
+            decoded += self.decoder.feed(event)
+            if self.decoder.is_over:
+                break
+        return self.until_failure(decoded)
+
+    def note_event(self, event: Mapping[str, Any]) -> None:
+        """Count an event that the server has streamed."""
+        self.event_count += 1
+        self.last_event_type = name = event["type"]
+        self._has_begun = self._has_begun or name.startswith("response.")
+
+    def until_failure(self, events: list[StreamEvent]) -> Iterator[list[StreamEvent]]:
+        """Yield events as they are, up to one that is a failure.
+
+        Raises:
+            ResponsesError: If there is one.
+        """
+        # Nothing follows a failure, so there is none to look for before the response is over.
+        if self.decoder.is_over:
+            for index, event in enumerate(events):
+                if isinstance(event, ResponseFailure):
+                    yield events[:index]
+                    raise self._failure(event)
+        yield events
+
+    def _failure(self, event: ResponseFailure) -> ResponsesError:
+        return from_event(
+            event, model=self._model, request_id=self.request_id, secrets=self._secrets
+        )
+
+    def _unexpected(self, message: str, *, status_code: int | None = None) -> ResponsesError:
+        return build_error(
+            UnexpectedResponseError,
+            message,
+            secrets=self._secrets,
+            status_code=status_code,
+            request_id=self.request_id,
+        )
+
+    def _instead_of_events(self) -> str | None:
+        """Return the error message for a stream without any event of a response; None where there was one."""
+        last = self.last_event_type
+        if self._has_begun or last == "error":
+            return None
+        if last is not None:
+            shown = short_fact(last, self._secrets)
+            return instead(f"events of another kind ({shown!r})" if shown else "events of no type")
+        return instead("a stream without any event" if self._size else "an empty stream")
+
+    def _whole_response(self) -> dict[str, Any]:
+        """Return the whole body as one event."""
+        whole = self.read_whole()
+        if whole.get("type") == "error":
+            return whole
+        error = find_error(whole)
+        if error is not None:
+            return {"type": "error", "error": error}
+        return {"type": terminal_type(whole), "response": whole}
+
+    def read_whole(self) -> dict[str, Any]:
+        """Return the body of an answer that is no stream.
+
+        Raises:
+            ResponsesError: If it is no response, and no error either.
+        """
+        body = b"".join(self._body)
+        if not body.strip():
+            raise self._unexpected(instead("an empty body"))
+        text = body.decode(errors="replace").removeprefix("\ufeff")
+        whole = parse_object(text)
+        if whole is None:
+            raise self._unexpected(_instead_of_object(text))
+        is_told = whole.get("type") == "error" or find_error(whole) is not None
+        if not is_told and whole.keys().isdisjoint(_RESPONSE_FIELDS):
+            protocol = protocol_name(find_protocol(whole))
+            raise self._unexpected(instead(protocol) if protocol else _NO_RESPONSE)
+        return whole
+
+
+class StreamFacts:
+    """What both kinds of stream report about the response that they read."""
+
+    _reader: ResponseReader
+
+    @property
+    def request_id(self) -> str | None:
+        """The server's id of the request, once it has answered."""
+        return self._reader.request_id
+
+    @property
+    def event_count(self) -> int:
+        """How many events the server has streamed so far."""
+        return self._reader.event_count
+
+    @property
+    def last_event_type(self) -> str | None:
+        """The type of the last event that the server has streamed."""
+        return self._reader.last_event_type
+
+    @property
+    def completion(self) -> Completion:
+        """What the response has said so far, or in all once the events have been read."""
+        return self._reader.completion
+
+
+def terminal_type(response: Mapping[str, Any]) -> str:
+    """Return the type of the event that would have ended a response."""
+    return _TERMINAL_TYPES.get(str(response.get("status")), "response.completed")
+
+
+def find_error(body: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the error in an answer with a success status; None if it has none."""
+    error = _error_of(body)
+    status = body.get("status")
+    if error is None and status == "error":
+        error = {"code": body.get("code"), "message": body.get("message") or "no reason was given."}
+    if error is None and status in _WITHOUT_ANSWER and not body.get("output"):
+        error = {"code": status, "message": f"the response is {status} and has no answer."}
+    return error
+
+
+def _error_of(body: Mapping[str, Any]) -> dict[str, Any] | None:
+    error = body.get("error")
+    if not error:
+        return None
+    return cast("dict[str, Any]", error) if isinstance(error, dict) else {"message": str(error)}
+
+
+def _instead_of_object(text: str) -> str:
+    """Return the error message for a body that is not a JSON object; some servers stream a JSON array of objects."""
+    try:
+        value = parse_json(text)
+    except InvalidJsonError:
+        return instead("something that is no JSON")
+    first = cast("list[object]", value)[0] if isinstance(value, list) and value else None
+    code = find_protocol(cast("dict[str, Any]", first)) if isinstance(first, dict) else None
+    return instead(protocol_name(code) or "JSON that is no object")

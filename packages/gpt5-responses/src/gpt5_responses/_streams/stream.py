@@ -1,0 +1,216 @@
+"""One response, read by blocking calls; its request is sent when it is first read."""
+
+import threading
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing
+from itertools import chain
+from typing import Any, Self
+
+from gpt5_messages import Completion, StreamEvent
+from gpt5_responses._calls.fallback_requests import Whole
+from gpt5_responses._calls.fallbacks import Fallback
+from gpt5_responses._calls.transport import TRANSPORT, SentRequest, Transport
+from gpt5_responses._settings.connection import Connection
+
+from .body_reads import Pause, iter_batches
+from .deadline import within
+from .reader import ResponseReader, StreamFacts
+from .time_limits import TimeLimits
+
+
+class ResponseStream(StreamFacts):
+    """The events of one response. The request is sent when the first event is read, or by `open`.
+
+    Opening takes as long as the whole answer where a server does not stream, and longer where it is asked again. Whoever reads in a thread
+    of its own, as `pacing.pace` does, keeps that time out of the caller's way too.
+
+    Use it as a context manager, or call `close`; a stream that has been read to its end is closed. Iterating raises a `ResponsesError` when the
+    server cannot be reached, refuses the request or reports a failure, or when the connection breaks, after every event that came before.
+
+    Args:
+        connection: Where to send the request.
+        request: The request body, as `gpt5_payloads.build_request` makes it.
+        transport: Who sends it; the process's own by default.
+        flex_fallback: Whether a request for the flex tier that finds no capacity there (429) is sent again for the default one, which costs more;
+            `left_out` then says `without_flex`.
+        whole: Returns the request's input as it would be without compactions, which is asked for where the server refuses those; `left_out` then says
+            `without_compaction`. Without it the refusal stands, for nobody else knows what a compaction stands for.
+
+    Attributes:
+        left_out: What the server refused and was therefore left out of the request.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        request: Mapping[str, Any],
+        *,
+        transport: Transport = TRANSPORT,
+        flex_fallback: bool = False,
+        whole: Whole | None = None,
+    ) -> None:
+        self._connection = connection
+        self._request = request
+        self._whole = whole
+        self._flex_fallback = flex_fallback
+        self._transport = transport
+        self._reader = ResponseReader(model=str(request.get("model")), secrets=connection.secrets)
+        self._limits = TimeLimits(connection)
+        self._lock = threading.Lock()  # `close` may come from another thread while this opens
+        self._reading = threading.RLock()  # held while the connection is read from
+        self._sent: SentRequest | None = None
+        self._is_closed = False
+        self._events: Iterator[StreamEvent] | None = None
+        self.left_out: tuple[Fallback, ...] = ()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __iter__(self) -> Iterator[StreamEvent]:
+        # Not made before it is needed: it holds the stream, which would wait for the garbage collector.
+        if self._events is None:
+            self._events = chain.from_iterable(self.batches())
+        return self._events
+
+    def open(self) -> None:
+        """Send the request, unless it has been sent or the stream is closed.
+
+        Raises:
+            ResponsesError: If the server cannot be reached, refuses the request, or answers with something else.
+        """
+        if self._sent is not None or self._is_closed:
+            return
+        sent = self._send()
+        with self._lock:
+            if not self._is_closed:
+                self._sent = sent
+        if self._sent is None:
+            sent.close()
+            return
+        self.left_out = sent.left_out
+        try:
+            self._reader.begin(status_code=sent.answer.status_code, headers=sent.answer.headers)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close the connection, even while the response is arriving or the connection is still being opened."""
+        # Marked first, under the lock: a request that is just being sent is then closed by `open` as soon as it is answered.
+        with self._lock:
+            self._is_closed, sent = True, self._sent
+        if sent is not None:
+            sent.wake()
+        self._release()
+
+    def _send(self) -> SentRequest:
+        """Send the request within the deadline; an answer that comes too late is closed."""
+        try:
+            return within(self._limits.seconds_left, self._send_now, drop=lambda sent: sent.close())
+        except TimeoutError:
+            raise self._limits.took_too_long() from None
+
+    def _send_now(self) -> SentRequest:
+        return self._transport.send(
+            self._connection,
+            self._request,
+            flex_fallback=self._flex_fallback,
+            whole=self._whole,
+        )
+
+    def batches(self, pause: Pause | None = None) -> Iterator[list[StreamEvent]]:
+        """Yield the events in lists, each as long as what has arrived together; some are empty.
+
+        Args:
+            pause: Called when all that has arrived has been yielded; returns whether to look for more once again before waiting for it.
+
+        Raises:
+            ResponsesError: If iterating over the stream would raise it.
+        """
+        self.open()
+        sent = self._sent
+        if sent is None or self._is_closed:
+            return
+        try:
+            yield from self._read(iter_batches(sent.answer, self._reader, self._limits, pause))
+        finally:
+            self.close()
+
+    def _read(self, batches: Generator[list[StreamEvent]]) -> Iterator[list[StreamEvent]]:
+        """Yield an answer's batches; if another thread closes the stream meanwhile, this reader closes the connection."""
+        with closing(batches):
+            while True:
+                with self._reading:
+                    batch = next(batches, None)
+                if batch is None:
+                    return
+                if self._is_closed:
+                    self._release()
+                yield batch
+
+    def _release(self) -> None:
+        """Close the connection, unless another thread reads from it, which does so itself: the number of a socket that is closed could serve the next one at once."""
+        if not self._reading.acquire(blocking=False):
+            return
+        try:
+            with self._lock:
+                sent, self._sent = self._sent, None
+            if sent is not None:
+                sent.close()
+        finally:
+            self._reading.release()
+
+
+def open_stream(
+    connection: Connection,
+    request: Mapping[str, Any],
+    *,
+    transport: Transport = TRANSPORT,
+    flex_fallback: bool = False,
+) -> ResponseStream:
+    """Send a request and return its response as a stream of events.
+
+    Retries, with back-off and as long as `retry-after` says, happen before the stream has begun and never after. A response
+    that the server does not stream is the same stream, arriving at once.
+
+    Args:
+        connection: Where to send it.
+        request: The request body, as `gpt5_payloads.build_request` makes it.
+        transport: Who sends it; the process's own by default.
+        flex_fallback: As for `ResponseStream`.
+
+    Raises:
+        ResponsesError: If the server cannot be reached, refuses the request, or answers with something else.
+    """
+    stream = ResponseStream(connection, request, transport=transport, flex_fallback=flex_fallback)
+    stream.open()
+    return stream
+
+
+def create(
+    connection: Connection,
+    request: Mapping[str, Any],
+    *,
+    transport: Transport = TRANSPORT,
+    flex_fallback: bool = False,
+) -> Completion:
+    """Send a request and return the whole answer, streamed or not.
+
+    Args:
+        connection: Where to send it.
+        request: The request body, as `gpt5_payloads.build_request` makes it.
+        transport: Who sends it; the process's own by default.
+        flex_fallback: As for `ResponseStream`.
+
+    Raises:
+        ResponsesError: If the server cannot be reached, refuses the request, or fails underway.
+    """
+    with open_stream(
+        connection, request, transport=transport, flex_fallback=flex_fallback
+    ) as stream:
+        for _ in stream:
+            pass
+        return stream.completion
