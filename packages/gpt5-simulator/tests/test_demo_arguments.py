@@ -2,7 +2,7 @@ import json
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpt5_simulator import ResponsesSimulator
@@ -178,7 +178,6 @@ _SCHEMAS = st.recursive(
 )
 
 
-@settings(max_examples=120)
 @given(
     schema=_SCHEMAS,
     question=st.sampled_from(["Hello", "What is 17 * 23 in Tokyo?", "“a” 5 -3 true https://x.org"]),

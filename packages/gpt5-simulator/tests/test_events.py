@@ -1,7 +1,7 @@
 from collections import defaultdict
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from openai import OpenAI
 from openai.types.responses import Response, ResponseStreamEvent
@@ -143,7 +143,6 @@ def test_the_official_client_streams_and_creates(talker):
     assert streamed.usage == created.usage
 
 
-@settings(max_examples=25)
 @given(text=st.text(max_size=200))
 def test_any_text_arrives_whole(ask, events_of, text):
     with ResponsesSimulator(model=ScriptedModel([[Text(text=text)]])) as simulator:

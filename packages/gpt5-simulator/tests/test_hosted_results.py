@@ -11,10 +11,15 @@ from gpt5_simulator import DemoModel, ResponsesSimulator, ResultsError, read_res
         ({"telepathy": []}, "telepathy: expected one of web_search, file_search, "),
         ({"web_search": {}}, "web_search: expected an array of objects"),
         ({"web_search": ["Paris"]}, r"web_search\[0\]: expected an object"),
-        ({"shell": [{"url": "u"}]}, r"shell\[0\]\.url: expected one of match, commands, "),
+        ({"shell": [{"url": "u"}]}, r"shell\[0\]\.url: expected one of match, items, text"),
+        ({"shell": [{"items": {}}]}, r"shell\[0\]\.items: expected an array"),
+        ({"shell": [{"items": [{}]}]}, r"shell\[0\]\.items\[0\]: expected an object with a type"),
         ({"web_search": [{"match": 1}]}, r"web_search\[0\]\.match: expected text"),
         ({"web_search": [{"url": 1}]}, r"web_search\[0\]\.url: expected text"),
-        ({"mcp": [{"tool": "roll"}]}, r"mcp\[0\]\.tool: expected an object"),
+        (
+            {"image_generation": [{"colour": "red"}]},
+            r"image_generation\[0\]\.colour: expected an array",
+        ),
         ({"web_search": [{"link": "no"}]}, r"web_search\[0\]\.link: expected true or false"),
     ],
 )

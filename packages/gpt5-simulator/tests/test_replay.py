@@ -5,7 +5,7 @@ from itertools import accumulate, repeat
 
 import httpx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpt5_simulator import (
@@ -110,7 +110,6 @@ def test_frames_are_found_whatever_ends_their_lines(line_end):
     assert len(chunks) == 3
 
 
-@settings(max_examples=20)
 @given(body=st.binary(max_size=300), size=st.integers(1, 50))
 def test_any_bytes_come_back_as_they_are(body, size):
     recording = Recording(name="any", body=body, is_stream=True)

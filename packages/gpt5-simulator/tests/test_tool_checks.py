@@ -11,6 +11,7 @@ F = {"type": "function", "name": "f", "parameters": SCHEMA}
         ("f", "tools[0]", "invalid_type"),
         ({"name": "f"}, "tools[0].type", "missing_required_parameter"),
         ({"type": "function"}, "tools[0].name", "missing_required_parameter"),
+        (F | {"name": 5}, "tools[0].name", "invalid_type"),
         (F | {"name": "no spaces"}, "tools[0].name", "invalid_value"),
         (F | {"parameters": []}, "tools[0].parameters", "invalid_type"),
         (

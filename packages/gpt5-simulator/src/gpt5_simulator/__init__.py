@@ -1,6 +1,5 @@
 """A local server that speaks the OpenAI Responses API: for trying things and for tests."""
 
-from gpt5_simulator._demo_model import DemoModel
 from gpt5_simulator._errors import (
     ApiError,
     FaultError,
@@ -9,8 +8,8 @@ from gpt5_simulator._errors import (
     SimulatorError,
     StartError,
 )
-from gpt5_simulator._fault_text import parse_fault
-from gpt5_simulator._faults import (
+from gpt5_simulator._faults.fault_text import parse_fault
+from gpt5_simulator._faults.faults import (
     BrokenFrame,
     CutStream,
     DuplicateEvents,
@@ -24,15 +23,17 @@ from gpt5_simulator._faults import (
     UnknownEvent,
     UnverifiedOrganization,
 )
-from gpt5_simulator._hosted_results import HostedResults, read_hosted_results, read_results_file
-from gpt5_simulator._profiles import ModelProfile, iter_profiles
-from gpt5_simulator._raw_server import RawServer
-from gpt5_simulator._recorded import RecordedRequest
-from gpt5_simulator._replay import Recording, read_recordings
-from gpt5_simulator._request import ModelRequest, Tool
-from gpt5_simulator._server import SIMULATOR_KEY, ResponsesSimulator
-from gpt5_simulator._store import BackgroundCounts
-from gpt5_simulator._turn import (
+from gpt5_simulator._http.raw_server import RawServer
+from gpt5_simulator._http.recorded import RecordedRequest
+from gpt5_simulator._http.replay import Recording, read_recordings
+from gpt5_simulator._http.server import SIMULATOR_KEY, ResponsesSimulator
+from gpt5_simulator._model.demo_model import DemoModel
+from gpt5_simulator._model.hosted_results import (
+    HostedResults,
+    read_hosted_results,
+    read_results_file,
+)
+from gpt5_simulator._model.turn import (
     CustomToolCall,
     FunctionCall,
     Model,
@@ -44,6 +45,9 @@ from gpt5_simulator._turn import (
     Turn,
     TurnItem,
 )
+from gpt5_simulator._profiles import ModelProfile, iter_profiles
+from gpt5_simulator._request import ModelRequest, Tool
+from gpt5_simulator._stored.store import BackgroundCounts
 
 
 __all__ = [

@@ -6,24 +6,30 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from threading import Lock
 
-from gpt5_simulator._background import BackgroundRun
-from gpt5_simulator._checks import Call, validate_shape
-from gpt5_simulator._encrypted import build_token, is_genuine_token
+from gpt5_simulator._checks.conversation import lost_item, validate_conversation
+from gpt5_simulator._checks.items import validate_items
+from gpt5_simulator._checks.settings import Call, validate_settings, validate_shape
+from gpt5_simulator._checks.tools import validate_tools
 from gpt5_simulator._errors import ApiError
-from gpt5_simulator._item_checks import lost_item, validate_conversation, validate_items
-from gpt5_simulator._item_kinds import without_unasked
 from gpt5_simulator._json import Json, dump, objects_in
 from gpt5_simulator._lifetimes import Lifetimes
-from gpt5_simulator._output import IdSource, Output, build_output
+from gpt5_simulator._model.turn import Model
 from gpt5_simulator._profiles import ModelProfile, profile_for, profile_for_unknown
 from gpt5_simulator._request import ModelRequest, input_items, item_type, read_request
-from gpt5_simulator._response import build_response
-from gpt5_simulator._setting_checks import validate_settings
-from gpt5_simulator._store import ResponseStore, StoredResponse
-from gpt5_simulator._stored_calls import listed_items
-from gpt5_simulator._tool_checks import validate_tools
-from gpt5_simulator._turn import Model
-from gpt5_simulator._usage import CacheUse, PromptCache, build_usage, count_tokens, prompt_text
+from gpt5_simulator._responses.encrypted import build_token, is_genuine_token
+from gpt5_simulator._responses.item_kinds import without_unasked
+from gpt5_simulator._responses.output import IdSource, Output, build_output
+from gpt5_simulator._responses.response import build_response
+from gpt5_simulator._responses.usage import (
+    CacheUse,
+    PromptCache,
+    build_usage,
+    count_tokens,
+    prompt_text,
+)
+from gpt5_simulator._stored.background import BackgroundRun
+from gpt5_simulator._stored.store import ResponseStore, StoredResponse
+from gpt5_simulator._stored.stored_calls import listed_items
 
 
 _SHORTER = 4  # how many times shorter a compacted conversation is

@@ -10,10 +10,10 @@ from typing import Annotated
 import typer
 
 from gpt5_simulator._errors import SimulatorError
-from gpt5_simulator._fault_text import fault_names, parse_fault
-from gpt5_simulator._hosted_results import read_results_file
-from gpt5_simulator._replay import read_recordings
-from gpt5_simulator._server import SIMULATOR_KEY, ResponsesSimulator
+from gpt5_simulator._faults.fault_text import fault_names, parse_fault
+from gpt5_simulator._http.replay import read_recordings
+from gpt5_simulator._http.server import SIMULATOR_KEY, ResponsesSimulator
+from gpt5_simulator._model.hosted_results import read_results_file
 
 
 _BAD_USAGE = 2

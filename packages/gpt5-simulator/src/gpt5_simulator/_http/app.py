@@ -15,20 +15,20 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from gpt5_simulator._answer import Answer, Responder
-from gpt5_simulator._damage import damage
-from gpt5_simulator._delivery import Delivery
 from gpt5_simulator._errors import ApiError, FaultError
-from gpt5_simulator._events import begun, encode, encode_event, iter_events
-from gpt5_simulator._fault_queue import FaultQueue
-from gpt5_simulator._fault_text import parse_fault
-from gpt5_simulator._faults import Fault, HttpError
+from gpt5_simulator._faults.effects import damage
+from gpt5_simulator._faults.fault_queue import FaultQueue
+from gpt5_simulator._faults.fault_text import parse_fault
+from gpt5_simulator._faults.faults import Fault, HttpError
+from gpt5_simulator._faults.refusals import build_error, retry_headers, validate_against
+from gpt5_simulator._http.delivery import Delivery
+from gpt5_simulator._http.recorded import RecordedRequest, RequestLog, fingerprint
+from gpt5_simulator._http.replay import Recording, ReplayQueue
 from gpt5_simulator._json import Json, is_object, object_at
 from gpt5_simulator._profiles import iter_profiles
-from gpt5_simulator._recorded import RecordedRequest, RequestLog, fingerprint
-from gpt5_simulator._refusals import build_error, retry_headers, validate_against
-from gpt5_simulator._replay import Recording, ReplayQueue
 from gpt5_simulator._reply import ChunkSizes, Reply
-from gpt5_simulator._stored_calls import EVENTS, JSON, Query, StoredCalls
+from gpt5_simulator._responses.events import begun, encode, encode_event, iter_events
+from gpt5_simulator._stored.stored_calls import EVENTS, JSON, Query, StoredCalls
 
 
 FAULT_HEADER = "x-simulator-fault"

@@ -7,7 +7,7 @@ from threading import Lock
 from typing import get_args
 
 from gpt5_simulator._arguments import entries_of, wrong_kind
-from gpt5_simulator._faults import Fault
+from gpt5_simulator._faults.faults import Fault
 
 
 _FAULTS: tuple[type, ...] = get_args(Fault.__value__)

@@ -9,9 +9,9 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpt5_simulator._images import parse_size
 from gpt5_simulator._json import Json, dump, object_at, objects_in
 from gpt5_simulator._media import without_data
+from gpt5_simulator._model.images import parse_size
 from gpt5_simulator._request import ModelRequest
 
 

@@ -6,11 +6,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import assert_never
 
-from gpt5_simulator._events import annotation_end
-from gpt5_simulator._item_kinds import kind_of, text_of, with_text
 from gpt5_simulator._json import Json, dump, objects_in
-from gpt5_simulator._request import ModelRequest
-from gpt5_simulator._turn import (
+from gpt5_simulator._model.turn import (
     CustomToolCall,
     FunctionCall,
     OutputItem,
@@ -20,7 +17,10 @@ from gpt5_simulator._turn import (
     Turn,
     TurnItem,
 )
-from gpt5_simulator._usage import CHARS_PER_TOKEN, count_tokens, reasoning_tokens
+from gpt5_simulator._request import ModelRequest
+from gpt5_simulator._responses.events import annotation_end
+from gpt5_simulator._responses.item_kinds import kind_of, text_of, with_text
+from gpt5_simulator._responses.usage import CHARS_PER_TOKEN, count_tokens, reasoning_tokens
 
 
 class IdSource:

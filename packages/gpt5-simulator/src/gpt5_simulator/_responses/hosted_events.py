@@ -5,10 +5,10 @@ Source: the order and the fields of recorded streams, which `_item_kinds.py` hol
 
 from collections.abc import Iterator
 
-from gpt5_simulator._deltas import iter_text_events
-from gpt5_simulator._encrypted import begin_token
-from gpt5_simulator._item_kinds import kind_of, text_of, with_text
 from gpt5_simulator._json import Json, object_at, objects_in
+from gpt5_simulator._responses.deltas import iter_text_events
+from gpt5_simulator._responses.encrypted import begin_token
+from gpt5_simulator._responses.item_kinds import kind_of, text_of, with_text
 
 
 _TOKENS = ("encrypted_content", "fingerprint")

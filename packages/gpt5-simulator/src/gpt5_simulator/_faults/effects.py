@@ -4,8 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from gpt5_simulator._events import encode, encode_event
-from gpt5_simulator._faults import (
+from gpt5_simulator._faults.faults import (
     BrokenFrame,
     CutStream,
     DuplicateEvents,
@@ -18,6 +17,7 @@ from gpt5_simulator._faults import (
 )
 from gpt5_simulator._json import Json, is_object, object_at
 from gpt5_simulator._reply import Drop, Pause, Reply, Step
+from gpt5_simulator._responses.events import encode, encode_event
 
 
 _PAGE = b"<!DOCTYPE html>\n<html><head><title>Sign in</title></head><body><h1>Please sign in</h1></body></html>\n"

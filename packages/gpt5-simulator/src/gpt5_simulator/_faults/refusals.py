@@ -1,7 +1,12 @@
 """Faults that refuse a request before there is an answer."""
 
 from gpt5_simulator._errors import ApiError
-from gpt5_simulator._faults import EncryptedContentRefused, Fault, HttpError, UnverifiedOrganization
+from gpt5_simulator._faults.faults import (
+    EncryptedContentRefused,
+    Fault,
+    HttpError,
+    UnverifiedOrganization,
+)
 from gpt5_simulator._json import Json, object_at
 from gpt5_simulator._request import input_items
 

@@ -14,19 +14,19 @@ from typing import Any, Self
 import uvicorn
 
 from gpt5_simulator._answer import Responder
-from gpt5_simulator._app import Api, Behaviour
 from gpt5_simulator._arguments import entries_of, validate_kind, validate_number, wrong_kind
-from gpt5_simulator._demo_model import DemoModel
 from gpt5_simulator._errors import StartError
-from gpt5_simulator._fault_queue import FaultQueue
-from gpt5_simulator._faults import Fault
-from gpt5_simulator._hosted_results import HostedResults, read_hosted_results
+from gpt5_simulator._faults.fault_queue import FaultQueue
+from gpt5_simulator._faults.faults import Fault
+from gpt5_simulator._http.app import Api, Behaviour
+from gpt5_simulator._http.recorded import RecordedRequest, RequestLog
+from gpt5_simulator._http.replay import Recording, ReplayQueue, read_recordings
 from gpt5_simulator._lifetimes import Lifetimes
-from gpt5_simulator._recorded import RecordedRequest, RequestLog
-from gpt5_simulator._replay import Recording, ReplayQueue, read_recordings
+from gpt5_simulator._model.demo_model import DemoModel
+from gpt5_simulator._model.hosted_results import HostedResults, read_hosted_results
+from gpt5_simulator._model.turn import Model
 from gpt5_simulator._reply import ChunkSizes
-from gpt5_simulator._store import BackgroundCounts
-from gpt5_simulator._turn import Model
+from gpt5_simulator._stored.store import BackgroundCounts
 
 
 SIMULATOR_KEY = "sk-simulator-any-key"

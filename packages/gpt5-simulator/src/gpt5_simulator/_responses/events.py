@@ -6,11 +6,11 @@ Source: the order and the fields of recorded GPT-5 streams.
 import hashlib
 from collections.abc import Iterator
 
-from gpt5_simulator._deltas import iter_text_events
-from gpt5_simulator._encrypted import begin_token
-from gpt5_simulator._hosted_events import iter_item_events, opened_item
 from gpt5_simulator._json import Json, dump, objects_in
-from gpt5_simulator._usage import build_tool_usage
+from gpt5_simulator._responses.deltas import iter_text_events
+from gpt5_simulator._responses.encrypted import begin_token
+from gpt5_simulator._responses.hosted_events import iter_item_events, opened_item
+from gpt5_simulator._responses.usage import build_tool_usage
 
 
 _PAD_TO = 16

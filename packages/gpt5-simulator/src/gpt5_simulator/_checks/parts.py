@@ -5,18 +5,17 @@ https://github.com/dickpy/dsh-imagegen/issues/23 and https://github.com/Alibaba-
 vision" and "File inputs", read in November 2026. The code of an image that cannot be read is one of `ResponseError` of openai 3.54.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 
-from gpt5_simulator._checks import bad_value, missing, unsupported_value, wrong_type
+from gpt5_simulator._checks.schema import SCHEMAS, bad_value, missing, validate, wrong_type
 from gpt5_simulator._errors import ApiError
 from gpt5_simulator._json import Json, is_array, is_object
-from gpt5_simulator._media import MEDIA, media_in, parse_data_url
-from gpt5_simulator._profiles import IMAGE_DETAILS, ModelProfile
+from gpt5_simulator._media import MEDIA, DataUrl, media_in, parse_data_url
+from gpt5_simulator._profiles import ModelProfile
 
 
 _PARTS_IN = ("input_text", "input_image", "input_file", "input_audio")
 _PARTS_OUT = ("output_text", "refusal")
-_FILE_DETAILS = ("auto", "low", "high")
 _IMAGE_TYPES = ("image/png", "image/jpeg", "image/jpg", "image/webp", "image/gif")
 _NO_FILES = ("", "application/octet-stream", "application/zip")
 _MAX_IMAGES = 1_500
@@ -29,7 +28,7 @@ def validate_parts(content: object, where: str, *, role: str | None, profile: Mo
     """Refuse parts that may not stand where they do, or that cannot be read.
 
     Args:
-        content: The content of a message or the output of a call; a string is fine.
+        content: The content of a message or the output of a call, a string or an array.
         where: Its path.
         role: The role of the message; None for the output of a call.
         profile: The model's profile.
@@ -37,28 +36,23 @@ def validate_parts(content: object, where: str, *, role: str | None, profile: Mo
     Raises:
         ApiError: If anything is wrong; it says the first thing.
     """
-    if isinstance(content, str):
-        return
-    if not is_array(content):
-        raise wrong_type(where, wanted="a string or an array", got=content)
     accepted = _PARTS_OUT if role == "assistant" else _PARTS_IN
-    for index, part in enumerate(content):
+    for index, part in enumerate(content if is_array(content) else ()):
         path = f"{where}[{index}]"
         if not is_object(part):
             raise wrong_type(path, wanted="an object", got=part)
         kind: object = part.get("type")
         if kind not in accepted:
             raise bad_value(f"{path}.type", kind, accepted=accepted)
-        if kind in {"input_text", "output_text"} and not isinstance(part.get("text"), str):
-            raise missing(f"{path}.text")
         if kind in MEDIA and role not in ("user", None):
             text = (
                 f"Invalid '{path}'. Images and files are only allowed for messages with role 'user', "
                 f"but this message has role '{role}'."
             )
             raise ApiError(text, param=path, code="invalid_value")
+        validate(part, SCHEMAS["parts"][kind], path, profile=profile)
         if kind == "input_image":
-            _validate_image(part, path, profile)
+            _validate_image(part, f"{path}.image_url")
         elif kind == "input_file":
             _validate_file(part, path)
 
@@ -80,72 +74,43 @@ def validate_amounts(items: Iterable[Json]) -> None:
         raise ApiError(text, param="input", code="invalid_value")
 
 
-def _validate_image(part: Json, path: str, profile: ModelProfile) -> None:
-    _validate_source(part, path, ("image_url", "file_id"))
-    detail: object = part.get("detail")
-    if detail is not None and detail not in IMAGE_DETAILS:
-        raise bad_value(f"{path}.detail", detail, accepted=IMAGE_DETAILS)
-    if detail is not None and detail not in profile.image_details:
-        raise unsupported_value(
-            f"{path}.detail", detail, profile=profile, accepted=profile.image_details
-        )
+def _validate_image(part: Json, param: str) -> None:
     source: str = part.get("image_url") or ""
     if source.startswith(("http://", "https://")) or not source:
         return
     found = parse_data_url(source)
-    if found is None:
-        reason = "a value without the 'data:' prefix"
-    elif found.media_type not in _IMAGE_TYPES:
-        reason = f"unsupported MIME type '{found.media_type}'"
-    elif not found.data:
-        reason = (
-            "invalid base64-encoded bytes" if found.data is None else "empty base64-encoded bytes"
-        )
-    elif found.size is None:
+    fault = _fault_in(found, is_taken=lambda kind: kind in _IMAGE_TYPES)
+    if fault is not None:
+        text = f"Invalid '{param}'. Expected {_IMAGE_EXAMPLE}, but got {fault}."
+        raise ApiError(text, param=param, code="invalid_value")
+    if found is not None and found.size is None:
         text = "The image data you provided does not represent a valid image. Please check your input and try again."
-        raise ApiError(text, param=f"{path}.image_url", code="image_parse_error")
-    else:
-        return
-    text = f"Invalid '{path}.image_url'. Expected {_IMAGE_EXAMPLE}, but got {reason}."
-    raise ApiError(text, param=f"{path}.image_url", code="invalid_value")
+        raise ApiError(text, param=param, code="image_parse_error")
 
 
 def _validate_file(part: Json, path: str) -> None:
-    _validate_source(part, path, ("file_data", "file_url", "file_id"))
-    detail: object = part.get("detail")
-    if detail is not None and detail not in _FILE_DETAILS:
-        raise bad_value(f"{path}.detail", detail, accepted=_FILE_DETAILS)
-    source: object = part.get("file_data")
+    source: str | None = part.get("file_data")
     if source is None:
         return
     if not part.get("filename"):
         raise missing(f"{path}.filename")
-    found = parse_data_url(str(source))
-    if found is None:
-        reason = "a value without the 'data:' prefix"
-    elif found.media_type in _NO_FILES or found.media_type.startswith(
-        ("audio/", "video/", "image/")
-    ):
-        reason = f"unsupported MIME type '{found.media_type}'"
-    elif not found.data:
-        reason = (
-            "invalid base64-encoded bytes" if found.data is None else "empty base64-encoded bytes"
-        )
-    else:
-        return
-    text = f"Invalid file data: '{path}.file_data'. Expected {_FILE_EXAMPLE}, but got {reason}."
-    raise ApiError(text, param=f"{path}.file_data", code="invalid_value")
+    fault = _fault_in(parse_data_url(source), is_taken=_is_file_type)
+    if fault is not None:
+        param = f"{path}.file_data"
+        text = f"Invalid file data: '{param}'. Expected {_FILE_EXAMPLE}, but got {fault}."
+        raise ApiError(text, param=param, code="invalid_value")
 
 
-def _validate_source(part: Json, path: str, names: Sequence[str]) -> None:
-    """Refuse a part that does not name exactly one place of its bytes."""
-    given = [name for name in names if part.get(name) is not None]
-    for name in given:
-        if not isinstance(part[name], str):
-            raise wrong_type(f"{path}.{name}", wanted="a string", got=part[name])
-    if not given:
-        raise missing(f"{path}.{names[0]}")
-    if len(given) > 1:
-        listed = " or ".join(f"'{name}'" for name in given)
-        text = f"Mutually exclusive parameters. Ensure you are only providing one of: {listed}."
-        raise ApiError(text, param=path, code="mutually_exclusive_parameters")
+def _is_file_type(kind: str) -> bool:
+    return kind not in _NO_FILES and not kind.startswith(("audio/", "video/", "image/"))
+
+
+def _fault_in(url: DataUrl | None, *, is_taken: Callable[[str], bool]) -> str | None:
+    """Return what is wrong with a data URL, or None."""
+    if url is None:
+        return "a value without the 'data:' prefix"
+    if not is_taken(url.media_type):
+        return f"unsupported MIME type '{url.media_type}'"
+    if url.data is None:
+        return "invalid base64-encoded bytes"
+    return None if url.data else "empty base64-encoded bytes"

@@ -9,9 +9,9 @@ Source: a recorded background stream and its resumption; what a cancelled stream
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from gpt5_simulator._events import begun, encode_event, iter_events
 from gpt5_simulator._json import Json
 from gpt5_simulator._reply import Pause, Step
+from gpt5_simulator._responses.events import begun, encode_event, iter_events
 
 
 _QUEUED_SHARE = 0.25

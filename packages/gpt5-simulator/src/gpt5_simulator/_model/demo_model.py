@@ -1,26 +1,23 @@
 """The demonstration model: it stands in for a language model, so that everything around it can be tried without a key."""
 
-import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
 
-from gpt5_simulator._demo_hosted import HostedTools, Segment, annotate
-from gpt5_simulator._demo_values import Values, is_asked_for
-from gpt5_simulator._echoed_tools import echoed_tool
-from gpt5_simulator._hosted_results import DEMO_RESULTS, HostedResults
 from gpt5_simulator._json import Json, dump, object_at, objects_in
 from gpt5_simulator._media import describe, media_in
-from gpt5_simulator._request import ModelRequest, Tool, item_text, read_tool
-from gpt5_simulator._turn import (
+from gpt5_simulator._model.demo_hosted import HostedTools, Segment, annotate
+from gpt5_simulator._model.demo_values import Values, is_asked_for
+from gpt5_simulator._model.hosted_results import DEMO_RESULTS, HostedResults
+from gpt5_simulator._model.turn import (
     CustomToolCall,
     FunctionCall,
-    OutputItem,
     Reasoning,
     Text,
     Turn,
     TurnItem,
 )
+from gpt5_simulator._request import ModelRequest, Tool, item_text, read_tool
 
 
 type _Call = tuple[Tool, Json]  # with its arguments
@@ -81,15 +78,12 @@ class DemoModel:
             text = annotate(segments)[0] if results else question
             calls = [(tool, _arguments(tool, question, text=text))]
         calls = calls if request.parallel else calls[:1]
-        found = [] if calls else list(_found_calls(question, results, request))
-        items: list[TurnItem] = [item for call in hosted if call.is_first for item in call.items]
-        items += _reasoning(request, [tool.name for tool, _ in calls])
-        items += [item for call in hosted if not call.is_first for item in call.items]
-        items += found
+        items = _reasoning(request, [tool.name for tool, _ in calls])
+        items += [item for call in hosted for item in call.items]
         if calls and "preamble" in request.instructions:
             names = " and ".join(dict.fromkeys(tool.name for tool, _ in calls))
             items.append(Text(text=f"I will use {names} for this."))
-        if not calls and not found and not any(call.is_open for call in hosted):
+        if not calls and not any(call.is_open for call in hosted):
             items.append(_answer_text(request, segments, question, results))
         return [*items, *(_call(tool, arguments) for tool, arguments in calls)]
 
@@ -126,41 +120,6 @@ def _call(tool: Tool, arguments: Json) -> TurnItem:
         return CustomToolCall(name=tool.name, input=arguments["input"])
     namespace = tool.namespace or (tool.name if "defer_loading" in tool.entry else None)
     return FunctionCall(name=tool.name, arguments=arguments, namespace=namespace)
-
-
-def _found_calls(
-    question: str, results: Sequence[_Result], request: ModelRequest
-) -> Iterator[TurnItem]:
-    """Yield a search for tools and the calls of those that it has found; the client's own search only yields the search."""
-    search = next((tool for tool in request.hosted if tool.get("type") == "tool_search"), None)
-    if search is None:
-        return
-    is_own = search.get("execution") == "client"
-    if is_own and any(item.get("type") == "tool_search_call" for item in request.items):
-        return
-    calls = _open_calls(question, results, request.deferred)
-    if is_own:
-        arguments = Values(search, part=question, text=question).fields(
-            object_at(search, "parameters")
-        )
-        fields: Json = {"execution": "client", "arguments": arguments}
-        call_id = f"call_{hashlib.sha256(question.encode(errors='replace')).hexdigest()[:24]}"
-        yield OutputItem(item={"type": "tool_search_call", "call_id": call_id} | fields)
-    elif calls:
-        found = [tool for tool, _ in calls]
-        paths = [".".join(filter(None, [tool.namespace, tool.name])) for tool in found]
-        yield OutputItem(item={"type": "tool_search_call", "arguments": {"paths": paths}})
-        tools = [_listed(tool) for tool in found]
-        yield OutputItem(item={"type": "tool_search_output", "tools": tools})
-        yield from (_call(tool, arguments) for tool, arguments in calls)
-
-
-def _listed(tool: Tool) -> Json:
-    """Return a tool as the search for it lists it."""
-    entry = echoed_tool(tool.entry)
-    if tool.namespace is None:
-        return entry
-    return {"type": "namespace", "name": tool.namespace, "description": "", "tools": [entry]}
 
 
 def _read_conversation(items: Sequence[Json]) -> tuple[str, list[_Result]]:

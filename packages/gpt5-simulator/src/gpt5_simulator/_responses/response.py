@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from gpt5_simulator._echoed_tools import echoed_tool
 from gpt5_simulator._json import Json, object_at, objects_in
-from gpt5_simulator._output import Output
 from gpt5_simulator._request import ModelRequest
-from gpt5_simulator._usage import build_tool_usage
+from gpt5_simulator._responses.echoed_tools import echoed_tool
+from gpt5_simulator._responses.output import Output
+from gpt5_simulator._responses.usage import build_tool_usage
 
 
 _ECHOED: dict[str, Any] = {

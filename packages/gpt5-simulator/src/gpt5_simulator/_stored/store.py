@@ -4,10 +4,10 @@ from collections import OrderedDict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpt5_simulator._background import BackgroundRun
 from gpt5_simulator._errors import ApiError
 from gpt5_simulator._json import Json, objects_in
 from gpt5_simulator._request import item_text
+from gpt5_simulator._stored.background import BackgroundRun
 
 
 _MAX_RESPONSES = 512

@@ -7,7 +7,7 @@ from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
 from gpt5_simulator._errors import FaultError
-from gpt5_simulator._faults import (
+from gpt5_simulator._faults.faults import (
     BrokenFrame,
     CutStream,
     DuplicateEvents,

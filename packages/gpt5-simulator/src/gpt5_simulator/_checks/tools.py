@@ -5,24 +5,23 @@ Source: recorded 400 bodies; docs/evidence/responses-api.md, R14 and R15.
 
 import re
 
-from gpt5_simulator._checks import bad_value, missing, validate_closed, validate_members, wrong_type
+from gpt5_simulator._checks.schema import SCHEMAS, bad_value, missing, validate, wrong_type
+from gpt5_simulator._checks.strict_schemas import validate_closed
 from gpt5_simulator._errors import ApiError
-from gpt5_simulator._hosted_tool_checks import HOSTED_TYPES, validate_hosted_tool
 from gpt5_simulator._json import Json, is_array, is_object, object_at, objects_in
 from gpt5_simulator._profiles import ModelProfile
 from gpt5_simulator._request import input_items, plain_type
 
 
-_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_CLIENT: Json = SCHEMAS["client_tools"]
+_HOSTED: Json = SCHEMAS["hosted_tools"]
 _MODES = ("none", "auto", "required")
-_CODE = "invalid_function_parameters"
-_OWN_TYPES = ("function", "custom")
-_COMMON = ("type", "name", "description", "allowed_callers", "async", "defer_loading")
-_OWN_FIELDS = {
-    "function": (*_COMMON, "output_schema", "parameters", "strict"),
-    "custom": (*_COMMON, "format"),
-}
 _NOT_MINIMAL = frozenset({"image_generation", "web_search"})
+_SIZE = re.compile(r"([1-9]\d{0,3})x([1-9]\d{0,3})")
+_STEP = 16
+_MAX_EDGE = 3840
+_MAX_PIXELS = 3840 * 2160
+_MAX_RATIO = 3
 
 
 def validate_tools(body: Json, *, profile: ModelProfile) -> None:
@@ -44,33 +43,77 @@ def validate_tools(body: Json, *, profile: ModelProfile) -> None:
 
 def _validate_tool(tool: Json, where: str, profile: ModelProfile) -> None:
     kind = plain_type(tool)
-    if kind in _OWN_TYPES:
-        _validate_own_tool(tool, where)
+    if kind in _CLIENT:
+        _validate_client_tool(tool, where, kind)
         return
-    if kind not in HOSTED_TYPES:
-        raise bad_value(f"{where}.type", tool["type"], accepted=(*_OWN_TYPES, *HOSTED_TYPES))
+    if kind not in _HOSTED:
+        raise bad_value(f"{where}.type", tool["type"], accepted=(*_CLIENT, *_HOSTED))
     if kind in profile.lacks_tools:
         text = f"Tool '{kind}' is not supported with {profile.snapshot}."
         raise ApiError(text, param="tools")
-    validate_hosted_tool(tool | {"type": kind}, where)
+    validate(tool, _HOSTED[kind], where)
     if kind == "namespace":
-        _validate_namespace(tool, where)
+        _validate_namespace(tool["tools"], f"{where}.tools")
+    elif kind == "image_generation":
+        _validate_picture(tool, where)
+    is_clients_search = kind == "tool_search" and tool.get("execution") == "client"
+    if is_clients_search and not tool.get("description"):
+        raise missing(f"{where}.description")
 
 
-def _validate_namespace(tool: Json, where: str) -> None:
-    for name in ("name", "description"):
-        if not isinstance(tool.get(name), str):
-            raise missing(f"{where}.{name}")
-    inner: object = tool.get("tools")
-    if not is_array(inner):
-        raise missing(f"{where}.tools")
-    for index, entry in enumerate(inner):
-        path = f"{where}.tools[{index}]"
-        if not is_object(entry):
-            raise wrong_type(path, wanted="an object", got=entry)
-        if entry.get("type") not in _OWN_TYPES:
-            raise bad_value(f"{path}.type", entry.get("type"), accepted=_OWN_TYPES)
-        _validate_own_tool(entry, path)
+def _validate_namespace(tools: list[object], where: str) -> None:
+    for index, tool in enumerate(tools):
+        path = f"{where}[{index}]"
+        if not is_object(tool):
+            raise wrong_type(path, wanted="an object", got=tool)
+        kind: object = tool.get("type")
+        if kind not in tuple(_CLIENT):  # a tuple: it may be unhashable
+            raise bad_value(f"{path}.type", kind, accepted=tuple(_CLIENT))
+        _validate_client_tool(tool, path, str(kind))
+
+
+def _validate_client_tool(tool: Json, where: str, kind: str) -> None:
+    validate(tool, _CLIENT[kind], where)
+    schema: Json | None = tool.get("parameters")
+    if schema is None:
+        return
+    label = f"Invalid schema for function '{tool['name']}'"
+    fault = None
+    if schema.get("type") != "object":
+        fault = f"schema must be a JSON Schema of 'type: \"object\"', got 'type: \"{schema.get('type')}\"'."
+    elif not is_object(schema.get("properties")):
+        fault = "In context=(), object schema missing properties."
+    code, param = "invalid_function_parameters", f"{where}.parameters"
+    if fault is not None:
+        raise ApiError(f"{label}: {fault}", param=param, code=code)
+    if tool.get("strict") is True:
+        validate_closed(schema, label=label, param=param, code=code)
+
+
+def _validate_picture(tool: Json, where: str) -> None:
+    size: object = tool.get("size")
+    if size not in (None, "auto") and not _is_size(size):
+        text = (
+            f"Invalid value: '{size}'. Expected 'auto' or 'WIDTHxHEIGHT' with edges that are divisible by {_STEP}, "
+            f"a ratio of at most {_MAX_RATIO} to 1, and at most 3840x2160 pixels."
+        )
+        raise ApiError(text, param=f"{where}.size", code="invalid_value")
+    if tool.get("background") == "transparent" and tool.get("output_format") == "jpeg":
+        text = "Transparent background is not supported for JPEG output format."
+        raise ApiError(text, param=f"{where}.background", code="invalid_value")
+
+
+def _is_size(value: object) -> bool:
+    """Return whether a text is a size that pictures can have.
+
+    Source: the docstring of `size` in `tool.py` of openai 3.54.0.
+    """
+    found = _SIZE.fullmatch(value) if isinstance(value, str) else None
+    if found is None:
+        return False
+    short, long = sorted((int(found[1]), int(found[2])))
+    is_step = short % _STEP == long % _STEP == 0
+    return is_step and long <= min(_MAX_EDGE, short * _MAX_RATIO) and short * long <= _MAX_PIXELS
 
 
 def _validate_effort(body: Json, profile: ModelProfile) -> None:
@@ -85,34 +128,6 @@ def _validate_effort(body: Json, profile: ModelProfile) -> None:
         listed = ", ".join(ruled_out)
         text = f"The following tools cannot be used with reasoning.effort 'minimal': {listed}."
         raise ApiError(text, param="tools")
-
-
-def _validate_own_tool(tool: Json, where: str) -> None:
-    validate_members(where, tool, _OWN_FIELDS[tool["type"]])
-    name: object = tool.get("name")
-    if not isinstance(name, str):
-        raise missing(f"{where}.name")
-    if not _NAME.fullmatch(name):
-        text = f"Invalid '{where}.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'."
-        raise ApiError(text, param=f"{where}.name", code="invalid_value")
-    if tool["type"] == "function" and tool.get("parameters") is not None:
-        _validate_parameters(tool, where)
-
-
-def _validate_parameters(tool: Json, where: str) -> None:
-    schema: object = tool["parameters"]
-    param = f"{where}.parameters"
-    if not is_object(schema):
-        raise wrong_type(param, wanted="an object", got=schema)
-    label = f"Invalid schema for function '{tool['name']}'"
-    if schema.get("type") != "object":
-        text = f"{label}: schema must be a JSON Schema of 'type: \"object\"', got 'type: \"{schema.get('type')}\"'."
-        raise ApiError(text, param=param, code=_CODE)
-    if not is_object(schema.get("properties")):
-        text = f"{label}: In context=(), object schema missing properties."
-        raise ApiError(text, param=param, code=_CODE)
-    if tool.get("strict") is True:
-        validate_closed(schema, label=label, param=param, code=_CODE)
 
 
 def _validate_choice(body: Json, profile: ModelProfile) -> None:
@@ -147,8 +162,8 @@ def _validate_chosen(choice: Json, tools: list[Json]) -> None:
     kind: object = choice.get("type")
     if not isinstance(kind, str):
         raise missing("tool_choice.type")
-    if kind not in _OWN_TYPES and plain_type(choice) not in HOSTED_TYPES:
-        accepted = ("allowed_tools", *_OWN_TYPES, *HOSTED_TYPES)
+    if kind not in _CLIENT and plain_type(choice) not in _HOSTED:
+        accepted = ("allowed_tools", *_CLIENT, *_HOSTED)
         raise bad_value("tool_choice.type", kind, accepted=accepted)
     key = {"function": "name", "custom": "name", "mcp": "server_label"}.get(kind, "type")
     name: object = choice.get(key)

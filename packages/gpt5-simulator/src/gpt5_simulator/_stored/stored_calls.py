@@ -8,15 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
-from gpt5_simulator._checks import bad_value, validate_includes
+from gpt5_simulator._checks.schema import SCHEMAS, bad_value, validate
 from gpt5_simulator._errors import ApiError
-from gpt5_simulator._events import encode
-from gpt5_simulator._item_kinds import without_unasked
 from gpt5_simulator._json import Json, objects_in
-from gpt5_simulator._limits import validate_number
-from gpt5_simulator._output import IdSource
 from gpt5_simulator._reply import Reply
-from gpt5_simulator._store import StoredResponse
+from gpt5_simulator._responses.events import encode
+from gpt5_simulator._responses.item_kinds import without_unasked
+from gpt5_simulator._responses.output import IdSource
+from gpt5_simulator._stored.store import StoredResponse
 
 
 JSON = "application/json"
@@ -69,7 +68,7 @@ class Query:
         except ValueError:
             text = f"Invalid type for '{name}': expected an integer, but got {value!r} instead."
             raise ApiError(text, param=name, code="invalid_type") from None
-        validate_number(name, number, least=least, most=most)
+        validate(number, {"minimum": least, "maximum": number if most is None else most}, name)
         return number
 
     def include(self) -> frozenset[str]:
@@ -80,7 +79,7 @@ class Query:
         """
         pairs = parse_qsl(self.text)
         wanted = [value for name, value in pairs if name.partition("[")[0] == "include"]
-        validate_includes(wanted)
+        validate(wanted, SCHEMAS["parameters"]["include"], "include")
         if "reasoning.encrypted_content" in wanted:
             text = "Encrypted content cannot be requested for persisted responses."
             raise ApiError(text, param="include")

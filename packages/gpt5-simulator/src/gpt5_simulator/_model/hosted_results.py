@@ -12,30 +12,23 @@ from gpt5_simulator._errors import ResultsError
 from gpt5_simulator._json import Json, is_array, is_object
 
 
+_GIVEN = ("items", "text")
 _FIELDS: dict[str, tuple[str, ...]] = {
     "web_search": ("text", "url", "title", "sources", "actions", "link"),
-    "file_search": ("text", "file_id", "filename", "score", "attributes"),
-    "code_interpreter": ("code", "logs", "files", "error"),
+    "file_search": _GIVEN,
+    "code_interpreter": _GIVEN,
     "image_generation": ("result", "revised_prompt", "colour", "error"),
-    "mcp": ("server_label", "tool", "arguments", "output", "error"),
-    "shell": ("commands", "stdout", "stderr", "exit_code"),
-    "apply_patch": ("operation",),
+    "mcp": _GIVEN,
+    "shell": _GIVEN,
+    "apply_patch": _GIVEN,
 }
 _TYPES: dict[str, tuple[type | tuple[type, ...], str]] = {
-    "match": (str, "text"),
     "actions": (list, "an array"),
-    "arguments": (dict, "an object"),
-    "attributes": (dict, "an object"),
     "colour": (list, "an array"),
-    "commands": (list, "an array"),
     "error": ((str, dict), "text or an object"),
-    "exit_code": (int, "a whole number"),
-    "files": (dict, "an object"),
+    "items": (list, "an array"),
     "link": (bool, "true or false"),
-    "operation": (dict, "an object"),
-    "score": ((int, float), "a number"),
     "sources": (list, "an array"),
-    "tool": (dict, "an object"),
 }
 _WORD = re.compile(r"\w+")
 
@@ -112,6 +105,10 @@ def _validate_row(row: object, tool: str, where: str) -> None:
         accepted, wanted = _TYPES.get(name, (str, "text"))
         if not isinstance(value, accepted):
             raise ResultsError(f"{path}: expected {wanted}", path=path)
+    for index, item in enumerate(row.get("items", ())):
+        if not (is_object(item) and isinstance(item.get("type"), str)):
+            path = f"{where}.items[{index}]"
+            raise ResultsError(f"{path}: expected an object with a type", path=path)
 
 
 DEMO_RESULTS = read_hosted_results(
@@ -130,55 +127,6 @@ DEMO_RESULTS = read_hosted_results(
                 "url": "https://en.example.org/wiki/Tokyo",
                 "title": "Tokyo (東京)",
             },
-        ],
-        "file_search": [
-            {
-                "match": "leave",
-                "text": "Everyone has 30 days of leave a year.",
-                "file_id": "file-demohandbook0000000000",
-                "filename": "handbook.md",
-                "score": 0.92,
-                "attributes": {"year": 2026},
-            }
-        ],
-        "code_interpreter": [
-            {
-                "match": "primes",
-                "code": "primes = [n for n in range(2, 30) if all(n % d for d in range(2, n))]\nprint(primes)",
-                "logs": "[2, 3, 5, 7, 11, 13, 17, 19, 23, 29]\n",
-                "files": {"primes.csv": "2,3,5,7,11,13,17,19,23,29\n"},
-            }
-        ],
-        "mcp": [
-            {
-                "match": "dice",
-                "tool": {
-                    "name": "roll",
-                    "description": "Roll dice.",
-                    "input_schema": {
-                        "type": "object",
-                        "properties": {"expression": {"type": "string"}},
-                        "required": ["expression"],
-                        "additionalProperties": False,
-                    },
-                    "annotations": {"read_only": False},
-                },
-                "arguments": {"expression": "2d6"},
-                "output": "7",
-            }
-        ],
-        "shell": [
-            {"match": "list", "commands": ["ls /mnt/data"], "stdout": "notes.txt\n"},
-        ],
-        "apply_patch": [
-            {
-                "match": "notes",
-                "operation": {
-                    "type": "create_file",
-                    "path": "NOTES.md",
-                    "diff": "+# Notes\n+\n+- first\n",
-                },
-            }
         ],
     }
 )

@@ -1,0 +1,1 @@
+"""The response object: its output items, its events, what it costs."""
