@@ -12,7 +12,6 @@ from agent_tooling import (
     RefusedArguments,
     bind_arguments,
     dropped_arguments_text,
-    find_repeated_key,
     llm_json_schema,
     option_violation,
     parse_tool_arguments,
@@ -27,21 +26,6 @@ JSON_VALUES = st.recursive(
     ),
     max_leaves=10,
 )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "key"),
-    [
-        ('{"a": 1, "\\u0061": 2}', "a"),
-        ('{"a": [{"b": {"c": 1, "b": 2, "c": 3}}], "b": 1}', "c"),
-        ('{"a": {"a": 1}, "b": {"a": 2}}', None),
-        ('{"a": 1, "a"', None),
-        ("[" * 100_000, None),
-        ("", None),
-    ],
-)
-def test_a_key_that_stands_twice_in_one_object_is_found(arguments, key):
-    assert find_repeated_key(arguments) == key
 
 
 def parameter(name="p", **fields):

@@ -149,7 +149,6 @@ def hold_schema_and_binding_together(made, arguments):
 
 
 @pytest.mark.untraced
-@settings(max_examples=40)
 @given(st.data())
 def test_the_schema_accepts_what_binding_accepts(data):
     made = data.draw(TOOLS)
@@ -185,7 +184,6 @@ PIECES = st.sampled_from([*'{}[]:,"\\', "number", "names", "where", '"', "1e999"
 
 @pytest.mark.untraced
 @pytest.mark.parametrize("made", EACH_SOURCE, ids=["function", "schema", "declaration"])
-@settings(max_examples=100)
 @given(
     text=st.one_of(
         st.text(),

@@ -1,16 +1,40 @@
 """The tool contract: schemas, arguments, coercion, guards, observations, files. No I/O but the file guard."""
 
-from ._answer_schema import AnswerSchema, CheckedAnswer
-from ._approval_rules import Approval, ApprovalRule, ApprovalRules, Ask
+from ._approval.rules import Approval, ApprovalRule, ApprovalRules, Ask
 from ._arguments import (
-    bind_arguments,
-    find_repeated_key,
-    option_violation,
+    AcceptedArguments,
+    RefusedArguments,
+    ToolArguments,
     parse_tool_arguments,
 )
-from ._blobs import Blob, BlobMessage, merge_blob_chunks
-from ._coercion import cast_value, missing_hidden_parameters, prepare_arguments
-from ._declared_parameters import ToolFiles
+from ._dify import (
+    CHECK_CREDENTIALS,
+    FILE_FEATURES,
+    LOCAL_FILE_FAILED,
+    STRATEGY_OBSERVATIONS,
+    TOOL_LAYER_OBSERVATIONS,
+    Blob,
+    BlobMessage,
+    LocalFile,
+    ObservationPolicy,
+    ToolFiles,
+    ToolParameter,
+    bind_arguments,
+    cast_value,
+    invoke_error_text,
+    llm_json_schema,
+    merge_blob_chunks,
+    merge_parameters,
+    mime_type_of,
+    missing_hidden_parameters,
+    observation_content,
+    observation_text,
+    option_violation,
+    parameters_error_text,
+    prepare_arguments,
+    read_local_file,
+    unique_tool_names,
+)
 from ._errors import (
     ArgumentError,
     BlobChunkError,
@@ -26,27 +50,18 @@ from ._errors import (
     ToolingError,
     UnfinishedBlobError,
 )
-from ._failure_memory import FailureMemory, call_signature
-from ._file_kinds import FILE_FEATURES
-from ._functions import is_async_function
-from ._kept_results import READ_RESULT, KeptResults, read_result_schema
-from ._local_files import LocalFile, mime_type_of, read_local_file
-from ._observation import (
-    STRATEGY_OBSERVATIONS,
-    TOOL_LAYER_OBSERVATIONS,
-    ObservationPolicy,
-    observation_content,
-    observation_text,
+from ._inspection import (
+    is_async_function,
 )
-from ._parameters import ToolParameter, merge_parameters
-from ._patterns import LinearPattern
-from ._result_budget import ResultBudget
-from ._schema import llm_json_schema
-from ._schema_patterns import bound_patterns, validate_patterns
+from ._results.budget import ResultBudget
+from ._results.failure_memory import FailureMemory, call_signature
+from ._results.kept_results import READ_RESULT, KeptResults, read_result_schema
+from ._results.output import ContentPart, ToolContent, ToolOutput
+from ._schemas.answers import AnswerSchema, CheckedAnswer
+from ._schemas.linear_pattern import LinearPattern
+from ._schemas.patterns import bound_patterns, validate_patterns
 from ._sentences import (
     BUDGET_USED_UP,
-    CHECK_CREDENTIALS,
-    LOCAL_FILE_FAILED,
     REPEATED_FAILURE,
     REPEATED_SUCCESS_NOTICE,
     TOOL_FAILED,
@@ -55,8 +70,6 @@ from ._sentences import (
     denied_call_text,
     disallowed_tool_text,
     dropped_arguments_text,
-    invoke_error_text,
-    parameters_error_text,
     parse_error_text,
     repeated_key_text,
     too_long_question_text,
@@ -65,10 +78,10 @@ from ._sentences import (
     unknown_tool_text,
     validation_error_text,
 )
-from ._tool import Tool, tool
-from ._tool_arguments import AcceptedArguments, RefusedArguments, ToolArguments
-from ._tool_names import unique_tool_names
-from ._tool_output import ContentPart, ToolContent, ToolOutput
+from ._tool import (
+    Tool,
+    tool,
+)
 
 
 __all__ = [
@@ -127,7 +140,6 @@ __all__ = [
     "denied_call_text",
     "disallowed_tool_text",
     "dropped_arguments_text",
-    "find_repeated_key",
     "invoke_error_text",
     "is_async_function",
     "llm_json_schema",

@@ -1,39 +1,76 @@
-"""A model's arguments for a tool call: parsed and bound to the declaration, or refused.
+"""A model's arguments for a tool call: parsed, and accepted or refused."""
 
-Fail closed: what does not fit is never mended into a call. The lenient rules of the tool layer stand in `_coercion`.
-"""
-
-import copy
 import json
 import math
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
-from typing import Any, Final, cast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, cast
 
 from stream_text import parse_json
 
-from ._errors import ArgumentError
-from ._parameters import ToolParameter, option_text, to_parameters
-from ._sentences import validation_error_text
-from ._tool_arguments import AcceptedArguments, RefusedArguments, ToolArguments
+from ._json_text import JsonSchema
 
 
 _MAX_DEPTH: Final = 100  # Far above any honest call, far below what exhausts a stack further on.
-_MAX_DIGITS: Final = (
+MAX_DIGITS: Final = (
     19  # What fits into 64 bits, which is all that most readers of JSON have for a whole number.
 )
 # A text counts as one also where its end is missing, so that no text is looked through twice.
 _PIECE: Final = re.compile(
     r'"(?:[^"\\]|\\.)*\\?(?:"|\Z)|[\[\]{}]|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?', re.DOTALL
 )
-_LONG_NUMBER: Final = re.compile(rf"\d{{{_MAX_DIGITS + 1}}}")
+_LONG_NUMBER: Final = re.compile(rf"\d{{{MAX_DIGITS + 1}}}")
 _MAX_NAME_CHARACTERS: Final = 100
-_NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
-_INTEGER: Final = re.compile(r"[+-]?\d+", re.ASCII)
-_NUMBER_TYPES: Final = frozenset({"number", "integer"})
-_BOOLEANS: Final = {"true": True, "false": False}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcceptedArguments:
+    """Arguments that may be used.
+
+    Attributes:
+        args: The arguments.
+        dropped: The names of those that the model has given and may not, because the tool's form has set them.
+        shown: What of them a model and a person may know; None where that is all.
+        schema: The JSON schema that they fit, where whoever has bound them tells it.
+        ok: True.
+        error: None.
+    """
+
+    args: dict[str, Any]
+    dropped: tuple[str, ...] = ()
+    shown: Mapping[str, Any] | None = None
+    schema: JsonSchema | None = field(default=None, repr=False, compare=False)
+    ok: Literal[True] = field(default=True, init=False)
+    error: None = field(default=None, init=False)
+
+    def __bool__(self) -> Literal[True]:
+        return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedArguments:
+    """Arguments that may not be used.
+
+    Attributes:
+        error: The reason, in a sentence.
+        ok: False.
+        args: Nothing.
+    """
+
+    error: str
+    ok: Literal[False] = field(default=False, init=False)
+    args: dict[str, Any] = field(default_factory=dict[str, Any], init=False)
+
+    def __bool__(self) -> Literal[False]:
+        return False
+
+
+ToolArguments = AcceptedArguments | RefusedArguments
+"""Either; `ok` tells which, and so does whether it is true.
+
+`if not bound: return bound.error` narrows for every type checker, `if not bound.ok` for mypy alone.
+"""
 
 
 def parse_tool_arguments(arguments: object) -> ToolArguments:
@@ -60,73 +97,8 @@ def parse_tool_arguments(arguments: object) -> ToolArguments:
     return AcceptedArguments(args=cast("dict[str, Any]", value))
 
 
-def find_repeated_key(arguments: str) -> str | None:
-    """Return a key that stands twice in one object of a call's arguments, of which tools get the last; None where none does, or nothing can be read."""
-    repeated: list[str] = []
-
-    def note(pairs: list[tuple[str, Any]]) -> None:
-        counts = Counter(key for key, _ in pairs)
-        repeated.extend(key for key, count in counts.items() if count > 1)
-
-    with suppress(ValueError, RecursionError):
-        json.loads(arguments, object_pairs_hook=note)
-    return repeated[0] if repeated else None
-
-
-def bind_arguments(
-    tool_name: str,
-    parameters: Iterable[object] | None,
-    arguments: Mapping[str, Any],
-    runtime_parameters: Mapping[str, Any] | None = None,
-) -> ToolArguments:
-    """Bind a model's parsed arguments to a tool's parameters, and refuse what does not fit.
-
-    The model may supply what `llm_json_schema` shows it and nothing else, so a hidden parameter keeps its configured
-    value or its default; an argument for one that is configured is dropped. Null counts as not given. Numbers and booleans written as text are converted; scalars for text
-    parameters become text.
-
-    Args:
-        tool_name: Name of the tool, for the message.
-        parameters: The tool's parameters.
-        arguments: What the model gave, parsed.
-        runtime_parameters: What the person who configured the tool gave; passed on as it is.
-
-    Returns:
-        All arguments of the call, or in `error` the full sentence for the model.
-
-    Raises:
-        DeclarationError: If a parameter cannot be read.
-    """
-    declared = to_parameters(parameters)
-    try:
-        configured = runtime_parameters or {}
-        dropped = _find_configured(declared, arguments, configured)
-        kept = {name: value for name, value in arguments.items() if name not in dropped}
-        given = _known_only(tool_name, declared, kept)
-        args = _complete(declared, {**configured, **given})
-        args |= _accept_all(declared, given)
-    except ArgumentError as error:
-        return RefusedArguments(error=validation_error_text(str(error)))
-    told = tuple(name for name in dropped if arguments[name] is not None)
-    return AcceptedArguments(args=args, dropped=told)
-
-
-def option_violation(parameters: Iterable[object] | None, args: Mapping[str, Any]) -> str | None:
-    """Return the sentence that names the first argument outside its parameter's options, None when all fit.
-
-    Raises:
-        DeclarationError: If a parameter cannot be read.
-    """
-    for parameter in to_parameters(parameters):
-        try:
-            _validate_options(parameter, args.get(parameter.name))
-        except ArgumentError as error:
-            return validation_error_text(str(error))
-    return None
-
-
 def _find_excess(text: str) -> str | None:
-    """Return the sentence that names the first parameter with too much depth or too many digits, None if there is none."""
+    """Return a sentence that names the first parameter with too much depth or too many digits; None if there is none."""
     depth = 0
     name: str | None = None
     for match in _PIECE.finditer(text):
@@ -147,153 +119,13 @@ def _find_excess(text: str) -> str | None:
 def _find_number_excess(piece: str) -> str | None:
     digits = piece.lstrip("-")
     if digits.isdigit():
-        is_long = len(digits) > _MAX_DIGITS
-        return f"a whole number of over {_MAX_DIGITS} digits" if is_long else None
+        is_long = len(digits) > MAX_DIGITS
+        return f"a whole number of over {MAX_DIGITS} digits" if is_long else None
     return None if math.isfinite(float(piece)) else "a number that is too large"
 
 
 def _parse_carriable_json(text: str) -> object:
-    """Parse JSON, refusing half characters too: JSON can spell them, but no message can carry them on to the tool or to a log."""
+    """Parse JSON, and refuse unpaired surrogates: JSON can spell them, but no message or log can carry them."""
     value: object = parse_json(text, max_depth=_MAX_DEPTH)
     json.dumps(value, ensure_ascii=False).encode()
     return value
-
-
-def _find_configured(
-    declared: tuple[ToolParameter, ...],
-    arguments: Mapping[str, Any],
-    configured: Mapping[str, Any],
-) -> tuple[str, ...]:
-    """Return the names among the arguments of hidden parameters that the tool's form has set: models know tools from elsewhere."""
-    hidden = {parameter.name for parameter in declared if not parameter.is_visible}
-    is_set = {name for name, value in configured.items() if value is not None}
-    return tuple(sorted(arguments.keys() & hidden & is_set))
-
-
-def _known_only(
-    tool_name: str, declared: tuple[ToolParameter, ...], arguments: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return what the model gave, without nulls; refuse names that it was never shown."""
-    if arguments and not declared:
-        raise ArgumentError(min(arguments), f"schema is required for tool '{tool_name}'")
-    visible = {parameter.name for parameter in declared if parameter.is_visible}
-    unknown = sorted(arguments.keys() - visible)
-    if unknown:
-        raise ArgumentError(unknown[0], f"unknown parameters {unknown}")
-    return {name: value for name, value in arguments.items() if value is not None}
-
-
-def _complete(declared: tuple[ToolParameter, ...], given: dict[str, Any]) -> dict[str, Any]:
-    """Apply defaults, and refuse a call in which a required value is still missing."""
-    declared_names = {parameter.name for parameter in declared}
-    complete = {name: value for name, value in given.items() if name not in declared_names}
-    for parameter in declared:
-        value = given.get(parameter.name)
-        value = copy.deepcopy(parameter.default) if value is None else value
-        if value is not None:
-            complete[parameter.name] = value
-        elif parameter.required:
-            raise ArgumentError(parameter.name, f"missing required parameter '{parameter.name}'")
-    return complete
-
-
-def _accept_all(declared: tuple[ToolParameter, ...], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return every value that the model gave in the shape that its parameter wants."""
-    return {
-        parameter.name: _accept(parameter, given[parameter.name])
-        for parameter in declared
-        if parameter.name in given
-    }
-
-
-def _accept(parameter: ToolParameter, value: object) -> object:
-    """Return a model's value in the shape that the parameter wants."""
-    if parameter.multiple:
-        accepted = _accept_list(parameter, value)
-    else:
-        accepted = _accept_type(parameter, value)
-    # A number is compared as what it means, anything else as the model wrote it, which is what the message quotes.
-    _validate_options(parameter, accepted if parameter.type in _NUMBER_TYPES else value)
-    return accepted
-
-
-def _accept_list(parameter: ToolParameter, value: object) -> list[object]:
-    if not isinstance(value, list):
-        raise _requires(parameter, "array")
-    return [_accept_text(parameter, item) for item in cast("list[object]", value)]
-
-
-def _accept_type(parameter: ToolParameter, value: object) -> object:
-    match parameter.type:
-        case "number" | "integer":
-            return _accept_number(parameter, value)
-        case "boolean":
-            return _accept_boolean(parameter, value)
-        case "array":
-            return _accept_container(parameter, value, list, "array")
-        case "object" | "model-selector" | "app-selector" | "date-range":
-            return _accept_container(parameter, value, dict, "object")
-        case "any":
-            return value
-        case _:
-            return _accept_text(parameter, value)
-
-
-def _accept_number(parameter: ToolParameter, value: object) -> float:
-    number = _find_number(value) if isinstance(value, str) else value
-    if isinstance(number, bool) or not isinstance(number, int | float):
-        raise _requires(parameter, parameter.type)
-    if parameter.type == "number" or isinstance(number, int):
-        return number
-    if not number.is_integer():
-        raise _requires(parameter, "integer")
-    return int(number)
-
-
-def _find_number(text: str) -> float | None:
-    """Return the finite number that `text` spells in full, None for anything else."""
-    text = text.strip()
-    if _INTEGER.fullmatch(text):
-        return int(text) if len(text) <= _MAX_DIGITS + 1 else None
-    number = float(text) if _NUMBER.fullmatch(text) else math.inf
-    return number if math.isfinite(number) else None
-
-
-def _accept_boolean(parameter: ToolParameter, value: object) -> bool:
-    accepted = _BOOLEANS.get(value.strip().lower()) if isinstance(value, str) else value
-    if not isinstance(accepted, bool):
-        raise _requires(parameter, "boolean")
-    return accepted
-
-
-def _accept_container(
-    parameter: ToolParameter, value: object, container: type, name: str
-) -> object:
-    if not isinstance(value, container):
-        raise _requires(parameter, name)
-    return value
-
-
-def _accept_text(parameter: ToolParameter, value: object) -> str:
-    if not isinstance(value, str | bool | int | float):
-        raise _requires(parameter, "string")
-    return option_text(value)
-
-
-def _requires(parameter: ToolParameter, kind: str) -> ArgumentError:
-    return ArgumentError(parameter.name, f"parameter '{parameter.name}' requires {kind}")
-
-
-def _validate_options(parameter: ToolParameter, value: object) -> None:
-    """Refuse a value, or an item of a multiple choice, that is none of the parameter's options."""
-    if value is None or not parameter.options:
-        return
-    is_choice_of_many = parameter.multiple and isinstance(value, list)
-    chosen: list[object] = cast("list[object]", value) if is_choice_of_many else [value]
-    options = list(parameter.options)
-    for item in chosen:
-        if option_text(item) not in options:
-            raise ArgumentError(
-                parameter.name,
-                f"parameter '{parameter.name}' value {item!r} not in options {options}",
-            )

@@ -1,4 +1,4 @@
-"""What can go wrong, and whose fault it is.
+"""The errors of this package, and whose fault each is.
 
 ToolingError
 ├── DeclarationError (ValueError)        a tool or a parameter is declared in a way that cannot be read
@@ -50,7 +50,7 @@ class ArgumentError(ToolingError, ValueError):
 
 
 class ToolError(ToolingError):
-    """A failure whose text the model reads. Of any other exception of a tool it reads nothing, for its text may hold secrets."""
+    """A failure whose text the model reads. The text of any other exception is kept from it, since it may hold secrets."""
 
 
 class BlobError(ToolingError):

@@ -1,12 +1,17 @@
-"""Values as JSON that a model can read: no bytes, and the repr of nothing."""
+"""Values and places in them, as a model reads them: JSON without bytes, and the repr of nothing."""
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
 from datetime import date, time
 from enum import Enum
-from typing import Any, cast
+from typing import Any, Final, cast
+
+
+_MAX_CHARACTERS: Final = 100
+
+type JsonSchema = dict[str, Any]
 
 
 def to_json(value: object) -> str | None:
@@ -46,3 +51,24 @@ def _json_stand_in(value: object) -> object:  # noqa: PLR0911 - one line per kin
         case _:
             has_words = type(value).__str__ is not object.__str__  # Otherwise it has but a repr.
             return str(value) if has_words else f"<{type(value).__name__}>"
+
+
+def path_text(path: Iterable[str | int]) -> str:
+    """Return a path such as `rooms[0].name`."""
+    text = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
+    return shorten(text.removeprefix("."), _MAX_CHARACTERS)
+
+
+def value_text(value: object) -> str:
+    """Return a value as JSON, shortened."""
+    return shorten(json.dumps(value, ensure_ascii=False, default=str), _MAX_CHARACTERS)
+
+
+def shorten(text: str, limit: int) -> str:
+    """Return at most `limit` characters of a text, and a mark where there are more."""
+    return text if len(text) <= limit else f"{text[:limit]}…"
+
+
+def plain_value(value: object) -> object:
+    """Return an enum member's value, and anything else as it is."""
+    return value.value if isinstance(value, Enum) else value

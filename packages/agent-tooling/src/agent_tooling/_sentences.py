@@ -8,7 +8,7 @@ Source: docs/contracts/gpt5-agent-strategies.md, B22 to B31 and B36; docs/contra
 from collections.abc import Iterable
 from typing import Final
 
-from ._shown import value_text
+from ._json_text import value_text
 
 
 _NAMES_TOLD: Final = 20
@@ -27,12 +27,6 @@ REPEATED_FAILURE: Final = "tool invoke error: repeated failure detected; skipped
 
 REPEATED_SUCCESS_NOTICE: Final = "this call was already made with the same arguments and was not run again; its earlier result was:\n"
 """Before the earlier result of a call that was made already."""
-
-CHECK_CREDENTIALS: Final = "Please check your tool provider credentials"
-"""Of a tool whose provider refused its credentials."""
-
-LOCAL_FILE_FAILED: Final = "Failed to process generated image file."
-"""Of a file that a tool named and that cannot be handed out."""
 
 
 def too_many_calls_text(limit: int) -> str:
@@ -87,16 +81,6 @@ def unknown_tool_text(name: str) -> str:
     return f"there is not a tool named {name}"
 
 
-def unknown_file_text(parameter: str, name: str, names: Iterable[str]) -> str:
-    """Return the sentence for a name that no file at hand has; it tells the last 20 of the `names` that there are."""
-    known = list(names)
-    more = "..., " if len(known) > _NAMES_TOLD else ""
-    told = ", ".join(known[-_NAMES_TOLD:]) or "none"
-    return validation_error_text(
-        f"parameter '{parameter}': no file at hand has the name {value_text(name)}; at hand are: {more}{told}"
-    )
-
-
 def parse_error_text(error: str) -> str:
     """Return the sentence that says why a call's arguments could not be parsed."""
     return f"tool arguments parse error: {error}"
@@ -110,13 +94,3 @@ def validation_error_text(error: str) -> str:
 def dropped_arguments_text(names: Iterable[str]) -> str:
     """Return the note before the result of a call of whose arguments some were not used."""
     return f"note: not used, because the app has set it already: {', '.join(names)}\n"
-
-
-def parameters_error_text(error: str) -> str:
-    """Return the sentence of Dify's tool layer for values that were refused while the call was prepared or run."""
-    return f"tool parameters validation error: {error}, please check your tool parameters"
-
-
-def invoke_error_text(error: str) -> str:
-    """Return the sentence of Dify's tool layer for an error that the plugin daemon reported."""
-    return f"tool invoke error: {error}"

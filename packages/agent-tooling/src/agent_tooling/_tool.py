@@ -1,4 +1,4 @@
-"""A tool that a model may call: from a Python function, a JSON schema or a declaration of Dify's."""
+"""A tool that a model may call: from a Python function, a JSON schema or a platform's declaration."""
 
 import inspect
 import re
@@ -13,17 +13,22 @@ from collections.abc import (
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol, Self, cast, overload
 
-from ._arguments import parse_tool_arguments
-from ._declared_parameters import DeclaredParameters, ToolFiles, read_messages
+from ._arguments import RefusedArguments, ToolArguments, parse_tool_arguments
+from ._dify import (
+    MAX_NAME_LENGTH,
+    STRATEGY_OBSERVATIONS,
+    DeclaredParameters,
+    ObservationPolicy,
+    ToolFiles,
+    read_messages,
+    unique_tool_names,
+)
 from ._errors import DeclarationError
-from ._functions import function_name, is_async_function, returns_little
-from ._observation import STRATEGY_OBSERVATIONS, ObservationPolicy
-from ._schema import JsonSchema
-from ._schema_parameters import SchemaParameters
+from ._inspection import function_name, is_async_function, returns_little
+from ._json_text import JsonSchema
+from ._results.output import OutputReader, ToolOutput, read_output, to_content
+from ._schemas.parameters import SchemaParameters
 from ._sentences import parse_error_text, validation_error_text
-from ._tool_arguments import RefusedArguments, ToolArguments
-from ._tool_names import MAX_NAME_LENGTH, unique_tool_names
-from ._tool_output import OutputReader, ToolOutput, read_output, to_content
 
 
 _NAME: Final = re.compile(rf"[a-zA-Z0-9_-]{{1,{MAX_NAME_LENGTH}}}")
@@ -51,7 +56,6 @@ class Tool:
         parameters: JSON schema of its arguments, as the model sees it.
         function: What is called, with the arguments by name.
         hidden: Values for parameters of the function that the model neither sees nor sets, and which win over anything.
-
         is_pinned: Whether its results stay with the model word for word when a long run is made shorter.
 
     Raises:
@@ -107,7 +111,7 @@ class Tool:
             DeclarationError: If the model could not be told of a parameter: it has no type, or one that can't be found, checked or written as JSON
                 schema; or it is `*args`, `**kwargs` or positional only. Or if there is no parameter for a hidden value.
         """
-        from ._function_parameters import FunctionParameters  # noqa: PLC0415 - imports pydantic
+        from ._functions.parameters import FunctionParameters  # noqa: PLC0415 - imports pydantic
 
         given = _read_hidden(hidden)
         checks = FunctionParameters.from_function(function, given)
@@ -158,7 +162,7 @@ class Tool:
         )
 
     @classmethod
-    def from_declaration(  # noqa: PLR0913 - a tool of Dify's has these settings
+    def from_declaration(  # noqa: PLR0913 - a declared tool has these settings
         cls,
         raw: object,
         function: Callable[..., Any],
@@ -168,12 +172,12 @@ class Tool:
         reader: OutputReader | None = None,
         files: ToolFiles | None = None,
     ) -> Self:
-        """Make a tool of a declaration of Dify's, and a function that returns or yields Dify's tool messages.
+        """Make a tool of a platform's declaration, and a function that returns or yields the platform's tool messages.
 
         The arguments are checked by `bind_arguments`; those that `bind` returns hold what the app's builder has set.
 
         Args:
-            raw: A mapping or an object with Dify's `identity`, `description`, `parameters` and `runtime_parameters`.
+            raw: A mapping or an object with `identity`, `description`, `parameters` and `runtime_parameters`.
             function: What is called, with all arguments by name.
             name: The name that the model calls it by, if not its own.
             policy: The wording in which the model is told of its messages.
@@ -274,7 +278,7 @@ class Tool:
         else:
             return read_output(pieces, self._reader)
         finally:
-            pieces.clear()  # The traceback of an error holds on to them.
+            pieces.clear()  # The traceback of an error would keep them in memory.
 
     async def ainvoke(self, args: Mapping[str, Any]) -> ToolOutput:
         """Call the tool, await it where it is async, and return what the model reads; only what is no `Exception` is raised.

@@ -1,0 +1,166 @@
+"""Follow a dotted path through the arguments of a call, and through the schema of a tool's arguments.
+
+A name may have dots itself. Of a list it is an index, or a name in each item. A text may hold the JSON of an object or of a list.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, cast
+
+from agent_tooling._json_text import JsonSchema
+from agent_tooling._schemas.parameters import NAMES_ELSEWHERE, parts_of
+from agent_tooling._schemas.references import find_place
+from stream_text import InvalidJsonError, find_repeated_key, parse_json
+
+
+NOWHERE: Final = object()
+"""What a way leads to that ends before the path does."""
+
+UNSURE: Final = object()
+"""What a text leads to that readers of JSON take for one value or another, or for none."""
+
+MAX_PLACES: Final = 10_000
+"""How many values are looked at for one condition; what lies beyond, nobody can tell. No honest call has as many, and each costs about ten microseconds."""
+
+_INDEX: Final = re.compile(r"\d{1,9}", re.ASCII)
+_BEFORE_JSON: Final = "\ufeff \t\r\n"
+_PARTS: Final = ("allOf", "anyOf", "dependencies", "dependentSchemas", "oneOf")
+_CONDITIONS: Final = ("else", "if", "then")
+_OF_OBJECTS: Final = frozenset({"additionalProperties", "patternProperties", "properties"})
+_OF_LISTS: Final = frozenset({"items", "prefixItems"})
+
+# A value or a schema, and how many names of the path lead to it.
+type _Step = tuple[object, int]
+
+
+def find_places(arguments: object, path: str) -> list[object]:
+    """Return every value that a path can lead to in the arguments of a call: `NOWHERE` for each way that ends early or exceeds `MAX_PLACES`, `UNSURE` for text that JSON readers disagree on."""
+    names = path.split(".")
+    places: list[object] = []
+    ways = _walk(arguments, lambda value, at: _iter_steps(value, names, at))
+    for count, (value, at, onward) in enumerate(ways):
+        if count > MAX_PLACES:
+            return [*places, NOWHERE]
+        if at == len(names):
+            places.append(value)
+        elif not onward:
+            places.append(NOWHERE)
+    return places
+
+
+def can_lead(schema: JsonSchema, path: str) -> bool:
+    """Return whether arguments that fit a tool's schema can have a path; True when unsure.
+
+    What has names, and does not say whether it takes others, takes none.
+    """
+    names = path.split(".")
+    if NAMES_ELSEWHERE.isdisjoint(schema):
+        schema = {"additionalProperties": False, **schema}
+    steps = _walk(schema, _SchemaSteps(schema, names).iter)
+    return any(at == len(names) and part is not False for part, at, _ in steps)
+
+
+def _walk(
+    start: object, step: Callable[[object, int], Iterator[_Step]]
+) -> Iterator[tuple[object, int, list[_Step]]]:
+    """Yield each step of all ways, once, with those that follow from it."""
+    waiting: list[_Step] = [(start, 0)]
+    seen: set[tuple[int, int]] = set()
+    for value, at in waiting:  # It grows meanwhile, and holds on to what the ids are of.
+        if (id(value), at) not in seen:
+            seen.add((id(value), at))
+            onward = list(step(value, at))
+            waiting += onward
+            yield value, at, onward
+
+
+def _iter_steps(value: object, names: list[str], at: int) -> Iterator[_Step]:
+    if isinstance(value, str) and at < len(names):
+        read = read_json(value)
+        if read is UNSURE or (read is None and value.lstrip(_BEFORE_JSON)[:1] in {"{", "["}):
+            yield UNSURE, len(names)
+        value = read
+    if isinstance(value, Mapping):
+        fields = cast("Mapping[str, object]", value)
+        yield from ((fields[key], end) for key, end in _iter_keys(names, at) if key in fields)
+    if not isinstance(value, list | tuple) or at == len(names):
+        return
+    items = cast("list[object]", value)
+    if not _INDEX.fullmatch(names[at]):
+        yield from ((item, at) for item in items)
+        return
+    yield from ((item, at + 1) for item in items[int(names[at]) :][:1])
+    for item in items:
+        if isinstance(item, Mapping):  # which may have a key that looks like an index
+            yield from _iter_steps(cast("object", item), names, at)
+
+
+def _iter_keys(names: list[str], at: int) -> Iterator[tuple[str, int]]:
+    """Yield each key that the path may go on with, and how many names lead behind it."""
+    for end in range(at + 1, len(names) + 1):
+        yield ".".join(names[at:end]), end
+
+
+def read_json(text: str) -> object:
+    """Return the value of a JSON text; None if it is not JSON, `UNSURE` if a key appears twice, since readers disagree on which one counts."""
+    try:
+        value = parse_json(text)
+    except InvalidJsonError:
+        return None
+    return value if find_repeated_key(text) is None else UNSURE
+
+
+class _SchemaSteps:
+    """The steps that lead on from a part of a schema; a part that allows anything leads to the end of the path."""
+
+    def __init__(self, schema: JsonSchema, names: list[str]) -> None:
+        self._schema = schema
+        self._names = names
+
+    def iter(self, part: object, at: int) -> Iterator[_Step]:
+        """Yield them."""
+        if part is False or at == len(self._names):
+            return
+        node = _fields(part)
+        beside = [*self._iter_beside(node)]
+        told = node.get("type")
+        kinds = cast("list[object]", told if isinstance(told, list) else [told])
+        names_some = not _OF_OBJECTS.isdisjoint(node)
+        has_items = not _OF_LISTS.isdisjoint(node)
+        if told is None and not (beside or names_some or has_items):
+            yield True, len(self._names)
+        yield from ((other, at) for other in beside)
+        if "object" in kinds or (told is None and names_some):
+            yield from self._iter_members(node, at)
+        if "array" in kinds or (told is None and has_items):
+            yield from self._iter_items(node, at)
+
+    def _iter_beside(self, node: JsonSchema) -> Iterator[object]:
+        """Yield what else the schema says of the same value."""
+        for key in _PARTS:
+            yield from parts_of(node.get(key))
+        yield from (node[key] for key in _CONDITIONS if key in node)
+        if "$ref" in node:
+            found = find_place(self._schema, node["$ref"])
+            yield True if found is None else found
+
+    def _iter_members(self, node: JsonSchema, at: int) -> Iterator[_Step]:
+        properties = _fields(node.get("properties"))
+        patterns = parts_of(node.get("patternProperties"))
+        others = node.get("unevaluatedProperties", not properties)
+        others = node.get("additionalProperties", others)
+        for key, end in _iter_keys(self._names, at):
+            yield properties.get(key, others), end
+            yield from ((pattern, end) for pattern in patterns)
+
+    def _iter_items(self, node: JsonSchema, at: int) -> Iterator[_Step]:
+        first, rest = parts_of(node.get("prefixItems")), node.get("items", True)
+        if isinstance(rest, list):  # As drafts before 2020-12 have it.
+            first, rest = cast("list[object]", rest), node.get("additionalItems", True)
+        if _INDEX.fullmatch(self._names[at]):
+            yield next(iter(first[int(self._names[at]) :]), rest), at + 1
+        yield from ((item, at) for item in (*first, rest))
+
+
+def _fields(part: object) -> JsonSchema:
+    return cast("JsonSchema", part) if isinstance(part, dict) else {}

@@ -1,0 +1,403 @@
+"""Rules that say which tool calls a person has to approve."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from typing import Any, Final, Literal, Self, cast
+
+from agent_tooling._errors import DeclarationError
+from agent_tooling._json_text import JsonSchema
+from agent_tooling._schemas.linear_pattern import LinearPattern
+from stream_text import InvalidJsonError, parse_json
+
+from .paths import MAX_PLACES, NOWHERE, UNSURE, can_lead, find_places, read_json
+
+
+type Ask = Literal["never", "once", "always"]
+"""When a person is asked: never, once in a run for each tool, or for each call."""
+
+_FIELD: Final = "approval_rules"
+_ASKS: Final[tuple[Ask, ...]] = ("never", "once", "always")  # The stricter, the later.
+_ANY_TOOL: Final = "*"
+_KEYS: Final = ("tool", "when", "ask")
+_MAX_RULES: Final = 200  # Each call is held against all of them.
+_MAX_NAMES: Final = 20
+
+# What a condition says of a value: whether it holds; None where that cannot be told.
+type _Test = Callable[[Any], bool | None]
+# The arguments of a call, as they may be read; None where they cannot be.
+type _Readings = Sequence[Mapping[str, Any] | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Condition:
+    path: str
+    tests: tuple[_Test, ...]
+
+    def is_for(self, schema: JsonSchema, readings: Sequence[Mapping[str, Any]]) -> bool:
+        """Return whether a tool's arguments can have the path, or the arguments of a call have it anyway, such as a value that the app's builder has set."""
+        places = (place for it in readings for place in find_places(it, self.path))
+        return can_lead(schema, self.path) or any(place is not NOWHERE for place in places)
+
+    def holds(self, readings: Sequence[Mapping[str, Any]]) -> bool | None:
+        """Return whether the condition holds for every value that its path leads to; None if it holds for some, if there are none, or if it is unknown."""
+        found = [find_places(arguments, self.path) for arguments in readings]
+        # What a model leaves out, or says is null, may have a default where the tool gets it.
+        told = [places for places in found if any(it not in (NOWHERE, None) for it in places)]
+        return _agree(_hold(self.tests, place) for places in told or found for place in places)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalRule:
+    """One rule.
+
+    Attributes:
+        place: Where it stands, such as `approval_rules["pay"]` or `approval_rules[2]`.
+        tool: The name of the tool; `*` for every tool.
+        ask: When a person is asked where it fits.
+    """
+
+    place: str
+    tool: str
+    ask: Ask
+    _when: tuple[_Condition, ...] = ()
+
+    def fits(self, tool: str, readings: _Readings, schema: JsonSchema | None = None) -> bool | None:
+        """Return whether the rule applies to a call; None if it may.
+
+        Args:
+            tool: The name of the tool.
+            readings: The arguments, however they may be read; None where they cannot be.
+            schema: The schema of the tool's arguments: a rule for every tool is for none whose arguments cannot have its paths, and do not.
+        """
+        if self.tool not in {tool, _ANY_TOOL}:
+            return False
+        read = [arguments for arguments in readings if arguments is not None]
+        if (
+            self.tool == _ANY_TOOL
+            and schema is not None
+            and not all(condition.is_for(schema, read) for condition in self._when)
+        ):
+            return False
+        if len(read) < len(readings):
+            return None if self._when else True
+        return _all(condition.holds(read) for condition in self._when)
+
+    def validate_paths(self, tool: str, schema: JsonSchema) -> None:
+        """Raise an error for a path that the arguments of a tool cannot have.
+
+        Raises:
+            DeclarationError: If there is one; it names the place.
+        """
+        for condition in self._when:
+            if not can_lead(schema, condition.path):
+                known = ", ".join(list(schema.get("properties", ()))[:_MAX_NAMES]) or "none"
+                place = f"{self.place}.when[{json.dumps(condition.path, ensure_ascii=False)}]"
+                raise DeclarationError(
+                    place,
+                    f"a path into the arguments of {tool} ({known})",
+                    found=repr(condition.path),
+                )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approval:
+    """What the rules say of a call.
+
+    Attributes:
+        ask: When a person is asked.
+        grant: What an approval is good for where it is asked for once in a run.
+    """
+
+    ask: Ask
+    grant: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRules:
+    """The rules of a run. The first one that fits a call says when a person is asked; if none fits, nobody is.
+
+    Where nobody can tell whether a rule fits, the stricter finding counts: of that rule, and of what follows without it.
+
+    Attributes:
+        rules: The rules, in order.
+        text: What they were read from, as canonical JSON.
+    """
+
+    rules: tuple[ApprovalRule, ...] = ()
+    text: str = "[]"
+
+    @classmethod
+    def parse(cls, raw: object, *, field: str = _FIELD) -> Self:
+        """Read rules from JSON text or from its value.
+
+        An object names tools: `{"pay": "always", "search": "never", "*": "once"}`, where `*` is for all that it does not name. A list is read from its beginning:
+        `[{"tool": "pay", "when": {"order.total": {"above": 100}}, "ask": "always"}]`. Conditions are `equals` (any JSON), `above` (a number) and `matches` (a regular
+        expression without look-around and backreferences; of what is no text it is held against the JSON). All that stand in `when` have to hold.
+
+        A path names keys and the indexes of lists, with dots between, and leads everywhere it can: a key may have dots itself, a name is looked for in each item of a list and in a
+        text that is JSON, and a condition is about each item of a list that the path ends at. What asks does so where the condition holds in one of these places, and `matches`
+        where the expression is anywhere in the text. What never asks fits where the condition holds in each of them, and `matches` where the expression is the whole text.
+        Where a path leads nowhere or to null, or a value cannot be compared, the person is asked.
+
+        Args:
+            raw: The rules.
+            field: What errors call them.
+
+        Raises:
+            DeclarationError: If they are not of this shape; it names the place.
+        """
+        if isinstance(raw, str):
+            try:
+                parse_json(raw)  # Its errors say where, and it nests no deeper than can be read.
+                raw = json.loads(raw, object_pairs_hook=partial(_read_once, field))
+            except InvalidJsonError as error:
+                found = f"text that is none: {error}"
+                raise DeclarationError(field, "JSON", found=found) from None
+        if isinstance(raw, Mapping):
+            named = cast("Mapping[object, object]", raw)
+            rules = [_read_named(name, ask, field) for name, ask in named.items()]
+            rules.sort(key=lambda rule: rule.tool == _ANY_TOOL)
+        elif isinstance(raw, list | tuple):
+            listed = cast("Sequence[object]", raw)
+            rules = [_read_rule(item, f"{field}[{index}]") for index, item in enumerate(listed)]
+        else:
+            expected = "an object of tools and when to ask, or a list of rules"
+            raise DeclarationError(field, expected, raw)
+        if len(rules) > _MAX_RULES:
+            raise DeclarationError(field, f"at most {_MAX_RULES} rules", found=str(len(rules)))
+        return cls(tuple(rules), json.dumps(raw, sort_keys=True, default=str))
+
+    def for_tools(
+        self,
+        names: Mapping[str, Iterable[str]],
+        schemas: Mapping[str, JsonSchema] | None = None,
+    ) -> Self:
+        """Return the same rules with the names by which a run calls its tools.
+
+        Args:
+            names: Of each tool of the run, by its name there, the names that a rule may use for it.
+            schemas: The schemas of their arguments, by the same names.
+
+        Raises:
+            DeclarationError: If a rule names a tool that is not among them, or a path that the arguments of that tool cannot have.
+        """
+        called = {name: {name, *others} for name, others in names.items()}
+        found: list[ApprovalRule] = []
+        for rule in self.rules:
+            meant = [name for name, others in called.items() if rule.tool in others]
+            for name in meant:
+                if schemas is not None:
+                    rule.validate_paths(name, schemas[name])
+            if rule.tool == _ANY_TOOL:
+                meant = [_ANY_TOOL]
+            if not meant:
+                known = ", ".join(list(names)[:_MAX_NAMES]) or "none"
+                expected = f"the name of a tool of this run ({known}) or {_ANY_TOOL!r}"
+                raise DeclarationError(f"{rule.place}.tool", expected, found=repr(rule.tool))
+            found += [replace(rule, tool=name) for name in meant]
+        return replace(self, rules=tuple(found))
+
+    def find(
+        self, tool: str, *readings: Mapping[str, Any] | None, schema: JsonSchema | None = None
+    ) -> Approval:
+        """Return whether a person must approve a call, and what the approval covers.
+
+        Args:
+            tool: The name of the tool.
+            readings: The arguments: as written, as the tool gets them, or however else they may be read; the strictest finding counts. None where they cannot be read.
+            schema: The schema of the tool's arguments, where that is known; a rule for every tool that asks about what they cannot have is left out.
+        """
+        found: Ask = "never"
+        places: list[str] = []
+        # A rule that may fit does not end the search: if it does not fit after all, a later one decides, and the stricter of both counts.
+        for rule in self.rules:
+            if (fits := rule.fits(tool, readings or ({},), schema)) is False:
+                continue
+            if _ASKS.index(rule.ask) > _ASKS.index(found):
+                found, places = rule.ask, []
+            if rule.ask == found:
+                places.append(rule.place)
+            if fits:
+                break
+        return Approval(ask=found, grant=json.dumps([*places, tool]))
+
+
+def _read_once(field: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a key that appears twice in an object: with two rules for one tool, nobody could tell which one counts."""
+    read = dict(pairs)
+    if len(read) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise DeclarationError(field, "JSON with each key once", found=f"{twice!r} twice")
+    return read
+
+
+def _read_named(name: object, ask: object, field: str) -> ApprovalRule:
+    place = f"{field}[{json.dumps(name, ensure_ascii=False, default=repr)}]"
+    return ApprovalRule(place=place, tool=_read_name(name, place), ask=_read_ask(ask, place))
+
+
+def _read_rule(item: object, place: str) -> ApprovalRule:
+    if not isinstance(item, Mapping):
+        expected = 'an object such as {"tool": "pay", "ask": "always"}'
+        raise DeclarationError(place, expected, item)
+    fields = cast("Mapping[str, object]", item)
+    if unknown := [key for key in fields if key not in _KEYS]:
+        expected = f"a rule with {', '.join(_KEYS)} and nothing else"
+        raise DeclarationError(place, expected, found=repr(unknown[0]))
+    ask = _read_ask(fields.get("ask"), f"{place}.ask")
+    return ApprovalRule(
+        place=place,
+        tool=_read_name(fields.get("tool"), f"{place}.tool"),
+        ask=ask,
+        _when=_read_conditions(fields.get("when"), f"{place}.when", ask),
+    )
+
+
+def _read_name(name: object, place: str) -> str:
+    if not isinstance(name, str) or not name.strip():
+        raise DeclarationError(place, "the name of a tool", name)
+    return name.strip()
+
+
+def _read_ask(ask: object, place: str) -> Ask:
+    if ask not in _ASKS:
+        raise DeclarationError(place, '"never", "once" or "always"', found=repr(ask))
+    return ask
+
+
+def _read_conditions(when: object, place: str, ask: Ask) -> tuple[_Condition, ...]:
+    if when is None:
+        return ()
+    if not isinstance(when, Mapping):
+        expected = 'an object such as {"order.total": {"above": 100}}'
+        raise DeclarationError(place, expected, when)
+    return tuple(
+        _Condition(path=path, tests=_read_tests(tests, f"{place}[{json.dumps(path)}]", ask))
+        for path, tests in cast("Mapping[str, object]", when).items()
+    )
+
+
+def _read_tests(tests: object, place: str, ask: Ask) -> tuple[_Test, ...]:
+    expected = f"an object of conditions: {', '.join(_TESTS)}"
+    if not isinstance(tests, Mapping) or not tests:
+        found = "an empty one" if isinstance(tests, Mapping) else None
+        raise DeclarationError(place, expected, cast("object", tests), found=found)
+    read: list[_Test] = []
+    for name, value in cast("Mapping[str, object]", tests).items():
+        if name not in _TESTS:
+            raise DeclarationError(place, expected, found=repr(name))
+        read.append(_TESTS[name](value, f"{place}.{name}", ask))
+    return tuple(read)
+
+
+def _read_equals(wanted: object, _: str, __: Ask) -> _Test:
+    canonical = _canonical(wanted)
+    return lambda value: _canonical(value) == canonical
+
+
+def _read_above(least: object, place: str, _: Ask) -> _Test:
+    number = _to_number(least) if isinstance(least, int | float) else None
+    if number is None:
+        raise DeclarationError(place, "a number", least)
+
+    def is_above(value: object) -> bool | None:
+        found = _to_number(value)
+        return None if found is None else found > number
+
+    return is_above
+
+
+def _read_matches(pattern: object, place: str, ask: Ask) -> _Test:
+    if not isinstance(pattern, str):
+        raise DeclarationError(place, "a regular expression", pattern)
+    compiled = LinearPattern(pattern, field=place, is_whole=ask == "never")
+    return lambda value: compiled.is_in(value if isinstance(value, str) else _canonical(value))
+
+
+_TESTS: Final[Mapping[str, Callable[[object, str, Ask], _Test]]] = {
+    "equals": _read_equals,
+    "above": _read_above,
+    "matches": _read_matches,
+}
+
+
+def _to_number(value: object) -> float | None:
+    """Return a value as a number, which may be written as text; None if it is not a number or too large."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return None if number != number else number  # noqa: PLR0124 - what is not a number
+
+
+def _canonical(value: object) -> str:
+    """Return the same text for values that are equal in JSON, where 1 equals 1.0."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, Mapping):
+        items = cast("Mapping[object, object]", value).items()
+        return (
+            f"{{{', '.join(sorted(f'{_canonical(str(k))}: {_canonical(v)}' for k, v in items))}}}"
+        )
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_canonical, cast('Sequence[object]', value)))}]"
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _hold(tests: Sequence[_Test], value: object) -> bool | None:
+    """Return whether tests hold for a value or, if it is a list, for each item; None if they hold for a part of it, or for null."""
+    if value is NOWHERE or value is UNSURE:
+        return None
+    whole = _all(test(value) for test in tests)
+    if whole or value is None:
+        return whole or None
+    return _hold_inside(tests, value, whole)
+
+
+def _hold_inside(tests: Sequence[_Test], value: object, whole: bool | None) -> bool | None:  # noqa: FBT001 - a finding
+    if isinstance(value, str):
+        read = read_json(value) if value.lstrip()[:1] in {"[", "{"} else None
+        return whole if read is None or _hold(tests, read) is False else None
+    is_object = isinstance(value, Mapping)
+    if not (is_object or isinstance(value, list | tuple)):
+        return whole
+    around = cast("object", value)
+    inside = list(islice(_iter_inside(around, enters_objects=is_object), MAX_PLACES + 1))
+    if len(inside) > MAX_PLACES:
+        return None
+    if is_object:
+        return whole if {_all(test(it) for test in tests) for it in inside} <= {False} else None
+    return _agree(_hold(tests, item) for item in inside) if inside else whole
+
+
+def _iter_inside(value: object, *, enters_objects: bool) -> Iterator[object]:
+    """Yield the items of a list or the values of an object, at any depth."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if enters_objects and isinstance(item, Mapping):
+            waiting += cast("Mapping[str, object]", item).values()
+        elif isinstance(item, list | tuple):
+            waiting += cast("Sequence[object]", item)
+        else:
+            yield item
+
+
+def _all(findings: Iterable[bool | None]) -> bool | None:
+    """Return whether all findings are true; None if one is unknown and none is false."""
+    found = list(findings)
+    if False in found:
+        return False
+    return None if None in found else True
+
+
+def _agree(findings: Iterable[bool | None]) -> bool | None:
+    """Return the finding that all share; None if they differ or there are none."""
+    found = set(findings)
+    return found.pop() if len(found) == 1 else None

@@ -1,0 +1,151 @@
+"""The parameters of a tool that Dify declares."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self, cast
+
+from agent_tooling._arguments import RefusedArguments, ToolArguments
+from agent_tooling._errors import DeclarationError
+from agent_tooling._json_text import JsonSchema
+from stream_text import read_member
+
+from .arguments import bind_arguments
+from .blobs import merge_blob_chunks
+from .observations import ObservationPolicy, observation_text
+from .parameters import FILE_TYPES, ToolParameter, to_parameters
+from .schema import llm_json_schema
+from .sentences import unknown_file_text
+
+
+type ToolFiles = Mapping[str, Callable[[], Any]]
+"""The files at hand, by the names that a model chooses them by: each is called for what a tool takes, when a tool takes it.
+
+There may be more with each call; one that was there stays.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredParameters:
+    """What a tool of Dify's takes.
+
+    Attributes:
+        description: What the model is told of the tool.
+        schema: JSON schema of the arguments that a model may supply, as every model API takes it.
+        parameters: All parameters.
+        runtime_parameters: What the app's builder has set.
+        files: The files at hand, now and later.
+    """
+
+    description: str
+    schema: JsonSchema
+    parameters: tuple[ToolParameter, ...]
+    runtime_parameters: Mapping[str, Any] = field(repr=False)
+    files: ToolFiles = field(default_factory=dict[str, Any], repr=False)
+
+    @classmethod
+    def from_raw(cls, raw: object, files: ToolFiles | None = None) -> Self:
+        """Read a tool as Dify dumps it, or its object.
+
+        Parameters that take files, and that nothing is set for, become names of files at hand; without `files` they stay hidden.
+
+        Raises:
+            DeclarationError: If it cannot be read.
+        """
+        declared = read_member(raw, "parameters") or ()
+        configured: object = read_member(raw, "runtime_parameters") or {}
+        description = _read_description(read_member(raw, "description"))
+        if not isinstance(configured, Mapping):
+            raise DeclarationError("runtime_parameters", "values by name", configured)
+        values = dict(cast("Mapping[str, Any]", configured))
+        parameters = to_parameters(declared)
+        if files is not None:
+            unset = {parameter.name for parameter in parameters if not values.get(parameter.name)}
+            parameters = tuple(
+                _to_choice(parameter) if parameter.name in unset else parameter
+                for parameter in parameters
+            )
+            for parameter in parameters:
+                if isinstance(parameter, _FileChoice):
+                    values.pop(parameter.name, None)
+        return cls(
+            description=description,
+            schema=llm_json_schema(parameters, portable=True),
+            parameters=parameters,
+            runtime_parameters=values,
+            files={} if files is None else files,
+        )
+
+    @property
+    def takes_files(self) -> bool:
+        """Whether one of the parameters takes names of files at hand."""
+        return any(isinstance(parameter, _FileChoice) for parameter in self.parameters)
+
+    def bind(self, tool_name: str, args: dict[str, Any]) -> ToolArguments:
+        """Check a model's arguments, the names of files among them, and add what is configured."""
+        bound = bind_arguments(tool_name, self.parameters, args, self.runtime_parameters)
+        for parameter, names in self._iter_chosen(bound.args):
+            for name in names:
+                if name not in self.files:
+                    error = unknown_file_text(parameter.name, name, self.files)
+                    return RefusedArguments(error=error)
+        return bound
+
+    def to_values(self, args: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values for a call: the arguments, with the files that are chosen in them."""
+        values = dict(args)
+        for parameter, names in self._iter_chosen(args):
+            chosen = [self.files[name]() for name in names]
+            values[parameter.name] = chosen if parameter.multiple else chosen[0]
+        return values
+
+    def _iter_chosen(self, args: Mapping[str, Any]) -> Iterator[tuple[ToolParameter, list[str]]]:
+        """Yield the parameters that take files, each with the names that were chosen for it."""
+        for parameter in self.parameters:
+            if isinstance(parameter, _FileChoice) and parameter.name in args:
+                chosen = args[parameter.name]
+                yield parameter, chosen if parameter.multiple else [chosen]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _FileChoice(ToolParameter):
+    """A parameter that takes files, by their names.
+
+    The schema does not list them: there are more with each round, and tools that change would have every request begin anew.
+    """
+
+
+def _to_choice(parameter: ToolParameter) -> ToolParameter:
+    if parameter.type not in FILE_TYPES or parameter.form != "llm":
+        return parameter
+    told = "the name of a file" if parameter.type == "file" else "names of files"
+    return _FileChoice(
+        name=parameter.name,
+        type="select",
+        required=parameter.required,
+        llm_description=f"{parameter.llm_description} ({told} at hand, as told in the conversation)".strip(),
+        multiple=parameter.type != "file",
+    )
+
+
+def _read_description(raw: object) -> str:
+    """Return a tool's description for the model; empty if none is declared."""
+    told = read_member(raw, "llm")
+    if told is None and (isinstance(raw, Mapping | None) or hasattr(raw, "llm")):
+        return ""
+    if not isinstance(told, str):
+        raise DeclarationError(
+            "description", "an object with a text as `llm`", raw if told is None else told
+        )
+    return told
+
+
+def read_messages(returned: Sequence[object], policy: ObservationPolicy) -> str:
+    """Return the text of a tool's messages for the model, whether they came one by one or as one list.
+
+    Raises:
+        BlobError: If the chunks of a file do not add up.
+    """
+    messages = returned
+    if len(returned) == 1 and isinstance(returned[0], list | tuple):
+        messages = cast("Sequence[object]", returned[0])
+    return observation_text(merge_blob_chunks(messages), policy=policy)

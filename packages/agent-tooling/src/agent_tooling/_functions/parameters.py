@@ -1,0 +1,253 @@
+"""The parameters of a Python function: the schema that a model sees, and a model's arguments as the values of a call.
+
+Imported when the first function becomes a tool, for it imports pydantic.
+"""
+
+import inspect
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Annotated, Any, Final, Self, cast, get_origin, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic.fields import FieldInfo
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
+
+from agent_tooling._arguments import AcceptedArguments, RefusedArguments, ToolArguments
+from agent_tooling._errors import DeclarationError, ToolError
+from agent_tooling._inspection import applied_values, find_docstring, find_source, function_name
+from agent_tooling._json_text import JsonSchema
+from agent_tooling._sentences import validation_error_text
+
+from .docstrings import parse_docstring
+from .portable_schema import to_portable_schema
+from .refusals import describe_refusal
+
+
+_INTEGER_LIMIT: Final = 1e19  # The arguments of a call hold no longer whole numbers either.
+_UNFIT_KINDS: Final = {
+    inspect.Parameter.POSITIONAL_ONLY: "one that can be passed by name",
+    inspect.Parameter.VAR_POSITIONAL: "a single parameter, such as a list",
+    inspect.Parameter.VAR_KEYWORD: "a parameter with a name and a type",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionParameters:
+    """What a model may give to a function.
+
+    Attributes:
+        description: What the docstring says of the function.
+        schema: JSON schema of the arguments, as the model sees it.
+        model: A model with a field for each parameter.
+        parameters: The parameters, in the order of the model's fields.
+        closed: Whether objects inside the arguments take known properties only.
+    """
+
+    description: str
+    schema: JsonSchema
+    model: type[BaseModel]
+    parameters: tuple[inspect.Parameter, ...]
+    closed: bool
+
+    @classmethod
+    def from_function(cls, function: Callable[..., Any], hidden: Collection[str]) -> Self:
+        """Read the signature and the docstring of a function.
+
+        Args:
+            function: The function.
+            hidden: Names of the parameters that the model neither sees nor sets.
+
+        Raises:
+            DeclarationError: If a parameter has no type that pydantic can check and JSON schema can say, or cannot be passed by name, or if there is no
+                parameter for a hidden value.
+        """
+        parameters = _read_parameters(function, hidden)
+        names = [item.name for item in parameters]
+        docstring = parse_docstring(find_docstring(function), names)
+        fields = {
+            f"argument_{index}": _to_field(function, item, docstring.parameters.get(item.name))
+            for index, item in enumerate(parameters)
+        }
+        try:
+            model = _build_model(fields)
+            raw = _build_schema(model)
+        except Exception as error:
+            raise _find_culprit(function, parameters, fields, error) from error
+        closed = not any(_iter_open_objects(raw))
+        return cls(
+            description=docstring.description,
+            schema=to_portable_schema(raw, closed=closed),
+            model=model,
+            parameters=parameters,
+            closed=closed,
+        )
+
+    def bind(self, tool_name: str, args: dict[str, Any]) -> ToolArguments:  # noqa: ARG002 - other kinds of parameters tell it
+        """Check a model's arguments."""
+        try:
+            accepted, _ = self._validate(args)
+        except Exception as error:  # noqa: BLE001 - a validator may raise anything, and the run goes on
+            return RefusedArguments(error=validation_error_text(describe_refusal(error, args)))
+        return AcceptedArguments(args=accepted)
+
+    def to_values(self, args: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values for a call with arguments that `bind` has accepted.
+
+        Raises:
+            ToolError: If they do not fit after all.
+        """
+        try:
+            _, values = self._validate(dict(args))
+        except Exception as error:
+            raise ToolError(validation_error_text(describe_refusal(error, args))) from error
+        return {
+            parameter.name: getattr(values, key)
+            for key, parameter in zip(self.model.model_fields, self.parameters, strict=True)
+            if key in values.model_fields_set or isinstance(parameter.default, FieldInfo)
+        }
+
+    def _validate(self, args: dict[str, Any]) -> tuple[dict[str, Any], BaseModel]:
+        """Return the arguments in their normal form, and their values."""
+        try:
+            return args, self._validate_json(json.dumps(args))
+        except ValidationError:
+            # To JSON schema 3.0 is an integer, to pydantic it is not.
+            normal = cast("dict[str, Any]", _with_integers(args))
+            text = json.dumps(normal)
+            if text == json.dumps(args):
+                raise
+            return normal, self._validate_json(text)
+
+    def _validate_json(self, text: str) -> BaseModel:
+        # As JSON, where a date is text and a tuple a list; strict, so that nothing passes which the schema forbids.
+        extra = "forbid" if self.closed else None
+        return self.model.model_validate_json(text, strict=True, extra=extra)
+
+
+class _SchemaWriter(GenerateJsonSchema):
+    """Pydantic's own, silent about what it leaves out: a default, or a member of a union, that JSON can't say."""
+
+    def emit_warning(self, kind: JsonSchemaWarningKind, detail: str) -> None:
+        """Say nothing."""
+
+
+def _read_parameters(
+    function: Callable[..., Any], hidden: Collection[str]
+) -> tuple[inspect.Parameter, ...]:
+    """Return the parameters that a model sees."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError) as error:
+        raise DeclarationError("tool function", "one with a signature", function) from error
+    for name in hidden:
+        if name not in parameters:
+            raise DeclarationError(
+                _place(function, name),
+                "a parameter, for its value is hidden",
+                found="none of the name",
+            )
+    for item in parameters.values():
+        if item.kind in _UNFIT_KINDS:
+            raise DeclarationError(
+                _place(function, item.name), _UNFIT_KINDS[item.kind], found=str(item)
+            )
+    own = {*hidden, *applied_values(function)}
+    return tuple(item for item in parameters.values() if item.name not in own)
+
+
+def _place(function: Callable[..., Any], name: str) -> str:
+    return f"parameter {name!r} of {function_name(function)}()"
+
+
+def _to_field(
+    function: Callable[..., Any], parameter: inspect.Parameter, said: str | None
+) -> tuple[Any, Any]:
+    """Return type and default of the model's field for a parameter. What stands in the annotation wins over the docstring."""
+    annotation = _resolve(function, parameter)
+    known = ()
+    if get_origin(annotation) is Annotated:
+        annotation, known = annotation.__origin__, annotation.__metadata__
+        said = next((item for item in known if isinstance(item, str)), said)
+    named = Field(alias=parameter.name, description=said)
+    default = ... if parameter.default is parameter.empty else parameter.default
+    return Annotated[(annotation, named, *known)], default
+
+
+def _resolve(function: Callable[..., Any], parameter: inspect.Parameter) -> Any:
+    """Return the type that a parameter is annotated with."""
+    place = _place(function, parameter.name)
+    if parameter.annotation is parameter.empty:
+        raise DeclarationError(place, "annotated with a type, or hidden", found="no annotation")
+    annotated = SimpleNamespace(__annotations__={parameter.name: parameter.annotation})
+    names = getattr(find_source(function), "__globals__", {})
+    try:
+        return get_type_hints(annotated, names, include_extras=True)[parameter.name]
+    except Exception as error:
+        raise DeclarationError(
+            place, "annotated with a type that can be found", found=str(parameter.annotation)
+        ) from error
+
+
+def _build_model(fields: Mapping[str, tuple[Any, Any]]) -> type[BaseModel]:
+    # The fields have names of their own, because no field may be called as what models have already, or begin with `_`.
+    config = ConfigDict(extra="forbid", strict=True)
+    model = create_model("Arguments", __config__=config, **cast("dict[str, Any]", fields))
+    if len(model.model_fields) < len(fields):  # `Final` and `ClassVar` are of a class.
+        raise ValueError("a field is of the class")
+    return model
+
+
+def _build_schema(model: type[BaseModel]) -> JsonSchema:
+    schema: JsonSchema = {"type": "object", "properties": {}, "required": []}
+    schema |= model.model_json_schema(schema_generator=_SchemaWriter)
+    if len(schema["properties"]) < len(model.model_fields):
+        raise ValueError("two fields have the same alias")
+    return schema
+
+
+def _find_culprit(
+    function: Callable[..., Any],
+    parameters: Collection[inspect.Parameter],
+    fields: Mapping[str, tuple[Any, Any]],
+    error: Exception,
+) -> DeclarationError:
+    """Return an error that names the parameter whose type cannot be used."""
+    for parameter, (key, field) in zip(parameters, fields.items(), strict=True):
+        try:
+            _build_schema(_build_model({key: field}))
+        except Exception:  # noqa: BLE001 - pydantic refuses a type in many ways
+            return DeclarationError(
+                _place(function, parameter.name),
+                "of a type that pydantic can check and JSON schema can say",
+                found=inspect.formatannotation(parameter.annotation),
+            )
+    return DeclarationError(
+        f"{function_name(function)}()", "a function whose parameters go together", found=str(error)
+    )
+
+
+def _iter_open_objects(schema: object) -> Iterator[object]:
+    """Yield the objects that take properties beyond those that they name."""
+    if isinstance(schema, dict):
+        node = cast("JsonSchema", schema)
+        if "properties" in node and node.get("additionalProperties", False) is not False:
+            yield node
+        schema = list(node.values())
+    if isinstance(schema, list):
+        for item in cast("list[object]", schema):
+            yield from _iter_open_objects(item)
+
+
+def _with_integers(value: object) -> object:
+    match value:
+        case float() if value.is_integer() and abs(value) < _INTEGER_LIMIT:
+            return int(value)
+        case list():
+            return [_with_integers(item) for item in cast("list[object]", value)]
+        case dict():
+            members = cast("dict[str, object]", value).items()
+            return {name: _with_integers(item) for name, item in members}
+        case _:
+            return value

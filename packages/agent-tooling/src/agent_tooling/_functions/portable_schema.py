@@ -1,0 +1,110 @@
+"""JSON schemas as pydantic writes them, put as every model API takes them.
+
+Source: docs/evidence/responses-api.md, R15 and R18 to R22.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, cast
+
+from agent_tooling._json_text import JsonSchema
+
+
+_PREFIX: Final = "#/$defs/"
+# `title` repeats a name, `uniqueItems` is refused in strict schemas and not held for sets, `discriminator` is no JSON schema.
+_LEFT_OUT: Final = frozenset({"$defs", "discriminator", "title", "uniqueItems"})
+_SCHEMAS_BY_NAME: Final = frozenset({"patternProperties", "properties"})
+_LISTS_OF_SCHEMAS: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+_SCHEMAS: Final = frozenset({"additionalProperties", "contains", "items", "not", "propertyNames"})
+
+
+def to_portable_schema(schema: Mapping[str, Any], *, closed: bool) -> JsonSchema:
+    """Return a pydantic schema without the parts that models do not need and APIs refuse.
+
+    A definition stands where it is used; only one of an object that is used more than once, or inside of itself, remains a definition. `oneOf`, which
+    pydantic writes for unions whose members exclude each other, becomes `anyOf`, and each array says what is in it.
+
+    Args:
+        schema: A schema that nothing else will be read from.
+        closed: Whether objects with known properties take no others.
+    """
+    definitions = cast("dict[str, JsonSchema]", schema.get("$defs", {}))
+    uses = Counter(_iter_references(schema))
+    kept = {
+        name
+        for name, definition in definitions.items()
+        if (uses[name] > 1 and "properties" in definition) or _is_recursive(name, definitions)
+    }
+    writer = _Writer({name: item for name, item in definitions.items() if name not in kept}, closed)
+    portable = writer.write(schema)
+    if kept:
+        portable["$defs"] = {name: writer.write(definitions[name]) for name in sorted(kept)}
+    return portable
+
+
+class _Writer:
+    """What writes schemas, with the definitions that are to stand where they are used."""
+
+    def __init__(self, inlined: Mapping[str, JsonSchema], closed: bool) -> None:  # noqa: FBT001 - private, and named by its only caller
+        self._inlined = inlined
+        self._closed = closed
+
+    def write(self, schema: object) -> Any:
+        if not isinstance(schema, dict):
+            return schema
+        node = cast("JsonSchema", schema)
+        definition = self._inlined.get(str(node.get("$ref")).removeprefix(_PREFIX))
+        if definition is not None:
+            beside = {key: value for key, value in node.items() if key != "$ref"}
+            return self.write(definition | beside)
+        written: JsonSchema = {
+            key: self._write_member(key, value)
+            for key, value in node.items()
+            if key not in _LEFT_OUT
+        }
+        if "oneOf" in written:
+            written["anyOf"] = written.pop("oneOf")
+        if written.get("type") == "array" and "items" not in written:
+            written["items"] = _any_of(written.get("prefixItems", []))
+        if "properties" in written and self._closed:
+            written.setdefault("additionalProperties", False)
+        return written
+
+    def _write_member(self, key: str, value: object) -> object:
+        if key in _SCHEMAS_BY_NAME:
+            return {name: self.write(item) for name, item in cast("JsonSchema", value).items()}
+        if key in _LISTS_OF_SCHEMAS:
+            return [self.write(item) for item in cast("list[object]", value)]
+        return self.write(value) if key in _SCHEMAS else value
+
+
+def _any_of(schemas: list[JsonSchema]) -> JsonSchema:
+    distinct = [schema for index, schema in enumerate(schemas) if schema not in schemas[:index]]
+    return {"anyOf": distinct} if len(distinct) > 1 else (distinct or [{}])[0]
+
+
+def _is_recursive(name: str, definitions: Mapping[str, JsonSchema]) -> bool:
+    seen: set[str] = set()
+    waiting = [name]
+    while waiting:
+        for used in _iter_references(definitions[waiting.pop()]):
+            if used == name:
+                return True
+            if used not in seen:
+                seen.add(used)
+                waiting.append(used)
+    return False
+
+
+def _iter_references(value: object) -> Iterator[str]:
+    """Yield the names of the definitions that are referred to, as often as they are."""
+    if isinstance(value, dict):
+        node = cast("JsonSchema", value)
+        reference = node.get("$ref")
+        if isinstance(reference, str):
+            yield reference.removeprefix(_PREFIX)
+        for item in node.values():
+            yield from _iter_references(item)
+    elif isinstance(value, list):
+        for item in cast("list[object]", value):
+            yield from _iter_references(item)

@@ -1,0 +1,70 @@
+"""Facts about a function that are known without calling it."""
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+
+_LITTLE: Final = (bool, int, float, None, type(None), "bool", "int", "float", "None")
+
+
+def find_source(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the original function behind a wrapped, bound or partial one, or a callable object."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    source = inspect.unwrap(function)
+    return source if inspect.isroutine(source) or inspect.isclass(source) else type(source).__call__
+
+
+def find_docstring(function: Callable[..., Any]) -> str | None:
+    """Return the docstring of a function; of an object that is called that of its `__call__`, or else of its class."""
+    source = find_source(function)
+    if inspect.isclass(source):
+        return _find_class_docstring(source)
+    found = inspect.getdoc(source)
+    if getattr(source, "__name__", "") != "__call__" or found not in {None, type.__call__.__doc__}:
+        return found
+    while isinstance(function, functools.partial):
+        function = function.func
+    return _find_class_docstring(inspect.unwrap(function).__class__)
+
+
+def _find_class_docstring(kind: type) -> str | None:
+    found = inspect.getdoc(kind)
+    # What `dataclass` writes where nobody has written one is a signature.
+    return None if found and found.startswith(f"{kind.__name__}(") else found
+
+
+def function_name(function: Callable[..., Any]) -> str:
+    """Return the name of a function, or of the class of an object that is called."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    name = getattr(function, "__name__", None)
+    return name if isinstance(name, str) else type(function).__name__
+
+
+def is_async_function(function: Callable[..., Any]) -> bool:
+    """Return whether what a function returns has to be awaited, or iterated over with `async for`.
+
+    It has to where the function is `async`, or one that it wraps: most decorators hand on what they get.
+    """
+    while isinstance(function, functools.partial):
+        function = function.func
+    layers = (inspect.unwrap(function, stop=_is_async), find_source(function))
+    return any(map(_is_async, layers))
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
+
+
+def returns_little(function: Callable[..., Any]) -> bool:
+    """Return whether a function says of itself that it returns a number or None, which are never long."""
+    returned = getattr(find_source(function), "__annotations__", {}).get("return", Any)
+    return returned in _LITTLE
+
+
+def applied_values(function: Callable[..., Any]) -> Mapping[str, Any]:
+    """Return the values that `functools.partial` gives to parameters by name."""
+    return function.keywords if isinstance(function, functools.partial) else {}

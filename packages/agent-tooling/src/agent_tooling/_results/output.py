@@ -1,0 +1,171 @@
+"""What a model reads of what a tool's function returned, yielded or raised."""
+
+import base64
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, cast
+
+from agent_tooling._errors import ToolError
+from agent_tooling._json_text import plain_value, to_json
+from agent_tooling._sentences import TOOL_FAILED
+
+
+type ContentPart = Mapping[str, Any]
+"""One part of a tool result, as `ToolContent` says."""
+
+type ToolContent = str | tuple[ContentPart, ...]
+"""What a model reads of a tool result: a text, or parts.
+
+A part is a mapping with a `type` and what belongs to it: `text` has `text`; `image` one of `url`, `image_url`, `data`, `base64_data`, `file_id`; `file` one of
+`url`, `file_url`, `data`, `base64_data`, `file_data`, `file_id`. APIs' own words for them (`input_image`, `image_url`) are
+read and not written. Bytes in a part become base64; everything else in it is handed on.
+"""
+
+# By what it calls itself, APIs' own words included: the type of a part, and what it has to have one of. A tool may list files as
+# `{"type": "file", "name": ...}`, and mean data.
+_TEXT: Final = ("text", frozenset({"text"}))
+_IMAGE: Final = ("image", frozenset({"url", "image_url", "data", "base64_data", "file_id"}))
+_FILE: Final = (
+    "file",
+    frozenset({"url", "file_url", "data", "base64_data", "file_data", "file_id"}),
+)
+_PARTS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
+    "text": _TEXT,
+    "input_text": _TEXT,
+    "image": _IMAGE,
+    "image_url": _IMAGE,
+    "input_image": _IMAGE,
+    "file": _FILE,
+    "input_file": _FILE,
+}
+
+
+_HALF: Final = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOutput:
+    """What a call of a tool has come to.
+
+    Attributes:
+        content: What the model reads, of a failure too.
+        error: Why the call failed, in a sentence that the model may read; None where it did not.
+        cause: The exception behind a failure, for the caller's log and nobody else.
+        artifact: What the tool made for others than the model, such as files for a person; handed on as it is.
+    """
+
+    content: ToolContent
+    error: str | None = None
+    cause: BaseException | None = field(default=None, repr=False)
+    artifact: Any = field(default=None, repr=False)
+
+
+type OutputReader = Callable[[Sequence[object]], ToolContent | ToolOutput]
+"""Makes of what a function returned (one piece) or yielded what the model reads, and what else there is."""
+
+
+def read_output(
+    pieces: Sequence[object], reader: OutputReader, cause: Exception | None = None
+) -> ToolOutput:
+    """Read what a function returned (one piece) or yielded, and what it raised in the end.
+
+    Args:
+        pieces: What it returned or yielded.
+        reader: Makes the output of the pieces.
+        cause: What it raised; what came before it stays.
+    """
+    output = ToolOutput(content="")
+    try:
+        read = reader(pieces)
+        output = read if isinstance(read, ToolOutput) else ToolOutput(content=read)
+    except Exception as error:  # noqa: BLE001 - whatever a tool has returned, the run goes on
+        cause = cause or error
+    if cause is None:
+        return output
+    error = (whole(str(cause)) if isinstance(cause, ToolError) else "") or TOOL_FAILED
+    return replace(output, content=_add_text(output.content, error), error=error, cause=cause)
+
+
+def to_content(pieces: Sequence[object]) -> ToolContent:
+    """Return what a model reads of the values that a function returned or yielded.
+
+    Texts stay as they are, None is nothing, content parts are handed on, and everything else becomes JSON.
+
+    Raises:
+        ToolError: If a model can't read one of them: bytes, or what JSON cannot carry.
+    """
+    parts = [part for piece in pieces for part in _to_parts(piece)]
+    if all(isinstance(part, str) for part in parts):
+        return "".join(cast("list[str]", parts))
+    return tuple(
+        {"type": "text", "text": part} if isinstance(part, str) else part for part in parts if part
+    )
+
+
+def _to_parts(value: object) -> Iterable[str | ContentPart]:
+    if value is None:
+        return []
+    is_list = isinstance(value, list | tuple)
+    items = cast("Sequence[object]", value) if is_list else (value,)
+    kinds = [_find_type(item) for item in items]
+    if not any(kinds) or not all(
+        kind or isinstance(item, str) for kind, item in zip(kinds, items, strict=True)
+    ):
+        return [_to_text(plain_value(value))]
+    return [
+        _to_part(item, kind) if kind else _to_text(item)
+        for kind, item in zip(kinds, items, strict=True)
+    ]
+
+
+def _find_type(value: object) -> str | None:
+    """Return the type of a content part, None for anything else."""
+    if not isinstance(value, Mapping):
+        return None
+    part = cast("ContentPart", value)
+    kind = plain_value(part.get("type"))
+    found = _PARTS.get(kind) if isinstance(kind, str) else None
+    is_whole = found and any(isinstance(part.get(name), str | bytes | Mapping) for name in found[1])
+    return found[0] if found and is_whole else None
+
+
+def _to_part(value: object, kind: str) -> ContentPart:
+    part = {name: _to_member(item) for name, item in cast("ContentPart", value).items()}
+    url = part.get("image_url")
+    if isinstance(url, Mapping):
+        part["image_url"] = cast("ContentPart", url).get("url")
+    return {**part, "type": kind}
+
+
+def _to_member(value: object) -> object:
+    value = plain_value(value)
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    return whole(value) if isinstance(value, str) else value
+
+
+def _to_text(value: object) -> str:
+    if isinstance(value, bytes | bytearray | memoryview):
+        raise ToolError("the tool returned bytes, which cannot be read as text")
+    text = value if isinstance(value, str) else to_json(value)
+    if text is None:
+        raise ToolError("the tool returned a value that cannot be read as JSON")
+    return whole(text)
+
+
+def find_text(part: ContentPart) -> str | None:
+    """Return the text of a content part; None of one that is no text."""
+    text = part.get("text")
+    return text if isinstance(text, str) and part.get("type") == "text" else None
+
+
+def whole(text: str) -> str:
+    """Return `text` without halves of characters, which no message can carry."""
+    return text if _HALF.search(text) is None else text.encode(errors="replace").decode()
+
+
+def _add_text(content: ToolContent, text: str) -> ToolContent:
+    if isinstance(content, str):
+        return f"{content}\n{text}" if content else text
+    return (*content, {"type": "text", "text": text})

@@ -1,0 +1,1 @@
+"""JSON schemas: what they refer to, their regular expressions, and what fulfils them."""

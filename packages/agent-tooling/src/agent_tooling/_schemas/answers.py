@@ -1,0 +1,113 @@
+"""A JSON schema for the answer of a run, and what is wrong with an answer."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Self, cast
+
+from agent_tooling._errors import DeclarationError
+from agent_tooling._json_text import JsonSchema, shorten
+from stream_text import InvalidJsonError, parse_json
+
+from .patterns import validate_patterns
+from .references import validate_references
+from .validation import build_validator
+
+
+_FIELD: Final = "answer_schema"
+_MAX_CHARACTERS: Final = 300
+_FENCE: Final = re.compile(r"```\w*[ \t]*\r?\n")
+_FENCE_END: Final = "```"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedAnswer:
+    """An answer, held against a schema.
+
+    Attributes:
+        text: Its JSON, without what stands around it.
+        value: What that is; None where there is a problem.
+        problem: In what it does not fulfil the schema, as a clause; None where it does.
+    """
+
+    text: str
+    value: Any = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerSchema:
+    """The JSON schema that an answer has to fulfil.
+
+    Attributes:
+        schema: The schema, as a model is given it.
+        validator: The validator of jsonschema for it.
+    """
+
+    schema: JsonSchema
+    validator: Any = field(repr=False, compare=False)
+
+    @classmethod
+    def parse(cls, raw: str | Mapping[str, Any]) -> Self:
+        """Read a schema, or one in the wrapping that APIs have for it: `{"name": ..., "schema": {...}}`. It needs the extra `schema`.
+
+        Raises:
+            DeclarationError: If it is no JSON schema, refers to what it does not hold, or has a regular expression that `LinearPattern` does not take; or where jsonschema is not
+                installed.
+        """
+        schema = _unwrap(_parse_object(raw))
+        validate_references(schema, field=_FIELD)
+        validator = build_validator(schema, field=_FIELD)
+        if validator is None:
+            expected = "left out without jsonschema, which comes with the extra 'schema' (gpt5-agent-tooling[schema])"
+            raise DeclarationError(_FIELD, expected, found="a schema")
+        validate_patterns(schema, field=_FIELD)
+        return cls(schema=schema, validator=validator)
+
+    def check(self, text: str) -> CheckedAnswer:
+        """Hold an answer against the schema: one JSON value, which may stand in a fence of Markdown."""
+        text = _without_fence(text.strip())
+        try:
+            value = parse_json(text)
+        except InvalidJsonError as error:
+            return CheckedAnswer(text=text, problem=f"it is no JSON: {error}")
+        return CheckedAnswer(text=text, value=value, problem=self._find_problem(value))
+
+    def _find_problem(self, value: Any) -> str | None:
+        try:
+            finding = min(
+                cast("Iterator[Any]", self.validator.iter_errors(value)),
+                key=lambda item: len(item.path),
+                default=None,
+            )
+        except Exception:  # noqa: BLE001 - a reference that leads nowhere or in a circle, a broken pattern
+            return "the schema cannot be applied to it"
+        return finding and f"{finding.json_path}: {shorten(finding.message, _MAX_CHARACTERS)}"
+
+
+def _without_fence(text: str) -> str:
+    """Return what stands in a fence of Markdown, where the text is nothing else."""
+    begun = _FENCE.match(text)
+    if begun is None or not text.endswith(_FENCE_END):
+        return text
+    inside = text[begun.end() : -len(_FENCE_END)].rstrip(" \t")
+    return inside.strip() if inside.endswith("\n") else text
+
+
+def _parse_object(raw: str | Mapping[str, Any]) -> JsonSchema:
+    if isinstance(raw, str):
+        try:
+            raw = parse_json(raw)
+        except InvalidJsonError as error:
+            raise DeclarationError(_FIELD, "a JSON schema", found=str(error)) from None
+    if not isinstance(raw, Mapping):
+        raise DeclarationError(_FIELD, "a JSON schema object", raw)
+    return dict(raw)
+
+
+def _unwrap(schema: JsonSchema) -> JsonSchema:
+    """Return the schema in a wrapping, which would accept anything if it were taken for one."""
+    inner: object = schema.get("json_schema", schema.get("schema"))
+    if isinstance(inner, dict) and "properties" not in schema:
+        return _unwrap(cast("JsonSchema", inner))
+    return schema

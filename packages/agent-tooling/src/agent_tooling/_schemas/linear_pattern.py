@@ -1,0 +1,90 @@
+"""Regular expressions that somebody else has written, and that take no longer than the text is long."""
+
+import re
+from typing import Annotated, Final
+
+from agent_tooling._errors import DeclarationError
+
+
+_MAX_CHARACTERS: Final = 1_000
+# Bytes of the text times states of the expression: the worst ones that were tried take about a second for as many, most take a thousandth of that.
+_MAX_STEPS: Final = 200_000_000
+_CLASS_STATES: Final = 4  # of what stands for many characters
+_PIECE: Final = re.compile(
+    r"""
+    (?P<escape> \\ (?: [pPxuU]\{[^}]*\} | . ) )
+    | (?P<class> \[ \^? \]? (?: \\. | \[:\^?\w+:\] | [^\]\\] )* \] )
+    | (?P<repeat> \{ (?P<least>\d+) ,? (?P<most>\d*) \} )
+    | (?P<other> . )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+class LinearPattern:
+    """A regular expression that cannot be made to hang: it is matched without backtracking, in time linear in the text, and not at all where that is much.
+
+    The syntax is that of Rust's `regex`, which is Python's but for look-around and backreferences; there are none.
+
+    Args:
+        pattern: The expression, of 1,000 characters at most.
+        field: Where it stands, for the error.
+        is_whole: Whether it has to match a text from its beginning to its end.
+
+    Raises:
+        DeclarationError: If it is no such expression, or too large.
+
+    Source: pydantic 2.12, `regex_engine="rust-regex"`, which is its default and comes with it.
+    """
+
+    def __init__(self, pattern: str, *, field: str = "pattern", is_whole: bool = False) -> None:
+        from pydantic import StringConstraints, TypeAdapter  # noqa: PLC0415 - slow to import
+
+        if len(pattern) > _MAX_CHARACTERS:
+            expected = f"a regular expression of at most {_MAX_CHARACTERS:,} characters"
+            raise DeclarationError(field, expected, found=f"{len(pattern):,}")
+        self.pattern = pattern
+        try:
+            # Alone first: what is put around it must not make an expression of what is none.
+            for text in (pattern, rf"\A(?:{pattern})\z")[: 1 + is_whole]:
+                self._adapter = TypeAdapter(Annotated[str, StringConstraints(pattern=text)])
+        except Exception as error:  # noqa: BLE001 - pydantic has no name for it
+            reason = str(error).strip().splitlines()[-1].removeprefix("error: ").strip()
+            expected = "a regular expression without look-around and backreferences"
+            raise DeclarationError(field, expected, found=f"one with the error: {reason}") from None
+        self._max_bytes = _MAX_STEPS // max(_count_states(pattern), 1)
+
+    def is_in(self, text: str) -> bool | None:
+        """Return whether it matches anywhere in a text, or all of it where it has to; None where it would take too long to say: for most expressions that is a text of more than a million characters."""
+        from pydantic import ValidationError  # noqa: PLC0415 - slow to import
+
+        data = text.encode(errors="replace")
+        if len(data) > self._max_bytes:
+            return None
+        try:
+            self._adapter.validate_python(data.decode())
+        except ValidationError:
+            return False
+        return True
+
+
+def _count_states(pattern: str) -> int:
+    """Return about how many states an expression has, repetitions written out: what each byte of a text may cost."""
+    outer: list[int] = []
+    states = last = 0
+    for piece in _PIECE.finditer(pattern):
+        text = piece[0]
+        if text == "(":
+            outer.append(states)
+            states = last = 0
+        elif text == ")" and outer:
+            last = states
+            states += outer.pop()
+        elif piece["repeat"]:
+            times = max(int(piece["most"] or piece["least"]), 1)
+            states += last * (times - 1)
+            last *= times
+        else:
+            last = 1 if piece["other"] and text != "." else _CLASS_STATES
+            states += last
+    return states

@@ -1,0 +1,150 @@
+"""The regular expressions in a JSON schema, matched so that none takes long, whatever it is and whatever it is held against.
+
+jsonschema matches them by Python's `re`, which a pattern such as `(a+)+$` can keep busy for years; meanwhile nothing else in the process runs.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache, partial
+from typing import Any, Final, cast
+
+from agent_tooling._errors import DeclarationError
+from agent_tooling._json_text import JsonSchema, shorten
+
+from .linear_pattern import LinearPattern
+from .references import VALUES, iter_schemas
+
+
+_MAX_CHARACTERS: Final = 100
+
+type _Keyword = Callable[[Any, Any, Any, Any], Iterable[Any]]
+
+
+def find_patterns(schema: JsonSchema) -> list[str]:
+    """Return the regular expressions in a schema, each once."""
+    found: dict[str, None] = {}
+    for node in iter_schemas(schema):
+        if isinstance(pattern := node.get("pattern"), str):
+            found[pattern] = None
+        if isinstance(named := node.get("patternProperties"), dict):
+            found.update(dict.fromkeys(cast("JsonSchema", named)))
+    return list(found)
+
+
+def validate_patterns(schema: JsonSchema, *, field: str) -> None:
+    """Refuse a schema with a regular expression that could not be matched in a bounded time.
+
+    Args:
+        schema: The schema.
+        field: What it is the schema of, for the error.
+
+    Raises:
+        DeclarationError: If it has one; the message has the expression.
+    """
+    for pattern in find_patterns(schema):
+        LinearPattern(pattern, field=f"pattern {shorten(pattern, _MAX_CHARACTERS)!r} of {field}")
+    keys = {key for node in iter_schemas(schema) for key in node}
+    if {"patternProperties", "unevaluatedProperties"} <= keys:
+        expected = "without patternProperties where it has unevaluatedProperties"
+        raise DeclarationError(field, expected, found="a schema with both")
+
+
+def bound_patterns(kind: Any, schema: JsonSchema) -> tuple[Any, JsonSchema]:
+    """Return a validator of jsonschema that matches the patterns of a schema in a bounded time, and the schema for it.
+
+    What `validate_patterns` refuses it does not check.
+
+    Args:
+        kind: The validator for the draft of the schema.
+        schema: The schema.
+    """
+    if not find_patterns(schema):
+        return kind, schema
+    # Where a part of it named its draft, jsonschema would take its own validator for that part.
+    return _extend(kind), cast("JsonSchema", _without_drafts(schema))
+
+
+@lru_cache(maxsize=8)
+def _extend(kind: Any) -> Any:
+    """Return the validator of a draft with these keywords in the place of its own."""
+    import jsonschema  # noqa: PLC0415 - an extra, and slow to import
+
+    library: Any = jsonschema
+    checks: dict[str, Any] = {
+        "additionalProperties": partial(_check_additional, kind.VALIDATORS["additionalProperties"]),
+        "pattern": partial(_check_pattern, library.ValidationError),
+        "patternProperties": _check_named,
+    }
+    if original := kind.VALIDATORS.get("unevaluatedProperties"):
+        checks["unevaluatedProperties"] = partial(_check_unevaluated, original)
+    return library.validators.extend(kind, checks)
+
+
+# What follows are keywords as jsonschema calls them: with the validator, what stands under the keyword, the value and the schema that has the keyword.
+
+
+def _check_pattern(
+    problem: Callable[[str], Any], validator: Any, pattern: str, value: Any, _: object
+) -> Iterator[Any]:
+    compiled = _compile(pattern) if validator.is_type(value, "string") else None
+    if compiled is None or (found := compiled.is_in(value)):
+        return
+    told = "a text too long to be matched by" if found is None else f"{value!r} does not match"
+    yield problem(f"{told} {pattern!r}")
+
+
+def _check_named(
+    validator: Any, patterns: Mapping[str, Any], value: Any, _: object
+) -> Iterator[Any]:
+    if not validator.is_type(value, "object"):
+        return
+    for pattern, schema in patterns.items():
+        compiled = _compile(pattern)
+        for key, member in value.items():
+            if compiled and compiled.is_in(key):
+                yield from validator.descend(member, schema, path=key, schema_path=pattern)
+
+
+def _check_additional(
+    original: _Keyword, validator: Any, allowed: Any, value: Any, schema: Mapping[str, Any]
+) -> Iterator[Any]:
+    patterns = schema.get("patternProperties")
+    if patterns and validator.is_type(value, "object"):
+        known = [key for key in value if any(_may_match(it, key) for it in patterns)]
+        properties = {**schema.get("properties", {}), **dict.fromkeys(known, True)}
+        rest = {key: it for key, it in schema.items() if key != "patternProperties"}
+        schema = rest | {"properties": properties}
+    yield from original(validator, allowed, value, schema)
+
+
+def _check_unevaluated(
+    original: _Keyword, validator: Any, allowed: Any, value: Any, schema: Mapping[str, Any]
+) -> Iterator[Any]:
+    nodes = iter_schemas(dict(schema))
+    if all("patternProperties" not in node for node in nodes):
+        yield from original(validator, allowed, value, schema)
+
+
+@lru_cache(maxsize=64)
+def _compile(pattern: str) -> LinearPattern | None:
+    """Return an expression, None where it is none that is matched in a bounded time."""
+    try:
+        return LinearPattern(pattern)
+    except DeclarationError:
+        return None
+
+
+def _may_match(pattern: str, text: str) -> bool:
+    compiled = _compile(pattern)
+    return compiled is None or compiled.is_in(text) is not False
+
+
+def _without_drafts(value: object) -> object:
+    if isinstance(value, list):
+        return [_without_drafts(item) for item in cast("list[object]", value)]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: member if key in VALUES else _without_drafts(member)
+        for key, member in cast("JsonSchema", value).items()
+        if key != "$schema" or not isinstance(member, str)
+    }

@@ -1,0 +1,107 @@
+"""References inside a JSON schema.
+
+Source: JSON Schema 2020-12, core, 8.2; RFC 6901 (JSON pointers).
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final, cast
+
+from agent_tooling._errors import DeclarationError
+from agent_tooling._json_text import JsonSchema
+
+
+_REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
+_ENCODED: Final = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
+_ANCHORS: Final = ("$anchor", "$dynamicAnchor")
+VALUES: Final = frozenset({"const", "default", "enum", "example", "examples"})
+"""The keywords of a schema under which a value stands, whatever it looks like."""
+
+_SCHEMAS_BY_NAME: Final = frozenset(
+    {
+        "$defs",
+        "definitions",
+        "dependencies",
+        "dependentSchemas",
+        "patternProperties",
+        "properties",
+    }
+)
+
+
+def validate_references(schema: JsonSchema, *, field: str) -> None:
+    """Refuse a schema that refers to something outside of itself, or that is not there.
+
+    Args:
+        schema: The schema.
+        field: What it is the schema of, for the error.
+
+    Raises:
+        DeclarationError: If it does; the message has the reference.
+    """
+    for resource, reference in _iter_references(schema, schema):
+        if not reference.startswith("#") or find_place(resource, reference) is None:
+            raise DeclarationError(
+                f"$ref of {field}", "a place in the schema", found=repr(reference)
+            )
+
+
+def find_place(schema: JsonSchema, reference: object) -> object:
+    """Return what a reference such as `#/$defs/Room` or `#room` leads to; None where there is nothing."""
+    if not isinstance(reference, str):
+        return None
+    fragment = _ENCODED.sub(_decode, reference.removeprefix("#"))
+    if fragment and not fragment.startswith("/"):
+        anchors = (node for _, node in _iter_nodes(schema, schema) if _is_called(node, fragment))
+        return next(anchors, None)
+    place: object = schema
+    for name in fragment.split("/")[1:]:
+        key = name.replace("~1", "/").replace("~0", "~")
+        if isinstance(place, list):
+            items = cast("list[object]", place)
+            place = items[int(key)] if key.isdecimal() and int(key) < len(items) else None
+        else:
+            members = cast("Mapping[str, object]", place if isinstance(place, Mapping) else {})
+            place = members.get(key)
+    return place
+
+
+def iter_schemas(schema: JsonSchema) -> Iterator[JsonSchema]:
+    """Yield a schema and each schema inside of it."""
+    for _, node in _iter_nodes(schema, schema):
+        yield node
+
+
+def _decode(encoded: re.Match[str]) -> str:
+    return bytes.fromhex(encoded[0].replace("%", "")).decode(errors="replace")
+
+
+def _is_called(node: JsonSchema, name: str) -> bool:
+    return any(node.get(key) == name for key in _ANCHORS) or node.get("$id") == f"#{name}"
+
+
+def _iter_references(value: object, resource: JsonSchema) -> Iterator[tuple[JsonSchema, str]]:
+    for within, node in _iter_nodes(value, resource):
+        for key in _REFERENCES:
+            if isinstance(reference := node.get(key), str):
+                yield within, reference
+
+
+def _iter_nodes(value: object, resource: JsonSchema) -> Iterator[tuple[JsonSchema, JsonSchema]]:
+    """Yield each schema in a schema, with the one that its references are about: the nearest that has an address of its own."""
+    if isinstance(value, list):
+        for item in cast("list[object]", value):
+            yield from _iter_nodes(item, resource)
+    if not isinstance(value, dict):
+        return
+    node = cast("JsonSchema", value)
+    address = node.get("$id")
+    if isinstance(address, str) and not address.startswith("#"):
+        resource = node
+    yield resource, node
+    for key, member in node.items():
+        if key in _SCHEMAS_BY_NAME and isinstance(member, dict):
+            for named in cast("JsonSchema", member).values():
+                yield from _iter_nodes(named, resource)
+        elif key not in VALUES:
+            yield from _iter_nodes(member, resource)

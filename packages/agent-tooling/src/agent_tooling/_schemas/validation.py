@@ -1,0 +1,38 @@
+"""What jsonschema makes of a JSON schema."""
+
+from typing import Any, Final
+
+from agent_tooling._errors import DeclarationError
+from agent_tooling._json_text import JsonSchema, path_text, shorten
+
+from .patterns import bound_patterns
+
+
+_MAX_CHARACTERS: Final = 300
+
+
+def build_validator(schema: JsonSchema, *, field: str) -> Any:
+    """Return jsonschema's validator, None where it is not installed. It fetches nothing that a reference names, and no pattern takes it long.
+
+    Args:
+        schema: The schema.
+        field: What it is the schema of, for the error.
+
+    Raises:
+        DeclarationError: If it is no valid schema.
+    """
+    try:
+        import jsonschema  # noqa: PLC0415 - an extra, and slow to import
+        from referencing.jsonschema import EMPTY_REGISTRY  # noqa: PLC0415 - comes with it
+    except ImportError:
+        return None
+    library: Any = jsonschema
+    kind = library.validators.validator_for(schema, default=library.Draft202012Validator)
+    try:
+        kind.check_schema(schema)
+    except library.SchemaError as error:
+        place = f"{path_text(error.path)} of {field}" if error.path else field
+        found = shorten(error.message, _MAX_CHARACTERS)
+        raise DeclarationError(place, "a valid JSON schema", found=found) from error
+    kind, schema = bound_patterns(kind, schema)
+    return kind(schema, registry=EMPTY_REGISTRY)  # Otherwise it would fetch what a reference names.
